@@ -1,0 +1,68 @@
+/** Raw base units to decimals and back; the only place where either happens. */
+
+const pow10 = (digits: number): bigint => 10n ** BigInt(digits)
+
+/** Base units as a plain decimal string without trailing zeros: (1500000n, 6) is "1.5". */
+export const unitsText = (raw: bigint, decimals: number): string => {
+  if (decimals === 0) return raw.toString()
+  const negative = raw < 0n
+  const digits = (negative ? -raw : raw).toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, -decimals)
+  const fraction = digits.slice(-decimals).replace(/0+$/, '')
+  return `${negative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+/** Base units as a double in token units; for prices and ratios only. */
+export const unitsNumber = (raw: bigint, decimals: number): number =>
+  Number(unitsText(raw, decimals))
+
+/** A plain decimal string as base units; digits beyond `decimals` are cut. Throws RangeError on anything else. */
+export const rawOf = (text: string, decimals: number): bigint => {
+  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)
+  if (!match) throw new RangeError(`not a plain decimal: ${text.slice(0, 40)}`)
+  const [, sign = '', whole = '0', fraction = ''] = match
+  const raw =
+    BigInt(whole) * pow10(decimals) +
+    BigInt(fraction.padEnd(decimals, '0').slice(0, decimals) || '0')
+  return sign === '-' ? -raw : raw
+}
+
+/** A double in plain notation, never an exponent; "" for null and for what is not finite. */
+export const decimalText = (value: number | null): string => {
+  if (value === null || !Number.isFinite(value)) return ''
+  const text = String(value)
+  const cut = text.indexOf('e')
+  if (cut === -1) return text
+  const exponent = Number(text.slice(cut + 1))
+  const mantissa = text.slice(0, cut)
+  const negative = mantissa.startsWith('-')
+  const [whole = '0', fraction = ''] = mantissa.replace('-', '').split('.')
+  const digits = whole + fraction
+  const point = whole.length + exponent
+  const plain =
+    point <= 0
+      ? `0.${'0'.repeat(-point)}${digits}`
+      : point >= digits.length
+        ? digits.padEnd(point, '0')
+        : `${digits.slice(0, point)}.${digits.slice(point)}`
+  return negative ? `-${plain}` : plain
+}
+
+/** The inverse of `decimalText`: "" is null. */
+export const decimalNumber = (text: string): number | null => (text === '' ? null : Number(text))
+
+/** Decimal places of USD and native amounts in ClickHouse, `Decimal(38,12)`. */
+export const USD_PLACES = 12
+
+/** A USD or native amount as text with at most 12 places, rounded half away from zero; "" when unknown. */
+export const usdText = (value: number | null): string => {
+  if (value === null || !Number.isFinite(value)) return ''
+  const plain = decimalText(value)
+  const [whole = '0', fraction = ''] = plain.split('.')
+  if (fraction.length <= USD_PLACES) return plain
+  const raw = rawOf(`${whole}.${fraction.slice(0, USD_PLACES)}`, USD_PLACES)
+  const up = Number(fraction.charAt(USD_PLACES)) >= 5
+  const negative = plain.startsWith('-')
+  const magnitude = (raw < 0n ? -raw : raw) + (up ? 1n : 0n)
+  return unitsText(negative ? -magnitude : magnitude, USD_PLACES)
+}

@@ -1,0 +1,157 @@
+/**
+ * The bus: one contract that `bus.ts` (Kafka) and `bus-embedded.ts` (lmdb) both keep; one conformance suite runs on both.
+ *
+ * A commit is records, state and offsets together or nothing. Readers see committed records only. Offsets are sparse:
+ * they grow, they may skip. A writer that was fenced, or whose commit was not answered, is dead: take a new one.
+ */
+
+/** Record headers: UTF-8 text. */
+export type Headers = Readonly<Record<string, string>>
+
+/** A record to be written. `value: null` is a tombstone. */
+export interface OutRecord {
+  readonly topic: string
+  /** Absent: `partitionOf(key)`. */
+  readonly partition?: number
+  readonly key: string
+  readonly value: Uint8Array | null
+  readonly headers?: Headers
+}
+
+/** A committed record. */
+export interface LogRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  readonly key: string
+  readonly value: Uint8Array | null
+  readonly headers: Headers
+  /** When the log took it, epoch milliseconds. */
+  readonly timestampMs: number
+}
+
+/** Where the records of one commit lie, one entry per topic-partition. */
+export interface Span {
+  readonly topic: string
+  readonly partition: number
+  readonly baseOffset: number
+  readonly records: number
+}
+
+/** The next offset a group will read, with a free text beside it. */
+export interface GroupOffset {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  readonly metadata?: string
+}
+
+/** One change of a lane's state; `value: null` removes the key. */
+export interface StateChange {
+  readonly store: string
+  readonly partition: number
+  readonly key: string
+  readonly value: Uint8Array | null
+}
+
+/** What goes in one atomic commit. */
+export interface Commit {
+  readonly records?: readonly OutRecord[]
+  /** Records that tell where the others lie (`{c}.blocks` spans); written last in the same commit. */
+  readonly seal?: (spans: readonly Span[]) => readonly OutRecord[]
+  readonly state?: readonly StateChange[]
+  readonly offsets?: { readonly group: string; readonly next: readonly GroupOffset[] }
+}
+
+/** The only holder of its id: taking the same id again fences this one. */
+export interface Writer {
+  readonly id: string
+  /** Throws `Outage` when the outcome is not known or the writer was fenced; the writer is dead then. */
+  commit(commit: Commit): Promise<readonly Span[]>
+  close(): Promise<void>
+}
+
+/** Topic as it must exist. */
+export interface TopicSpec {
+  readonly topic: string
+  readonly partitions: number
+  readonly cleanup: 'delete' | 'compact' | 'compact,delete'
+  /** null = never deleted by age. */
+  readonly retentionMs: number | null
+}
+
+/** First readable and next offset of one partition, committed records only. */
+export interface Ends {
+  readonly partition: number
+  readonly low: number
+  readonly end: number
+}
+
+/** State of one lane, loaded to the end of its changelog. Reads are synchronous. */
+export interface LaneState {
+  get(key: string): Uint8Array | undefined
+  entries(prefix?: string): Iterable<readonly [string, Uint8Array]>
+}
+
+/** What a lane's handler works with; the bus fenced the lane's writer before it read the committed offsets. */
+export interface Lane {
+  readonly partition: number
+  readonly writer: Writer
+  readonly committed: readonly GroupOffset[]
+  /** Aborted when the lane is taken away or the bus closes. */
+  readonly signal: AbortSignal
+  /** Opens a store at this lane's partition. */
+  state(store: string): Promise<LaneState>
+  /** Next records of the lane, in offset order per topic-partition; empty after `maxWaitMs` without any. */
+  take(options: {
+    readonly maxRecords: number
+    readonly maxWaitMs: number
+  }): Promise<readonly LogRecord[]>
+}
+
+/** A consumer group over co-partitioned topics. */
+export interface Subscription {
+  readonly group: string
+  /** Topics of one partition count; lane p owns partition p of each. */
+  readonly topics: readonly string[]
+  /** Single-partition topics that every lane reads whole. */
+  readonly broadcast?: readonly string[]
+  /** Where a lane reads a broadcast topic from: the lane's own state knows. Default: the start. */
+  readonly broadcastFrom?: (
+    lane: Pick<Lane, 'partition' | 'state'>,
+    topic: string,
+  ) => Promise<number>
+  /** Runs once per owned lane. A throw discards the writer and starts the lane again after a pause. */
+  readonly run: (lane: Lane) => Promise<void>
+}
+
+/** Something that runs until it is stopped. */
+export interface Running {
+  stop(): Promise<void>
+}
+
+/** Reads every partition without a group: sockets, control tables, `sluice tail`. */
+export interface Tail {
+  readonly topics: readonly string[]
+  readonly from: 'earliest' | 'latest'
+  readonly onRecords: (records: readonly LogRecord[]) => void | Promise<void>
+  /** Once, when everything that was there at the start has been handed over. */
+  readonly onCaughtUp?: () => void
+}
+
+/** The bus of one process. */
+export interface Bus {
+  createTopics(specs: readonly TopicSpec[]): Promise<void>
+  partitions(topic: string): Promise<number>
+  ends(topic: string): Promise<readonly Ends[]>
+  /** Takes the id; whoever held it is fenced. */
+  writer(id: string): Promise<Writer>
+  /** Committed records of one partition from `from` up to, not including, `to` (default: the end now). */
+  read(topic: string, partition: number, from: number, to?: number): AsyncIterable<LogRecord>
+  offsets(group: string, topics: readonly string[]): Promise<readonly GroupOffset[]>
+  subscribe(subscription: Subscription): Promise<Running>
+  tail(tail: Tail): Promise<Running>
+  /** Drops what retention allows to drop and compacts; a no-op where the broker does it. */
+  sweep(nowMs: number): Promise<void>
+  close(): Promise<void>
+}

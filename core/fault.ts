@@ -1,0 +1,105 @@
+/** The public error table (contract/billing-errors.md 7) and the two error classes of the house. */
+
+/** One public error: wire code, name, HTTP status and whether a client may repeat the call. */
+export interface FaultRow {
+  readonly code: number
+  readonly status: number
+  /** HTTP status of the documented service, sent with `errors.statusMode = reference`. */
+  readonly reference: number
+  readonly message: string
+  readonly retry: boolean
+}
+
+const row = (
+  code: number,
+  status: number,
+  message: string,
+  { reference = status, retry = false } = {},
+): FaultRow => ({ code, status, reference, message, retry })
+
+/** Every error that a REST, GraphQL or socket client can meet, by name. */
+export const FAULTS = {
+  BAD_REQUEST: row(400, 400, 'The request could not be read'),
+  VALIDATION_ERROR: row(40001, 400, 'The request is not valid'),
+  INVALID_PARAMETER: row(40002, 400, 'A parameter is not valid'),
+  INVALID_TOKEN: row(40003, 401, 'The access token is malformed', { reference: 400 }),
+  MISSING_PARAMETER: row(40004, 400, 'A required parameter is missing'),
+  INVALID_ADDRESS: row(40005, 400, 'The wallet address is not valid on this chain'),
+  INVALID_TOKEN_ADDRESS: row(40009, 400, 'The token address is not valid on this chain'),
+  NOT_IMPLEMENTED: row(40024, 501, 'This installation does not offer that', { reference: 400 }),
+  INVALID_CURSOR: row(40027, 400, 'The cursor is not valid or has expired'),
+  TOKEN_ADDRESSES_LIMIT_EXCEEDED: row(40028, 400, 'More than 100 token addresses'),
+  INVALID_TIMESTAMP: row(40031, 400, 'The timestamp is not valid'),
+  INVALID_RESOLUTION: row(40032, 400, 'The resolution is not one of the listed ones'),
+  INVALID_NUMBER_FORMAT: row(40033, 400, 'The number is not valid'),
+  UNAUTHORIZED: row(401, 401, 'No valid credential'),
+  PAYMENT_REQUIRED: row(402, 402, 'Payment required'),
+  FORBIDDEN: row(403, 403, 'Not allowed'),
+  INSUFFICIENT_PERMISSIONS: row(40301, 403, 'The credential lacks a scope'),
+  NOT_FOUND: row(404, 404, 'Not found'),
+  POOL_NOT_FOUND: row(40401, 404, 'No such pool'),
+  MARKET_INFO_NOT_FOUND: row(40402, 404, 'No market data for this token'),
+  CHAIN_NOT_FOUND: row(40405, 404, 'No such chain'),
+  DEX_NOT_FOUND: row(40406, 404, 'No such DEX'),
+  METHOD_NOT_ALLOWED: row(405, 405, 'Method not allowed'),
+  CONFLICT: row(409, 409, 'Conflict'),
+  PAYLOAD_TOO_LARGE: row(413, 413, 'The body is too large'),
+  UNSUPPORTED_MEDIA_TYPE: row(415, 415, 'Unsupported media type'),
+  RATE_LIMIT: row(429, 429, 'Too many requests', { retry: true }),
+  API_USAGE_LIMIT_EXCEEDED: row(42901, 429, 'Usage limit reached'),
+  INTERNAL_SERVER_ERROR: row(500, 500, 'Internal error', { retry: true }),
+  CHAIN_SYNC_ERROR: row(50003, 503, 'The chain is behind', { reference: 500, retry: true }),
+  DATABASE_ERROR: row(50005, 503, 'The store is not available', { reference: 500, retry: true }),
+  CHAIN_NOT_SUPPORTED: row(50008, 400, 'The chain is not enabled here', { reference: 500 }),
+} as const satisfies Record<string, FaultRow>
+
+export type FaultName = keyof typeof FAULTS
+
+/** The caller's mistake, or an outage as the caller may see it. Rendered by the HTTP, GraphQL and socket edges. */
+export class Fault extends Error {
+  readonly faultName: FaultName
+  readonly code: number
+  readonly status: number
+  readonly details: Readonly<Record<string, unknown>> | undefined
+
+  constructor(
+    faultName: FaultName,
+    message?: string,
+    details?: Readonly<Record<string, unknown>>,
+    options?: ErrorOptions,
+  ) {
+    super(message ?? FAULTS[faultName].message, options)
+    this.name = 'Fault'
+    this.faultName = faultName
+    this.code = FAULTS[faultName].code
+    this.status = FAULTS[faultName].status
+    this.details = details
+  }
+}
+
+/** Which dependency failed. */
+export type OutageOf = 'bus' | 'registry' | 'warehouse' | 'rpc' | 'disk'
+
+/** A dependency did not answer as it must. `final`: trying again as it stands cannot help (a full disk, a fenced writer). */
+export class Outage extends Error {
+  readonly of: OutageOf
+  readonly final: boolean
+
+  constructor(of: OutageOf, message: string, options: ErrorOptions & { final?: boolean } = {}) {
+    super(message, options)
+    this.name = 'Outage'
+    this.of = of
+    this.final = options.final ?? false
+  }
+}
+
+/** A value from outside that does not have the shape it must have: a block, a record, a file. Never retried. */
+export class Malformed extends Error {
+  readonly reason: string
+
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'Malformed'
+    this.reason = reason
+  }
+}

@@ -1,0 +1,73 @@
+/** Resolutions and buckets of candles (contract/rest.md 5). Times are epoch milliseconds, UTC. */
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** Bucket sizes; `1w` starts on Monday and `1M` on the first, so those two have no fixed grid from the epoch. */
+export const RESOLUTIONS = {
+  '1s': SECOND,
+  '15s': 15 * SECOND,
+  '30s': 30 * SECOND,
+  '1m': MINUTE,
+  '3m': 3 * MINUTE,
+  '5m': 5 * MINUTE,
+  '15m': 15 * MINUTE,
+  '30m': 30 * MINUTE,
+  '1h': HOUR,
+  '2h': 2 * HOUR,
+  '4h': 4 * HOUR,
+  '6h': 6 * HOUR,
+  '8h': 8 * HOUR,
+  '12h': 12 * HOUR,
+  '1d': DAY,
+  '3d': 3 * DAY,
+  '1w': 7 * DAY,
+  '1M': null,
+} as const
+
+export type Resolution = keyof typeof RESOLUTIONS
+
+/** All 18, shortest first. */
+export const RESOLUTION_NAMES = Object.keys(RESOLUTIONS) as readonly Resolution[]
+
+/** True for one of the 18 names; case matters. */
+export const isResolution = (text: string): text is Resolution => Object.hasOwn(RESOLUTIONS, text)
+
+/** 1970-01-05 was the first Monday. */
+const FIRST_MONDAY = 4 * DAY
+
+/** Start of the bucket that holds `timeMs`. */
+export const bucketStart = (timeMs: number, resolution: Resolution): number => {
+  if (resolution === '1M') {
+    const date = new Date(timeMs)
+    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
+  }
+  const shift = resolution === '1w' ? FIRST_MONDAY : 0
+  const size = RESOLUTIONS[resolution]
+  return Math.floor((timeMs - shift) / size) * size + shift
+}
+
+/** First millisecond after the bucket that starts at `startMs`. */
+export const bucketEnd = (startMs: number, resolution: Resolution): number => {
+  if (resolution === '1M') {
+    const date = new Date(startMs)
+    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+  }
+  return startMs + RESOLUTIONS[resolution]
+}
+
+/** Milliseconds of a duration such as `250ms`, `90s`, `10m`, `1h30m`, `2d`; undefined when it is none. */
+export const durationMs = (text: string): number | undefined => {
+  const units: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY }
+  if (!/^(\d+(ms|s|m|h|d))+$/.test(text)) return undefined
+  let sum = 0
+  for (const [, count = '', unit = ''] of text.matchAll(/(\d+)(ms|s|m|h|d)/g)) {
+    sum += Number(count) * (units[unit] ?? 0)
+  }
+  return sum
+}
+
+/** A query time: below 10^11 it is seconds, else milliseconds (contract/rest.md 1.5). */
+export const queryTimeMs = (value: number): number => (value < 1e11 ? value * 1_000 : value)

@@ -1,0 +1,146 @@
+import { NOTATION } from './notation.ts'
+
+/** Root of every record and enum name on the wire. */
+export const NAMESPACE = 'onchain.v1'
+
+/** An Avro schema as JSON: a primitive name, a reference, a union or a definition. */
+export type AvroJson = string | readonly AvroJson[] | { readonly [key: string]: unknown }
+
+interface Definition {
+  readonly kind: string
+  readonly body: readonly string[]
+}
+
+const PRIMITIVES: Readonly<Record<string, AvroJson>> = {
+  s: 'string',
+  i: 'int',
+  l: 'long',
+  b: 'boolean',
+  y: 'bytes',
+  u: { type: 'string', logicalType: 'uint-string' },
+  d: { type: 'string', logicalType: 'decimal-string' },
+  ts: { type: 'long', logicalType: 'timestamp-millis' },
+}
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  s: '',
+  u: '',
+  d: '',
+  i: 0,
+  l: 0,
+  ts: 0,
+  b: false,
+  y: '',
+}
+const TYPES: Readonly<Record<string, string>> = {
+  s: 'string',
+  u: 'string',
+  d: 'string',
+  i: 'number',
+  l: 'number',
+  ts: 'number',
+  b: 'boolean',
+  y: 'Uint8Array',
+}
+
+const DEFINITIONS: ReadonlyMap<string, Definition> = new Map(
+  NOTATION.map((line) => {
+    const [, kind = '', name = '', body = ''] = /^(enum|record) (\S+) = (.*)$/.exec(line) ?? []
+    return [name, { kind, body: body.split(' ') }]
+  }),
+)
+
+/** Names of all types, without the namespace root, in the table's order. */
+export const TYPE_NAMES: readonly string[] = [...DEFINITIONS.keys()]
+
+/** Names of the records that are the value of a topic. */
+export const MESSAGE_NAMES: readonly string[] = TYPE_NAMES.filter((name) =>
+  /Events$|BlockEvent$|^control\./.test(name),
+)
+
+const definitionOf = (name: string): Definition => {
+  const found = DEFINITIONS.get(name)
+  if (!found) throw new Error(`notation names an unknown type: ${name}`)
+  return found
+}
+
+interface Field {
+  readonly name: string
+  readonly type: string
+  readonly required: boolean
+  readonly nullable: boolean
+}
+
+const fieldOf = (text: string): Field => {
+  const cut = text.indexOf(':')
+  const raw = text.slice(cut + 1)
+  return {
+    name: text.slice(0, cut),
+    type: raw.replace(/[!?]$/, ''),
+    required: raw.endsWith('!'),
+    nullable: raw.endsWith('?'),
+  }
+}
+
+const defaultOf = (type: string): unknown => {
+  if (type.endsWith('[]')) return []
+  if (type.startsWith('map<')) return {}
+  return type in DEFAULTS ? DEFAULTS[type] : definitionOf(type).body[0]
+}
+
+/** The Avro schema of one type; a name that was defined further up is a reference. */
+export const expand = (name: string): AvroJson => {
+  const seen = new Set<string>()
+  const typeOf = (type: string): AvroJson => {
+    if (type.endsWith('[]')) return { type: 'array', items: typeOf(type.slice(0, -2)) }
+    if (type.startsWith('map<')) return { type: 'map', values: typeOf(type.slice(4, -1)) }
+    const primitive = PRIMITIVES[type]
+    if (primitive) return primitive
+    const { kind, body } = definitionOf(type)
+    const full = `${NAMESPACE}.${type}`
+    if (seen.has(type)) return full
+    seen.add(type)
+    const cut = full.lastIndexOf('.')
+    const base = { name: full.slice(cut + 1), namespace: full.slice(0, cut) }
+    if (kind === 'enum') return { type: 'enum', ...base, symbols: body, default: body[0] }
+    return { type: 'record', ...base, fields: body.map((text) => avroField(fieldOf(text), typeOf)) }
+  }
+  return typeOf(name)
+}
+
+const avroField = (field: Field, typeOf: (type: string) => AvroJson): AvroJson => {
+  const type = typeOf(field.type)
+  if (field.nullable) return { name: field.name, type: ['null', type], default: null }
+  if (field.required) return { name: field.name, type }
+  return { name: field.name, type, default: defaultOf(field.type) }
+}
+
+const typeName = (name: string): string =>
+  name.slice(name.lastIndexOf('.') + 1).replace(/^./, (c) => c.toUpperCase())
+
+const tsType = (type: string): string => {
+  if (type.endsWith('[]')) return `readonly ${tsType(type.slice(0, -2))}[]`
+  if (type.startsWith('map<')) return `Readonly<Record<string, ${tsType(type.slice(4, -1))}>>`
+  return TYPES[type] ?? typeName(type)
+}
+
+const declaration = (name: string): string => {
+  const { kind, body } = definitionOf(name)
+  if (kind === 'enum') {
+    return `export type ${typeName(name)} =\n${body.map((symbol) => `  | '${symbol}'`).join('\n')}\n`
+  }
+  const lines = body.map(fieldOf).map(({ name: field, type, nullable }) => {
+    return `  readonly ${field}: ${tsType(type)}${nullable ? ' | null' : ''}`
+  })
+  return `/** \`${NAMESPACE}.${name}\` */\nexport interface ${typeName(name)} {\n${lines.join('\n')}\n}\n`
+}
+
+/** Source text of `wire.ts`: one TypeScript type per wire type, plus the map from message name to type. */
+export const wireTypes = (): string => {
+  const map = MESSAGE_NAMES.map((name) => `  '${name}': ${typeName(name)}`).join('\n')
+  return `// Written by \`npm run schemas\` from notation.ts; do not edit.\n\n${TYPE_NAMES.map(declaration).join('\n')}
+/** Message name, as in topics.ts, to the decoded record. */
+export interface Messages {
+${map}
+}
+`
+}

@@ -1,0 +1,62 @@
+/**
+ * One row per DEX: which factory makes its pools, and which decoder family reads their events.
+ * Factories: contract/chains.md 3.2 and 3.3. Adding a DEX on a known family is adding a row.
+ */
+export interface ProtocolRow {
+  /** Snake-case id on the wire and in tables (R28). */
+  readonly id: string
+  /** Display name. */
+  readonly name: string
+  /** Decoder file under `ingestors/protocols/`. */
+  readonly family: 'uniswap_v2' | 'uniswap_v3'
+  /** Short name that recorded expectations use. */
+  readonly short: string
+  /** Factory addresses by chain id, lower case. */
+  readonly factories: Readonly<Record<string, readonly string[]>>
+}
+
+/** Protocols of this build. */
+export const PROTOCOLS = [
+  {
+    id: 'uniswap_v2',
+    name: 'Uniswap V2',
+    family: 'uniswap_v2',
+    short: 'univ2',
+    factories: { eth: ['0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'] },
+  },
+  {
+    id: 'sushiswap_v2',
+    name: 'SushiSwap',
+    family: 'uniswap_v2',
+    short: 'sushiv2',
+    factories: { eth: ['0xc0aee478e3658e2610c5f7a4a2e1777ce9e4f2ac'] },
+  },
+  {
+    id: 'pancakeswap_v2',
+    name: 'PancakeSwap V2',
+    family: 'uniswap_v2',
+    short: 'pancakev2',
+    factories: { eth: ['0x1097053fd2ea711dad45caccc45eff7548fcb362'] },
+  },
+  {
+    id: 'uniswap_v3',
+    name: 'Uniswap V3',
+    family: 'uniswap_v3',
+    short: 'univ3',
+    factories: { eth: ['0x1f98431c8ad98523631ae4a59f267346ea31f984'] },
+  },
+  {
+    id: 'sushiswap_v3',
+    name: 'SushiSwap V3',
+    family: 'uniswap_v3',
+    short: 'sushiv3',
+    factories: { eth: ['0xbaceb8ec6b9355dfc0269c18bac9d6e2bdc29c4f'] },
+  },
+  {
+    id: 'pancakeswap_v3',
+    name: 'PancakeSwap V3',
+    family: 'uniswap_v3',
+    short: 'pancakev3',
+    factories: { eth: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'] },
+  },
+] as const satisfies readonly ProtocolRow[]

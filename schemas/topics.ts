@@ -1,0 +1,95 @@
+import type { Messages } from './wire.ts'
+
+/** How Kafka cleans a topic: by age, by key, or both. */
+export type Cleanup = 'delete' | 'compact' | 'compact,delete'
+
+/** One row per topic. Source: contract/kafka.md 2.2, 2.9, 2.10 and the internal list below it. */
+export interface TopicRow {
+  /** Name behind the chain prefix, or the whole name where `scope` is `global`. */
+  readonly suffix: string
+  readonly scope: 'chain' | 'global'
+  readonly message: keyof Messages | null
+  /** What the record key is, in words. */
+  readonly key: string
+  /** `token`: co-partitioned lanes of the chain; `one`: a single partition; `light`: few. */
+  readonly partitions: 'token' | 'one' | 'light'
+  readonly cleanup: Cleanup
+  /** Hours until deletion; null = never. */
+  readonly retentionHours: number | null
+}
+
+const row = <const Row extends TopicRow>(value: Row): Row => value
+const token = (suffix: string, message: keyof Messages, retentionHours: number): TopicRow => ({
+  suffix,
+  scope: 'chain',
+  message,
+  key: 'base token',
+  partitions: 'token',
+  cleanup: 'delete',
+  retentionHours,
+})
+const control = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
+  suffix,
+  scope: 'global',
+  message,
+  key,
+  partitions: 'one',
+  cleanup: 'compact',
+  retentionHours: null,
+})
+
+/** Topics that this build creates. */
+export const TOPICS = {
+  blocks: row({
+    suffix: 'blocks',
+    scope: 'chain',
+    message: 'block.BlockEvent',
+    key: 'chain',
+    partitions: 'one',
+    cleanup: 'delete',
+    retentionHours: null,
+  }),
+  trades: token('dex.trades', 'dex.trade.TradeEvents', 72),
+  tradesProcessed: token('dex.trades.processed', 'dex.trade.TradeEvents', 72),
+  pools: token('dex.pools', 'dex.pool.DexPoolEvents', 72),
+  poolsProcessed: token('dex.pools.processed', 'dex.pool.DexPoolEvents', 72),
+  transfers: token('transfers', 'transfer.TransferEvents', 72),
+  tokenMetadata: token('token-metadata', 'token.TokenEvents', 168),
+  tokensProcessed: {
+    ...token('tokens.processed', 'token.TokenEvents', 168),
+    cleanup: 'compact',
+    retentionHours: null,
+    key: 'token',
+  },
+  candlesticks: token('candlesticks', 'candlestick.CandlestickEvents', 24),
+  controlOrgs: control('_control.orgs', 'control.Org', 'org id'),
+  controlApplications: control('_control.applications', 'control.Application', 'client id'),
+  controlApiKeys: control('_control.api-keys', 'control.ApiKey', 'key id'),
+} as const satisfies Record<string, TopicRow>
+
+export type Topic = keyof typeof TOPICS
+
+/** Full name of a chain's topic, e.g. `eth.dex.trades`. */
+export const topicName = (topic: Topic, chain: string): string => {
+  const { scope, suffix } = TOPICS[topic]
+  return scope === 'global' ? suffix : `${chain}.${suffix}`
+}
+
+/** Full name of a topic that belongs to no chain. */
+export const globalTopic = (
+  topic: 'controlOrgs' | 'controlApplications' | 'controlApiKeys',
+): string => TOPICS[topic].suffix
+
+/** Name of the compacted changelog of one stage's state. */
+export const stateTopic = (app: string, chain: string): string => `_state.${app}.${chain}`
+
+/** Name of the dead-letter topic of a consumer group. */
+export const deadLetterTopic = (group: string): string => `dlq.${group}`
+
+/** Row of a topic by its full name; undefined for names that are not ours. */
+export const topicRow = (name: string): TopicRow | undefined =>
+  Object.values(TOPICS).find((candidate: TopicRow) =>
+    candidate.scope === 'global'
+      ? candidate.suffix === name
+      : name.slice(name.indexOf('.') + 1) === candidate.suffix,
+  )

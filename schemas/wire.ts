@@ -1,0 +1,844 @@
+// Written by `npm run schemas` from notation.ts; do not edit.
+
+export type Op = 'OP_UNSPECIFIED' | 'OP_APPLY' | 'OP_REVERT' | 'OP_FINALIZE'
+
+export type Commitment =
+  | 'COMMITMENT_UNSPECIFIED'
+  | 'COMMITMENT_PROCESSED'
+  | 'COMMITMENT_CONFIRMED'
+  | 'COMMITMENT_SAFE'
+  | 'COMMITMENT_FINALIZED'
+
+export type Status = 'STATUS_UNSPECIFIED' | 'STATUS_SUCCESS' | 'STATUS_FAILED'
+
+export type Chain =
+  | 'CHAIN_UNSPECIFIED'
+  | 'CHAIN_SOLANA'
+  | 'CHAIN_ETHEREUM'
+  | 'CHAIN_BSC'
+  | 'CHAIN_BASE'
+  | 'CHAIN_ALGEN'
+  | 'CHAIN_TRON'
+  | 'CHAIN_POLYGON'
+  | 'CHAIN_ARBITRUM'
+  | 'CHAIN_OPTIMISM'
+  | 'CHAIN_AVALANCHE'
+  | 'CHAIN_ZKSYNC'
+  | 'CHAIN_SUI'
+
+export type BundleSource =
+  | 'BUNDLE_SOURCE_UNSPECIFIED'
+  | 'BUNDLE_SOURCE_JITO'
+  | 'BUNDLE_SOURCE_FLASHBOTS'
+
+export type BundleHeuristic =
+  | 'BUNDLE_HEURISTIC_UNSPECIFIED'
+  | 'BUNDLE_HEURISTIC_TIP_IN_TX'
+  | 'BUNDLE_HEURISTIC_JITODONTFRONT_SENTINEL'
+  | 'BUNDLE_HEURISTIC_NEARBY_TIP_SAME_SIGNER'
+  | 'BUNDLE_HEURISTIC_CLUSTERED_MEVCALLS'
+
+/** `onchain.v1.common.EventMeta` */
+export interface EventMeta {
+  readonly chain: string
+  readonly op: Op
+  readonly seq: number
+  readonly commitment: Commitment
+  readonly height: number
+  readonly slot: number
+  readonly hash: string
+  readonly parent_hash: string
+  readonly block_time: number
+  readonly part: number
+  readonly parts: number
+  readonly produced_at: number
+}
+
+/** `onchain.v1.common.Block` */
+export interface Block {
+  readonly timestamp: number
+  readonly hash: string
+  readonly height: number
+  readonly slot: number
+}
+
+/** `onchain.v1.common.BundleTransaction` */
+export interface BundleTransaction {
+  readonly source: BundleSource
+  readonly heuristic: BundleHeuristic
+  readonly tip_tx_index: number
+  readonly tip_inner_index: number
+  readonly tip_account: string
+}
+
+/** `onchain.v1.common.Transaction` */
+export interface Transaction {
+  readonly fee: string
+  readonly fee_payer: string
+  readonly index: number
+  readonly signature: string
+  readonly signer: string
+  readonly status: Status
+  readonly bundles: readonly BundleTransaction[]
+}
+
+/** `onchain.v1.common.DApp` */
+export interface DApp {
+  readonly program_address: string
+  readonly inner_program_address: string
+  readonly chain: Chain
+}
+
+/** `onchain.v1.common.Instruction` */
+export interface Instruction {
+  readonly index: number
+  readonly is_inner_instruction: boolean
+  readonly inner_instruction_index: number
+  readonly type: string
+  readonly event_index: number
+  readonly log_index: number
+}
+
+/** `onchain.v1.block.TopicSpan` */
+export interface TopicSpan {
+  readonly topic: string
+  readonly partition: number
+  readonly base_offset: number
+  readonly records: number
+  readonly events: number
+}
+
+/** `onchain.v1.block.QuotePrice` */
+export interface QuotePrice {
+  readonly token_address: string
+  readonly quote_address: string
+  readonly price: string
+  readonly block_time: number
+}
+
+/** `onchain.v1.block.BlockEvent` */
+export interface BlockEvent {
+  readonly meta: EventMeta
+  readonly quote_prices: readonly QuotePrice[]
+  readonly parent_slot: number
+  readonly tx_count: number
+  readonly coinbase: string
+  readonly gas_limit: string
+  readonly gas_used: string
+  readonly base_fee: string
+  readonly difficulty: string
+  readonly nonce: string
+  readonly extra: Uint8Array
+  readonly rewards_count: number
+  readonly counts: Readonly<Record<string, number>>
+  readonly spans: readonly TopicSpan[]
+  readonly final_seq: number
+  readonly final_height: number
+  readonly cursor: string
+}
+
+export type TokenPriceSuspectReason =
+  | 'TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED'
+  | 'TOKEN_PRICE_SUSPECT_REASON_BY_LAST_CLOSE_PRICES'
+  | 'TOKEN_PRICE_SUSPECT_REASON_BY_SMALL_AMOUNT_IN_USD'
+  | 'TOKEN_PRICE_SUSPECT_REASON_BY_BIG_PRICE'
+  | 'TOKEN_PRICE_SUSPECT_REASON_BY_CONSTANT_PRODUCT_FORMULA'
+  | 'TOKEN_PRICE_SUSPECT_REASON_BY_POOL_PRICE_IMPACT'
+  | 'TOKEN_PRICE_SUSPECT_REASON_BY_SMALL_AMOUNT_IN_USD_AND_POOL_PRICE_IMPACT'
+
+/** `onchain.v1.dex.trade.Trade` */
+export interface Trade {
+  readonly token_a_address: string
+  readonly token_b_address: string
+  readonly user_a_token_account_address: string
+  readonly user_a_account_owner_address: string
+  readonly user_b_token_account_address: string
+  readonly user_b_account_owner_address: string
+  readonly user_a_amount: string
+  readonly user_b_amount: string
+  readonly user_a_pre_amount: string
+  readonly user_a_post_amount: string
+  readonly user_b_pre_amount: string
+  readonly user_b_post_amount: string
+  readonly was_original_direction: boolean
+  readonly token_a_decimals: number | null
+  readonly token_b_decimals: number | null
+  readonly pool_address: string
+  readonly vault_a: string
+  readonly vault_b: string
+  readonly vault_a_owner_address: string
+  readonly vault_b_owner_address: string
+  readonly vault_a_amount: string
+  readonly vault_b_amount: string
+  readonly vault_a_pre_amount: string
+  readonly vault_b_pre_amount: string
+  readonly vault_a_post_amount: string
+  readonly vault_b_post_amount: string
+  readonly pool_config_address: string
+}
+
+/** `onchain.v1.dex.trade.BondingCurve` */
+export interface BondingCurve {
+  readonly virtual_quote_reserves: string
+  readonly virtual_token_reserves: string
+  readonly real_quote_reserves: string
+  readonly real_token_reserves: string
+}
+
+/** `onchain.v1.dex.trade.TradeProcessed` */
+export interface TradeProcessed {
+  readonly token_a_price_in_quote: string
+  readonly token_a_price_in_usd: string
+  readonly token_a_price_in_native: string
+  readonly token_b_price_in_base: string
+  readonly token_b_price_in_usd: string
+  readonly token_b_price_in_native: string
+  readonly is_token_a_price_in_usd_suspect: boolean
+  readonly is_token_a_price_in_usd_suspect_reason: TokenPriceSuspectReason
+  readonly token_a_price_in_usd_lasted: string
+  readonly token_a_price_in_native_lasted: string
+  readonly token_b_price_in_usd_lasted: string
+  readonly token_b_price_in_native_lasted: string
+}
+
+/** `onchain.v1.dex.trade.TradeEvent` */
+export interface TradeEvent {
+  readonly instruction: Instruction | null
+  readonly block: Block | null
+  readonly transaction: Transaction | null
+  readonly d_app: DApp | null
+  readonly quote_price_in_usd: string
+  readonly quote_price_in_native: string
+  readonly trade: Trade | null
+  readonly bonding_curve: BondingCurve | null
+  readonly trade_processed: TradeProcessed | null
+}
+
+/** `onchain.v1.dex.trade.TradeEvents` */
+export interface TradeEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly TradeEvent[]
+}
+
+export type DexPoolEventType =
+  | 'DEX_POOL_EVENT_TYPE_UNSPECIFIED'
+  | 'DEX_POOL_EVENT_TYPE_INITIALIZE'
+  | 'DEX_POOL_EVENT_TYPE_INCREASE_LIQUIDITY'
+  | 'DEX_POOL_EVENT_TYPE_DECREASE_LIQUIDITY'
+  | 'DEX_POOL_EVENT_TYPE_SWAP'
+
+/** `onchain.v1.dex.pool.DexPool` */
+export interface DexPool {
+  readonly address: string
+  readonly token_a_vault_address: string
+  readonly token_a_vault_owner_address: string
+  readonly token_a_address: string
+  readonly token_a_amount: string
+  readonly token_a_vault_pre_amount: string
+  readonly token_a_vault_post_amount: string
+  readonly token_a_decimals: number | null
+  readonly token_b_vault_address: string
+  readonly token_b_vault_owner_address: string
+  readonly token_b_address: string
+  readonly token_b_amount: string
+  readonly token_b_vault_pre_amount: string
+  readonly token_b_vault_post_amount: string
+  readonly token_b_decimals: number | null
+  readonly lp_wallet: string
+}
+
+/** `onchain.v1.dex.pool.TokenLiquidity` */
+export interface TokenLiquidity {
+  readonly token_address: string
+  readonly amount: string
+  readonly liquidity_in_native: string
+  readonly liquidity_in_usd: string
+  readonly pool_address: string
+  readonly pool_count: number
+}
+
+/** `onchain.v1.dex.pool.DexPoolProcessed` */
+export interface DexPoolProcessed {
+  readonly token_a_amount_in_native: string
+  readonly token_a_amount_in_usd: string
+  readonly token_a_vault_pre_amount_in_native: string
+  readonly token_a_vault_pre_amount_in_usd: string
+  readonly token_a_vault_post_amount_in_native: string
+  readonly token_a_vault_post_amount_in_usd: string
+  readonly token_a_liquidity: TokenLiquidity | null
+  readonly token_a_max_liquidity: TokenLiquidity | null
+  readonly token_b_amount_in_native: string
+  readonly token_b_amount_in_usd: string
+  readonly token_b_vault_pre_amount_in_native: string
+  readonly token_b_vault_pre_amount_in_usd: string
+  readonly token_b_vault_post_amount_in_native: string
+  readonly token_b_vault_post_amount_in_usd: string
+  readonly token_b_liquidity: TokenLiquidity | null
+  readonly token_b_max_liquidity: TokenLiquidity | null
+  readonly owner_dapp_program: string
+  readonly curve_progress: string
+}
+
+/** `onchain.v1.dex.pool.DexPoolEvent` */
+export interface DexPoolEvent {
+  readonly instruction: Instruction | null
+  readonly block: Block | null
+  readonly transaction: Transaction | null
+  readonly d_app: DApp | null
+  readonly quote_price_in_usd: string
+  readonly quote_price_in_native: string
+  readonly type: DexPoolEventType
+  readonly pool: DexPool | null
+  readonly pool_processed: DexPoolProcessed | null
+}
+
+export type TokenStandard =
+  | 'TOKEN_STANDARD_UNSPECIFIED'
+  | 'TOKEN_STANDARD_NATIVE'
+  | 'TOKEN_STANDARD_ERC20'
+  | 'TOKEN_STANDARD_ERC721'
+  | 'TOKEN_STANDARD_ERC1155'
+
+export type EventType =
+  | 'EVENT_TYPE_UNSPECIFIED'
+  | 'EVENT_TYPE_CREATED'
+  | 'EVENT_TYPE_UPDATED'
+  | 'EVENT_TYPE_MIGRATED'
+
+/** `onchain.v1.token.Creator` */
+export interface Creator {
+  readonly address: string
+  readonly verified: boolean
+  readonly share: number
+}
+
+/** `onchain.v1.token.SolanaExtra` */
+export interface SolanaExtra {
+  readonly collection_address: string
+  readonly edition_nonce: number
+  readonly fungible: boolean
+  readonly is_mutable: boolean
+  readonly key: string
+  readonly is_native: boolean
+  readonly primary_sale_happened: boolean
+  readonly program_address: string
+  readonly seller_fee_basis_points: number
+  readonly token_standard: string
+  readonly mint_authority: string
+  readonly freeze_authority: string
+  readonly update_authority: string
+  readonly is_verified_collection: boolean
+  readonly is_wrapped: boolean
+  readonly outer_program_address: string
+}
+
+/** `onchain.v1.token.EvmExtra` */
+export interface EvmExtra {
+  readonly token_standard: TokenStandard
+}
+
+/** `onchain.v1.token.Token` */
+export interface Token {
+  readonly address: string
+  readonly name: string
+  readonly symbol: string
+  readonly decimals: number
+  readonly uri: string
+  readonly metadata_address: string
+  readonly creators: readonly Creator[]
+  readonly additional_metadata: Readonly<Record<string, string>>
+  readonly solana_extra: SolanaExtra | null
+  readonly evm_extra: EvmExtra | null
+}
+
+/** `onchain.v1.token.TokenProcessed` */
+export interface TokenProcessed {
+  readonly uri_data: string
+  readonly description: string
+  readonly image_url: string
+  readonly social_medias: Readonly<Record<string, string>>
+  readonly thumb_url: string
+}
+
+/** `onchain.v1.token.Launch` */
+export interface Launch {
+  readonly program_address: string
+  readonly protocol_family: string
+  readonly protocol_name: string
+  readonly pool_address: string
+}
+
+/** `onchain.v1.token.TokenEvent` */
+export interface TokenEvent {
+  readonly instruction: Instruction | null
+  readonly block: Block | null
+  readonly transaction: Transaction | null
+  readonly d_app: DApp | null
+  readonly type: EventType
+  readonly token: Token | null
+  readonly token_processed: TokenProcessed | null
+  readonly launch_from: Launch | null
+  readonly migrated_to: Launch | null
+  readonly created_at: number
+  readonly created_slot: number
+  readonly created_tx: string
+  readonly dev: string
+  readonly migrated_at: number
+}
+
+export type AccountLifecycle =
+  | 'ACCOUNT_LIFECYCLE_UNSPECIFIED'
+  | 'ACCOUNT_LIFECYCLE_NEW'
+  | 'ACCOUNT_LIFECYCLE_EXISTING'
+  | 'ACCOUNT_LIFECYCLE_CLOSED'
+
+/** `onchain.v1.balance.Balance` */
+export interface Balance {
+  readonly token_account_address: string
+  readonly account_owner_address: string
+  readonly token_address: string
+  readonly pre_amount: string
+  readonly post_amount: string
+  readonly decimals: number | null
+  readonly lifecycle: AccountLifecycle
+}
+
+/** `onchain.v1.balance.BalanceProcessed` */
+export interface BalanceProcessed {
+  readonly pre_amount_in_native: string
+  readonly pre_amount_in_usd: string
+  readonly post_amount_in_native: string
+  readonly post_amount_in_usd: string
+  readonly token_price_in_usd: string
+  readonly owner_post_amount: string
+}
+
+/** `onchain.v1.balance.BalanceEvent` */
+export interface BalanceEvent {
+  readonly instruction: Instruction | null
+  readonly block: Block | null
+  readonly transaction: Transaction | null
+  readonly d_app: DApp | null
+  readonly balance: Balance | null
+  readonly balance_processed: BalanceProcessed | null
+}
+
+/** `onchain.v1.transfer.Transfer` */
+export interface Transfer {
+  readonly sender_token_account_address: string
+  readonly sender_account_owner_address: string
+  readonly receiver_token_account_address: string
+  readonly receiver_account_owner_address: string
+  readonly token_address: string
+  readonly token_amount: string
+  readonly token_decimals: number | null
+  readonly token_id: string | null
+  readonly uri: string
+  readonly call_index: number | null
+  readonly success: boolean
+}
+
+/** `onchain.v1.transfer.TransferProcessed` */
+export interface TransferProcessed {
+  readonly token_amount_in_native: string
+  readonly token_amount_in_usd: string
+  readonly token_price_in_native: string
+  readonly token_price_in_usd: string
+}
+
+/** `onchain.v1.transfer.TransferEvent` */
+export interface TransferEvent {
+  readonly instruction: Instruction | null
+  readonly block: Block | null
+  readonly transaction: Transaction | null
+  readonly d_app: DApp | null
+  readonly transfer: Transfer | null
+  readonly transfer_processed: TransferProcessed | null
+}
+
+export type TokenSupplyEventType =
+  | 'TOKEN_SUPPLY_EVENT_TYPE_UNSPECIFIED'
+  | 'TOKEN_SUPPLY_EVENT_TYPE_INITIALIZE_MINT'
+  | 'TOKEN_SUPPLY_EVENT_TYPE_MINT'
+  | 'TOKEN_SUPPLY_EVENT_TYPE_BURN'
+  | 'TOKEN_SUPPLY_EVENT_TYPE_INITIALIZE_MINT_FROM_RPC'
+
+/** `onchain.v1.token.supply.TokenSupply` */
+export interface TokenSupply {
+  readonly token_address: string
+  readonly amount: string
+  readonly decimals: number
+  readonly amount_without_decimals: string
+  readonly amount_with_decimals: string
+  readonly post_amount_with_decimals: string
+}
+
+/** `onchain.v1.token.supply.MarketCap` */
+export interface MarketCap {
+  readonly token_address: string
+  readonly total_supply_amount: string
+  readonly market_cap_in_native: string
+  readonly market_cap_in_usd: string
+}
+
+/** `onchain.v1.token.supply.TokenSupplyEvent` */
+export interface TokenSupplyEvent {
+  readonly instruction: Instruction | null
+  readonly block: Block | null
+  readonly transaction: Transaction | null
+  readonly d_app: DApp | null
+  readonly type: TokenSupplyEventType
+  readonly token_supply: TokenSupply | null
+  readonly market_cap: MarketCap | null
+}
+
+/** `onchain.v1.token.market_cap.TokenMarketCapEvent` */
+export interface TokenMarketCapEvent {
+  readonly instruction: Instruction | null
+  readonly block: Block | null
+  readonly transaction: Transaction | null
+  readonly d_app: DApp | null
+  readonly market_cap: MarketCap | null
+}
+
+/** `onchain.v1.token.price.TokenPrice` */
+export interface TokenPrice {
+  readonly token_address: string
+  readonly price_in_usd: string
+  readonly price_in_native: string
+}
+
+/** `onchain.v1.token.price.TokenPriceEvent` */
+export interface TokenPriceEvent {
+  readonly instruction: Instruction | null
+  readonly block: Block | null
+  readonly transaction: Transaction | null
+  readonly d_app: DApp | null
+  readonly token_price: TokenPrice | null
+}
+
+export type CandlestickDimension =
+  | 'CANDLESTICK_DIMENSION_UNSPECIFIED'
+  | 'CANDLESTICK_DIMENSION_TOKEN_ADDRESS'
+  | 'CANDLESTICK_DIMENSION_POOL_ADDRESS'
+  | 'CANDLESTICK_DIMENSION_PAIR'
+
+/** `onchain.v1.candlestick.CandlestickEvent` */
+export interface CandlestickEvent {
+  readonly token_address: string
+  readonly resolution: string
+  readonly timestamp: string
+  readonly open: string
+  readonly open_in_native: string
+  readonly high: string
+  readonly high_in_native: string
+  readonly low: string
+  readonly low_in_native: string
+  readonly close: string
+  readonly close_in_native: string
+  readonly average_price: string
+  readonly average_price_in_native: string
+  readonly volume: string
+  readonly volume_in_usd: string
+  readonly volume_in_native: string
+  readonly trades: number
+  readonly dimension: CandlestickDimension
+  readonly dimension_address: string
+  readonly buys: number
+  readonly sells: number
+  readonly version: number
+  readonly is_final: boolean
+}
+
+/** `onchain.v1.trade.stat.TradeStatEvent` */
+export interface TradeStatEvent {
+  readonly token_address: string
+  readonly resolution: string
+  readonly timestamp: string
+  readonly open_in_usd: string
+  readonly open_in_native: string
+  readonly close_in_usd: string
+  readonly close_in_native: string
+  readonly buys: number
+  readonly sells: number
+  readonly buyers: number
+  readonly sellers: number
+  readonly buy_volume: string
+  readonly buy_volume_in_usd: string
+  readonly buy_volume_in_native: string
+  readonly sell_volume: string
+  readonly sell_volume_in_usd: string
+  readonly sell_volume_in_native: string
+  readonly high_in_usd: string
+  readonly high_in_native: string
+  readonly low_in_usd: string
+  readonly low_in_native: string
+  readonly traders: number
+  readonly pools: number
+  readonly programs: number
+  readonly volume_change_ratio: string
+  readonly liquidity_in_usd: string
+  readonly liquidity_change_ratio: string
+  readonly version: number
+  readonly is_final: boolean
+}
+
+/** `onchain.v1.token.holding.TokenHoldingEvent` */
+export interface TokenHoldingEvent {
+  readonly chain: Chain
+  readonly token_address: string
+  readonly holders: number
+  readonly top10_holders: number
+  readonly top10_amount: string
+  readonly top10_ratio: string
+  readonly top50_holders: number
+  readonly top50_amount: string
+  readonly top50_ratio: string
+  readonly top100_holders: number
+  readonly top100_amount: string
+  readonly top100_ratio: string
+  readonly creators_count: number
+  readonly creators_amount: string
+  readonly creators_ratio: string
+  readonly fresh_count: number
+  readonly fresh_amount: string
+  readonly fresh_ratio: string
+  readonly sandwich_count: number
+  readonly sandwich_amount: string
+  readonly sandwich_ratio: string
+  readonly bundle_count: number
+  readonly bundle_amount: string
+  readonly bundle_ratio: string
+  readonly sniper_count: number
+  readonly sniper_amount: string
+  readonly sniper_ratio: string
+  readonly dev_count: number
+  readonly dev_amount: string
+  readonly dev_ratio: string
+  readonly pro_count: number
+  readonly pro_amount: string
+  readonly pro_ratio: string
+  readonly insider_count: number
+  readonly insider_amount: string
+  readonly insider_ratio: string
+  readonly smart_count: number
+  readonly smart_amount: string
+  readonly smart_ratio: string
+  readonly kol_count: number
+  readonly kol_amount: string
+  readonly kol_ratio: string
+  readonly phishing_count: number
+  readonly phishing_amount: string
+  readonly phishing_ratio: string
+  readonly bluechip_count: number
+  readonly bluechip_amount: string
+  readonly bluechip_ratio: string
+  readonly rat_count: number
+  readonly rat_amount: string
+  readonly rat_ratio: string
+  readonly timestamp: number
+  readonly version: number
+}
+
+/** `onchain.v1.wallet.pnl.WalletTokenPnlEvent` */
+export interface WalletTokenPnlEvent {
+  readonly wallet_address: string
+  readonly token_address: string
+  readonly token_price_in_usd: string
+  readonly open_time: number
+  readonly close_time: number
+  readonly last_time: number
+  readonly balance: string
+  readonly buy_amount: string
+  readonly buy_amount_in_usd: string
+  readonly buys: number
+  readonly buys_7d: number
+  readonly buys_30d: number
+  readonly sell_amount: string
+  readonly sell_amount_in_usd: string
+  readonly sells: number
+  readonly sells_7d: number
+  readonly sells_30d: number
+  readonly held_duration_ms: number
+  readonly average_buy_price_in_usd: string
+  readonly average_sell_price_in_usd: string
+  readonly unrealized_profit_in_usd: string
+  readonly unrealized_profit_ratio: string
+  readonly realized_profit_in_usd: string
+  readonly realized_profit_ratio: string
+  readonly total_realized_profit_in_usd: string
+  readonly total_realized_profit_ratio: string
+  readonly position_amount: string
+  readonly position_cost_in_usd: string
+  readonly first_time: number
+  readonly wins: number
+  readonly losses: number
+  readonly version: number
+}
+
+/** `onchain.v1.wallet.pnl.WalletTradePnlEvent` */
+export interface WalletTradePnlEvent {
+  readonly wallet_address: string
+  readonly token_address: string
+  readonly time: number
+  readonly tx: string
+  readonly event_index: number
+  readonly side: string
+  readonly amount: string
+  readonly amount_in_usd: string
+  readonly realized_profit_in_usd: string
+  readonly cost_in_usd: string
+}
+
+/** `onchain.v1.redpacket.RedPacketEvent` */
+export interface RedPacketEvent {
+  readonly instruction: Instruction | null
+  readonly block: Block | null
+  readonly transaction: Transaction | null
+  readonly d_app: DApp | null
+  readonly kind: string
+  readonly id: string
+  readonly creator: string
+  readonly claimer: string
+  readonly mint: string
+  readonly amount: string
+  readonly total_amount: string
+  readonly max_claims: number
+  readonly memo: string
+  readonly claim_authority: string
+  readonly created_at: number
+  readonly expiration_seconds: number
+  readonly index: number
+}
+
+/** `onchain.v1.dex.pool.DexPoolEvents` */
+export interface DexPoolEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly DexPoolEvent[]
+}
+
+/** `onchain.v1.token.TokenEvents` */
+export interface TokenEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly TokenEvent[]
+}
+
+/** `onchain.v1.balance.BalanceEvents` */
+export interface BalanceEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly BalanceEvent[]
+}
+
+/** `onchain.v1.transfer.TransferEvents` */
+export interface TransferEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly TransferEvent[]
+}
+
+/** `onchain.v1.token.supply.TokenSupplyEvents` */
+export interface TokenSupplyEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly TokenSupplyEvent[]
+}
+
+/** `onchain.v1.token.market_cap.TokenMarketCapEvents` */
+export interface TokenMarketCapEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly TokenMarketCapEvent[]
+}
+
+/** `onchain.v1.token.price.TokenPriceEvents` */
+export interface TokenPriceEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly TokenPriceEvent[]
+}
+
+/** `onchain.v1.candlestick.CandlestickEvents` */
+export interface CandlestickEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly CandlestickEvent[]
+}
+
+/** `onchain.v1.trade.stat.TradeStatEvents` */
+export interface TradeStatEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly TradeStatEvent[]
+}
+
+/** `onchain.v1.token.holding.TokenHoldingEvents` */
+export interface TokenHoldingEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly TokenHoldingEvent[]
+}
+
+/** `onchain.v1.wallet.pnl.WalletTokenPnlEvents` */
+export interface WalletTokenPnlEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly WalletTokenPnlEvent[]
+  readonly trades: readonly WalletTradePnlEvent[]
+}
+
+/** `onchain.v1.redpacket.RedPacketEvents` */
+export interface RedPacketEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly RedPacketEvent[]
+}
+
+/** `onchain.v1.control.Org` */
+export interface Org {
+  readonly org_id: string
+  readonly name: string
+  readonly plan: string
+  readonly suspended: boolean
+  readonly created_at: number
+  readonly version: number
+}
+
+/** `onchain.v1.control.Application` */
+export interface Application {
+  readonly client_id: string
+  readonly app_id: string
+  readonly org_id: string
+  readonly name: string
+  readonly secret_hashes: readonly string[]
+  readonly scopes: readonly string[]
+  readonly disabled: boolean
+  readonly tokens_valid_after: number
+  readonly created_at: number
+  readonly updated_at: number
+  readonly version: number
+}
+
+/** `onchain.v1.control.ApiKey` */
+export interface ApiKey {
+  readonly key_id: string
+  readonly prefix: string
+  readonly hash: string
+  readonly app_id: string
+  readonly org_id: string
+  readonly scopes: readonly string[]
+  readonly expires_at: number
+  readonly created_at: number
+  readonly version: number
+}
+
+/** Message name, as in topics.ts, to the decoded record. */
+export interface Messages {
+  'block.BlockEvent': BlockEvent
+  'dex.trade.TradeEvents': TradeEvents
+  'dex.pool.DexPoolEvents': DexPoolEvents
+  'token.TokenEvents': TokenEvents
+  'balance.BalanceEvents': BalanceEvents
+  'transfer.TransferEvents': TransferEvents
+  'token.supply.TokenSupplyEvents': TokenSupplyEvents
+  'token.market_cap.TokenMarketCapEvents': TokenMarketCapEvents
+  'token.price.TokenPriceEvents': TokenPriceEvents
+  'candlestick.CandlestickEvents': CandlestickEvents
+  'trade.stat.TradeStatEvents': TradeStatEvents
+  'token.holding.TokenHoldingEvents': TokenHoldingEvents
+  'wallet.pnl.WalletTokenPnlEvents': WalletTokenPnlEvents
+  'redpacket.RedPacketEvents': RedPacketEvents
+  'control.Org': Org
+  'control.Application': Application
+  'control.ApiKey': ApiKey
+}

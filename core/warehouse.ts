@@ -1,0 +1,132 @@
+import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
+import { Outage } from './fault.ts'
+
+/** One SQL statement with its bound parameters. Values reach SQL only through `params`. */
+export interface Query {
+  readonly sql: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+/** Rows and what they cost. */
+export interface Answer<Row> {
+  readonly rows: readonly Row[]
+  readonly rowsRead: number
+  readonly elapsedMs: number
+}
+
+/** The store behind every read. Numbers wider than a double arrive as strings (UInt64, Int64, UInt256, Decimal). */
+export interface Warehouse {
+  /** Rows as objects. Throws `Outage` when the store does not answer, the driver's error for wrong SQL. */
+  query<Row>(query: Query, options?: { readonly signal?: AbortSignal }): Promise<Answer<Row>>
+  /** Rows as arrays in the order of the SELECT list: cheaper for wide answers. */
+  queryArrays(query: Query, options?: { readonly signal?: AbortSignal }): Promise<Answer<unknown[]>>
+  /** One insert; the same token again is dropped by the engine. Big numbers as strings. */
+  insert(
+    table: string,
+    rows: readonly object[],
+    options?: { readonly token?: string },
+  ): Promise<void>
+  /** DDL and maintenance. */
+  command(sql: string, options?: { readonly token?: string }): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where the warehouse lives: a folder (chDB in this process) or a server. */
+export type WarehouseTarget =
+  | { readonly kind: 'embedded'; readonly path: string }
+  | { readonly kind: 'server'; readonly url: string; readonly database: string }
+
+const READ_SETTINGS = {
+  output_format_json_quote_64bit_integers: 1,
+  output_format_json_quote_decimals: 1,
+  output_format_json_quote_denormals: 0,
+  do_not_merge_across_partitions_select_final: 1,
+} as const
+
+const INSERT_SETTINGS = {
+  async_insert: 0,
+  insert_deduplicate: 1,
+  deduplicate_blocks_in_dependent_materialized_views: 1,
+  input_format_parallel_parsing: 0,
+  wait_end_of_query: 1,
+  date_time_input_format: 'best_effort',
+} as const
+
+const clientOf = async (target: WarehouseTarget): Promise<ClickHouseClient> => {
+  if (target.kind === 'server') {
+    return createClient({
+      url: target.url,
+      database: target.database,
+      max_open_connections: 8,
+      request_timeout: 60_000,
+      compression: { request: true },
+    })
+  }
+  const { createChdbConnection } = await import('chdb/connection')
+  // Both packages carry the same interface, but under two copies of the client's types.
+  const connection = createChdbConnection({ path: target.path }) as never
+  return createClient({ connection })
+}
+
+/** Transport trouble is an outage; an answer of the engine is passed on as it is. */
+const asOutage = (error: unknown, aborted = false): never => {
+  if (error instanceof ClickHouseError || aborted) throw error
+  throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
+}
+
+/** Opens the warehouse. One process may hold an embedded folder; a second open throws `Outage`. */
+export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse> => {
+  const client = await clientOf(target).catch((error) => asOutage(error))
+  const read = async <Row>(
+    { sql, params }: Query,
+    format: 'JSON' | 'JSONCompact',
+    signal?: AbortSignal,
+  ): Promise<Answer<Row>> => {
+    const startedMs = performance.now()
+    const result = await client
+      .query({
+        query: sql,
+        format,
+        clickhouse_settings: READ_SETTINGS,
+        ...(params && { query_params: params }),
+        ...(signal && { abort_signal: signal }),
+      })
+      .then((set) => set.json<Row>())
+      .catch((error) => asOutage(error, signal?.aborted))
+    return {
+      rows: result.data as Row[],
+      rowsRead: result.statistics?.rows_read ?? 0,
+      elapsedMs: performance.now() - startedMs,
+    }
+  }
+  return {
+    query: (query, options) => read(query, 'JSON', options?.signal),
+    queryArrays: (query, options) => read(query, 'JSONCompact', options?.signal),
+    insert: async (table, rows, options) => {
+      if (rows.length === 0) return
+      await client
+        .insert({
+          table,
+          values: rows as object[],
+          format: 'JSONEachRow',
+          clickhouse_settings: {
+            ...INSERT_SETTINGS,
+            ...(options?.token && { insert_deduplication_token: options.token }),
+          },
+        })
+        .catch((error) => asOutage(error))
+    },
+    command: async (sql, options) => {
+      await client
+        .command({
+          query: sql,
+          clickhouse_settings: {
+            ...INSERT_SETTINGS,
+            ...(options?.token && { insert_deduplication_token: options.token }),
+          },
+        })
+        .catch((error) => asOutage(error))
+    },
+    close: () => client.close(),
+  }
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError, loadConfig } from '../../core/config.ts'
+
+test('defaults need no environment', () => {
+  const config = loadConfig({})
+  assert.equal(config.port, 8080)
+  assert.deepEqual(config.chains, ['eth'])
+})
+
+test('the command line stands above the environment', () => {
+  assert.equal(loadConfig({ PORT: '9000' }, { port: 9001 }).port, 9001)
+})
+
+test('five mistakes are reported together', () => {
+  const wrong = {
+    PORT: 'eighty',
+    LOG_LEVEL: 'loud',
+    KAFKA_BROKERS: 'broker',
+    RPC_URLS: 'ftp://x',
+    CHAIN_EXTRA: '{not json',
+  }
+  assert.throws(
+    () => loadConfig(wrong),
+    (error: unknown) => {
+      assert.ok(error instanceof ConfigError)
+      const variables = new Set(error.problems.map(({ variable }) => variable))
+      for (const name of Object.keys(wrong)) assert.ok(variables.has(name), `${name} not reported`)
+      return true
+    },
+  )
+})
+
+test('brokers without a registry are refused', () => {
+  assert.throws(() => loadConfig({ KAFKA_BROKERS: '127.0.0.1:9092' }), /SCHEMA_REGISTRY_URL/)
+})
+
+test('a secret does not print', () => {
+  const config = loadConfig({ KEY_PEPPER: 'hush' })
+  assert.equal(JSON.stringify({ pepper: config.keyPepper }), '{"pepper":"[redacted]"}')
+  assert.equal(config.keyPepper.reveal(), 'hush')
+})

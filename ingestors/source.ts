@@ -1,0 +1,64 @@
+import type { Block } from '../schemas/events.ts'
+
+/** Names one block. */
+export interface BlockRef {
+  readonly height: number
+  readonly hash: string
+  readonly parentHash: string
+  readonly timeMs: number
+}
+
+/** One operation of a chain, in order: what the ingestor commits, one transaction each. */
+export type ChainOp =
+  | { readonly op: 'apply'; readonly block: Block }
+  /** The newest applied block is no longer canonical. */
+  | { readonly op: 'revert'; readonly ref: BlockRef }
+  /** Every block up to and including this one is final. */
+  | { readonly op: 'finalize'; readonly ref: BlockRef }
+
+/** Where to go on: the applied blocks that are not final, oldest first, the newest last; the last one is the cursor. */
+export interface Position {
+  readonly stack: readonly BlockRef[]
+  /** Newest final block, null before the first FINALIZE. */
+  readonly final: BlockRef | null
+}
+
+/** Answer to one call of a contract at a block. */
+export type CallAnswer =
+  | { readonly kind: 'value'; readonly data: string }
+  | { readonly kind: 'reverted' }
+  /** The node has no state for that block: a typed null (R46). */
+  | { readonly kind: 'no-state' }
+
+/** One `eth_call`. */
+export interface Call {
+  readonly to: string
+  readonly data: string
+}
+
+/** Reads state at a block's own hash; retried until answered, aborts with the signal. */
+export interface StateReader {
+  /** Answers in the order of the calls. */
+  calls(
+    calls: readonly Call[],
+    blockHash: string,
+    signal: AbortSignal,
+  ): Promise<readonly CallAnswer[]>
+}
+
+/** A chain to follow: a node, or recorded files. */
+export interface Source {
+  /** What the data comes from, e.g. genesis hash; a data folder belongs to one origin. */
+  readonly origin: string
+  /** True: heights need not be contiguous (recorded files, R40). */
+  readonly gaps: boolean
+  /** null: no node to ask; facts come from the caller's tables. */
+  readonly state: StateReader | null
+  /**
+   * Operations after `position`, endless unless the source is a recording. `null` position: from the configured start.
+   * Throws `Outage` (retry later) or `Malformed` (a block no endpoint gives in shape); the caller decides.
+   */
+  operations(position: Position | null, signal: AbortSignal): AsyncIterable<ChainOp>
+  /** Head of the node as last seen, for lag and progress; null before the first answer. */
+  head(): BlockRef | null
+}

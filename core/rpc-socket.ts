@@ -1,0 +1,139 @@
+import { WebSocket } from 'ws'
+import { Malformed, Outage } from './fault.ts'
+import { type Endpoint, labelOf, MAX_ANSWER_BYTES, parseMessage, resultOf } from './rpc-endpoint.ts'
+
+type Answer = Readonly<Record<string, unknown>>
+type Pending = (answer: Answer | Error) => void
+
+/** Calls in flight on one socket; more are refused rather than queued. */
+const MAX_PENDING = 4_096
+
+/** One open socket: its pending calls and its notices. */
+interface Line {
+  readonly socket: WebSocket
+  readonly pending: Map<number, Pending>
+  readonly opened: Promise<void>
+}
+
+const openLine = (url: string, timeoutMs: number, onNotice: (params: unknown) => void): Line => {
+  const socket = new WebSocket(url, { maxPayload: MAX_ANSWER_BYTES, handshakeTimeout: timeoutMs })
+  const pending = new Map<number, Pending>()
+  const fail = (error: Error): void => {
+    for (const settle of pending.values()) settle(error)
+    pending.clear()
+  }
+  const opened = new Promise<void>((resolve, reject) => {
+    socket.once('open', () => resolve())
+    socket.once('error', (cause) => reject(new Outage('rpc', 'the socket did not open', { cause })))
+    socket.once('close', () => reject(new Outage('rpc', 'the socket closed')))
+  })
+  opened.catch(() => undefined)
+  socket.on('error', () => socket.terminate())
+  socket.on('close', () => fail(new Outage('rpc', 'the socket closed')))
+  socket.on('message', (data) => {
+    try {
+      const message = parseMessage(String(data))
+      if (message.method === 'eth_subscription') return onNotice(message.params)
+      const settle = pending.get(Number(message.id))
+      pending.delete(Number(message.id))
+      settle?.(message)
+    } catch (error) {
+      fail(error instanceof Error ? error : new Error(String(error)))
+      socket.terminate()
+    }
+  })
+  return { socket, pending, opened }
+}
+
+/** A node behind a WebSocket. The socket opens on the first call and again after it broke; calls are not repeated here. */
+export const socketEndpoint = (url: string, timeoutMs: number): Endpoint => {
+  let line: Line | undefined
+  let lastId = 0
+  const listeners = new Map<string, (head: unknown) => void>()
+  const onNotice = (params: unknown): void => {
+    const { subscription, result } = (params ?? {}) as { subscription?: unknown; result?: unknown }
+    listeners.get(String(subscription))?.(result)
+  }
+  const current = (): Line => {
+    if (line === undefined || line.socket.readyState > WebSocket.OPEN) {
+      listeners.clear()
+      line = openLine(url, timeoutMs, onNotice)
+    }
+    return line
+  }
+  const request: Endpoint['request'] = async (call, signal) => {
+    const { socket, pending, opened } = current()
+    await opened
+    signal.throwIfAborted()
+    if (pending.size >= MAX_PENDING) throw new Outage('rpc', 'too many calls in flight')
+    lastId += 1
+    const id = lastId
+    const wait = { id, pending, timeoutMs, signal, onTimeout: () => socket.terminate() }
+    const answer = await awaitAnswer(wait, () =>
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...call })),
+    )
+    return resultOf(answer, id)
+  }
+  return {
+    url,
+    label: labelOf(url),
+    request,
+    heads: (onHead, signal) => {
+      keepSubscribed({ request, listeners, onHead, isOpen: () => line, timeoutMs }, signal)
+    },
+    close: () => line?.socket.terminate(),
+  }
+}
+
+interface Wait {
+  readonly id: number
+  readonly pending: Map<number, Pending>
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** A socket that does not answer is taken for dead: it may be half open after the machine slept. */
+  readonly onTimeout: () => void
+}
+
+const awaitAnswer = (wait: Wait, send: () => void): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const settle = (answer: Answer | Error): void => {
+      clearTimeout(timer)
+      wait.signal.removeEventListener('abort', abort)
+      wait.pending.delete(wait.id)
+      if (answer instanceof Error) reject(answer)
+      else resolve(answer)
+    }
+    const abort = (): void => settle(wait.signal.reason as Error)
+    const timer = setTimeout(() => {
+      settle(new Outage('rpc', `no answer within ${wait.timeoutMs} ms`))
+      wait.onTimeout()
+    }, wait.timeoutMs)
+    wait.signal.addEventListener('abort', abort, { once: true })
+    wait.pending.set(wait.id, settle)
+    send()
+  })
+
+interface Subscriber {
+  readonly request: Endpoint['request']
+  readonly listeners: Map<string, (head: unknown) => void>
+  readonly onHead: (head: unknown) => void
+  readonly isOpen: () => Line | undefined
+  readonly timeoutMs: number
+}
+
+/** Subscribes, and again whenever the socket broke; a node without subscriptions is simply polled by the caller. */
+const keepSubscribed = (subscriber: Subscriber, signal: AbortSignal): void => {
+  const { request, listeners, onHead, isOpen, timeoutMs } = subscriber
+  const attempt = async (): Promise<void> => {
+    const id = await request({ method: 'eth_subscribe', params: ['newHeads'] }, signal)
+    if (typeof id !== 'string') throw new Malformed('rpc-no-subscription', 'no subscription id')
+    listeners.set(id, onHead)
+    isOpen()?.socket.once('close', again)
+  }
+  const again = (): void => {
+    if (signal.aborted) return
+    const timer = setTimeout(() => attempt().catch(again), Math.min(timeoutMs, 2_000))
+    signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+  }
+  attempt().catch(again)
+}

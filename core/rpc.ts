@@ -1,0 +1,162 @@
+import pLimit from 'p-limit'
+import { Malformed, Outage } from './fault.ts'
+import type { Logger } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import { type Endpoint, httpEndpoint, type RpcCall, RpcError } from './rpc-endpoint.ts'
+import { socketEndpoint } from './rpc-socket.ts'
+
+export { RpcError } from './rpc-endpoint.ts'
+
+/** Calls one endpoint: bound, measured, aborted with the signal of the pool. */
+export type Ask = (call: RpcCall) => Promise<unknown>
+
+/** Several endpoints of one chain behind one face. */
+export interface Rpc {
+  /**
+   * Runs `work` against one endpoint after the other, healthiest first, until one succeeds. A throw of `Outage` or
+   * `Malformed` moves on and rests that endpoint for a while; `undefined` moves on without blame (it does not know yet).
+   * Throws the last error when none succeeds; undefined when all that answered did not know.
+   */
+  attempt<T>(work: (ask: Ask) => Promise<T | undefined>): Promise<T | undefined>
+  /** Every push of a new head by any endpoint. */
+  onHead(listener: (head: unknown) => void): void
+  /** Labels of endpoints that are resting, for status. */
+  resting(): readonly string[]
+  close(): void
+}
+
+/** What a pool is made of. */
+export interface RpcOptions {
+  readonly chain: string
+  readonly urls: readonly string[]
+  /** Every endpoint must answer this to `eth_chainId`; another chain is never asked again. */
+  readonly chainId: number
+  readonly concurrency: number
+  readonly timeoutMs: number
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly signal: AbortSignal
+  /** Clock for rests. */
+  readonly nowMs?: () => number
+}
+
+interface Member {
+  readonly endpoint: Endpoint
+  readonly ask: Ask
+  failures: number
+  restUntilMs: number
+  /** Settles once the endpoint proved to be of this chain. */
+  checked: Promise<void> | undefined
+  foreign: boolean
+}
+
+const REST_FIRST_MS = 1_000
+const REST_MAX_MS = 60_000
+
+/** Opens a pool; nothing is asked before the first use. */
+export const openRpc = (options: RpcOptions): Rpc => {
+  const { urls, signal, log, nowMs = Date.now } = options
+  const members = urls.map((url) => memberOf(url, options))
+  const rest = (member: Member, error: unknown): void => {
+    member.failures += 1
+    const restMs = Math.min(REST_MAX_MS, REST_FIRST_MS * 2 ** (member.failures - 1))
+    member.restUntilMs = nowMs() + restMs
+    log.warn({ endpoint: member.endpoint.label, restMs, err: error }, 'endpoint rests')
+  }
+  /** Rested endpoints in their configured order, then the resting ones, soonest first: a last resort. */
+  const order = (): readonly Member[] => {
+    const usable = members.filter(({ foreign }) => !foreign)
+    const now = nowMs()
+    const ready = usable.filter(({ restUntilMs }) => restUntilMs <= now)
+    const resting = usable.filter(({ restUntilMs }) => restUntilMs > now)
+    return [...ready, ...resting.toSorted((a, b) => a.restUntilMs - b.restUntilMs)]
+  }
+  return {
+    attempt: async (work) => {
+      let last: unknown
+      for (const member of order()) {
+        signal.throwIfAborted()
+        try {
+          await proveChain(member, options)
+          const result = await work(member.ask)
+          member.failures = 0
+          member.restUntilMs = 0
+          if (result !== undefined) return result
+        } catch (error) {
+          if (
+            !(error instanceof Outage || error instanceof Malformed || error instanceof RpcError)
+          ) {
+            throw error
+          }
+          last = error
+          rest(member, error)
+        }
+      }
+      if (last !== undefined) throw last
+      if (members.every(({ foreign }) => foreign)) throw foreignOutage(options)
+      return undefined
+    },
+    onHead: (listener) => {
+      for (const { endpoint } of members) endpoint.heads?.(listener, signal)
+    },
+    resting: () => {
+      const now = nowMs()
+      return members
+        .filter(({ restUntilMs, foreign }) => foreign || restUntilMs > now)
+        .map(({ endpoint }) => endpoint.label)
+    },
+    close: () => {
+      for (const { endpoint } of members) endpoint.close()
+    },
+  }
+}
+
+const foreignOutage = ({ chain, chainId }: RpcOptions): Outage =>
+  new Outage('rpc', `no endpoint serves ${chain} (chain id ${chainId})`, { final: true })
+
+const memberOf = (url: string, options: RpcOptions): Member => {
+  const { chain, concurrency, timeoutMs, metrics, signal } = options
+  const endpoint = url.startsWith('ws')
+    ? socketEndpoint(url, timeoutMs)
+    : httpEndpoint(url, timeoutMs)
+  const limit = pLimit(concurrency)
+  const ask: Ask = (call) =>
+    limit(async () => {
+      const end = metrics.rpcSeconds.startTimer({ chain, method: call.method })
+      const count = (outcome: string): void =>
+        metrics.rpcCalls.inc({ chain, method: call.method, outcome })
+      try {
+        const result = await endpoint.request(call, signal)
+        count('ok')
+        return result
+      } catch (error) {
+        count(error instanceof RpcError ? 'refused' : 'failed')
+        throw error
+      } finally {
+        end()
+      }
+    })
+  return { endpoint, ask, failures: 0, restUntilMs: 0, checked: undefined, foreign: false }
+}
+
+/** Asks the chain id once per endpoint; a failed question is asked again at the next use. */
+const proveChain = (member: Member, { chainId, log }: RpcOptions): Promise<void> => {
+  member.checked ??= member
+    .ask({ method: 'eth_chainId', params: [] })
+    .then((answer) => {
+      if (Number(answer) === chainId) return
+      member.foreign = true
+      log.error(
+        { endpoint: member.endpoint.label, chainId: String(answer).slice(0, 40), wanted: chainId },
+        'endpoint serves another chain; not used',
+      )
+      throw new Outage('rpc', `the endpoint serves chain id ${String(answer).slice(0, 40)}`, {
+        final: true,
+      })
+    })
+    .catch((error: unknown) => {
+      member.checked = undefined
+      throw error
+    })
+  return member.checked
+}

@@ -1,0 +1,69 @@
+import { Malformed } from '../core/fault.ts'
+import type { BlockRef, Position } from './source.ts'
+
+/**
+ * The chain follower as pure functions: continuity, reorg, finality. It holds applied blocks that are not final; the shell
+ * asks it what a block, a canonical hash or a finality notice means and carries the answer out.
+ */
+
+/** Newest applied block; null before the first. */
+export const tipOf = (position: Position | null): BlockRef | null => position?.stack.at(-1) ?? null
+
+/** What a candidate for the height above the tip means. */
+export type Verdict = 'apply' | 'revert'
+
+/**
+ * The candidate extends the tip, or the tip is no longer canonical. With `gaps` (recordings) any higher block extends it.
+ * Throws `Malformed` for a candidate of the wrong height.
+ */
+export const judge = (position: Position | null, candidate: BlockRef, gaps = false): Verdict => {
+  const tip = tipOf(position)
+  if (tip === null) return 'apply'
+  if (gaps && candidate.height > tip.height) return 'apply'
+  if (candidate.height !== tip.height + 1) {
+    throw new Malformed('wrong-height', `block ${candidate.height} offered above ${tip.height}`)
+  }
+  return candidate.parentHash === tip.hash ? 'apply' : 'revert'
+}
+
+/** Position with the block on top. */
+export const applied = (position: Position | null, { ...ref }: BlockRef): Position => ({
+  stack: [...(position?.stack ?? []), ref],
+  final: position?.final ?? null,
+})
+
+/**
+ * Position without its tip. Throws `Malformed` with reason `reorg-below-finality` when the block under it is final: the
+ * chain halts then, because what was published as final would have to be taken back.
+ */
+export const reverted = (
+  position: Position,
+): { readonly ref: BlockRef; readonly next: Position } => {
+  const ref = position.stack.at(-1)
+  if (ref === undefined || isFinal(position, ref)) {
+    throw new Malformed(
+      'reorg-below-finality',
+      `the node's chain leaves ours below its own finality, at height ${ref?.height ?? 'unknown'}`,
+    )
+  }
+  return { ref, next: { stack: position.stack.slice(0, -1), final: position.final } }
+}
+
+const isFinal = ({ final }: Position, ref: BlockRef): boolean =>
+  final !== null && ref.height <= final.height
+
+/**
+ * The block that a finality notice makes final for us: the highest applied one not above `height`; null when there is
+ * nothing new. Whether our block at that height is the canonical one is the shell's to ask before.
+ */
+export const finalizable = (position: Position | null, height: number): BlockRef | null => {
+  const candidate = position?.stack.findLast((ref) => ref.height <= height)
+  if (position === null || candidate === undefined || isFinal(position, candidate)) return null
+  return candidate
+}
+
+/** Position after FINALIZE: final blocks leave the stack, but for the newest of them, which the next block may have to extend. */
+export const finalized = (position: Position, ref: BlockRef): Position => ({
+  stack: position.stack.filter(({ height }) => height >= ref.height),
+  final: ref,
+})

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Who may import whom; the own layer is always allowed. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  schemas: [],
+  core: ['schemas'],
+  ingestors: ['schemas', 'core'],
+  processors: ['schemas', 'core'],
+  serving: ['schemas', 'core'],
+  simulator: ['schemas', 'core'],
+  cli: ['schemas', 'core', 'ingestors', 'processors', 'serving', 'simulator'],
+  bench: ['schemas', 'core', 'ingestors', 'processors', 'serving', 'simulator', 'cli', 'test'],
+  test: ['schemas', 'core', 'ingestors', 'processors', 'serving', 'simulator', 'cli', 'bench'],
+}
+
+/** Package to the places that may import it; tests and benchmarks may import every package. */
+const OWNERS: Readonly<Record<string, RegExp>> = {
+  kafkajs: /^core\/bus/,
+  lmdb: /^core\/bus/,
+  avsc: /^core\/codec/,
+  '@kafkajs/confluent-schema-registry': /^core\/codec/,
+  '@clickhouse/client': /^core\/warehouse/,
+  chdb: /^core\/warehouse/,
+  pino: /^core\/log\.ts$/,
+  'prom-client': /^core\/metrics\.ts$/,
+  ws: /^(core\/rpc|serving\/realtime\/|simulator\/)/,
+  viem: /^simulator\//,
+  fastify: /^serving\//,
+  '@fastify/cors': /^serving\/http\//,
+  '@fastify/swagger': /^serving\/http\//,
+  '@fastify/type-provider-typebox': /^serving\//,
+  graphql: /^serving\/graphql\//,
+  'uWebSockets.js': /^serving\/realtime\/uws\.ts$/,
+  'rate-limiter-flexible': /^serving\//,
+  'lru-cache': /^(core|ingestors|processors|serving)\//,
+  'p-limit': /^(core|ingestors|serving)\//,
+  typebox: /^(schemas|core\/config|serving)/,
+  ulid: /^(core|serving)\//,
+  commander: /^cli\//,
+  'cli-progress': /^cli\//,
+  tsx: /^cli\//,
+}
+
+const FOLDERS = new Set([
+  ...Object.keys(LAYERS),
+  ...['docs', 'examples', 'console', '.ci', '.git', 'node_modules', 'dist', '.data', '.cache'],
+])
+
+interface Import {
+  readonly file: string
+  readonly specifier: string
+}
+
+const filesUnder = (folder: string): readonly string[] =>
+  readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.includes('fixtures/'))
+
+const FILES = Object.keys(LAYERS).flatMap(filesUnder)
+const TEXTS = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
+
+const importsOf = (file: string): readonly Import[] =>
+  [
+    ...(TEXTS.get(file) ?? '').matchAll(
+      /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?from\s+'([^']+)'|import\('([^']+)'\)|(?:^|\n)import\s+'([^']+)'/g,
+    ),
+  ].map(([, from, dynamic, bare]) => ({ file, specifier: from ?? dynamic ?? bare ?? '' }))
+
+const IMPORTS = FILES.flatMap(importsOf)
+const layerOf = (file: string): string => file.split('/')[0] ?? ''
+const targetOf = ({ file, specifier }: Import): string =>
+  relative(ROOT, resolve(ROOT, dirname(file), specifier))
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+
+test('the top level holds the folders of the house and no others', () => {
+  const folders = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const strangers = folders.map(({ name }) => name).filter((name) => !FOLDERS.has(name))
+  assert.deepEqual(strangers, [])
+})
+
+test('a layer imports only the layers below it', () => {
+  const wrong = IMPORTS.filter(({ specifier }) => specifier.startsWith('.'))
+    .map((item) => ({ ...item, from: layerOf(item.file), to: layerOf(targetOf(item)) }))
+    .filter(({ from, to }) => from !== to && !LAYERS[from]?.includes(to))
+    .map(({ file, specifier, from, to }) => `${file}: ${from} may not import ${to} (${specifier})`)
+  assert.deepEqual(wrong, [])
+})
+
+test('a package is imported by its owner only', () => {
+  const wrong = IMPORTS.filter(({ file, specifier }) => {
+    if (specifier.startsWith('.') || specifier.startsWith('node:')) return false
+    if (['test', 'bench'].includes(layerOf(file))) return false
+    const owner = OWNERS[packageOf(specifier)]
+    return owner === undefined || !owner.test(file)
+  }).map(
+    ({ file, specifier }) => `${file}: ${specifier} belongs to ${OWNERS[packageOf(specifier)]}`,
+  )
+  assert.deepEqual(wrong, [])
+})
+
+test('relative imports name the .ts file, and nothing is exported as default', () => {
+  const wrong = IMPORTS.filter(
+    ({ specifier }) => specifier.startsWith('.') && !/\.(ts|json)$/.test(specifier),
+  )
+  assert.deepEqual(wrong, [])
+  const defaults = FILES.filter((file) => /^export default/m.test(TEXTS.get(file) ?? ''))
+  assert.deepEqual(defaults, [])
+})
+
+test('no file only passes on other files', () => {
+  const barrels = FILES.filter((file) => {
+    const code = (TEXTS.get(file) ?? '').replace(/\/\*[\s\S]*?\*\//g, '').trim()
+    const statements = code.split('\n').filter((line) => line.trim() !== '')
+    return statements.length > 0 && statements.every((line) => /^export .* from /.test(line))
+  })
+  assert.deepEqual(barrels, [])
+})
+
+test('no cycles: what a file imports never imports it back', () => {
+  const edges = new Map<string, readonly string[]>()
+  for (const file of FILES) {
+    const runtime = [
+      ...(TEXTS.get(file) ?? '').matchAll(
+        /(?:^|\n)(?:import|export)\s(?!type\b)[^'"`;]*?from\s+'(\.[^']+)'/g,
+      ),
+    ]
+    edges.set(
+      file,
+      runtime.map(([, specifier = '']) => targetOf({ file, specifier })),
+    )
+  }
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    const at = path.indexOf(file)
+    assert.equal(at, -1, `cycle: ${[...path.slice(at), file].join(' -> ')}`)
+    if (done.has(file)) return
+    for (const next of edges.get(file) ?? []) visit(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of FILES) visit(file, [])
+})
+
+test('the environment is read in the configuration and at the process edge only', () => {
+  const wrong = FILES.filter((file) => /process\.env/.test(TEXTS.get(file) ?? '')).filter(
+    (file) => !/^(core\/config\.ts|cli\/|test\/|bench\/)/.test(file),
+  )
+  assert.deepEqual(wrong, [])
+})
+
+/** The licence field, or the first line of the licence file where a package has only that. */
+const licenceOf = (name: string): string => {
+  const folder = join(ROOT, 'node_modules', name)
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  if (typeof manifest.license === 'string') return manifest.license
+  return readFileSync(join(folder, 'LICENSE'), 'utf8').trim().split('\n')[0] ?? ''
+}
+
+test('every package of package.json has an owner here, and the licence is permissive', () => {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>
+  }
+  for (const name of Object.keys(manifest.dependencies)) {
+    assert.ok(OWNERS[name], `${name} has no owner in this test`)
+    assert.match(licenceOf(name), /MIT|Apache-2\.0|ISC|BSD|BlueOak|0BSD|Zlib/i, name)
+  }
+})
+
+test('the lockfile names no download addresses', () => {
+  assert.doesNotMatch(
+    readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
+    /"resolved": *"https?:/,
+  )
+})

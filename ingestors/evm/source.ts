@@ -3,6 +3,7 @@ import pLimit from 'p-limit'
 import { Malformed, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
+import { retry } from '../../core/retry.ts'
 import { type Ask, openRpc, type Rpc, RpcError } from '../../core/rpc.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
@@ -24,6 +25,8 @@ export interface EvmSourceOptions {
   readonly signal: AbortSignal
 }
 
+/** Rounds over all endpoints for one block; what is not in shape after that is nowhere in shape. */
+const BLOCK_TRIES = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
 /** Blocks fetched ahead of the one that is consumed, while catching up. */
 const AHEAD = 16
 /** A finality step while catching up covers at most this many blocks. */
@@ -234,7 +237,12 @@ const prefetcher = ({ rpc, options }: Following) => {
   const ahead = new Map<number, Promise<Block | undefined>>()
   const fetchAt = (height: number, head: BlockRef): Promise<Block | undefined> => {
     const at = height === head.height ? head.hash : hex(height)
-    const block = limit(() => rpc.attempt((ask) => wholeBlock(ask, options.chain.id, at)))
+    const block = limit(() =>
+      retry(() => rpc.attempt((ask) => wholeBlock(ask, options.chain.id, at)), {
+        ...BLOCK_TRIES,
+        signal: options.signal,
+      }),
+    )
     block.catch(() => undefined)
     return block
   }

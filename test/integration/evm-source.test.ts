@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { Malformed, Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source.ts'
+import type { ChainOp, Position, Source } from '../../ingestors/source.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import { type Anvil, freePort, startAnvil } from '../support/anvil.ts'
+import { type FaultyNode, startFaultyNode } from '../support/faulty-node.ts'
+
+const optionsOf = (
+  urls: readonly string[],
+  stop: AbortController,
+  more: Partial<EvmSourceOptions> = {},
+): EvmSourceOptions => ({
+  chain: { ...CHAINS.eth, blockTimeMs: 200 },
+  urls,
+  concurrency: 8,
+  timeoutMs: 1_000,
+  from: 0,
+  metrics: makeMetrics(),
+  log: silentLogger(),
+  signal: stop.signal,
+  ...more,
+})
+
+/** A line per operation: what a test compares. */
+const line = (op: ChainOp): string => {
+  if (op.op === 'apply') return `+${op.block.height} ${op.block.hash.slice(0, 10)}`
+  return `${op.op === 'revert' ? '-' : '='}${op.ref.height} ${op.ref.hash.slice(0, 10)}`
+}
+
+/** Follows a source until `enough` says so; the operations so far. */
+const collect = async (
+  source: Source,
+  enough: (ops: readonly ChainOp[]) => boolean,
+  position: Position | null = null,
+): Promise<readonly ChainOp[]> => {
+  const stop = new AbortController()
+  const guard = setTimeout(() => stop.abort(new Error('the source did not get there')), 20_000)
+  const ops: ChainOp[] = []
+  try {
+    for await (const op of source.operations(position, stop.signal)) {
+      ops.push(op)
+      if (enough(ops)) return ops
+    }
+  } finally {
+    clearTimeout(guard)
+  }
+  throw new Error(`ended early after ${ops.map(line).join(', ')}`)
+}
+
+const reached = (height: number) => (ops: readonly ChainOp[]) => {
+  const last = ops.at(-1)
+  return last?.op === 'apply' && last.block.height === height
+}
+
+/** Applied blocks that were not reverted, by height. */
+const standing = (ops: readonly ChainOp[]): readonly string[] => {
+  const stack: string[] = []
+  for (const op of ops) {
+    if (op.op === 'apply') stack.push(op.block.hash)
+    if (op.op === 'revert')
+      assert.equal(stack.pop(), op.ref.hash, 'a revert undoes the newest block')
+  }
+  return stack
+}
+
+describe('a node as a source', () => {
+  let anvil: Anvil
+  let faulty: FaultyNode
+  let stop: AbortController
+  before(async () => {
+    anvil = await startAnvil()
+    faulty = await startFaultyNode(anvil.httpUrl)
+    await anvil.client.mine({ blocks: 40 })
+  })
+  beforeEach(() => {
+    stop?.abort()
+    stop = new AbortController()
+    faulty.meddle = () => undefined
+    faulty.asked.length = 0
+  })
+  after(async () => {
+    stop.abort()
+    await faulty.stop()
+    await anvil.stop()
+  })
+
+  const canonical = async (): Promise<readonly string[]> => {
+    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    const heights = Array.from({ length: top + 1 }, (_, height) => BigInt(height))
+    const blocks = await Promise.all(
+      heights.map((blockNumber) => anvil.client.getBlock({ blockNumber })),
+    )
+    return blocks.map(({ hash }) => hash)
+  }
+
+  for (const transport of ['http', 'ws'] as const) {
+    test(`catches up in order and goes on live over ${transport}`, async () => {
+      const url = transport === 'http' ? anvil.httpUrl : anvil.wsUrl
+      const source = await evmSource(optionsOf([url], stop))
+      const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+      const wanted = top + 2
+      const running = collect(source, reached(wanted))
+      await anvil.client.mine({ blocks: 1 })
+      await anvil.client.mine({ blocks: 1 })
+      const ops = await running
+      assert.deepEqual(standing(ops), (await canonical()).slice(0, wanted + 1))
+      assert.ok(ops.some(({ op }) => op === 'finalize'))
+    })
+  }
+
+  test('a reorg is followed to the common ancestor, newest block first', async () => {
+    const source = await evmSource(optionsOf([anvil.wsUrl], stop))
+    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    let reorged = false
+    const ops = await collect(source, (seen) => {
+      const last = seen.at(-1)
+      if (!reorged && reached(top)(seen)) {
+        reorged = true
+        const params = [3, []] as never
+        anvil.client
+          .request({ method: 'anvil_reorg' as never, params })
+          .then(() => anvil.client.mine({ blocks: 1 }))
+      }
+      return last?.op === 'apply' && last.block.height === top + 1
+    })
+    assert.equal(ops.filter(({ op }) => op === 'revert').length, 3)
+    assert.deepEqual(standing(ops), await canonical())
+  })
+
+  test('dead endpoint: the next one serves', async () => {
+    const dead = `http://127.0.0.1:${await freePort()}`
+    const source = await evmSource(optionsOf([dead, anvil.httpUrl], stop))
+    const ops = await collect(source, reached(5))
+    assert.equal(standing(ops).length, 6)
+  })
+
+  test('an endpoint that stops answering in the middle: the other one serves', async () => {
+    const source = await evmSource(
+      optionsOf([faulty.httpUrl, anvil.httpUrl], stop, { timeoutMs: 200 }),
+    )
+    let blocks = 0
+    faulty.meddle = ({ method }) => {
+      if (method === 'eth_getBlockReceipts') blocks += 1
+      return blocks > 3 ? 'hang' : undefined
+    }
+    const ops = await collect(source, reached(30))
+    assert.deepEqual(standing(ops), (await canonical()).slice(0, 31))
+  })
+
+  test('an endpoint of another chain is refused, and alone it is final', async () => {
+    faulty.meddle = ({ method }) => (method === 'eth_chainId' ? { result: '0x38' } : undefined)
+    await assert.rejects(
+      evmSource(optionsOf([faulty.httpUrl], stop)),
+      (error: unknown) => error instanceof Outage && error.final,
+    )
+    const source = await evmSource(optionsOf([faulty.httpUrl, anvil.httpUrl], stop))
+    await collect(source, reached(3))
+    assert.ok(faulty.asked.every(({ method }) => method === 'eth_chainId'))
+  })
+
+  test('malformed answers move on to the next endpoint', async () => {
+    const wrong: Record<string, string> = {
+      eth_getBlockByNumber: '{"jsonrpc":"2.0","id":',
+      eth_getBlockReceipts: '[]',
+    }
+    const source = await evmSource(optionsOf([faulty.httpUrl, anvil.httpUrl], stop))
+    faulty.meddle = ({ method }) => {
+      const raw = wrong[method]
+      return raw === undefined ? undefined : { raw }
+    }
+    const ops = await collect(source, reached(10))
+    assert.deepEqual(standing(ops), (await canonical()).slice(0, 11))
+  })
+
+  test('a block without all its receipts is not taken from any endpoint', async () => {
+    await anvil.client.sendTransaction({ to: anvil.client.account.address, value: 1n })
+    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    faulty.meddle = ({ method }) => (method === 'eth_getBlockReceipts' ? { result: [] } : undefined)
+    const source = await evmSource(optionsOf([faulty.httpUrl], stop, { from: top }))
+    await assert.rejects(collect(source, reached(top)), Malformed)
+  })
+
+  test('gap after a sleep: a socket that fell silent is noticed, and no block is missing', async () => {
+    const source = await evmSource(
+      optionsOf([faulty.wsUrl, anvil.httpUrl], stop, { timeoutMs: 300 }),
+    )
+    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    let slept = false
+    const ops = await collect(source, (seen) => {
+      if (!slept && reached(top)(seen)) {
+        slept = true
+        faulty.muteSockets()
+        anvil.client.mine({ blocks: 25 })
+      }
+      return reached(top + 25)(seen)
+    })
+    assert.deepEqual(standing(ops), await canonical())
+  })
+
+  test('an endpoint that lies about finality makes nothing final that is not canonical', async () => {
+    const source = await evmSource(optionsOf([faulty.httpUrl], stop))
+    const foreign = `0x${'ab'.repeat(32)}`
+    faulty.meddle = ({ method, params }) =>
+      method === 'eth_getBlockByNumber' && params[0] === 'finalized'
+        ? { result: { number: '0xffffff', hash: foreign, parentHash: foreign, timestamp: '0x1' } }
+        : undefined
+    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    const ops = await collect(source, reached(top))
+    const applied = new Set(standing(ops))
+    for (const op of ops) if (op.op === 'finalize') assert.ok(applied.has(op.ref.hash))
+  })
+
+  test('goes on from a position, and takes back blocks that were replaced meanwhile', async () => {
+    const source = await evmSource(optionsOf([anvil.httpUrl], stop))
+    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    const first = await collect(source, reached(top))
+    const stack = first.flatMap((op) => (op.op === 'apply' ? [op.block] : []))
+    await anvil.client.request({ method: 'anvil_reorg' as never, params: [2, []] as never })
+    await anvil.client.mine({ blocks: 1 })
+    const rest = await collect(source, reached(top + 1), { stack, final: null })
+    assert.equal(rest.filter(({ op }) => op === 'revert').length, 2)
+    assert.deepEqual(standing([...first, ...rest]), await canonical())
+  })
+})

@@ -1,0 +1,147 @@
+import avsc from 'avsc'
+import type { Codec, MessageName } from './codec-contract.ts'
+import { Malformed } from './fault.ts'
+
+/** First byte of a Confluent frame; the schema id follows as a big-endian int32. Source: contract/kafka.md 2.8. */
+const MAGIC = 0
+const PREFIX_BYTES = 5
+
+/** Longest part of a value or an Avro message that an error repeats. */
+const QUOTE_LENGTH = 160
+const FIRST_ROOM_BYTES = 65_536
+/** A record is at most `message.max.bytes` (2 MiB); room above this is given back. */
+const KEPT_ROOM_BYTES = 4_194_304
+
+/** How the ids in the frames are found. */
+export interface SchemaIds {
+  /** Id under which this process writes a message. */
+  readonly writerId: (message: MessageName) => number
+  /** Resolver from the schema `id` to our own; null = the same schema. Throws `Malformed` for an unknown id. */
+  readonly resolver: (message: MessageName, id: number) => avsc.Resolver | null
+}
+
+/** A codec over our own types and a way to find ids: every codec gives the same bytes but for the id. */
+export const codecOver = (
+  types: ReadonlyMap<MessageName, avsc.Type>,
+  { writerId, resolver }: SchemaIds,
+): Codec => {
+  const frame = framer()
+  const typeOf = (message: MessageName): avsc.Type => {
+    const type = types.get(message)
+    if (!type) throw new Malformed('unknown-message', `no schema is named ${message}`)
+    return type
+  }
+  return {
+    encode: (message, value) => {
+      const type = typeOf(message)
+      try {
+        return frame(type, writerId(message), value)
+      } catch (error) {
+        throw new Malformed('bad-value', `${message}: ${whyNot(type, value, error)}`, {
+          cause: error,
+        })
+      }
+    },
+    decode: (message, bytes) => {
+      const type = typeOf(message)
+      const { id, body } = unframe(message, bytes)
+      const via = resolver(message, id)
+      try {
+        return type.fromBuffer(body, via ?? undefined)
+      } catch (error) {
+        throw new Malformed('bad-avro', `${message}: ${textOf(error)}`, { cause: error })
+      }
+    },
+  }
+}
+
+/** Encodes into one room that is used again, then copies: a small record does not hold a large buffer. */
+const framer = (): ((type: avsc.Type, id: number, value: unknown) => Buffer) => {
+  let room = Buffer.allocUnsafeSlow(FIRST_ROOM_BYTES)
+  return (type, id, value) => {
+    let end = type.encode(value, room, PREFIX_BYTES)
+    if (end < 0) {
+      room = Buffer.allocUnsafeSlow(room.length - end)
+      end = type.encode(value, room, PREFIX_BYTES)
+    }
+    room[0] = MAGIC
+    room.writeInt32BE(id, 1)
+    const frame = Buffer.from(room.subarray(0, end))
+    if (room.length > KEPT_ROOM_BYTES) room = Buffer.allocUnsafeSlow(FIRST_ROOM_BYTES)
+    return frame
+  }
+}
+
+const unframe = (message: MessageName, bytes: Uint8Array): { id: number; body: Buffer } => {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (buffer.length < PREFIX_BYTES || buffer[0] !== MAGIC) {
+    throw new Malformed('bad-frame', `${message}: not a Confluent frame`)
+  }
+  return { id: buffer.readInt32BE(1), body: buffer.subarray(PREFIX_BYTES) }
+}
+
+const textOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).slice(0, QUOTE_LENGTH)
+
+const whyNot = (type: avsc.Type, value: unknown, error: unknown): string => {
+  const wrong: string[] = []
+  try {
+    type.isValid(value, {
+      errorHook: (path, part, at) => {
+        if (wrong.length < 3) wrong.push(`${path.join('.')} = ${String(part)}: not ${at}`)
+      },
+    })
+  } catch {
+    return textOf(error)
+  }
+  return wrong.length > 0 ? wrong.join('; ').slice(0, 2 * QUOTE_LENGTH) : textOf(error)
+}
+
+/** Avro `bytes` that takes any Uint8Array; avsc itself insists on Buffer. */
+class ByteView extends avsc.types.LogicalType {
+  protected override _fromValue(value: Buffer): Buffer {
+    return value
+  }
+  protected override _toValue(value: unknown): Buffer | undefined {
+    if (!(value instanceof Uint8Array)) return undefined
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  }
+  protected override _resolve(type: avsc.Type): ((value: Buffer) => Buffer) | undefined {
+    return type.typeName === 'bytes' || type.typeName === 'logical:byte-view'
+      ? (value) => value
+      : undefined
+  }
+}
+
+/**
+ * The Avro type of a schema: nullable branches without wrapping, unknown logical types as their base type, decoded
+ * records as plain objects.
+ */
+export const avroType = (text: string): avsc.Type => {
+  const type = avsc.Type.forSchema(JSON.parse(text), {
+    wrapUnions: 'never',
+    logicalTypes: { 'byte-view': ByteView },
+    typeHook: (schema, options) =>
+      schema === 'bytes'
+        ? avsc.Type.forSchema({ type: 'bytes', logicalType: 'byte-view' }, { ...options })
+        : undefined,
+  })
+  makePlain(type, new Set())
+  return type
+}
+
+/** avsc builds one constructor per record; with this prototype what it builds compares equal to a literal. */
+const makePlain = (type: avsc.Type, seen: Set<avsc.Type>): void => {
+  if (seen.has(type)) return
+  seen.add(type)
+  if (avsc.Type.isType(type, 'record')) {
+    const record = type as avsc.types.RecordType
+    record.recordConstructor.prototype = Object.prototype
+    for (const field of record.fields) makePlain(field.type, seen)
+  }
+  if (avsc.Type.isType(type, 'array')) makePlain((type as avsc.types.ArrayType).itemsType, seen)
+  if (avsc.Type.isType(type, 'map')) makePlain((type as avsc.types.MapType).valuesType, seen)
+  if (avsc.Type.isType(type, 'union')) {
+    for (const branch of (type as avsc.types.UnwrappedUnionType).types) makePlain(branch, seen)
+  }
+}

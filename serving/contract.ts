@@ -1,7 +1,5 @@
 import type { Fault } from '../core/fault.ts'
-
-/** Plan of an organization: how fast and how much (contract/billing-errors.md 2 and 4). */
-export type PlanName = 'free' | 'starter' | 'pro' | 'enterprise'
+import type { PlanName } from '../schemas/plans.ts'
 
 /** Who is calling, once the credential was found good. */
 export interface Principal {

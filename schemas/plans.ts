@@ -1,0 +1,50 @@
+/** Plans and prices: configuration as tables. Source: contract/billing-errors.md 2, 3.1 and 4. */
+
+/** What an organization gets. */
+export interface PlanRow {
+  /** Requests per second of the whole organization; bursts reach twice that. */
+  readonly requestsPerSecond: number
+  /** Compute units per calendar month (UTC); null = without end. */
+  readonly unitsPerMonth: number | null
+}
+
+const plan = (requestsPerSecond: number, unitsPerMonth: number | null): PlanRow => ({
+  requestsPerSecond,
+  unitsPerMonth,
+})
+
+/** Plans by the name that the organization record carries. */
+export const PLANS = {
+  free: plan(10, 30_000),
+  starter: plan(50, 10_000_000),
+  pro: plan(200, 50_000_000),
+  enterprise: plan(1_000, 200_000_000),
+  selfhost: plan(1_000, null),
+} as const satisfies Record<string, PlanRow>
+
+/** Plan of an organization. */
+export type PlanName = keyof typeof PLANS
+
+/** True for the name of a plan. */
+export const isPlanName = (text: string): text is PlanName => Object.hasOwn(PLANS, text)
+
+/** Requests per second of one address that shows no valid credential. */
+export const ANONYMOUS_REQUESTS_PER_SECOND = 50
+
+/** Units are counted in thousandths: REST prices go down to 0.05, streams to 0.005 a byte. */
+export const MILLI = 1_000
+
+/**
+ * Price of a REST call in thousandths of a unit, by method and path behind the version segment; `/v1` costs what `/v2`
+ * costs. Charged on success only. GraphQL is priced by cube and streams by byte, elsewhere.
+ */
+export const ROUTE_MILLI_UNITS = {
+  'GET /token/search': 250,
+  'GET /token/:chain/:tokenAddress': 1_000,
+  'GET /token/:chain/:tokenAddress/candles': 250,
+  'GET /token/:chain/pool/:poolAddress/candles': 250,
+  'GET /token/:chain/pair/:pair/candles': 250,
+} as const satisfies Record<string, number>
+
+/** A priced REST route. */
+export type RouteName = keyof typeof ROUTE_MILLI_UNITS

@@ -1,0 +1,299 @@
+import type { Commit, OutRecord, Span } from './bus-contract.ts'
+import { type EmbeddedLog, headerPairs, recordKey, topicOf } from './bus-embedded-log.ts'
+import { Malformed, Outage } from './fault.ts'
+import { partitionOf } from './partition.ts'
+
+/** Longest key of a state entry; lmdb's own limit is 1,978 bytes for the whole tree key. */
+const STATE_KEY_BYTES = 1_024
+/** Pages that a commit touches beside its own bytes: one path per tree, and the free list. */
+const SPARE_BYTES = 262_144
+
+/** Order of a commit's writes; tests end the process between them. */
+export type CommitStep = 'records' | 'seal' | 'state' | 'offsets' | 'written' | 'durable'
+
+/** Runs the writes of a batch; the product's way is one lmdb transaction. */
+export type Transact = (log: EmbeddedLog, steps: readonly (() => void)[]) => void
+
+/** For the crash suite only: sees each step, may take the transaction away. */
+export interface CommitHooks {
+  readonly onStep?: (step: CommitStep) => void
+  readonly transact?: Transact
+}
+
+/** Takes commits and writes those of one event-loop turn together, durable before any of them resolves. */
+export interface CommitQueue {
+  /** `alive` is asked at the moment of writing; when it throws, nothing of this commit is written. */
+  add(commit: Commit, alive: () => void): Promise<readonly Span[]>
+  /** Writes what waits. */
+  flush(): void
+}
+
+interface Pending {
+  readonly commit: Commit
+  readonly alive: () => void
+  readonly resolve: (spans: readonly Span[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface QueuePlan {
+  readonly log: EmbeddedLog
+  readonly mapSizeBytes: number
+  readonly nowMs: () => number
+  readonly hooks: CommitHooks
+  /** Topics that grew. */
+  readonly onCommitted: (topics: ReadonlySet<string>) => void
+  /** Once: the log cannot take more. */
+  readonly onBroken: (outage: Outage) => void
+}
+
+/** One transaction, flushed to disk before it returns. */
+const inOneTransaction: Transact = ({ root }, steps) =>
+  root.transactionSync(() => {
+    for (const step of steps) step()
+  })
+
+/** Makes the queue. After a failed write every commit is refused with the same final `Outage`. */
+export const commitQueue = (plan: QueuePlan): CommitQueue => {
+  let waiting: Pending[] = []
+  let broken: Outage | undefined
+  const breakWith = (error: unknown): Outage => {
+    broken = error instanceof Outage ? error : diskOutage(plan.log, error)
+    plan.onBroken(broken)
+    return broken
+  }
+  const flush = (): void => {
+    let batch = waiting
+    waiting = []
+    while (batch.length > 0) {
+      const outcome = writeBatch(plan, batch)
+      if (outcome.failed === undefined) return
+      if (outcome.culprit === undefined) {
+        const outage = breakWith(outcome.failed)
+        for (const { reject } of batch) reject(outage)
+        return
+      }
+      outcome.culprit.reject(outcome.failed)
+      batch = batch.filter((pending) => pending !== outcome.culprit)
+    }
+  }
+  return {
+    flush,
+    add: (commit, alive) => {
+      if (broken) return Promise.reject(broken)
+      const { promise, resolve, reject } = withResolvers<readonly Span[]>()
+      if (waiting.length === 0) setImmediate(flush)
+      waiting.push({ commit, alive, resolve, reject })
+      return promise
+    },
+  }
+}
+
+const withResolvers = <T>(): {
+  promise: Promise<T>
+  resolve: (value: T) => void
+  reject: (error: unknown) => void
+} => {
+  let resolve: (value: T) => void = () => undefined
+  let reject: (error: unknown) => void = () => undefined
+  const promise = new Promise<T>((onDone, onError) => {
+    resolve = onDone
+    reject = onError
+  })
+  return { promise, resolve, reject }
+}
+
+const diskOutage = (log: EmbeddedLog, cause: unknown): Outage => {
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return new Outage('disk', `${log.path}: ${message}`, { final: true, cause })
+}
+
+/** An error of the caller's own part (fenced, unknown topic, a throwing seal): only that commit fails. */
+class CommitError extends Error {}
+
+interface BatchOutcome {
+  readonly failed?: unknown
+  readonly culprit?: Pending
+}
+
+const writeBatch = (plan: QueuePlan, batch: readonly Pending[]): BatchOutcome => {
+  const { log, hooks } = plan
+  const transact = hooks.transact ?? inOneTransaction
+  const draft = new Draft(log, plan.nowMs())
+  const spans = new Map<Pending, Span[]>()
+  let current: Pending | undefined
+  const own =
+    (pending: Pending, work: () => void): (() => void) =>
+    () => {
+      current = pending
+      work()
+      current = undefined
+    }
+  const steps = batch.flatMap((pending) => {
+    const held: Span[] = []
+    spans.set(pending, held)
+    return commitSteps(pending, draft, held, hooks).map((step) => own(pending, step))
+  })
+  try {
+    refuseFull(plan, batch)
+    transact(log, [...steps, () => hooks.onStep?.('written')])
+  } catch (error) {
+    return error instanceof CommitError && current
+      ? { failed: error.cause, culprit: current }
+      : { failed: error }
+  }
+  hooks.onStep?.('durable')
+  plan.onCommitted(draft.publish())
+  for (const [pending, held] of spans) pending.resolve(held)
+  return {}
+}
+
+const commitSteps = (
+  { commit, alive }: Pending,
+  draft: Draft,
+  spans: Span[],
+  { onStep }: CommitHooks,
+): readonly (() => void)[] => [
+  () => {
+    caller(alive)
+    onStep?.('records')
+    append(draft, commit.records ?? [], spans)
+  },
+  () => {
+    onStep?.('seal')
+    const { seal } = commit
+    if (seal)
+      append(
+        draft,
+        caller(() => seal([...spans])),
+        spans,
+      )
+  },
+  () => {
+    onStep?.('state')
+    for (const { store, partition, key, value } of commit.state ?? []) {
+      caller(() => checkStateKey(key))
+      if (value === null) draft.log.state.removeSync([store, partition, key])
+      else draft.log.state.putSync([store, partition, key], asBuffer(value))
+    }
+  },
+  () => {
+    onStep?.('offsets')
+    const { group = '', next = [] } = commit.offsets ?? {}
+    for (const { topic, partition, offset, metadata } of next) {
+      draft.log.offsets.putSync([group, topic, partition], [offset, metadata ?? null])
+    }
+  },
+]
+
+const caller = <T>(work: () => T): T => {
+  try {
+    return work()
+  } catch (cause) {
+    throw new CommitError('the commit is not valid', { cause })
+  }
+}
+
+const checkStateKey = (key: string): void => {
+  if (Buffer.byteLength(key) > STATE_KEY_BYTES) {
+    throw new Malformed('state-key', `a state key is longer than ${STATE_KEY_BYTES} bytes`)
+  }
+}
+
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+const append = (draft: Draft, records: readonly OutRecord[], spans: Span[]): void => {
+  for (const record of records) {
+    const at = caller(() => draft.place(record))
+    const last = spans.findIndex(
+      (span) => span.topic === record.topic && span.partition === at.partition,
+    )
+    const span = spans[last]
+    if (span) spans[last] = { ...span, records: span.records + 1 }
+    else
+      spans.push({
+        topic: record.topic,
+        partition: at.partition,
+        baseOffset: at.offset,
+        records: 1,
+      })
+    draft.log.records.putSync(recordKey(at.topicId, at.partition, at.offset), [
+      draft.timestampMs,
+      record.key,
+      headerPairs(record.headers),
+      record.value === null ? null : asBuffer(record.value),
+    ])
+  }
+  if (records.length > 0) draft.save()
+}
+
+/** Next offsets of one transaction, on top of the committed ones. */
+class Draft {
+  readonly log: EmbeddedLog
+  readonly timestampMs: number
+  readonly #next = new Map<string, Map<number, number>>()
+
+  constructor(log: EmbeddedLog, timestampMs: number) {
+    this.log = log
+    this.timestampMs = timestampMs
+  }
+
+  /** Gives a record its partition and offset. */
+  place(record: OutRecord): { topicId: number; partition: number; offset: number } {
+    const { id, spec, next } = topicOf(this.log, record.topic)
+    const partition = record.partition ?? partitionOf(record.key, spec.partitions)
+    const committed = next[partition]
+    if (committed === undefined) {
+      throw new Outage('bus', `${record.topic} has no partition ${partition}`, { final: true })
+    }
+    const drafted = this.#next.get(record.topic) ?? new Map<number, number>()
+    const offset = drafted.get(partition) ?? committed
+    drafted.set(partition, offset + 1)
+    this.#next.set(record.topic, drafted)
+    return { topicId: id, partition, offset }
+  }
+
+  /** Writes the drafted offsets. */
+  save(): void {
+    for (const [topic, drafted] of this.#next) {
+      const { id } = topicOf(this.log, topic)
+      for (const [partition, offset] of drafted)
+        this.log.meta.putSync(['next', id, partition], offset)
+    }
+  }
+
+  /** Makes the drafted offsets the committed ones; returns the topics that grew. */
+  publish(): ReadonlySet<string> {
+    for (const [topic, drafted] of this.#next) {
+      const { next } = topicOf(this.log, topic)
+      for (const [partition, offset] of drafted) next[partition] = offset
+    }
+    return new Set(this.#next.keys())
+  }
+}
+
+/** lmdb-js grows a full map by itself; the limit is kept here, before anything is written. */
+const refuseFull = ({ log, mapSizeBytes }: QueuePlan, batch: readonly Pending[]): void => {
+  const bytes = batch.reduce((sum, { commit }) => sum + commitBytes(commit), SPARE_BYTES)
+  if (usedBytes(log) + bytes <= mapSizeBytes) return
+  throw new Outage('disk', `${log.path} is full: ${mapSizeBytes} bytes`, { final: true })
+}
+
+const commitBytes = ({ records = [], state = [] }: Commit): number =>
+  [...records, ...state].reduce((sum, { value }) => sum + 128 + (value?.byteLength ?? 0), 0)
+
+interface TreeStats {
+  readonly pageSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+}
+
+const usedBytes = ({ records, state, offsets, meta }: EmbeddedLog): number =>
+  [records, state, offsets, meta]
+    .map((table) => table.getStats() as TreeStats)
+    .reduce(
+      (sum, { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages }) =>
+        sum + pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages),
+      0,
+    )

@@ -1,0 +1,219 @@
+import type {
+  GroupOffset,
+  Lane,
+  LaneState,
+  LogRecord,
+  Running,
+  Subscription,
+  Writer,
+} from './bus-contract.ts'
+import { type EmbeddedLog, groupOffsets, scan, topicOf } from './bus-embedded-log.ts'
+import type { Wakeups } from './bus-embedded-wake.ts'
+import { Halt, type KeepRunning, keepRunning } from './bus-runner.ts'
+import { Outage } from './fault.ts'
+
+/** Largest answer of one `take`; a single larger record still passes. */
+const TAKE_BYTES = 16_777_216
+
+/** What lanes need of the bus. */
+export interface LaneHost extends Pick<KeepRunning, 'log' | 'onHalt'> {
+  readonly store: EmbeddedLog
+  readonly wakeups: Wakeups
+  readonly writer: (id: string) => Promise<Writer>
+}
+
+interface Member {
+  readonly subscription: Subscription
+  readonly lanes: Map<
+    number,
+    { readonly controller: AbortController; readonly done: Promise<void> }
+  >
+}
+
+/** The groups of one process: hands whole lanes to the members of a group, again whenever one comes or goes. */
+export const laneGroups = (
+  host: LaneHost,
+): { readonly join: (subscription: Subscription) => Running } => {
+  const groups = new Map<string, Member[]>()
+  return {
+    join: (subscription) => {
+      const lanes = laneCount(host.store, subscription)
+      const members = groups.get(subscription.group) ?? []
+      const member: Member = { subscription, lanes: new Map() }
+      members.push(member)
+      groups.set(subscription.group, members)
+      assign(host, members, lanes)
+      return {
+        stop: async () => {
+          const at = members.indexOf(member)
+          if (at < 0) return
+          members.splice(at, 1)
+          const running = [...member.lanes.values()]
+          for (const { controller } of running) controller.abort(new Error('the member left'))
+          await Promise.all(running.map(({ done }) => done))
+          assign(host, members, lanes)
+        },
+      }
+    },
+  }
+}
+
+const laneCount = (store: EmbeddedLog, { group, topics }: Subscription): number => {
+  const counts = new Set(topics.map((topic) => topicOf(store, topic).spec.partitions))
+  const [count] = counts
+  if (count === undefined || counts.size > 1) {
+    throw new Outage('bus', `topics of ${group} are not co-partitioned`, { final: true })
+  }
+  return count
+}
+
+const assign = (host: LaneHost, members: readonly Member[], lanes: number): void => {
+  members.forEach((member, index) => {
+    for (const [partition, { controller }] of member.lanes) {
+      if (partition % members.length === index) continue
+      controller.abort(new Error('the lane went to another member'))
+      member.lanes.delete(partition)
+    }
+  })
+  members.forEach((member, index) => {
+    for (let partition = index; partition < lanes; partition += members.length) {
+      if (!member.lanes.has(partition)) member.lanes.set(partition, start(host, member, partition))
+    }
+  })
+}
+
+const start = (host: LaneHost, { subscription }: Member, partition: number) => {
+  const controller = new AbortController()
+  const { signal } = controller
+  const facts = { group: subscription.group, partition }
+  const done = keepRunning(
+    { what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt },
+    async () => subscription.run(await openLane(host, subscription, { partition, signal })),
+  )
+  return { controller, done }
+}
+
+interface LaneSeat {
+  readonly partition: number
+  readonly signal: AbortSignal
+}
+
+const openLane = async (
+  host: LaneHost,
+  subscription: Subscription,
+  { partition, signal }: LaneSeat,
+): Promise<Lane> => {
+  const { group, topics } = subscription
+  const writer = await host.writer(`${group}.lane${partition}`)
+  const committed = groupOffsets(host.store, group, topics).filter(
+    (offset) => offset.partition === partition,
+  )
+  const state = async (name: string): Promise<LaneState> => storeAt(host.store, name, partition)
+  const sources = [
+    ...topics.map((topic) => sourceOf(host.store, topic, partition, committed)),
+    ...(await broadcastSources(host.store, subscription, { partition, state })),
+  ]
+  return {
+    partition,
+    writer,
+    committed,
+    signal,
+    state,
+    take: (options) => takeFrom(host, sources, signal, options),
+  }
+}
+
+interface Source {
+  readonly topic: string
+  readonly partition: number
+  next: number
+}
+
+const sourceOf = (
+  store: EmbeddedLog,
+  topic: string,
+  partition: number,
+  committed: readonly GroupOffset[],
+): Source => {
+  const { low, next } = topicOf(store, topic)
+  const first = low[partition] ?? 0
+  const from = committed.find((offset) => offset.topic === topic)?.offset ?? first
+  if (from < first || from > (next[partition] ?? 0)) {
+    throw new Halt('bus', `${topic}/${partition}: offset ${from} is outside the log`, {
+      final: true,
+    })
+  }
+  return { topic, partition, next: from }
+}
+
+const broadcastSources = async (
+  store: EmbeddedLog,
+  { broadcast = [], broadcastFrom }: Subscription,
+  lane: Pick<Lane, 'partition' | 'state'>,
+): Promise<readonly Source[]> => {
+  const sources: Source[] = []
+  for (const topic of broadcast) {
+    const from = await broadcastFrom?.(lane, topic)
+    const committed = from === undefined ? [] : [{ topic, partition: 0, offset: from }]
+    sources.push(sourceOf(store, topic, 0, committed))
+  }
+  return sources
+}
+
+/** State is read straight from the tree; a commit is visible as soon as it has resolved. */
+const storeAt = ({ state }: EmbeddedLog, name: string, partition: number): LaneState => ({
+  get: (key) => state.get([name, partition, key]),
+  *entries(prefix = '') {
+    const range = state.getRange({
+      start: [name, partition, prefix],
+      end: [name, partition, `${prefix}\u{10ffff}`],
+    })
+    for (const { key, value } of range) yield [key[2], value] as const
+  },
+})
+
+const takeFrom = async (
+  { store, wakeups }: LaneHost,
+  sources: readonly Source[],
+  signal: AbortSignal,
+  { maxRecords, maxWaitMs }: Parameters<Lane['take']>[0],
+): Promise<readonly LogRecord[]> => {
+  signal.throwIfAborted()
+  const now = takeNow(store, sources, maxRecords)
+  if (now.length > 0) return now
+  await wakeups.wait(
+    sources.map(({ topic }) => topic),
+    maxWaitMs,
+    signal,
+  )
+  signal.throwIfAborted()
+  return takeNow(store, sources, maxRecords)
+}
+
+const takeNow = (
+  store: EmbeddedLog,
+  sources: readonly Source[],
+  maxRecords: number,
+): readonly LogRecord[] => {
+  const taken: LogRecord[] = []
+  let bytes = TAKE_BYTES
+  for (const source of sources) {
+    const { topic, partition, next: from } = source
+    const { low, next } = topicOf(store, topic)
+    const to = next[partition] ?? 0
+    if (from < (low[partition] ?? 0)) {
+      throw new Halt('bus', `${topic}/${partition}: offset ${from} expired unread`, { final: true })
+    }
+    if (from >= to) continue
+    const found = scan(
+      store,
+      { topic, partition, from, to },
+      { records: maxRecords - taken.length, bytes },
+    )
+    source.next = found.next
+    bytes -= found.bytes
+    taken.push(...found.records)
+    if (taken.length >= maxRecords || bytes <= 0) break
+  }
+  return taken
+}

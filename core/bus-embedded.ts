@@ -1,0 +1,218 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Bus, LogRecord, Running, Tail, Writer } from './bus-contract.ts'
+import { type CommitHooks, type CommitQueue, commitQueue } from './bus-embedded-commit.ts'
+import { type LaneHost, laneGroups } from './bus-embedded-lanes.ts'
+import { endsOf, ensureTopics, groupOffsets, openLog, scan, topicOf } from './bus-embedded-log.ts'
+import { sweepLog } from './bus-embedded-sweep.ts'
+import { wakeups } from './bus-embedded-wake.ts'
+import { keepRunning } from './bus-runner.ts'
+import { Outage } from './fault.ts'
+import type { Logger } from './log.ts'
+
+/** What `read` and `tail` hold in memory at once. */
+const CHUNK = { records: 1_000, bytes: 4_194_304 }
+
+/** The embedded bus of one process over one folder. */
+export interface EmbeddedBusOptions {
+  /** Folder, made when absent. */
+  readonly path: string
+  /** Most bytes that the log may hold; beyond it every commit is a final `Outage`. */
+  readonly mapSizeBytes: number
+  readonly log: Logger
+  /** `off` keeps records whatever their topic says (R36). */
+  readonly retention: 'off' | 'contract'
+  /** Told once when the log or a lane cannot go on: the process should stop in order. */
+  readonly onHalt?: (outage: Outage) => void
+  readonly nowMs?: () => number
+  readonly hooks?: CommitHooks
+}
+
+/**
+ * Opens the bus on an lmdb folder. A commit is one lmdb transaction, on disk before it resolves; commits of one turn of
+ * the event loop share it. Throws `Outage` when another live process holds the folder.
+ */
+export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus> => {
+  const { path, mapSizeBytes, log, retention, nowMs = Date.now, hooks = {} } = options
+  const store = openLog(path, mapSizeBytes)
+  // A write over the file size limit must come back as an error, not end the process.
+  process.on('SIGXFSZ', ignore)
+  const closing = new AbortController()
+  const running = new Set<Running>()
+  const { wake, wait } = wakeups()
+  const onHalt = halting(options)
+  const queue = commitQueue({
+    log: store,
+    mapSizeBytes,
+    nowMs,
+    hooks,
+    onCommitted: wake,
+    onBroken: onHalt,
+  })
+  const writer = writers(queue)
+  const host: LaneHost = { store, wakeups: { wake, wait }, writer, log, onHalt }
+  const groups = laneGroups(host)
+  const held = (part: Running): Running => {
+    const stop = async (): Promise<void> => {
+      running.delete(entry)
+      await part.stop()
+    }
+    const entry = { stop }
+    running.add(entry)
+    return entry
+  }
+  return {
+    createTopics: async (specs) => ensureTopics(store, specs),
+    partitions: async (topic) => topicOf(store, topic).spec.partitions,
+    ends: async (topic) => endsOf(topicOf(store, topic)),
+    writer,
+    read: (topic, partition, from, to) => readChunks(host, { topic, partition, from, to }),
+    offsets: async (group, topics) => groupOffsets(store, group, topics),
+    subscribe: async (subscription) => held(groups.join(subscription)),
+    tail: async (tail) => held(startTail(host, tail)),
+    sweep: (at) => sweepLog(store, { nowMs: at, retention, signal: closing.signal }),
+    close: async () => {
+      closing.abort(new Error('the bus closed'))
+      await Promise.all([...running].map((part) => part.stop()))
+      queue.flush()
+      process.off('SIGXFSZ', ignore)
+      await store.close()
+    },
+  }
+}
+
+const ignore = (): void => undefined
+
+const halting = ({ log, onHalt }: EmbeddedBusOptions): ((outage: Outage) => void) => {
+  let told = false
+  return (outage) => {
+    if (told) return
+    told = true
+    log.error({ err: outage }, 'the embedded log cannot go on')
+    onHalt?.(outage)
+  }
+}
+
+/** Writers by id; the newest holder of an id is the only one whose commits are written. */
+const writers = (queue: CommitQueue): ((id: string) => Promise<Writer>) => {
+  const holders = new Map<string, symbol>()
+  return async (id) => {
+    const self = Symbol(id)
+    holders.set(id, self)
+    let dead: Outage | undefined
+    const alive = (): void => {
+      if (dead) throw dead
+      if (holders.get(id) === self) return
+      throw new Outage('bus', `writer ${id} was fenced`, { final: true })
+    }
+    return {
+      id,
+      commit: async (commit) => {
+        try {
+          return await queue.add(commit, alive)
+        } catch (error) {
+          if (error instanceof Outage) dead ??= error
+          throw error
+        }
+      },
+      close: async () => {
+        dead ??= new Outage('bus', `writer ${id} is closed`, { final: true })
+        if (holders.get(id) === self) holders.delete(id)
+      },
+    }
+  }
+}
+
+interface ReadRange {
+  readonly topic: string
+  readonly partition: number
+  readonly from: number
+  readonly to: number | undefined
+}
+
+async function* readChunks(
+  { store }: LaneHost,
+  { topic, partition, from, to }: ReadRange,
+): AsyncIterable<LogRecord> {
+  const { low, next } = topicOf(store, topic)
+  const first = low[partition]
+  const end = Math.min(to ?? Number.POSITIVE_INFINITY, next[partition] ?? 0)
+  if (first === undefined || (from < first && from < end)) {
+    throw new Outage('bus', `${topic}/${partition}: offset ${from} is below the log`, {
+      final: true,
+    })
+  }
+  let at = from
+  while (at < end) {
+    const found = scan(store, { topic, partition, from: at, to: end }, CHUNK)
+    at = found.next
+    yield* found.records
+    await turn()
+  }
+}
+
+const startTail = (host: LaneHost, tail: Tail): Running => {
+  const controller = new AbortController()
+  const { signal } = controller
+  const places = tail.topics.flatMap((topic) => {
+    const { low, next } = topicOf(host.store, topic)
+    return next.map((end, partition) => ({
+      topic,
+      partition,
+      next: tail.from === 'latest' ? end : (low[partition] ?? 0),
+      caughtUpAt: end,
+    }))
+  })
+  let caughtUp = false
+  const done = keepRunning(
+    { what: 'tail', facts: { topics: tail.topics }, log: host.log, signal, onHalt: host.onHalt },
+    async () => {
+      while (!signal.aborted) {
+        const moved = await handOver(host, tail, places, signal)
+        if (!caughtUp && places.every((place) => place.next >= place.caughtUpAt)) {
+          caughtUp = true
+          tail.onCaughtUp?.()
+        }
+        if (!moved) await host.wakeups.wait(tail.topics, Number.POSITIVE_INFINITY, signal)
+      }
+    },
+  )
+  return {
+    stop: async () => {
+      controller.abort(new Error('the tail stopped'))
+      await done
+    },
+  }
+}
+
+interface Place {
+  readonly topic: string
+  readonly partition: number
+  readonly caughtUpAt: number
+  next: number
+}
+
+/** One chunk of every partition; a place moves only after its records were handled. */
+const handOver = async (
+  { store, log }: LaneHost,
+  tail: Tail,
+  places: readonly Place[],
+  signal: AbortSignal,
+): Promise<boolean> => {
+  let moved = false
+  for (const place of places) {
+    const { low, next } = topicOf(store, place.topic)
+    const first = low[place.partition] ?? 0
+    if (place.next < first) {
+      log.warn({ ...place, low: first }, 'tail is behind retention and skips')
+      place.next = first
+    }
+    const to = next[place.partition] ?? 0
+    if (signal.aborted || place.next >= to) continue
+    const found = scan(store, { ...place, from: place.next, to }, CHUNK)
+    if (found.records.length > 0) await tail.onRecords(found.records)
+    place.next = found.next
+    moved = true
+  }
+  if (moved) await turn()
+  return moved
+}

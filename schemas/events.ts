@@ -84,9 +84,12 @@ export interface Swap {
   readonly liquidityRaw?: bigint
 }
 
-/** Liquidity moved in or out of a pool, or a pool was made. */
+/**
+ * Liquidity moved in or out of a pool, or a pool opened. Where a protocol owes first and pays later (Uniswap V3), `decrease` is
+ * what a position gave up; it stays in the pool until a `collect`, which also holds the position's fees.
+ */
 export interface PoolChange {
-  readonly kind: 'initialize' | 'increase' | 'decrease'
+  readonly kind: 'initialize' | 'increase' | 'decrease' | 'collect'
   readonly txIndex: number
   readonly logIndex: number
   readonly pool: string
@@ -108,6 +111,8 @@ export interface Transfer {
   readonly from: string
   readonly to: string
   readonly amountRaw: bigint
+  /** The native coin turned into its wrapped token (from the zero address) or back (to it); no transfer log says so. */
+  readonly wrap: boolean
 }
 
 /** Why a chain event was not taken; counted, and sampled to the dead letters. */
@@ -123,5 +128,7 @@ export interface Decoded {
   readonly swaps: readonly Swap[]
   readonly poolChanges: readonly PoolChange[]
   readonly transfers: readonly Transfer[]
+  /** Pools that listed factories made in this block: proven. */
+  readonly pools: readonly PoolFact[]
   readonly dropped: readonly Dropped[]
 }

@@ -11,6 +11,8 @@ export interface ProtocolRow {
   readonly family: 'uniswap_v2' | 'uniswap_v3'
   /** Short name that recorded expectations use. */
   readonly short: string
+  /** Fee of every pool in hundredths of a basis point, where the pools do not say it themselves. */
+  readonly feePips?: number
   /** Factory addresses by chain id, lower case. */
   readonly factories: Readonly<Record<string, readonly string[]>>
 }
@@ -22,6 +24,7 @@ export const PROTOCOLS = [
     name: 'Uniswap V2',
     family: 'uniswap_v2',
     short: 'univ2',
+    feePips: 3000,
     factories: { eth: ['0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'] },
   },
   {
@@ -29,6 +32,7 @@ export const PROTOCOLS = [
     name: 'SushiSwap',
     family: 'uniswap_v2',
     short: 'sushiv2',
+    feePips: 3000,
     factories: { eth: ['0xc0aee478e3658e2610c5f7a4a2e1777ce9e4f2ac'] },
   },
   {
@@ -36,6 +40,7 @@ export const PROTOCOLS = [
     name: 'PancakeSwap V2',
     family: 'uniswap_v2',
     short: 'pancakev2',
+    feePips: 2500,
     factories: { eth: ['0x1097053fd2ea711dad45caccc45eff7548fcb362'] },
   },
   {
@@ -60,3 +65,8 @@ export const PROTOCOLS = [
     factories: { eth: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'] },
   },
 ] as const satisfies readonly ProtocolRow[]
+
+const BY_ID: ReadonlyMap<string, ProtocolRow> = new Map(PROTOCOLS.map((row) => [row.id, row]))
+
+/** Row of a protocol by its id. */
+export const protocolRow = (id: string): ProtocolRow | undefined => BY_ID.get(id)

@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs'
+
+// A clone runs the source through tsx; the built image holds main.js beside this file.
+const built = new URL('./main.js', import.meta.url)
+if (!existsSync(built)) {
+  const { register } = await import('tsx/esm/api')
+  register()
+}
+const { main } = await import(
+  existsSync(built) ? built.href : new URL('./main.ts', import.meta.url).href
+)
+process.exitCode = await main(process.argv.slice(2))

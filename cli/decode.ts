@@ -1,0 +1,88 @@
+import { readFile, stat } from 'node:fs/promises'
+import { Malformed } from '../core/fault.ts'
+import { type Books, decodeBlock } from '../ingestors/decode.ts'
+import { protocolBook } from '../ingestors/protocols/book.ts'
+import { recordedBlock } from '../ingestors/recorded.ts'
+import { CHAIN_WORDS, chainRow } from '../schemas/chains.ts'
+import type { Block, Decoded } from '../schemas/events.ts'
+
+/** Largest file that is read. */
+const MAX_FILE_BYTES = 256 * 1024 * 1024
+
+/** What to explain, and where the lines go. */
+export interface DecodeFiles {
+  /** Any word for a chain: `ethereum`, `eth`. */
+  readonly chain: string
+  readonly files: readonly string[]
+  readonly write: (line: string) => void
+}
+
+/**
+ * Explains recorded transactions and blocks, one JSON line per file, without a node (R39): amounts are base units, `at` is the
+ * log index. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
+ * Throws `Malformed` for a chain that this build does not decode.
+ */
+export const decodeFiles = async ({ chain: word, files, write }: DecodeFiles): Promise<number> => {
+  const chain = chainRow(CHAIN_WORDS[word] ?? '')?.id
+  if (chain === undefined) {
+    throw new Malformed('unknown-chain', `no decoders for a chain named ${word.slice(0, 40)}`)
+  }
+  const books: Books = {
+    proof: 'evidence',
+    protocols: protocolBook(chain),
+    pool: () => undefined,
+  }
+  let code = 0
+  for (const file of files) {
+    const line = await explained(chain, file, books).catch((error: unknown) => {
+      code = 1
+      return { file, error: problem(error) }
+    })
+    write(JSON.stringify(line))
+  }
+  return code
+}
+
+const explained = async (chain: string, file: string, books: Books): Promise<object> => {
+  const { block } = recordedBlock(chain, await parsed(file))
+  return { file, ...lineOf(block, decodeBlock(block, books)) }
+}
+
+const parsed = async (file: string): Promise<unknown> => {
+  const { size } = await stat(file)
+  if (size > MAX_FILE_BYTES) throw new Malformed('too-big', `the file has ${size} bytes`)
+  const text = await readFile(file, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Malformed('not-json', 'the file is not JSON', { cause: error })
+  }
+}
+
+const lineOf = (block: Block, { swaps, transfers }: Decoded): object => {
+  const hashes = new Map(block.transactions.map(({ index, hash }) => [index, hash]))
+  return {
+    trades: swaps.map((swap) => ({
+      txHash: hashes.get(swap.txIndex),
+      at: swap.logIndex,
+      protocol: swap.protocol,
+      pool: swap.pool,
+      trader: swap.trader,
+      tokenIn: swap.tokenIn,
+      amountIn: swap.amountInRaw.toString(),
+      tokenOut: swap.tokenOut,
+      amountOut: swap.amountOutRaw.toString(),
+    })),
+    transfers: transfers.flatMap(({ wrap, logIndex, token, from, to, amountRaw }) =>
+      wrap ? [] : [{ at: logIndex, token, from, to, amount: amountRaw.toString() }],
+    ),
+  }
+}
+
+const problem = (error: unknown): { readonly reason: string; readonly message: string } => {
+  if (error instanceof Malformed) return { reason: error.reason, message: error.message }
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
+    return { reason: error.code, message: error.message }
+  }
+  throw error
+}

@@ -1,0 +1,39 @@
+import type { Log } from '../../schemas/events.ts'
+import { erc20 } from './erc20.ts'
+import { erc4337 } from './erc4337.ts'
+import type { EvmEvent, EvmFamily } from './types.ts'
+import { uniswapV2 } from './uniswap-v2.ts'
+import { uniswapV3 } from './uniswap-v3.ts'
+
+/** Every EVM decoder family. Adding one is adding its file here. */
+export const EVM_FAMILIES: readonly EvmFamily[] = [erc20, uniswapV2, uniswapV3, erc4337]
+
+/** An event with the family that reads it. */
+export interface FamilyEvent {
+  readonly family: EvmFamily
+  readonly event: EvmEvent
+}
+
+/** By topic0, then by number of topics. Throws on two events of one shape: the table would hide one of them. */
+const shapes = (
+  families: readonly EvmFamily[],
+): ReadonlyMap<string, readonly (FamilyEvent | undefined)[]> => {
+  const table = new Map<string, (FamilyEvent | undefined)[]>()
+  for (const family of families) {
+    for (const [topic0, events] of Object.entries(family.events)) {
+      const byCount = table.get(topic0) ?? new Array(5).fill(undefined)
+      table.set(topic0, byCount)
+      for (const event of [events].flat()) {
+        if (byCount[event.topics]) throw new Error(`two events of the shape of ${event.signature}`)
+        byCount[event.topics] = { family, event }
+      }
+    }
+  }
+  return table
+}
+
+const SHAPES = shapes(EVM_FAMILIES)
+
+/** The event that a log's topics name; undefined for all others. Its data may still be too short. */
+export const eventOf = ({ topics }: Log): FamilyEvent | undefined =>
+  topics[0] === undefined ? undefined : SHAPES.get(topics[0])?.[topics.length]

@@ -1,0 +1,125 @@
+import type { Log } from '../../schemas/events.ts'
+import type { ProtocolRow } from '../../schemas/protocols.ts'
+
+/** A token as an event names it: its place in the pool's own order, or its address. */
+export type Leg = 0 | 1 | `0x${string}`
+
+/** A swap as its pool says it. Amounts are what the pool took and gave; both above zero. */
+export interface SaidSwap {
+  readonly kind: 'swap'
+  readonly pool: string
+  /** Row of `schemas/protocols.ts` to name where nothing but the event's shape is known (R39). */
+  readonly usual: string
+  readonly tokenIn: Leg
+  readonly tokenOut: Leg
+  readonly amountInRaw: bigint
+  readonly amountOutRaw: bigint
+  readonly sqrtPriceX96?: bigint
+  readonly liquidityRaw?: bigint
+}
+
+/** Liquidity moved, or a pool opened; amounts in the pool's own order. */
+export interface SaidChange {
+  readonly kind: 'change'
+  readonly pool: string
+  readonly usual: string
+  readonly change: 'initialize' | 'increase' | 'decrease' | 'collect'
+  readonly amountsRaw: readonly [bigint, bigint]
+}
+
+/** A pool's reserves after the event that it logs next. */
+export interface SaidReserves {
+  readonly kind: 'reserves'
+  readonly pool: string
+  readonly reserves: readonly [bigint, bigint]
+}
+
+/** A factory says that it made a pool. Counts only where the factory is listed. */
+export interface SaidPool {
+  readonly kind: 'pool'
+  readonly pool: string
+  readonly factory: string
+  readonly tokens: readonly [string, string]
+  /** Hundredths of a basis point; null: the protocol row tells. */
+  readonly feePips: number | null
+  /** The pool trades from now on; false: an event of its own opens it. */
+  readonly opens: boolean
+}
+
+/** A fungible token moved. */
+export interface SaidTransfer {
+  readonly kind: 'transfer'
+  readonly token: string
+  readonly from: string
+  readonly to: string
+  readonly amountRaw: bigint
+  /** No transfer log, but coin turned into its wrapped token or back. */
+  readonly wrap: boolean
+}
+
+/** Everything logged since the operation before was done for this account (ERC-4337). */
+export interface SaidOperation {
+  readonly kind: 'operation'
+  readonly sender: string
+}
+
+/** The event is one of ours and what it says cannot be used. */
+export interface Refused {
+  readonly kind: 'refused'
+  readonly reason: 'zero-amount' | 'one-sided' | 'impossible-amount' | 'short-data'
+}
+
+/** What one log says, before anyone asked whether its pool is real. */
+export type Said =
+  | SaidSwap
+  | SaidChange
+  | SaidReserves
+  | SaidPool
+  | SaidTransfer
+  | SaidOperation
+  | Refused
+
+/** One event of a family. */
+export interface EvmEvent {
+  /** As in its source, `indexed` parts first. */
+  readonly signature: string
+  /** Who logs it: decides whose facts are needed. */
+  readonly by: 'pool' | 'factory' | 'token' | 'other'
+  /** Topics with topic0: look-alikes differ here. */
+  readonly topics: number
+  /** Words that the data has at least; more are a newer layout's and are left alone. */
+  readonly words: number
+  /** Reads a log that has that many topics and words; undefined: nothing happened. */
+  readonly read: (log: Log) => Said | undefined
+}
+
+/** Questions to a pool and its factory that prove the pool; contract/chains.md 2.8. */
+export interface PoolProof {
+  /** The pool has `fee()`, which is part of the look-up. */
+  readonly hasFee: boolean
+  /** Selector of the factory's look-up by tokens (and fee). */
+  readonly lookup: string
+}
+
+/** A decoder family: pure, no clock, no lookup. */
+export interface EvmFamily {
+  readonly family: ProtocolRow['family'] | 'erc20' | 'erc4337'
+  /** By topic0; several rows where one topic0 comes in several shapes. */
+  readonly events: Readonly<Record<string, EvmEvent | readonly EvmEvent[]>>
+  readonly proof?: PoolProof
+}
+
+/** Amounts from here on do not exist on any chain: they are forged or misread. */
+export const IMPOSSIBLE_AMOUNT = 1n << 255n
+
+/** The refusal, or undefined, for amounts that a swap cannot have. */
+export const refusal = (amountInRaw: bigint, amountOutRaw: bigint): Refused | undefined => {
+  if (amountInRaw <= 0n || amountOutRaw <= 0n) {
+    const both = amountInRaw <= 0n && amountOutRaw <= 0n
+    return { kind: 'refused', reason: both ? 'zero-amount' : 'one-sided' }
+  }
+  if (amountInRaw >= IMPOSSIBLE_AMOUNT || amountOutRaw >= IMPOSSIBLE_AMOUNT) {
+    return { kind: 'refused', reason: 'impossible-amount' }
+  }
+  return undefined
+}

@@ -1,0 +1,94 @@
+import type { Log } from '../../schemas/events.ts'
+import { type EvmFamily, refusal, type Said } from './types.ts'
+import { addressIn, topicAddress, wordAt } from './words.ts'
+
+const usual = 'uniswap_v2'
+const net = (a: bigint, b: bigint): bigint => (a > b ? a - b : 0n)
+
+/** What came back is not paid: each side is netted, then one side came in and the other went out. */
+const swap = ({ address: pool, data }: Log): Said => {
+  const in0 = wordAt(data, 0)
+  const in1 = wordAt(data, 1)
+  const out0 = wordAt(data, 2)
+  const out1 = wordAt(data, 3)
+  const tokenIn = in0 > out0 ? 0 : 1
+  const amountInRaw = tokenIn === 0 ? in0 - out0 : net(in1, out1)
+  const amountOutRaw = tokenIn === 0 ? net(out1, in1) : net(out0, in0)
+  return (
+    refusal(amountInRaw, amountOutRaw) ?? {
+      kind: 'swap',
+      pool,
+      usual,
+      tokenIn,
+      tokenOut: tokenIn === 0 ? 1 : 0,
+      amountInRaw,
+      amountOutRaw,
+    }
+  )
+}
+
+const change =
+  (kind: 'increase' | 'decrease') =>
+  ({ address: pool, data }: Log): Said => ({
+    kind: 'change',
+    pool,
+    usual,
+    change: kind,
+    amountsRaw: [wordAt(data, 0), wordAt(data, 1)],
+  })
+
+/** Constant-product AMMs with the events of Uniswap V2. Source: Uniswap/v2-core contracts/interfaces; contract/chains.md 3.2. */
+export const uniswapV2: EvmFamily = {
+  family: 'uniswap_v2',
+  proof: { hasFee: false, lookup: '0xe6a43905' }, // getPair(address,address)
+  events: {
+    '0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822': {
+      signature:
+        'Swap(address indexed sender, address indexed to, uint amount0In, uint amount1In, uint amount0Out, uint amount1Out)',
+      by: 'pool',
+      topics: 3,
+      words: 4,
+      read: swap,
+    },
+    '0x1c411e9a96e071241c2f21f7726b17ae89e3cab4c78be50e062b03a9fffbbad1': {
+      signature: 'Sync(uint112 reserve0, uint112 reserve1)',
+      by: 'pool',
+      topics: 1,
+      words: 2,
+      read: ({ address: pool, data }) => ({
+        kind: 'reserves',
+        pool,
+        reserves: [wordAt(data, 0), wordAt(data, 1)],
+      }),
+    },
+    '0x4c209b5fc8ad50758f13e2e1088ba56a560dff690a1c6fef26394f4c03821c4f': {
+      signature: 'Mint(address indexed sender, uint amount0, uint amount1)',
+      by: 'pool',
+      topics: 2,
+      words: 2,
+      read: change('increase'),
+    },
+    '0xdccd412f0b1252819cb1fd330b93224ca42612892bb3f4f789976e6d81936496': {
+      signature: 'Burn(address indexed sender, address indexed to, uint amount0, uint amount1)',
+      by: 'pool',
+      topics: 3,
+      words: 2,
+      read: change('decrease'),
+    },
+    '0x0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9': {
+      signature:
+        'PairCreated(address indexed token0, address indexed token1, address pair, uint count)',
+      by: 'factory',
+      topics: 3,
+      words: 1,
+      read: ({ address: factory, topics, data }) => ({
+        kind: 'pool',
+        pool: addressIn(data, 0),
+        factory,
+        tokens: [topicAddress(topics[1]), topicAddress(topics[2])],
+        feePips: null,
+        opens: true,
+      }),
+    },
+  },
+}

@@ -1,0 +1,116 @@
+import type { Log } from '../../schemas/events.ts'
+import { type EvmEvent, type EvmFamily, refusal, type Said, type SaidChange } from './types.ts'
+import { addressIn, signedAt, topicAddress, topicNumber, wordAt } from './words.ts'
+
+/** The sign is the pool's view: above zero came in. */
+const swap =
+  (usual: string) =>
+  ({ address: pool, data }: Log): Said => {
+    const amount0 = signedAt(data, 0)
+    const amount1 = signedAt(data, 1)
+    const tokenIn = amount0 > 0n ? 0 : 1
+    const amountInRaw = tokenIn === 0 ? amount0 : amount1
+    const amountOutRaw = tokenIn === 0 ? -amount1 : -amount0
+    return (
+      refusal(amountInRaw, amountOutRaw) ?? {
+        kind: 'swap',
+        pool,
+        usual,
+        tokenIn,
+        tokenOut: tokenIn === 0 ? 1 : 0,
+        amountInRaw,
+        amountOutRaw,
+        sqrtPriceX96: wordAt(data, 2),
+        liquidityRaw: wordAt(data, 3),
+      }
+    )
+  }
+
+/** A position that moved no tokens (a poke before fees are collected) is no change. */
+const change =
+  (kind: SaidChange['change'], firstWord: number) =>
+  ({ address: pool, data }: Log): Said | undefined => {
+    const amountsRaw = [wordAt(data, firstWord), wordAt(data, firstWord + 1)] as const
+    if (amountsRaw[0] === 0n && amountsRaw[1] === 0n) return undefined
+    return { kind: 'change', pool, usual: 'uniswap_v3', change: kind, amountsRaw }
+  }
+
+const swapEvent = (usual: string, words: number): Omit<EvmEvent, 'signature'> => ({
+  by: 'pool',
+  topics: 3,
+  words,
+  read: swap(usual),
+})
+
+/**
+ * Concentrated liquidity with the events of Uniswap V3. Source: Uniswap/v3-core contracts/interfaces/pool/IUniswapV3PoolEvents.sol,
+ * pancakeswap/pancake-v3-contracts; contract/chains.md 3.3. `Burn` says what a position is owed, `Collect` what left the pool.
+ */
+export const uniswapV3: EvmFamily = {
+  family: 'uniswap_v3',
+  proof: { hasFee: true, lookup: '0x1698ee82' }, // getPool(address,address,uint24)
+  events: {
+    '0xc42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67': {
+      signature:
+        'Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick)',
+      ...swapEvent('uniswap_v3', 5),
+    },
+    '0x19b47279256b2a23a1665c810c8d55a1758940ee09377d4f8d26497a3577dc83': {
+      signature:
+        'Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick, uint128 protocolFeesToken0, uint128 protocolFeesToken1)',
+      ...swapEvent('pancakeswap_v3', 7),
+    },
+    '0x98636036cb66a9c19a37435efc1e90142190214e8abeb821bdba3f2990dd4c95': {
+      signature: 'Initialize(uint160 sqrtPriceX96, int24 tick)',
+      by: 'pool',
+      topics: 1,
+      words: 2,
+      read: ({ address: pool }) => ({
+        kind: 'change',
+        pool,
+        usual: 'uniswap_v3',
+        change: 'initialize',
+        amountsRaw: [0n, 0n],
+      }),
+    },
+    '0x7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde': {
+      signature:
+        'Mint(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, address sender, uint128 amount, uint256 amount0, uint256 amount1)',
+      by: 'pool',
+      topics: 4,
+      words: 4,
+      read: change('increase', 2),
+    },
+    '0x0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c': {
+      signature:
+        'Burn(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1)',
+      by: 'pool',
+      topics: 4,
+      words: 3,
+      read: change('decrease', 1),
+    },
+    '0x70935338e69775456a85ddef226c395fb668b63fa0115f5f20610b388e6ca9c0': {
+      signature:
+        'Collect(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, address recipient, uint128 amount0, uint128 amount1)',
+      by: 'pool',
+      topics: 4,
+      words: 3,
+      read: change('collect', 1),
+    },
+    '0x783cca1c0412dd0d695e784568c96da2e9c22ff989357a2e8b1d9b2b4e6b7118': {
+      signature:
+        'PoolCreated(address indexed token0, address indexed token1, uint24 indexed fee, int24 tickSpacing, address pool)',
+      by: 'factory',
+      topics: 4,
+      words: 2,
+      read: ({ address: factory, topics, data }) => ({
+        kind: 'pool',
+        pool: addressIn(data, 1),
+        factory,
+        tokens: [topicAddress(topics[1]), topicAddress(topics[2])],
+        feePips: Number(topicNumber(topics[3]) & 0xffffffn),
+        opens: false,
+      }),
+    },
+  },
+}

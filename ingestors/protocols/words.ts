@@ -1,0 +1,33 @@
+/**
+ * 32-byte words of lower-case hex, as logs and call answers carry them. Callers know that the word is there: the event table
+ * states how many topics and words an event has, and shorter logs never reach a reader.
+ */
+
+const WORD = 64
+
+/** Number of whole words in `0x…` data. */
+export const wordCount = (data: string): number => Math.floor((data.length - 2) / WORD)
+
+/** Word `index` as an unsigned integer. */
+export const wordAt = (data: string, index: number): bigint => {
+  const start = 2 + index * WORD
+  return BigInt(`0x${data.slice(start, start + WORD)}`)
+}
+
+/** Word `index` as a signed integer (two's complement). */
+export const signedAt = (data: string, index: number): bigint =>
+  BigInt.asIntN(256, wordAt(data, index))
+
+/** Word `index` as an address: its last 20 bytes. */
+export const addressIn = (data: string, index: number): string => {
+  const end = 2 + (index + 1) * WORD
+  return `0x${data.slice(end - 40, end)}`
+}
+
+/** An indexed address. */
+export const topicAddress = (topic: string | undefined): string =>
+  topic === undefined ? '' : `0x${topic.slice(26)}`
+
+/** An indexed unsigned integer. */
+export const topicNumber = (topic: string | undefined): bigint =>
+  topic === undefined ? 0n : BigInt(topic)

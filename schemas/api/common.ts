@@ -1,0 +1,56 @@
+import { type Static, type TSchema, Type } from 'typebox'
+
+/** A value that may be unknown. Written as a type list: JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
+export const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
+  Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
+
+/** A decimal number as text, plain notation, or null when it is unknown (contract/rest.md 1.5). */
+export const decimalOrNull = (about: string) => nullable(Type.String({ description: about }))
+
+/** The one error body: RFC 9457 with our fields (contract/billing-errors.md 6). */
+export const Problem = Type.Object(
+  {
+    type: Type.String({ description: 'Address of the description of this kind of error' }),
+    title: Type.String(),
+    status: Type.Integer({ description: 'The HTTP status' }),
+    detail: Type.String(),
+    instance: Type.String({ description: 'Path of the request' }),
+    code: Type.Integer({ description: 'Stable error code' }),
+    name: Type.String({ description: 'Name of the code' }),
+    message: Type.String(),
+    requestId: Type.String({ description: 'Also in the header X-Request-Id' }),
+    timestamp: Type.String({ description: 'ISO 8601 with milliseconds' }),
+    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { $id: 'Problem' },
+)
+export type Problem = Static<typeof Problem>
+
+/** Query of every list (contract/rest.md 1.4). */
+export const PAGE_QUERY = {
+  cursor: Type.Optional(
+    Type.String({ maxLength: 1_024, description: 'startCursor or endCursor of an answer' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  direction: Type.Optional(Type.Enum(['next', 'prev'], { default: 'next' })),
+}
+
+/** The list envelope: `data` and `items` are the same array (R18). */
+export const pageOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({
+    data: Type.Array(item),
+    items: Type.Array(item),
+    nextCursor: Type.String({ description: 'Empty at the end' }),
+    hasMore: Type.Boolean(),
+    hasNext: Type.Boolean(),
+    hasPrev: Type.Boolean(),
+    startCursor: nullable(Type.String()),
+    endCursor: nullable(Type.String()),
+  })
+
+/** Path parameter `chain`; the accepted words are `CHAIN_WORDS`, checked by the handler for its own error code. */
+export const ChainParam = Type.String({
+  maxLength: 64,
+  description: 'Chain id or name, lower case',
+  examples: ['eth', 'ethereum', 'sol', 'bsc'],
+})

@@ -1,0 +1,182 @@
+import { type Static, Type } from 'typebox'
+import { ChainParam, decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common.ts'
+
+const text = (about: string) => nullable(Type.String({ description: about }))
+const flag = (about: string) => nullable(Type.Boolean({ description: about }))
+const count = (about: string) => nullable(Type.Integer({ description: about }))
+const timeMs = (about: string) => nullable(Type.Integer({ description: `${about}, epoch ms` }))
+
+const fields = <const Name extends string, Schema>(
+  names: readonly Name[],
+  schemaOf: (name: Name) => Schema,
+): Record<Name, Schema> =>
+  Object.fromEntries(names.map((name) => [name, schemaOf(name)])) as Record<Name, Schema>
+
+const HOLDER_GROUPS = [
+  'top10',
+  'top50',
+  'top100',
+  'bluechip',
+  'bundle',
+  'creators',
+  'dev',
+  'fresh',
+  'insider',
+  'kol',
+  'phishing',
+  'pro',
+  'rat',
+  'sandwish',
+  'smart',
+  'sniper',
+] as const
+
+/** Every number of a token's market data, each a decimal text or null (contract/rest.md 3.4; `sandwish` is spelled so there). */
+export const MARKET_FIELDS = [
+  'priceInUsd',
+  'priceInSol',
+  'priceInNative',
+  'totalSupply',
+  'circulatingSupply',
+  'maxSupply',
+  'marketCapInUsd',
+  'marketCapInSol',
+  'fdvInUsd',
+  'fdvInSol',
+  'athMarketCapInUsd',
+  'totalTvlInUsd',
+  'totalTvlInSol',
+  'maxPoolTvlInUsd',
+  'maxPoolTvlInSol',
+  'completionRatio',
+  'holders',
+  ...HOLDER_GROUPS.flatMap(
+    (group) => [`${group}TotalHolders`, `${group}TotalHoldings`, `${group}HoldingsRatio`] as const,
+  ),
+] as const
+export type MarketField = (typeof MARKET_FIELDS)[number]
+
+/** Market data of a token. */
+export const TokenMarketData = Type.Object(fields(MARKET_FIELDS, decimalOrNull))
+export type TokenMarketData = Static<typeof TokenMarketData>
+
+const TokenCreator = Type.Object({
+  address: text('Creator'),
+  share: count('Percent'),
+  isVerified: flag('Signed by the creator'),
+})
+
+const TokenExtra = Type.Object({
+  programAddress: text('Token program'),
+  tokenStandard: text('Standard that the token follows'),
+  mintAuthority: text('Who may mint'),
+  freezeAuthority: text('Who may freeze'),
+  updateAuthority: text('Who may change the metadata'),
+  isMutable: flag('Metadata may change'),
+  isNative: flag('The coin of the chain'),
+  launchFromProgramAddress: text('Launchpad program'),
+  launchFromProtocolFamily: text('Launchpad family'),
+  migratedToProgramAddress: text('Program of the pool after migration'),
+  migratedToProtocolFamily: text('Family of the pool after migration'),
+  migratedToPoolAddress: text('Pool after migration'),
+  migratedAt: timeMs('Migration'),
+})
+
+/** Links of a project by network (contract/rest.md 3.3). */
+export const SOCIAL_NETWORKS = [
+  'twitter',
+  'telegram',
+  'website',
+  'tiktok',
+  'discord',
+  'facebook',
+  'github',
+  'instagram',
+  'linkedin',
+  'medium',
+  'reddit',
+  'youtube',
+  'bitbucket',
+  'farcaster',
+] as const
+
+const SocialMedias = Type.Object(fields(SOCIAL_NETWORKS, text))
+
+/** A token with everything this build knows of it; what it cannot know is null. */
+export const Token = Type.Object({
+  address: Type.String(),
+  chain: Type.String({ description: 'As the caller spelled it' }),
+  name: Type.String({ description: 'Empty when unknown' }),
+  symbol: Type.String({ description: 'Empty when unknown' }),
+  decimals: count('Decimal places'),
+  description: text('From the metadata document'),
+  imageUrl: text('From the metadata document'),
+  uri: text('Metadata document'),
+  metadataAddress: text('Metadata account'),
+  coingeckoCoinId: text('Not known to this installation'),
+  tokenCreatedAt: timeMs('Creation, when it was seen'),
+  tokenCreatedBlockHeight: text('Block of the creation'),
+  tokenCreatedSlot: text('Slot of the creation'),
+  tokenCreatedTxSignature: text('Transaction of the creation'),
+  tokenCreators: Type.Array(TokenCreator),
+  devTotalTokens: decimalOrNull('Tokens made by the same creator'),
+  devLastTokenCreatedAt: text('Time of the newest of them'),
+  market: text('Pair label'),
+  extra: nullable(TokenExtra),
+  extension: nullable(TokenExtra),
+  socialMedias: nullable(SocialMedias),
+  marketData: nullable(TokenMarketData),
+  stats: Type.Null(),
+  security: Type.Null(),
+  score: nullable(Type.Number({ description: 'Search only: how well the token fits' })),
+  scoreBreakdown: Type.Null(),
+  tier: Type.Null(),
+  warningBadge: Type.Null(),
+})
+export type Token = Static<typeof Token>
+
+/** What search results may be sorted by (contract/rest.md 1.8). */
+export const SEARCH_SORTS = [
+  'marketCapInUsd',
+  'liquidityInUsd',
+  'priceInUsd',
+  'holderCount',
+  'h24VolumeInUsd',
+  'h24Transactions',
+  'tokenCreatedAt',
+] as const
+export type SearchSort = (typeof SEARCH_SORTS)[number]
+
+const words = (about: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ maxLength: 512 }), {
+      maxItems: 64,
+      description: `${about}: repeated, or separated by commas`,
+    }),
+  )
+
+/** Query of the token search. */
+export const SearchQuery = Type.Object({
+  keyword: Type.Optional(
+    Type.String({ maxLength: 128, description: 'Address, or part of symbol or name' }),
+  ),
+  q: Type.Optional(Type.String({ maxLength: 128, description: 'Same as keyword, which wins' })),
+  chain: Type.Optional(ChainParam),
+  chains: words('Chains'),
+  protocols: words('Protocol families that have a pool of the token'),
+  sortBy: Type.Optional(Type.Enum(SEARCH_SORTS, { description: 'Default: by relevance' })),
+  sort: Type.Optional(Type.Enum(['asc', 'desc', 'ASC', 'DESC'], { default: 'desc' })),
+  mode: Type.Optional(Type.Enum(['fast', 'normal'], { default: 'fast' })),
+  ...PAGE_QUERY,
+})
+export type SearchQuery = Static<typeof SearchQuery>
+
+/** One page of tokens. */
+export const TokenPage = pageOf(Token)
+export type TokenPage = Static<typeof TokenPage>
+
+/** Path of one token. */
+export const TokenParams = Type.Object({
+  chain: ChainParam,
+  tokenAddress: Type.String({ maxLength: 256 }),
+})

@@ -1,0 +1,62 @@
+import type { FastifyReply } from 'fastify'
+import { Fault } from '../../core/fault.ts'
+import { CHAIN_WORDS, chainRow, type Vm } from '../../schemas/chains.ts'
+import type { ChainFreshness, Freshness } from '../contract.ts'
+
+/** A chain as a request named it. */
+export interface NamedChain {
+  /** Internal id. */
+  readonly id: string
+  /** The caller's word, echoed in answers (R13). */
+  readonly word: string
+  /** True when this installation holds data of it. */
+  readonly enabled: boolean
+}
+
+/** Reads a chain word. Throws `Fault` CHAIN_NOT_FOUND for anything else than the listed words, which are lower case. */
+export const chainOf = (word: string, enabled: readonly string[]): NamedChain => {
+  const id = Object.hasOwn(CHAIN_WORDS, word) ? CHAIN_WORDS[word] : undefined
+  if (id === undefined) {
+    throw new Fault('CHAIN_NOT_FOUND', undefined, {
+      parameter: 'chain',
+      value: word.slice(0, 64),
+      allowed_values: Object.keys(CHAIN_WORDS),
+    })
+  }
+  return { id, word, enabled: enabled.includes(id) }
+}
+
+const ADDRESSES: Readonly<Record<Vm, RegExp>> = {
+  evm: /^0x[0-9a-fA-F]{40}$/,
+  svm: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/,
+  move: /^0x[0-9a-fA-F]{1,64}(::\w{1,128}){0,2}$/,
+}
+
+const OTHER_VMS: Readonly<Record<string, Vm>> = { sol: 'svm', sui: 'move' }
+
+const vmOf = (chainId: string): Vm => chainRow(chainId)?.vm ?? OTHER_VMS[chainId] ?? 'evm'
+
+/** Reads an address as the tables hold it: lower case on EVM chains. Throws `Fault` INVALID_TOKEN_ADDRESS. */
+export const addressOf = (chainId: string, text: string, parameter: string): string => {
+  const vm = vmOf(chainId)
+  if (!ADDRESSES[vm].test(text)) {
+    throw new Fault('INVALID_TOKEN_ADDRESS', undefined, { parameter, value: text.slice(0, 128) })
+  }
+  return vm === 'evm' ? text.toLowerCase() : text
+}
+
+const positionOf = (height: number, timeMs: number): string => `${height};time=${timeMs}`
+
+/** How fresh and how complete the data behind an answer is, in headers (R34). Nothing ingested yet: no headers. */
+export const stampFreshness = async (
+  reply: FastifyReply,
+  freshness: Freshness,
+  chainId: string,
+): Promise<ChainFreshness | null> => {
+  const fresh = await freshness.of(chainId)
+  if (fresh) {
+    reply.header('X-Chain-Head', positionOf(fresh.head, fresh.headTimeMs))
+    reply.header('X-Chain-Since', positionOf(fresh.since, fresh.sinceTimeMs))
+  }
+  return fresh
+}

@@ -1,0 +1,29 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { Config } from '../../core/config.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import type { Check } from '../../core/ops.ts'
+import type { Warehouse } from '../../core/warehouse.ts'
+import type { QuotaMeter } from '../billing/meter.ts'
+import type { Freshness, Guard } from '../contract.ts'
+
+/** What the routes work with. */
+export interface RouteDeps {
+  readonly warehouse: Warehouse
+  readonly freshness: Freshness
+  /** Chains that this installation holds data of, by internal id. */
+  readonly chains: readonly string[]
+  readonly nowMs: () => number
+}
+
+/** What the HTTP server works with. */
+export interface ServerDeps extends RouteDeps {
+  readonly guard: Guard
+  readonly meter: QuotaMeter
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra'>
+  readonly checks: readonly Check[]
+  /** Further surfaces on the same origin (GraphQL): they bring their own guard and their own error shape. */
+  readonly plugins?: readonly FastifyPluginAsync[]
+}

@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Fault } from '../../core/fault.ts'
+import { MILLI } from '../../schemas/plans.ts'
+import type { QuotaMeter } from '../billing/meter.ts'
+import type { Guard, Principal, RateState, Reservation } from '../contract.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Price in thousandths of a unit; charged when the answer is a success. */
+    milliUnits?: number
+    /** Scopes that the credential must carry. */
+    scopes?: readonly string[]
+  }
+  interface FastifyRequest {
+    principal: Principal | null
+    reservation: Reservation | null
+  }
+}
+
+/** What decides whether a request may go on. */
+export interface GuardDeps {
+  readonly guard: Guard
+  readonly meter: QuotaMeter
+}
+
+/** Headers that scripts in a browser may read. */
+export const EXPOSED_HEADERS = [
+  'X-Request-Id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
+  'Retry-After',
+  'X-CU-Cost',
+  'X-Quota-Remaining',
+  'X-Chain-Head',
+  'X-Chain-Since',
+  'X-Control-Offset',
+] as const
+
+/**
+ * Credential, suspension, rate and scope before the body is read; quota behind validation, charge with the answer.
+ * Order: contract/billing-errors.md 5. Covers the routes of `app` and what is registered inside it.
+ */
+export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps): void => {
+  app.decorateRequest('principal', null)
+  app.decorateRequest('reservation', null)
+  app.addHook('onRequest', async (request, reply) => {
+    const who = guard.authenticate({
+      authorization: request.headers.authorization,
+      apiKey: single(request.headers['x-api-key']),
+    })
+    const known = who !== undefined && !(who instanceof Fault)
+    const rate = await meter.take(known ? { principal: who } : { ip: request.ip })
+    writeRate(reply, rate)
+    if (!rate.allowed && (known || isAnonymous(who))) throw tooFast(reply, rate)
+    if (!known) throw unauthorized(reply, who)
+    request.principal = who
+    requireScopes(request, reply, who)
+  })
+  app.addHook('preHandler', async (request) => {
+    const { milliUnits } = request.routeOptions.config
+    if (request.principal && milliUnits !== undefined) {
+      request.reservation = meter.reserve(request.principal, milliUnits)
+    }
+  })
+  app.addHook('onSend', async (request, reply) => {
+    const { principal, reservation } = request
+    const { milliUnits } = request.routeOptions.config
+    if (!principal || milliUnits === undefined) return
+    const charged = reply.statusCode < 300 && reservation ? milliUnits : 0
+    reservation?.settle(charged)
+    reply.header('X-CU-Cost', String(charged / MILLI))
+    reply.header('X-Quota-Remaining', String(meter.quota(principal).remaining ?? -1))
+  })
+  app.addHook('onResponse', async (request) => request.reservation?.release())
+  app.addHook('onRequestAbort', async (request) => request.reservation?.release())
+}
+
+const single = (header: string | readonly string[] | undefined): string | undefined =>
+  typeof header === 'string' ? header : header?.[0]
+
+/** No credential, or a wrong one: such floods are slowed per address. A suspended organization is told so at any rate. */
+const isAnonymous = (who: Fault | undefined): boolean => who?.status !== 403
+
+const writeRate = (reply: FastifyReply, { limit, remaining, resetAt }: RateState): void => {
+  const inSeconds = Math.max(0, resetAt - Math.floor(Date.now() / 1_000))
+  reply.headers({
+    'X-RateLimit-Limit': limit,
+    'X-RateLimit-Remaining': remaining,
+    'X-RateLimit-Reset': resetAt,
+    'RateLimit-Policy': `"plan";q=${limit};w=1`,
+    RateLimit: `"plan";r=${remaining};t=${inSeconds}`,
+  })
+}
+
+const tooFast = (reply: FastifyReply, { limit, resetAt, retryAfterSeconds }: RateState): Fault => {
+  reply.header('Retry-After', retryAfterSeconds)
+  return new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })
+}
+
+const unauthorized = (reply: FastifyReply, who: Fault | undefined): Fault => {
+  if (who && who.faultName !== 'UNAUTHORIZED') return who
+  reply.header('WWW-Authenticate', `Bearer realm="api"${who ? ', error="invalid_token"' : ''}`)
+  return (
+    who ?? new Fault('UNAUTHORIZED', 'A credential is required', { reason: 'missing_credential' })
+  )
+}
+
+const requireScopes = (request: FastifyRequest, reply: FastifyReply, who: Principal): void => {
+  const missing = request.routeOptions.config.scopes?.find((scope) => !who.scopes.includes(scope))
+  if (missing === undefined) return
+  reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${missing}"`)
+  throw new Fault('INSUFFICIENT_PERMISSIONS', undefined, {
+    required_scope: missing,
+    current_scopes: who.scopes,
+  })
+}

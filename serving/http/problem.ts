@@ -1,0 +1,121 @@
+import type { FastifyError } from 'fastify'
+import { FAULTS, Fault, type FaultName, Outage } from '../../core/fault.ts'
+import type { Problem } from '../../schemas/api/common.ts'
+
+/** What is said of a request in its error body. */
+export interface ProblemContext {
+  readonly requestId: string
+  /** Path without the query: that may hold a secret. */
+  readonly instance: string
+  readonly nowMs: number
+  readonly docsUrl: string
+  readonly statusMode: 'semantic' | 'reference'
+}
+
+/** Status of a fault: ours, or the one of the documented service. The code is the same in both. */
+export const statusOf = ({ faultName }: Fault, statusMode: ProblemContext['statusMode']): number =>
+  FAULTS[faultName][statusMode === 'reference' ? 'reference' : 'status']
+
+/** The error body. What went wrong inside is never in it. Source: contract/billing-errors.md 6. */
+export const problemOf = (fault: Fault, context: ProblemContext): Problem => {
+  const { message: title } = FAULTS[fault.faultName]
+  const message = fault.status >= 500 && fault.status !== 501 ? title : fault.message
+  return {
+    type: `${context.docsUrl}/errors/${fault.code}`,
+    title,
+    status: statusOf(fault, context.statusMode),
+    detail: message,
+    instance: context.instance,
+    code: fault.code,
+    name: fault.faultName,
+    message,
+    requestId: context.requestId,
+    timestamp: new Date(context.nowMs).toISOString(),
+    ...(fault.details && { details: { ...fault.details } }),
+  }
+}
+
+/** Media type of an error: the problem type, unless the caller accepts plain JSON only. */
+export const problemMedia = (accept = '*/*'): string =>
+  accept.includes('application/json') && !/problem\+json|\*\/\*|application\/\*/.test(accept)
+    ? 'application/json; charset=utf-8'
+    : 'application/problem+json; charset=utf-8'
+
+/** What the request said, by the place that a validation error names. */
+export type Inputs = Readonly<Record<string, unknown>>
+
+/** The fault that an error of a request amounts to; `INTERNAL_SERVER_ERROR` for what is a bug. */
+export const faultOf = (error: unknown, inputs: Inputs = {}): Fault => {
+  if (error instanceof Fault) return error
+  if (error instanceof Outage)
+    return new Fault('DATABASE_ERROR', undefined, undefined, { cause: error })
+  const { validation, statusCode = 500 } = error as Partial<FastifyError>
+  if (validation) return validationFault(error as FastifyError, inputs)
+  const name =
+    statusCode >= 400 && statusCode < 500 ? (FRAMEWORK[statusCode] ?? 'BAD_REQUEST') : undefined
+  return new Fault(name ?? 'INTERNAL_SERVER_ERROR', undefined, undefined, { cause: error })
+}
+
+const FRAMEWORK: Readonly<Record<number, FaultName>> = {
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_ALLOWED',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+}
+
+/** Parameters whose wrong values have a code of their own. */
+const PARAMETER_FAULTS: Readonly<Record<string, FaultName>> = {
+  resolution: 'INVALID_RESOLUTION',
+  cursor: 'INVALID_CURSOR',
+  from: 'INVALID_TIMESTAMP',
+  to: 'INVALID_TIMESTAMP',
+}
+
+interface Complaint {
+  readonly path: string
+  readonly rule: string
+  readonly message: string
+  readonly allowed?: unknown
+}
+
+const complaintsOf = ({ validation = [] }: FastifyError): readonly Complaint[] =>
+  validation.map(({ instancePath, keyword, message = 'is not valid', params }) => ({
+    path:
+      keyword === 'required' ? `${instancePath}/${String(params.missingProperty)}` : instancePath,
+    rule: keyword,
+    message,
+    ...(keyword === 'enum' && { allowed: params.allowedValues }),
+  }))
+
+const validationFault = (error: FastifyError, inputs: Inputs): Fault => {
+  const complaints = complaintsOf(error)
+  const [first, ...rest] = complaints
+  const parameter = first?.path.split('/')[1]
+  if (!first || !parameter || rest.some(({ path }) => path !== first.path)) {
+    const errors = complaints.map(({ path, rule, message }) => ({ path, rule, message }))
+    return new Fault('VALIDATION_ERROR', error.message, { errors })
+  }
+  if (first.rule === 'required') {
+    return new Fault('MISSING_PARAMETER', `${parameter} is required`, { parameter })
+  }
+  return new Fault(
+    PARAMETER_FAULTS[parameter] ?? 'INVALID_PARAMETER',
+    `${parameter} ${first.message}`,
+    {
+      parameter,
+      value: sentValue(inputs[error.validationContext ?? ''], parameter),
+      ...(first.allowed !== undefined && { allowed_values: first.allowed }),
+    },
+  )
+}
+
+const SHOWN_VALUE = 128
+
+/** The value as it was sent, cut to what a message may carry. */
+const sentValue = (input: unknown, parameter: string): unknown => {
+  const value =
+    typeof input === 'object' && input !== null && Object.hasOwn(input, parameter)
+      ? (input as Record<string, unknown>)[parameter]
+      : null
+  return typeof value === 'string' ? value.slice(0, SHOWN_VALUE) : value
+}

@@ -1,0 +1,35 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ROUTE_MILLI_UNITS, type RouteName } from '../../schemas/plans.ts'
+
+/** Routes of one family, mounted under every version prefix. */
+export type Family = FastifyPluginAsyncTypebox
+
+/** Version segments: each V2 path also answers under `/v1`, with the same body (R12). */
+export const VERSIONS = ['/v2', '/v1'] as const
+
+/** Route configuration of a priced route; `scopes` are needed beyond a credential. */
+export const priced = (name: RouteName, scopes: readonly string[] = []) => ({
+  milliUnits: ROUTE_MILLI_UNITS[name],
+  scopes,
+})
+
+/** A registered route: what the 404 answer, the price test and the document need. */
+export interface KnownRoute {
+  readonly method: string
+  readonly url: string
+}
+
+/** Methods that answer on `path`; a path without any is unknown. */
+export const methodsAt = (routes: readonly KnownRoute[], path: string): readonly string[] => {
+  const parts = path.split('/')
+  const fits = ({ url }: KnownRoute): boolean => {
+    const pattern = url.split('/')
+    return (
+      pattern.length === parts.length &&
+      pattern.every((part, index) =>
+        part.startsWith(':') ? parts[index] !== '' : part === parts[index],
+      )
+    )
+  }
+  return [...new Set(routes.filter(fits).map(({ method }) => method))].toSorted()
+}

@@ -1,0 +1,109 @@
+import { decimalText, unitsText } from '../../core/amounts.ts'
+import {
+  MARKET_FIELDS,
+  type MarketField,
+  SOCIAL_NETWORKS,
+  type Token,
+  type TokenMarketData,
+} from '../../schemas/api/token.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import type { TokenRow } from '../queries/tokens.ts'
+
+const textOrNull = (text: string): string | null => (text === '' ? null : text)
+
+const timeOrNull = (text: string | null): number | null =>
+  text === null || text === '0' ? null : Number(text)
+
+const number = (value: number | null): string | null =>
+  value === null ? null : textOrNull(decimalText(value))
+
+const product = (left: number | null, right: string | null): string | null =>
+  left === null || right === null ? null : number(left * Number(right))
+
+const NOTHING = Object.fromEntries(MARKET_FIELDS.map((name) => [name, null])) as Readonly<
+  Record<MarketField, null>
+>
+
+/** Market data that blocks alone tell. Circulating supply needs balances, so what hangs on it is null. */
+const marketDataOf = (row: TokenRow): TokenMarketData => {
+  const supply =
+    row.total_supply === null || row.decimals === null
+      ? null
+      : unitsText(BigInt(row.total_supply), row.decimals)
+  const priceNative = number(row.price_native)
+  return {
+    ...NOTHING,
+    priceInUsd: number(row.price_usd),
+    priceInSol: priceNative,
+    priceInNative: priceNative,
+    totalSupply: supply,
+    fdvInUsd: product(row.price_usd, supply),
+    fdvInSol: product(row.price_native, supply),
+    totalTvlInUsd: row.tvl_usd,
+    totalTvlInSol: row.tvl_native,
+    maxPoolTvlInUsd: row.max_tvl_usd,
+    maxPoolTvlInSol: row.max_tvl_native,
+  }
+}
+
+const extraOf = (row: TokenRow): Token['extra'] => ({
+  programAddress: textOrNull(row.program_address),
+  tokenStandard: textOrNull(row.standard),
+  mintAuthority: textOrNull(row.mint_authority),
+  freezeAuthority: textOrNull(row.freeze_authority),
+  updateAuthority: textOrNull(row.update_authority),
+  isMutable: row.is_mutable === 1,
+  isNative: row.is_native === 1,
+  launchFromProgramAddress: textOrNull(row.launch_program),
+  launchFromProtocolFamily: textOrNull(row.launch_family),
+  migratedToProgramAddress: textOrNull(row.migrated_program),
+  migratedToProtocolFamily: textOrNull(row.migrated_family),
+  migratedToPoolAddress: textOrNull(row.migrated_pool),
+  migratedAt: timeOrNull(row.migrated_at_ms),
+})
+
+const socialMediasOf = ({ social }: TokenRow): Token['socialMedias'] =>
+  Object.fromEntries(
+    SOCIAL_NETWORKS.map((name) => [name, textOrNull(social[name] ?? '')]),
+  ) as NonNullable<Token['socialMedias']>
+
+/** Row to body; `chainWord` is the caller's word for the chain, `score` the relevance in a search. */
+export const tokenBody = (row: TokenRow, chainWord: string, score: number | null): Token => {
+  const extra = extraOf(row)
+  const slot = row.created_slot === '0' ? null : row.created_slot
+  const slotIsHeight = chainRow(row.chain)?.vm !== 'svm'
+  return {
+    address: row.token_address,
+    chain: chainWord,
+    name: row.name,
+    symbol: row.symbol,
+    decimals: row.decimals,
+    description: textOrNull(row.description),
+    imageUrl: textOrNull(row.image_url),
+    uri: textOrNull(row.uri),
+    metadataAddress: textOrNull(row.metadata_address),
+    coingeckoCoinId: null,
+    tokenCreatedAt: timeOrNull(row.created_at_ms),
+    tokenCreatedBlockHeight: slotIsHeight ? slot : null,
+    tokenCreatedSlot: slot,
+    tokenCreatedTxSignature: textOrNull(row.created_tx),
+    tokenCreators: row.creators.map(({ address, share, verified }) => ({
+      address: textOrNull(address),
+      share,
+      isVerified: verified === 1,
+    })),
+    devTotalTokens: null,
+    devLastTokenCreatedAt: null,
+    market: null,
+    extra,
+    extension: extra,
+    socialMedias: socialMediasOf(row),
+    marketData: marketDataOf(row),
+    stats: null,
+    security: null,
+    score,
+    scoreBreakdown: null,
+    tier: null,
+    warningBadge: null,
+  }
+}

@@ -1,0 +1,125 @@
+import { Type } from 'typebox'
+import { Fault } from '../../core/fault.ts'
+import { SearchQuery, Token, TokenPage, TokenParams } from '../../schemas/api/token.ts'
+import {
+  searchFingerprint,
+  searchQuery,
+  type TokenPlace,
+  type TokenRow,
+  type TokenSearch,
+  tokenQuery,
+} from '../queries/tokens.ts'
+import { addressOf, chainOf, stampFreshness } from './chain.ts'
+import { cursorOf, envelope, pageFrom } from './cursor.ts'
+import type { RouteDeps } from './deps.ts'
+import { type Family, priced } from './routing.ts'
+import { tokenBody } from './token-body.ts'
+
+const Place = Type.Object(
+  {
+    rank: Type.Integer({ minimum: 0, maximum: 5 }),
+    k: Type.String({ pattern: '^\\d{1,20}$' }),
+    chain: Type.String({ maxLength: 16 }),
+    address: Type.String({ maxLength: 256 }),
+  },
+  { additionalProperties: false },
+)
+
+const wordsOf = (list: readonly string[] = []): readonly string[] =>
+  list
+    .flatMap((text) => text.split(','))
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+
+const placeOf = ({ rank, k, chain, token_address: address }: TokenRow): TokenPlace => ({
+  rank,
+  k,
+  chain,
+  address,
+})
+
+/** Token search and look-up. */
+export const tokenRoutes =
+  (deps: RouteDeps): Family =>
+  async (app) => {
+    app.get(
+      '/token/search',
+      {
+        schema: {
+          summary: 'Finds tokens by address, symbol or name',
+          tags: ['token'],
+          querystring: SearchQuery,
+          response: { 200: TokenPage },
+        },
+        config: priced('GET /token/search'),
+      },
+      async ({ query }, reply) => {
+        const named = chainsOf(query, deps.chains)
+        const { limit = 20, direction = 'next', cursor } = query
+        const search = searchOf(query, named.ids, limit)
+        const codec = cursorOf(Place, searchFingerprint(search))
+        const after = cursor === undefined ? undefined : codec.decode(cursor)
+        if (after && BigInt(after.k) > MAX_KEY) throw new Fault('INVALID_CURSOR')
+        const rows = named.ids.length === 0 ? [] : await searchRows(deps, { ...search, after })
+        for (const id of named.ids.length === 1 ? named.ids : []) {
+          await stampFreshness(reply, deps.freshness, id)
+        }
+        const page = pageFrom(rows, { limit, direction, hasCursor: after !== undefined }, (row) =>
+          codec.encode(placeOf(row)),
+        )
+        return envelope(page, (row) =>
+          tokenBody(row, named.words.get(row.chain) ?? row.chain, row.rank),
+        )
+      },
+    )
+    app.get(
+      '/token/:chain/:tokenAddress',
+      {
+        schema: {
+          summary: 'One token with everything known of it',
+          tags: ['token'],
+          params: TokenParams,
+          response: { 200: Token },
+        },
+        config: priced('GET /token/:chain/:tokenAddress'),
+      },
+      async ({ params }, reply) => {
+        const chain = chainOf(params.chain, deps.chains)
+        const address = addressOf(chain.id, params.tokenAddress, 'tokenAddress')
+        if (!chain.enabled) throw new Fault('NOT_FOUND', 'No such token')
+        await stampFreshness(reply, deps.freshness, chain.id)
+        const { rows } = await deps.warehouse.query<TokenRow>(tokenQuery(chain.id, address))
+        const [row] = rows
+        if (!row) throw new Fault('NOT_FOUND', 'No such token')
+        return tokenBody(row, chain.word, null)
+      },
+    )
+  }
+
+/** Sort keys are unsigned 64-bit integers. */
+const MAX_KEY = 2n ** 64n - 1n
+
+const searchRows = async (
+  { warehouse }: RouteDeps,
+  search: TokenSearch,
+): Promise<readonly TokenRow[]> => (await warehouse.query<TokenRow>(searchQuery(search))).rows
+
+/** Enabled chains among the wanted ones, and how the caller spells each. No wish = every enabled chain. */
+const chainsOf = (query: SearchQuery, enabled: readonly string[]) => {
+  const wanted = query.chain === undefined ? wordsOf(query.chains) : [query.chain]
+  const named = wanted.map((word) => chainOf(word, enabled))
+  const words = new Map(named.map(({ id, word }) => [id, word]))
+  const ids = wanted.length === 0 ? enabled : [...words.keys()].filter((id) => enabled.includes(id))
+  return { ids: ids.toSorted(), words }
+}
+
+const searchOf = (query: SearchQuery, chains: readonly string[], limit: number): TokenSearch => ({
+  chains,
+  keyword: (query.keyword ?? query.q ?? '').trim(),
+  protocols: wordsOf(query.protocols),
+  sortBy: query.sortBy ?? 'relevance',
+  descending: query.sortBy === undefined || query.sort?.toLowerCase() !== 'asc',
+  direction: query.direction ?? 'next',
+  after: undefined,
+  rows: limit + 1,
+})

@@ -1,0 +1,181 @@
+import { decimalText, unitsText } from '../../core/amounts.ts'
+import { bucketEnd, bucketStart, RESOLUTIONS, type Resolution } from '../../core/time.ts'
+import type { Query } from '../../core/warehouse.ts'
+import type { Candle } from '../../schemas/api/candle.ts'
+import { type Base, candleLayers, watermark } from './layers.ts'
+
+/** Which trades make the candles, and whose price they show. */
+export type Series =
+  | { readonly kind: 'token'; readonly token: string }
+  /** The pool's base token is the priced one. */
+  | { readonly kind: 'pool'; readonly pool: string }
+  | { readonly kind: 'pair'; readonly token: string; readonly side: string }
+
+/** A question for candles. `fromMs` inclusive, `toMs` exclusive, both on bucket starts. */
+export interface CandleQuestion {
+  readonly chain: string
+  readonly series: Series
+  readonly resolution: Resolution
+  readonly priceType: 'usd' | 'native'
+  readonly fromMs: number
+  readonly toMs: number
+  readonly limit: number
+}
+
+/** A candle as the warehouse answers it. */
+export interface CandleRow {
+  readonly b: string
+  readonly open: number
+  readonly high: number
+  readonly low: number
+  readonly close: number
+  readonly volume_value: string
+  readonly trades_count: string
+  readonly volume_raw: string
+  readonly decimals: number | null
+}
+
+const SERIES: Readonly<
+  Record<Series['kind'], { readonly priced: (chain: string) => string; readonly where: string }>
+> = {
+  token: { priced: () => '{token:String} AS priced', where: 'token_address = {token:String}' },
+  pair: {
+    priced: () => '{token:String} AS priced',
+    where: 'token_address = {token:String} AND side_token = {side:String}',
+  },
+  pool: {
+    priced: (chain) =>
+      `(SELECT any(if(base_is_a = 1, token_a, token_b)) FROM ${chain}_dex_pools FINAL WHERE pool_address = {pool:String}) AS priced`,
+    where: 'token_address = priced AND pool_address = {pool:String}',
+  },
+}
+
+const PRICES = {
+  usd: ['o', 'c', 'h', 'l', 'vu'],
+  native: ['onv', 'cnv', 'hnv', 'lnv', 'vn'],
+} as const
+
+const DAY = RESOLUTIONS['1d']
+const HOUR = RESOLUTIONS['1h']
+const MINUTE = RESOLUTIONS['1m']
+
+/** The coarsest stored resolution that the wanted one is a multiple of. */
+export const baseOf = (resolution: Resolution): Base => {
+  const size = RESOLUTIONS[resolution] ?? DAY
+  if (size % DAY === 0) return '1d'
+  if (size % HOUR === 0) return '1h'
+  return size % MINUTE === 0 ? '1m' : '1s'
+}
+
+/** Epoch seconds of the first Monday: weeks start there, everything else at the epoch. */
+const FIRST_MONDAY = bucketStart(7 * DAY, '1w') / 1_000
+
+const bucketSql = (resolution: Resolution) => {
+  const size = RESOLUTIONS[resolution]
+  if (size === null) {
+    return (column: string) =>
+      `toInt64(toUnixTimestamp(toDateTime(toStartOfMonth(${column}), 'UTC')))`
+  }
+  const [seconds, shift] = [size / 1_000, resolution === '1w' ? FIRST_MONDAY : 0]
+  return (column: string) =>
+    `intDiv(toInt64(toUnixTimestamp(${column})) - ${shift}, ${seconds}) * ${seconds} + ${shift}`
+}
+
+/** Times behind this one do not fit the tables' columns; nothing was traded there yet. */
+const LAST_TIME_MS = Date.UTC(2100, 0, 1)
+
+/** Bucket starts in `[fromMs, toMs)` as a range of trade times; undefined when no bucket starts in it. */
+const tradeTimes = ({ resolution, fromMs, toMs }: CandleQuestion) => {
+  const own = bucketStart(fromMs, resolution)
+  const firstMs = own === fromMs ? own : bucketEnd(own, resolution)
+  const lastMs = Math.min(toMs, LAST_TIME_MS)
+  if (firstMs >= lastMs) return undefined
+  return { firstMs, endMs: bucketEnd(bucketStart(lastMs - 1, resolution), resolution) }
+}
+
+const seriesParams = (series: Series): Readonly<Record<string, string>> => {
+  if (series.kind === 'pool') return { pool: series.pool }
+  return series.kind === 'token'
+    ? { token: series.token }
+    : { token: series.token, side: series.side }
+}
+
+/**
+ * The newest `limit` buckets with trades in the range, newest first, in one statement; undefined when no bucket can
+ * start in the range. A native series leaves out buckets with a trade whose native price is not known.
+ */
+export const candleQuery = (question: CandleQuestion): Query | undefined => {
+  const { chain, series, resolution, priceType, limit } = question
+  const times = tradeTimes(question)
+  if (!times) return undefined
+  const { priced, where } = SERIES[series.kind]
+  const [open, close, high, low, volume] = PRICES[priceType]
+  const layers = candleLayers({
+    chain,
+    base: baseOf(resolution),
+    where,
+    bucket: bucketSql(resolution),
+    range: (column) =>
+      `${column} >= fromUnixTimestamp64Milli({first:Int64}) AND ${column} < fromUnixTimestamp64Milli({end:Int64})`,
+  })
+  const sql = `WITH ${watermark(chain)}, ${priced(chain)}
+SELECT b, argMinMerge(${open}) AS open, max(${high}) AS high, min(${low}) AS low, argMaxMerge(${close}) AS close,
+  sum(${volume}) AS volume_value, sum(n) AS trades_count, sum(v) AS volume_raw,
+  (SELECT any(decimals) FROM ${chain}_tokens FINAL WHERE token_address = priced) AS decimals
+FROM (${layers})
+GROUP BY b HAVING low > 0 ORDER BY b DESC LIMIT {limit:UInt32}`
+  const params = { ...seriesParams(series), first: times.firstMs, end: times.endMs, limit }
+  return { sql, params }
+}
+
+/** Row to body. */
+export const candleOf = (row: CandleRow): Candle => ({
+  timestamp: Number(row.b) * 1_000,
+  open: decimalText(row.open),
+  high: decimalText(row.high),
+  low: decimalText(row.low),
+  close: decimalText(row.close),
+  volume: row.volume_value,
+  trades: Number(row.trades_count),
+  volumeInTokenAmount:
+    row.decimals === null ? null : unitsText(BigInt(row.volume_raw), row.decimals),
+})
+
+/**
+ * The last `limit` buckets that start before `toMs`, each either the candle of its trades or a flat bar at the close
+ * before it; nothing stands before the first known trade. `candles` are oldest first.
+ */
+export const withFlatBars = (
+  candles: readonly Candle[],
+  { resolution, toMs, limit }: Pick<CandleQuestion, 'resolution' | 'toMs' | 'limit'>,
+): readonly Candle[] => {
+  const oldest = candles[0]
+  if (!oldest) return []
+  const byStart = new Map(candles.map((candle) => [candle.timestamp, candle]))
+  const starts: number[] = []
+  for (
+    let start = bucketStart(toMs - 1, resolution);
+    start >= oldest.timestamp && starts.length < limit;
+    start = bucketStart(start - 1, resolution)
+  ) {
+    starts.push(start)
+  }
+  const first = starts.at(-1) ?? 0
+  let close = candles.findLast(({ timestamp }) => timestamp < first)?.close ?? oldest.open
+  return starts.toReversed().map((start) => {
+    const candle = byStart.get(start) ?? flatBar(start, close)
+    close = candle.close
+    return candle
+  })
+}
+
+const flatBar = (timestamp: number, price: string): Candle => ({
+  timestamp,
+  open: price,
+  high: price,
+  low: price,
+  close: price,
+  volume: '0',
+  trades: 0,
+  volumeInTokenAmount: '0',
+})

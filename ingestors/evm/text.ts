@@ -1,0 +1,40 @@
+import { wordAt, wordCount } from '../protocols/words.ts'
+
+/** Bytes of an answer's text that are looked at; names of megabytes exist. */
+const MAX_BYTES = 1_024
+
+/**
+ * Text that a contract returned, ABI `string` or, of old tokens, `bytes32`: without control, format and direction characters,
+ * white space as single spaces, at most `limit` characters. null for anything else and for nothing.
+ */
+export const callText = (data: string, limit: number): string | null => {
+  const bytes = stringBytes(data) ?? wordBytes(data)
+  if (bytes === undefined) return null
+  const text = bytes
+    .toString('utf8')
+    .replace(/\s+/gu, ' ')
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\uFFFD]/gu, '')
+    .trim()
+  const cut = [...text].slice(0, limit).join('').trim()
+  return cut === '' ? null : cut
+}
+
+const stringBytes = (data: string): Buffer | undefined => {
+  if (wordCount(data) < 2) return undefined
+  const offset = wordAt(data, 0)
+  if (offset % 32n !== 0n || offset > BigInt(data.length)) return undefined
+  const at = Number(offset / 32n)
+  if (wordCount(data) <= at) return undefined
+  const length = wordAt(data, at)
+  const start = 2 + (at + 1) * 64
+  const available = Math.floor((data.length - start) / 2)
+  if (length > BigInt(available)) return undefined
+  return Buffer.from(data.slice(start, start + 2 * Math.min(Number(length), MAX_BYTES)), 'hex')
+}
+
+const wordBytes = (data: string): Buffer | undefined => {
+  if (data.length !== 66) return undefined
+  const bytes = Buffer.from(data.slice(2), 'hex')
+  const end = bytes.indexOf(0)
+  return end === -1 ? bytes : bytes.subarray(0, end)
+}

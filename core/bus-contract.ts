@@ -106,6 +106,8 @@ export interface Lane {
   take(options: {
     readonly maxRecords: number
     readonly maxWaitMs: number
+    /** Topics that wait: none of their records are handed over by this call. */
+    readonly without?: ReadonlySet<string>
   }): Promise<readonly LogRecord[]>
 }
 

@@ -176,18 +176,19 @@ const takeFrom = async (
   { store, wakeups }: LaneHost,
   sources: readonly Source[],
   signal: AbortSignal,
-  { maxRecords, maxWaitMs }: Parameters<Lane['take']>[0],
+  { maxRecords, maxWaitMs, without }: Parameters<Lane['take']>[0],
 ): Promise<readonly LogRecord[]> => {
   signal.throwIfAborted()
-  const now = takeNow(store, sources, maxRecords)
+  const open = without ? sources.filter(({ topic }) => !without.has(topic)) : sources
+  const now = takeNow(store, open, maxRecords)
   if (now.length > 0) return now
   await wakeups.wait(
-    sources.map(({ topic }) => topic),
+    open.map(({ topic }) => topic),
     maxWaitMs,
     signal,
   )
   signal.throwIfAborted()
-  return takeNow(store, sources, maxRecords)
+  return takeNow(store, open, maxRecords)
 }
 
 const takeNow = (

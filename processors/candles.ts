@@ -1,0 +1,358 @@
+import { Malformed } from '../core/fault.ts'
+import { bucketEnd, RESOLUTION_NAMES, type Resolution } from '../core/time.ts'
+import type { CandlestickEvent, EventMeta, TradeEvent } from '../schemas/wire.ts'
+import {
+  absorb,
+  type Bucket,
+  type CandleTexts,
+  EMPTY_TEXTS,
+  type Fold,
+  foldJson,
+  foldOf,
+  textsOf,
+} from './candle.ts'
+import {
+  type Candle,
+  close,
+  type Finality,
+  isOver,
+  makeFinal,
+  newSeries,
+  refold,
+  type Series,
+  seriesKeys,
+  settle,
+  versionOf,
+} from './series.ts'
+import type { Flushed, Folding, Operation, Publication, Stage } from './stage.ts'
+import { isBuy, valueRaw, valuesOf } from './trade.ts'
+
+/** An unfinalized block: its fold per series. */
+interface HotBlock {
+  readonly hash: string
+  readonly height: number
+  readonly timeMs: number
+  readonly folds: ReadonlyMap<string, Fold>
+}
+
+/** Most events of one record: keeps a record far below the log's limit. */
+const EVENTS_PER_RECORD = 200
+
+const numberOr = (text: string, unknown: number): number => (text === '' ? unknown : Number(text))
+
+/** A trade as a fold of one; undefined for trades that make no candle: suspect, failed, or without a USD price. */
+export const foldOfTrade = (event: TradeEvent, version: number): Fold | undefined => {
+  const { trade, trade_processed: processed, transaction } = event
+  if (trade === null || processed === null) return undefined
+  if (processed.is_token_a_price_in_usd_suspect) return undefined
+  if (transaction?.status === 'STATUS_FAILED') return undefined
+  const usd = numberOr(processed.token_a_price_in_usd, 0)
+  if (!(usd > 0) || !Number.isFinite(usd)) return undefined
+  const native = numberOr(processed.token_a_price_in_native, Number.NaN)
+  const { valueUsd, valueNative } = valuesOf(event, trade)
+  return {
+    openUsd: usd,
+    highUsd: usd,
+    lowUsd: usd,
+    closeUsd: usd,
+    openNative: native,
+    highNative: native,
+    lowNative: native,
+    closeNative: native,
+    volumeRaw: BigInt(trade.user_a_amount === '' ? 0 : trade.user_a_amount),
+    usdRaw: valueRaw(valueUsd) ?? 0n,
+    nativeRaw: valueRaw(valueNative) ?? 0n,
+    trades: 1,
+    buys: isBuy(trade) ? 1 : 0,
+    version,
+  }
+}
+
+interface PricedTrade {
+  readonly index: number
+  readonly fold: Fold
+  readonly keys: readonly string[]
+  readonly decimals: number
+}
+
+const tradesOf = (operation: Operation): readonly PricedTrade[] => {
+  const trades: PricedTrade[] = []
+  let sorted = true
+  for (const { topic, value, part } of operation.records) {
+    if (topic !== 'tradesProcessed') continue
+    const version = versionOf(operation.block.meta.seq, part)
+    for (const event of value.events) {
+      const { trade } = event
+      const fold = foldOfTrade(event, version)
+      if (fold === undefined || trade === null) continue
+      const index = event.instruction?.event_index ?? 0
+      sorted &&= index >= (trades.at(-1)?.index ?? 0)
+      trades.push({
+        index,
+        fold,
+        keys: seriesKeys(trade.token_a_address, trade.token_b_address, trade.pool_address),
+        decimals: trade.token_a_decimals ?? 0,
+      })
+    }
+  }
+  return sorted ? trades : trades.toSorted((one, other) => one.index - other.index)
+}
+
+const eventOf = (candle: Candle, texts: CandleTexts): CandlestickEvent => ({
+  token_address: candle.series.token,
+  resolution: candle.resolution,
+  timestamp: String(candle.startMs),
+  ...texts,
+  dimension: candle.series.dimension,
+  dimension_address: candle.series.address,
+  version: candle.version,
+  is_final: candle.isFinal,
+})
+
+const eventsByToken = (candles: Iterable<Candle>): ReadonlyMap<string, CandlestickEvent[]> => {
+  const byToken = new Map<string, CandlestickEvent[]>()
+  // Short and long buckets of a quiet series share one fold, and so its texts.
+  const known = new Map<Fold, CandleTexts>()
+  for (const candle of candles) {
+    const { fold, series } = candle
+    const texts = fold === null ? EMPTY_TEXTS : (known.get(fold) ?? textsOf(fold, series.decimals))
+    if (fold !== null) known.set(fold, texts)
+    const events = byToken.get(series.token) ?? []
+    events.push(eventOf(candle, texts))
+    byToken.set(series.token, events)
+  }
+  return byToken
+}
+
+const publicationsOf = (meta: EventMeta, candles: Iterable<Candle>): readonly Publication[] => {
+  const chunks: { readonly key: string; readonly events: readonly CandlestickEvent[] }[] = []
+  for (const [key, events] of eventsByToken(candles)) {
+    for (let from = 0; from < events.length; from += EVENTS_PER_RECORD) {
+      chunks.push({ key, events: events.slice(from, from + EVENTS_PER_RECORD) })
+    }
+  }
+  return chunks.map(({ key, events }, part) => ({
+    message: 'candlestick.CandlestickEvents',
+    key,
+    value: { meta: { ...meta, op: 'OP_APPLY', part, parts: chunks.length }, events },
+  }))
+}
+
+/** Candles of one lane: final trades folded into a base, each unfinalized block kept apart (contract/kafka.md 3.8). */
+class CandleFolding implements Folding {
+  readonly #series = new Map<string, Series>()
+  readonly #dirty = new Set<Series>()
+  readonly #changes = new Map<string, string | null>()
+  /** Series by the start of the open base bucket that they have, per resolution. */
+  readonly #open = new Map(
+    RESOLUTION_NAMES.map((resolution) => [resolution, new Map<number, Set<Series>>()]),
+  )
+  #hot: HotBlock[] = []
+  #finalities: { readonly seq: number; readonly height: number }[] = []
+  #newest: EventMeta | undefined
+
+  constructor(entries: Iterable<readonly [string, string]>) {
+    const hot: HotBlock[] = []
+    for (const [key, text] of entries) {
+      if (key.startsWith('s/')) this.#loadSeries(key.slice(2), JSON.parse(text))
+      if (key.startsWith('h/')) hot.push(this.#hotOf(JSON.parse(text)))
+    }
+    this.#hot = hot.toSorted((one, other) => one.height - other.height)
+    for (const { folds } of this.#hot) for (const key of folds.keys()) this.#at(key).hotBlocks += 1
+    for (const series of this.#series.values()) {
+      refold(series, this.#hotParts(series), () => undefined)
+    }
+  }
+
+  step(operation: Operation): void {
+    const { meta, final_height: height } = operation.block
+    this.#newest = meta
+    if (meta.op === 'OP_APPLY') this.#apply(operation)
+    else if (meta.op === 'OP_REVERT') this.#revert(operation)
+    else this.#finalities.push({ seq: meta.seq, height })
+  }
+
+  flush(): Flushed {
+    const candles = new Map<string, Candle>()
+    const publish = (candle: Candle): void => {
+      candles.set(`${candle.series.key}|${candle.resolution}|${candle.startMs}`, candle)
+    }
+    for (const series of this.#dirty) {
+      if (series.removed.length > 0) refold(series, this.#hotParts(series), publish)
+      else settle(series, publish)
+    }
+    this.#finalize(publish)
+    for (const series of this.#dirty) if (isOver(series)) this.#series.delete(series.key)
+    this.#dirty.clear()
+    const changes = [...this.#changes]
+    this.#changes.clear()
+    const publications =
+      this.#newest === undefined ? [] : publicationsOf(this.#newest, candles.values())
+    return { publications, changes }
+  }
+
+  #loadSeries(key: string, stored: { decimals: number; base: Record<string, [number, never]> }) {
+    const series = newSeries(key, stored.decimals)
+    for (const resolution of RESOLUTION_NAMES) {
+      const found = stored.base[resolution]
+      if (found === undefined) continue
+      series.base[resolution] = { startMs: found[0], fold: foldOf(found[1]) }
+      this.#remember(series, resolution, found[0])
+    }
+    this.#series.set(key, series)
+  }
+
+  #hotOf(stored: Omit<HotBlock, 'folds'> & { folds: [string, number, never][] }): HotBlock {
+    for (const [key, decimals] of stored.folds) this.#at(key, decimals)
+    return { ...stored, folds: new Map(stored.folds.map(([key, , fold]) => [key, foldOf(fold)])) }
+  }
+
+  #at(key: string, decimals = 0): Series {
+    const found = this.#series.get(key)
+    if (found !== undefined) return found
+    const series = newSeries(key, decimals)
+    this.#series.set(key, series)
+    return series
+  }
+
+  #apply(operation: Operation): void {
+    const { hash, height, block_time: timeMs } = operation.block.meta
+    if (timeMs < (this.#hot.at(-1)?.timeMs ?? 0)) {
+      throw new Malformed('time', `block ${height} is older than the block before it`)
+    }
+    const folds = new Map<string, Fold>()
+    for (const { fold, keys, decimals } of tradesOf(operation)) {
+      for (const key of keys) {
+        const draft = folds.get(key)
+        if (draft !== undefined) absorb(draft, fold)
+        else {
+          folds.set(key, { ...fold })
+          this.#at(key).decimals = decimals
+        }
+      }
+    }
+    for (const [key, fold] of folds) {
+      const series = this.#at(key)
+      series.pending.push({ startMs: timeMs, fold })
+      series.hotBlocks += 1
+      this.#dirty.add(series)
+    }
+    const block = { hash, height, timeMs, folds }
+    this.#hot.push(block)
+    this.#changes.set(`h/${hash}`, this.#hotText(block))
+  }
+
+  #hotText({ folds, ...block }: HotBlock): string {
+    const list = [...folds].map(([key, fold]) => [key, this.#at(key).decimals, foldJson(fold)])
+    return JSON.stringify({ ...block, folds: list })
+  }
+
+  #revert(operation: Operation): void {
+    const { hash, seq } = operation.block.meta
+    const block = this.#hot.findLast((one) => one.hash === hash)
+    if (block === undefined) {
+      throw new Malformed('revert', `block ${hash} is taken back but was not applied`)
+    }
+    this.#hot = this.#hot.filter((one) => one !== block)
+    this.#changes.set(`h/${hash}`, null)
+    const version = versionOf(seq, operation.records.at(-1)?.part ?? 0)
+    for (const key of block.folds.keys()) {
+      const series = this.#at(key)
+      series.hotBlocks -= 1
+      series.removed.push({ timeMs: block.timeMs, version })
+      this.#dirty.add(series)
+    }
+  }
+
+  #hotParts(series: Series): readonly Bucket[] {
+    if (series.hotBlocks === 0) return []
+    return this.#hot.flatMap(({ timeMs, folds }) => {
+      const fold = folds.get(series.key)
+      return fold === undefined ? [] : [{ startMs: timeMs, fold }]
+    })
+  }
+
+  #remember(series: Series, resolution: Resolution, startMs: number): void {
+    const starts = this.#open.get(resolution) ?? new Map<number, Set<Series>>()
+    const members = starts.get(startMs) ?? new Set()
+    members.add(series)
+    starts.set(startMs, members)
+  }
+
+  #finalize(publish: (candle: Candle) => void): void {
+    const height = this.#finalities.at(-1)?.height
+    if (height === undefined) return
+    const finalities = this.#finalities.flatMap(({ seq, height: upTo }): Finality[] => {
+      const newest = this.#hot.findLast((block) => block.height <= upTo)
+      return newest === undefined ? [] : [{ seq, timeMs: newest.timeMs }]
+    })
+    this.#finalities = []
+    const done = this.#hot.filter((block) => block.height <= height)
+    this.#hot = this.#hot.filter((block) => block.height > height)
+    const changed = new Set<Series>()
+    for (const [series, parts] of this.#partsOf(done)) {
+      makeFinal(series, parts, finalities, publish, (resolution, startMs) =>
+        this.#remember(series, resolution, startMs),
+      )
+      changed.add(series)
+    }
+    this.#closePast(finalities, publish, changed)
+    for (const series of changed) {
+      this.#dirty.add(series)
+      this.#changes.set(`s/${series.key}`, isOver(series) ? null : this.#seriesText(series))
+    }
+  }
+
+  #partsOf(done: readonly HotBlock[]): ReadonlyMap<Series, Bucket[]> {
+    const parts = new Map<Series, Bucket[]>()
+    for (const { hash, timeMs, folds } of done) {
+      this.#changes.set(`h/${hash}`, null)
+      for (const [key, fold] of folds) {
+        const series = this.#at(key)
+        series.hotBlocks -= 1
+        const list = parts.get(series) ?? []
+        list.push({ startMs: timeMs, fold })
+        parts.set(series, list)
+      }
+    }
+    return parts
+  }
+
+  #closePast(
+    finalities: readonly Finality[],
+    publish: (candle: Candle) => void,
+    changed: Set<Series>,
+  ): void {
+    const finalMs = finalities.at(-1)?.timeMs ?? 0
+    for (const [resolution, starts] of this.#open) {
+      for (const [startMs, members] of starts) {
+        if (bucketEnd(startMs, resolution) > finalMs) continue
+        starts.delete(startMs)
+        for (const series of members) {
+          const bucket = series.base[resolution]
+          if (bucket?.startMs !== startMs) continue
+          close(series, resolution, bucket, finalities, publish)
+          changed.add(series)
+        }
+      }
+    }
+  }
+
+  #seriesText({ decimals, base }: Series): string {
+    const stored = RESOLUTION_NAMES.flatMap((resolution) => {
+      const bucket = base[resolution]
+      return bucket === undefined
+        ? []
+        : [[resolution, [bucket.startMs, foldJson(bucket.fold)]] as const]
+    })
+    return JSON.stringify({ decimals, base: Object.fromEntries(stored) })
+  }
+}
+
+/** `dex.trades.processed` to `candlesticks`: 18 resolutions of every token, pool and pair, each an upsert by `version`. */
+export const CANDLES: Stage = {
+  app: 'candles',
+  inputs: ['tradesProcessed'],
+  output: 'candlesticks',
+  load: (entries) => new CandleFolding(entries),
+}

@@ -1,0 +1,104 @@
+import { Malformed } from '../core/fault.ts'
+import type { DexPoolEvents, TokenEvents, TradeEvents, TransferEvents } from '../schemas/wire.ts'
+
+const RAW = /^\d{0,78}$/
+const DECIMAL = /^$|^-?\d{1,400}(\.\d{1,400})?$/
+
+const raw = (field: string, text: string): void => {
+  if (!RAW.test(text)) throw new Malformed('amount', `${field} is no base-unit amount`)
+}
+const decimal = (field: string, text: string): void => {
+  if (!DECIMAL.test(text)) throw new Malformed('decimal', `${field} is no plain decimal`)
+}
+const decimals = (field: string, value: number | null): void => {
+  if (value !== null && !(value >= 0 && value <= 255)) {
+    throw new Malformed('decimals', `${field} is outside 0 to 255`)
+  }
+}
+
+const TRADE_AMOUNTS = [
+  'user_a_amount',
+  'user_b_amount',
+  'user_a_pre_amount',
+  'user_a_post_amount',
+  'user_b_pre_amount',
+  'user_b_post_amount',
+  'vault_a_pre_amount',
+  'vault_b_pre_amount',
+  'vault_a_post_amount',
+  'vault_b_post_amount',
+] as const
+const POOL_AMOUNTS = [
+  'token_a_amount',
+  'token_b_amount',
+  'token_a_vault_pre_amount',
+  'token_a_vault_post_amount',
+  'token_b_vault_pre_amount',
+  'token_b_vault_post_amount',
+] as const
+
+interface Placed {
+  readonly instruction: unknown
+  readonly block: unknown
+  readonly transaction: { readonly fee: string } | null
+}
+
+const placed = (event: Placed): void => {
+  if (!event.instruction || !event.block || !event.transaction) {
+    throw new Malformed('head', 'the event does not say where it stands')
+  }
+  raw('fee', event.transaction.fee)
+}
+
+/** Throws `Malformed` for numbers that are none, decimals out of range, or events without a place. Returns its input. */
+export const checkTrades = (value: TradeEvents): TradeEvents => {
+  for (const event of value.events) {
+    placed(event)
+    const { trade } = event
+    if (trade === null) throw new Malformed('trade', 'a trade event without a trade')
+    for (const field of TRADE_AMOUNTS) raw(field, trade[field])
+    decimals('token_a_decimals', trade.token_a_decimals)
+    decimals('token_b_decimals', trade.token_b_decimals)
+    decimal('quote_price_in_usd', event.quote_price_in_usd)
+    decimal('quote_price_in_native', event.quote_price_in_native)
+  }
+  return value
+}
+
+/** As `checkTrades`, for pool events. */
+export const checkPools = (value: DexPoolEvents): DexPoolEvents => {
+  for (const event of value.events) {
+    placed(event)
+    const { pool } = event
+    if (pool === null) throw new Malformed('pool', 'a pool event without a pool')
+    for (const field of POOL_AMOUNTS) raw(field, pool[field])
+    decimals('token_a_decimals', pool.token_a_decimals)
+    decimals('token_b_decimals', pool.token_b_decimals)
+    decimal('quote_price_in_usd', event.quote_price_in_usd)
+    decimal('quote_price_in_native', event.quote_price_in_native)
+  }
+  return value
+}
+
+/** As `checkTrades`, for token facts; `decimals` -1 means unknown. */
+export const checkTokens = (value: TokenEvents): TokenEvents => {
+  for (const { token } of value.events) {
+    if (token === null || token.address === '') throw new Malformed('token', 'no token named')
+    if (token.decimals !== -1) decimals('decimals', token.decimals)
+    raw('total_supply', token.additional_metadata.total_supply ?? '')
+  }
+  return value
+}
+
+/** As `checkTrades`, for transfers. */
+export const checkTransfers = (value: TransferEvents): TransferEvents => {
+  for (const event of value.events) {
+    placed(event)
+    const { transfer } = event
+    if (transfer === null) throw new Malformed('transfer', 'a transfer event without a transfer')
+    raw('token_amount', transfer.token_amount)
+    raw('token_id', transfer.token_id ?? '')
+    decimals('token_decimals', transfer.token_decimals)
+  }
+  return value
+}

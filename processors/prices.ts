@@ -1,0 +1,249 @@
+import { decimalText } from '../core/amounts.ts'
+import { Malformed } from '../core/fault.ts'
+import { PROTOCOLS } from '../schemas/protocols.ts'
+import type { Trade, TradeEvent, TradeEvents, TradeProcessed } from '../schemas/wire.ts'
+import { type Layers, makeLayers } from './layers.ts'
+import type { Folding, Operation, Publication, Stage } from './stage.ts'
+import { factorBetween, SUSPECT_LIMITS, suspectReason, type TradeSigns } from './suspect.ts'
+import { knownRaw, numbersOf, over, type TradeNumbers } from './trade.ts'
+
+/** A price level that is not believed yet. */
+interface Level {
+  readonly price: number
+  readonly trades: number
+  readonly firstHeight: number
+}
+
+/** Last good prices of a token (`t/{address}`), or last price in the quote of a pool and base (`p/{pool}/{base}`). */
+interface LastPrice {
+  readonly usd: number | null
+  readonly native: number | null
+  readonly inQuote: number | null
+  readonly timeMs: number
+  readonly level: Level | null
+}
+
+/** What a block's trades were found to be, by event index: a retraction repeats it word for word. */
+interface Extra {
+  readonly processed: readonly (readonly [eventIndex: number, TradeProcessed])[]
+}
+
+const UNKNOWN: LastPrice = { usd: null, native: null, inQuote: null, timeMs: 0, level: null }
+
+const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
+  PROTOCOLS.filter(({ family }) => family === 'uniswap_v2').map(({ id }) => id),
+)
+
+interface Reserves {
+  readonly pre: readonly [bigint, bigint]
+  readonly post: readonly [bigint, bigint]
+}
+
+const reservesOf = (trade: Trade): Reserves | null => {
+  const preA = knownRaw(trade.vault_a_pre_amount)
+  const preB = knownRaw(trade.vault_b_pre_amount)
+  const postA = knownRaw(trade.vault_a_post_amount)
+  const postB = knownRaw(trade.vault_b_post_amount)
+  if (!preA || !preB || !postA || !postB) return null
+  return { pre: [preA, preB], post: [postA, postB] }
+}
+
+const ratioOf = (one: bigint, other: bigint): number | null => over(Number(one), Number(other))
+
+const productRatio = (event: TradeEvent, reserves: Reserves | null): number | null =>
+  reserves !== null && CONSTANT_PRODUCT.has(event.instruction?.type ?? '')
+    ? ratioOf(reserves.post[0] * reserves.post[1], reserves.pre[0] * reserves.pre[1])
+    : null
+
+/** From the reserves where the pool logs them, else from the pool's last trade of the hour. */
+const poolFactor = (
+  reserves: Reserves | null,
+  numbers: TradeNumbers,
+  last: number | null,
+): number | null =>
+  reserves === null
+    ? factorBetween(numbers.priceInQuote, last)
+    : factorBetween(
+        ratioOf(reserves.pre[1], reserves.pre[0]),
+        ratioOf(reserves.post[1], reserves.post[0]),
+      )
+
+const fresh = (last: LastPrice, timeMs: number): LastPrice =>
+  timeMs - last.timeMs > SUSPECT_LIMITS.closeMaxAgeMs
+    ? { ...last, usd: null, native: null, inQuote: null }
+    : last
+
+const nextLevel = (level: Level | null, price: number, height: number): Level => {
+  const factor = level === null ? null : factorBetween(level.price, price)
+  return level !== null && factor !== null && factor <= SUSPECT_LIMITS.levelFactor
+    ? { ...level, price, trades: level.trades + 1 }
+    : { price, trades: 1, firstHeight: height }
+}
+
+const isBelieved = (level: Level, height: number): boolean =>
+  level.trades >= SUSPECT_LIMITS.levelTrades &&
+  height - level.firstHeight >= SUSPECT_LIMITS.levelBlocks - 1
+
+interface Place {
+  readonly height: number
+  readonly timeMs: number
+}
+
+interface Judged {
+  readonly processed: TradeProcessed
+  readonly token: LastPrice
+  readonly pool: LastPrice
+}
+
+const closeSigns = (
+  token: LastPrice,
+  priceUsd: number | null,
+  place: Place,
+): { readonly factor: number | null; readonly level: Level | null } => {
+  const factor = factorBetween(priceUsd, fresh(token, place.timeMs).usd)
+  if (priceUsd === null || factor === null || factor <= SUSPECT_LIMITS.closeFactor) {
+    return { factor, level: null }
+  }
+  const level = nextLevel(token.level, priceUsd, place.height)
+  return isBelieved(level, place.height) ? { factor: null, level: null } : { factor, level }
+}
+
+/** Prices and verdict of one trade, given the last prices of its token and its pool. */
+export const judge = (
+  event: TradeEvent,
+  trade: Trade,
+  known: { readonly token: LastPrice | undefined; readonly pool: LastPrice | undefined },
+  place: Place,
+): Judged => {
+  const numbers = numbersOf(event, trade)
+  const token = known.token ?? UNKNOWN
+  const pool = known.pool ?? UNKNOWN
+  const reserves = reservesOf(trade)
+  const close = closeSigns(token, numbers.priceUsd, place)
+  const signs: TradeSigns = {
+    priceUsd: numbers.priceUsd,
+    valueUsd: numbers.valueUsd,
+    productRatio: productRatio(event, reserves),
+    poolFactor: poolFactor(reserves, numbers, fresh(pool, place.timeMs).inQuote),
+    closeFactor: close.factor,
+  }
+  const reason = suspectReason(signs)
+  const good = reason === 'TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED'
+  const last: LastPrice =
+    good && numbers.priceUsd !== null
+      ? {
+          usd: numbers.priceUsd,
+          native: numbers.priceNative,
+          inQuote: numbers.priceInQuote,
+          timeMs: place.timeMs,
+          level: null,
+        }
+      : { ...token, level: close.level ?? token.level }
+  return {
+    token: last,
+    pool:
+      numbers.priceInQuote === null
+        ? pool
+        : { ...UNKNOWN, inQuote: numbers.priceInQuote, timeMs: place.timeMs },
+    processed: {
+      token_a_price_in_quote: decimalText(numbers.priceInQuote),
+      token_a_price_in_usd: decimalText(numbers.priceUsd),
+      token_a_price_in_native: decimalText(numbers.priceNative),
+      token_b_price_in_base: decimalText(over(numbers.baseUnits, numbers.quoteUnits)),
+      token_b_price_in_usd: event.quote_price_in_usd,
+      token_b_price_in_native: event.quote_price_in_native,
+      is_token_a_price_in_usd_suspect: !good,
+      is_token_a_price_in_usd_suspect_reason: reason,
+      token_a_price_in_usd_lasted: decimalText(last.usd),
+      token_a_price_in_native_lasted: decimalText(last.native),
+      token_b_price_in_usd_lasted: event.quote_price_in_usd,
+      token_b_price_in_native_lasted: event.quote_price_in_native,
+    },
+  }
+}
+
+const eventIndexOf = (event: TradeEvent): number => event.instruction?.event_index ?? 0
+
+const applyBlock = (layers: Layers<LastPrice, Extra>, operation: Operation): TradeEvents[] => {
+  const { meta } = operation.block
+  const place = { height: meta.height, timeMs: meta.block_time }
+  const values = new Map<string, LastPrice>()
+  const processed: (readonly [number, TradeProcessed])[] = []
+  const known = (key: string): LastPrice | undefined => values.get(key) ?? layers.get(key)
+  const outputs = operation.records.flatMap(({ topic, value }) => {
+    if (topic !== 'trades') return []
+    const events = value.events.map((event) => {
+      const { trade } = event
+      if (trade === null) throw new Malformed('trade', 'a trade event without a trade')
+      const tokenKey = `t/${trade.token_a_address}`
+      const poolKey = `p/${trade.pool_address}/${trade.token_a_address}`
+      const judged = judge(event, trade, { token: known(tokenKey), pool: known(poolKey) }, place)
+      if (judged.token !== known(tokenKey)) values.set(tokenKey, judged.token)
+      values.set(poolKey, judged.pool)
+      processed.push([eventIndexOf(event), judged.processed])
+      return { ...event, trade_processed: judged.processed }
+    })
+    return [{ meta: value.meta, events }]
+  })
+  if (operation.records.length === 0) return outputs
+  layers.apply({
+    hash: meta.hash,
+    height: meta.height,
+    timeMs: meta.block_time,
+    values,
+    extra: { processed },
+  })
+  return outputs
+}
+
+const revertBlock = (layers: Layers<LastPrice, Extra>, operation: Operation): TradeEvents[] => {
+  const { meta } = operation.block
+  if (operation.records.length === 0) return []
+  const block = layers.revert(meta.hash)
+  if (block === undefined) {
+    throw new Malformed('revert', `block ${meta.hash} is taken back but was not applied`)
+  }
+  const stored = new Map(block.extra.processed)
+  return operation.records.flatMap(({ topic, value }) => {
+    if (topic !== 'trades') return []
+    // A trade without an answer was dead-lettered when its block came: there is nothing to take back.
+    const events = value.events.flatMap((event) => {
+      const found = stored.get(eventIndexOf(event))
+      return found === undefined ? [] : [{ ...event, trade_processed: found }]
+    })
+    return [{ meta: value.meta, events }]
+  })
+}
+
+const loadPrices = (entries: Iterable<readonly [string, string]>): Folding => {
+  const layers = makeLayers<LastPrice, Extra>(entries)
+  let publications: Publication[] = []
+  const outputsOf = (operation: Operation): TradeEvents[] => {
+    const { op } = operation.block.meta
+    if (op === 'OP_APPLY') return applyBlock(layers, operation)
+    if (op === 'OP_REVERT') return revertBlock(layers, operation)
+    layers.finalize(operation.block.final_height)
+    return []
+  }
+  return {
+    step: (operation) => {
+      for (const [index, value] of outputsOf(operation).entries()) {
+        const key = operation.records[index]?.key ?? ''
+        publications.push({ message: 'dex.trade.TradeEvents', key, value })
+      }
+    },
+    flush: () => {
+      const flushed = { publications, changes: layers.changes() }
+      publications = []
+      return flushed
+    },
+  }
+}
+
+/** `dex.trades` to `dex.trades.processed`, one record for one: prices, last good prices, and the suspect verdict. */
+export const PRICES: Stage = {
+  app: 'prices',
+  inputs: ['trades'],
+  output: 'tradesProcessed',
+  load: loadPrices,
+}

@@ -58,7 +58,7 @@ export interface StoredChange {
   readonly json: string | null
 }
 
-/** Prefix of every key that `storedQuotes` writes. */
+/** Prefix of every key of the table in a lane's state. */
 export const QUOTES_PREFIX = 'quotes/'
 
 const MAPS = ['entries', 'steps', 'volumes', 'pegs'] as const
@@ -84,21 +84,23 @@ export const quoteChanges = (before: QuoteState, after: QuoteState): readonly St
   return changes
 }
 
-/** Reads the state back from stored values; keys outside `QUOTES_PREFIX` are passed over. */
-export const storedQuotes = (stored: Iterable<readonly [string, string]>): QuoteState => {
-  let clock: QuoteState['clock'] = null
+/** The state after stored changes; keys outside `QUOTES_PREFIX` are passed over. From `NO_QUOTES`: reads it back. */
+export const withStored = (state: QuoteState, changes: Iterable<StoredChange>): QuoteState => {
+  let clock = state.clock
   const maps = {
-    entries: new Map<string, PriceEntry>(),
-    steps: new Map<string, PendingStep>(),
-    volumes: new Map<string, PoolVolume>(),
-    pegs: new Map<string, number>(),
+    entries: new Map(state.entries),
+    steps: new Map(state.steps),
+    volumes: new Map(state.volumes),
+    pegs: new Map(state.pegs),
   }
-  for (const [key, json] of stored) {
+  for (const { key, json } of changes) {
     const [prefix, name = '', ...rest] = key.split('/')
     if (`${prefix}/` !== QUOTES_PREFIX) continue
     const map = (maps as Readonly<Record<string, Map<string, unknown>>>)[name]
-    if (name === 'clock') clock = JSON.parse(json)
-    else map?.set(rest.join('/'), JSON.parse(json))
+    const value: unknown = json === null ? null : JSON.parse(json)
+    if (name === 'clock') clock = value as QuoteState['clock']
+    else if (value === null) map?.delete(rest.join('/'))
+    else map?.set(rest.join('/'), value)
   }
   return { clock, ...maps }
 }

@@ -1,0 +1,73 @@
+import type { Block, PoolFact, TokenFact } from '../schemas/events.ts'
+import type { Books, Subjects } from './decode.ts'
+import type { FactOrigin } from './event-records.ts'
+import type { Facts, Learned } from './ledger.ts'
+
+/** Where facts come from. */
+export interface FactReader {
+  readonly origin: FactOrigin
+  /** What a swap needs to count: see `Books`. */
+  readonly proof: Books['proof']
+  /** Facts of subjects, as of the block's own hash; what nothing is known of is left out. Aborts with the signal. */
+  read(subjects: Subjects, block: Block, signal: AbortSignal): Promise<Learned>
+}
+
+/** Facts that an operator gave; nothing is asked of anyone. */
+export const tableFacts = (
+  tokens: readonly TokenFact[] = [],
+  pools: readonly PoolFact[] = [],
+): FactReader => {
+  const tokenRows = new Map(tokens.map((fact) => [fact.address, fact]))
+  const poolRows = new Map(pools.map((fact) => [fact.address, fact]))
+  return {
+    origin: 'file',
+    proof: 'evidence',
+    read: async (subjects) => ({
+      tokens: subjects.tokens.flatMap((address) => tokenRows.get(address) ?? []),
+      pools: subjects.pools.flatMap(({ address }) => poolRows.get(address) ?? []),
+    }),
+  }
+}
+
+/** Subjects that the ledger knows nothing of. */
+export const unknownSubjects = (subjects: Subjects, known: Facts): Subjects => ({
+  pools: subjects.pools.filter(({ address }) => known.pool(address) === undefined),
+  tokens: subjects.tokens.filter((address) => known.token(address) === undefined),
+})
+
+/** Facts of one block over those that were known before. */
+export const withLearned = (known: Facts, { tokens, pools }: Learned): Facts => {
+  const newTokens = new Map(tokens.map((fact) => [fact.address, fact]))
+  const newPools = new Map(pools.map((fact) => [fact.address, fact]))
+  return {
+    token: (address) => newTokens.get(address) ?? known.token(address),
+    pool: (address) => newPools.get(address) ?? known.pool(address),
+  }
+}
+
+/**
+ * What a block needs and the ledger lacks: first its pools, then its tokens with those of its pools. A fact is asked for
+ * once and travels in the transaction of the block that first needed it (R46).
+ */
+export const learn = async (
+  { reader, known }: { readonly reader: FactReader; readonly known: Facts },
+  subjects: Subjects,
+  block: Block,
+  signal: AbortSignal,
+): Promise<Learned> => {
+  const missing = unknownSubjects(subjects, known)
+  const { pools } =
+    missing.pools.length === 0
+      ? { pools: [] }
+      : await reader.read({ pools: missing.pools, tokens: [] }, block, signal)
+  const facts = withLearned(known, { pools, tokens: [] })
+  const ofPools = subjects.pools.flatMap(({ address }) => {
+    const fact = facts.pool(address)
+    return fact === undefined || !fact.proven ? [] : [fact.tokenA, fact.tokenB]
+  })
+  const wanted = [...new Set([...subjects.tokens, ...ofPools])]
+  const lacking = unknownSubjects({ pools: [], tokens: wanted }, known)
+  if (lacking.tokens.length === 0) return { pools, tokens: [] }
+  const { tokens } = await reader.read(lacking, block, signal)
+  return { pools, tokens }
+}

@@ -1,0 +1,203 @@
+import type { Commit, OutRecord, Span } from '../core/bus-contract.ts'
+import type { Codec } from '../core/codec-contract.ts'
+import { enterBlock, foldBlock, type QuoteTrade } from '../core/quote-fold.ts'
+import type { PriceEntry, QuoteState } from '../core/quote-state.ts'
+import { type QuoteBook, stampsAt } from '../core/quotes.ts'
+import type { ChainRow } from '../schemas/chains.ts'
+import type { Block, Decoded } from '../schemas/events.ts'
+import type { BlockEvent } from '../schemas/wire.ts'
+import {
+  type BlockHeader,
+  blockEvent,
+  blockHeader,
+  blockRecord,
+  type Cursor,
+  headerOf,
+  NO_HEADER,
+} from './block-record.ts'
+import { blockEvents, type FactOrigin } from './event-records.ts'
+import { withLearned } from './facts.ts'
+import { type Learned, type Ledger, type Pending, stateChanges } from './ledger.ts'
+import {
+  type Chunk,
+  chunksOf,
+  encodedRecords,
+  type OperationMeta,
+  revertedChunks,
+} from './publish.ts'
+import type { Applied } from './recover.ts'
+import type { BlockRef } from './source.ts'
+
+/** What every operation of one chain is made with. */
+export interface Workshop {
+  readonly chain: ChainRow
+  readonly book: QuoteBook
+  readonly codec: Codec
+  readonly partitions: (topic: string) => number
+  /** Name of the state store, and the partition of it that this ingestor owns. */
+  readonly store: string
+  readonly partition: number
+  readonly nowMs: () => number
+}
+
+/** An operation that is ready to be committed, and what is true once it is. */
+export interface Prepared {
+  readonly commit: Commit
+  readonly pending: Pending
+  readonly cursor: Cursor
+  readonly seq: number
+  readonly chunks: readonly Chunk[]
+  /** The `{c}.blocks` record as it was written; throws before the commit has sealed it. */
+  readonly event: () => BlockEvent
+}
+
+/** A block with everything that was found out about it. */
+export interface ReadBlock {
+  readonly block: Block
+  readonly learned: Learned
+  readonly decoded: Decoded
+  readonly origin: FactOrigin
+  /** Prices that a start or a gap is primed with (R45). */
+  readonly primes: readonly PriceEntry[]
+  /** Dead letters that go into the same commit. */
+  readonly letters: readonly OutRecord[]
+  /** Operations that fall out of the reorg window with this one. */
+  readonly expired: readonly number[]
+}
+
+/** Makes the APPLY of a block: `seq` is the operation's own, `cursor` what it leaves behind. */
+export const applyOperation = (
+  workshop: Workshop,
+  ledger: Ledger,
+  { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
+  read: ReadBlock,
+): Prepared => {
+  const { chain, book } = workshop
+  const { block, decoded } = read
+  const learned = { ...read.learned, pools: [...read.learned.pools, ...decoded.pools] }
+  const facts = withLearned(ledger, learned)
+  const entered = enterBlock(ledger.quotes(), block.height, read.primes)
+  const stamps = stampsAt(entered, block.timeMs, book)
+  const context = { chain, block, book, stamps, ...facts }
+  const events = blockEvents(context, decoded, learned.tokens, read.origin)
+  const { height, timeMs } = block
+  const trades = quoteTrades(decoded, (pool) => facts.pool(pool)?.proven === true)
+  const quotes = foldBlock(entered, { height, timeMs, trades }, book)
+  const meta = metaOf(workshop, 'OP_APPLY', seq, block)
+  const chunks = chunksOf(events, chain.id, workshop.partitions)
+  const pending = ledger.apply({ seq, quotes, learned, expired: read.expired })
+  return prepared(workshop, pending, {
+    meta,
+    header: blockHeader(block),
+    cursor,
+    chunks,
+    letters: read.letters,
+  })
+}
+
+/** Makes the REVERT of the newest applied block from the records that its APPLY wrote. */
+export const revertOperation = (
+  workshop: Workshop,
+  ledger: Ledger,
+  { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
+  applied: Applied,
+  chunks: readonly Chunk[],
+): Prepared => {
+  return prepared(workshop, ledger.revert(applied.seq), {
+    meta: metaOf(workshop, 'OP_REVERT', seq, applied.ref),
+    header: headerOf(applied.event),
+    cursor,
+    chunks: revertedChunks(chunks),
+    letters: [],
+  })
+}
+
+/** Makes the FINALIZE up to `ref`; `settled` are the operations that can no longer be taken back. */
+export const finalizeOperation = (
+  workshop: Workshop,
+  ledger: Ledger,
+  { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
+  ref: BlockRef,
+  settled: readonly number[],
+): Prepared => {
+  const meta = metaOf(workshop, 'OP_FINALIZE', seq, ref)
+  const parts = { meta, header: NO_HEADER, cursor, chunks: [], letters: [] }
+  return prepared(workshop, ledger.forget(settled), parts)
+}
+
+/** Trades of a block as the price table reads them. */
+const quoteTrades = (
+  { swaps }: Decoded,
+  isProven: (pool: string) => boolean,
+): readonly QuoteTrade[] =>
+  swaps.flatMap(({ pool, tokenIn, tokenOut, amountInRaw, amountOutRaw }) =>
+    tokenIn === null || tokenOut === null
+      ? []
+      : [
+          {
+            pool,
+            proven: isProven(pool),
+            tokenA: tokenIn,
+            tokenB: tokenOut,
+            amountARaw: amountInRaw,
+            amountBRaw: amountOutRaw,
+          },
+        ],
+  )
+
+const COMMITMENT = {
+  OP_APPLY: 'COMMITMENT_PROCESSED',
+  OP_REVERT: 'COMMITMENT_PROCESSED',
+  OP_FINALIZE: 'COMMITMENT_FINALIZED',
+} as const
+
+const metaOf = (
+  { chain, nowMs }: Workshop,
+  op: keyof typeof COMMITMENT,
+  seq: number,
+  ref: BlockRef,
+): OperationMeta => ({
+  chain: chain.id,
+  op,
+  seq,
+  commitment: COMMITMENT[op],
+  height: ref.height,
+  slot: ref.height,
+  hash: ref.hash,
+  parent_hash: ref.parentHash,
+  block_time: ref.timeMs,
+  produced_at: nowMs(),
+})
+
+interface Parts {
+  readonly meta: OperationMeta
+  readonly header: BlockHeader
+  readonly cursor: Cursor
+  readonly chunks: readonly Chunk[]
+  readonly letters: readonly OutRecord[]
+}
+
+const prepared = (workshop: Workshop, pending: Pending, parts: Parts): Prepared => {
+  const { codec, store, partition } = workshop
+  const { meta, cursor, chunks } = parts
+  let sealed: BlockEvent | undefined
+  const quotes: QuoteState = pending.quotes
+  return {
+    commit: {
+      records: [...encodedRecords(chunks, meta, codec), ...parts.letters],
+      seal: (spans: readonly Span[]) => {
+        sealed = blockEvent({ ...parts, quotes }, spans)
+        return [blockRecord(sealed, codec)]
+      },
+      state: stateChanges(pending.changes, store, partition),
+    },
+    pending,
+    cursor,
+    seq: meta.seq,
+    chunks,
+    event: () => {
+      if (sealed === undefined) throw new Error(`operation ${meta.seq} is not committed`)
+      return sealed
+    },
+  }
+}

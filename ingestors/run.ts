@@ -1,0 +1,230 @@
+import type { Bus, Lane, Running } from '../core/bus-contract.ts'
+import type { Codec } from '../core/codec-contract.ts'
+import type { ChainExtra, Config } from '../core/config.ts'
+import { Malformed, Outage } from '../core/fault.ts'
+import type { Logger } from '../core/log.ts'
+import type { Metrics } from '../core/metrics.ts'
+import { staticPrimes } from '../core/quote-fold.ts'
+import { quoteBook } from '../core/quotes.ts'
+import { deadLetterSpec, stateSpec } from '../core/topic-specs.ts'
+import type { ChainRow } from '../schemas/chains.ts'
+import { stateTopic, topicName } from '../schemas/topics.ts'
+import { ingestLetters, letterRecord } from './dead-letters.ts'
+import { type FactReader, tableFacts } from './facts.ts'
+import { protocolBook } from './protocols/book.ts'
+import { FAMILIES } from './publish.ts'
+import { openSession, type Session, type SessionOptions } from './session.ts'
+import type { Source } from './source.ts'
+
+/** Name of the stage in groups and stores. */
+const APP = 'ingest'
+/** Blocks behind the node's head that still count as live. */
+const LIVE_LAG = 2
+
+/** What an ingestor of one chain is made of. */
+export interface IngestorOptions {
+  readonly chain: ChainRow
+  readonly source: Source
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly config: Pick<Config, 'retention' | 'pricesStatic'>
+  readonly extra?: ChainExtra
+  /** Default: the source's node, or nothing where it has none. */
+  readonly facts?: FactReader
+  readonly metrics: Metrics
+  readonly log: Logger
+  /** Ends once a block of this time or later is committed, epoch milliseconds of chain time. */
+  readonly until?: number
+  /** Told once of an error after which the process must stop: a full disk, a node of another chain, a bug. */
+  readonly onFatal?: (error: unknown) => void
+  readonly nowMs?: () => number
+}
+
+/** What an ingestor is doing. */
+export interface IngestorStatus {
+  /** Newest committed block; null before the first. */
+  readonly height: number | null
+  readonly hash: string | null
+  readonly timeMs: number | null
+  /** Newest committed block operation; 0 before the first. */
+  readonly seq: number
+  readonly state: 'starting' | 'catching-up' | 'live' | 'halted' | 'stopped' | 'done'
+  /** Why it halted. */
+  readonly reason?: string
+}
+
+/** A running ingestor. */
+export interface Ingestor extends Running {
+  readonly name: string
+  status(): IngestorStatus
+  /** Resolves when a recording has ended or `until` is reached. Never rejects. */
+  readonly done: Promise<void>
+}
+
+/**
+ * Follows a source and commits its operations, one transaction each. An `Outage` starts again from what was committed;
+ * a reorg below finality or a block that nobody gives in shape halts the chain: the status says why, nothing is skipped.
+ * Throws `ConfigError` for extra rows that name no protocol, `Outage` when the bus does not answer.
+ */
+export const startIngestor = async (options: IngestorOptions): Promise<Ingestor> => {
+  const { chain, bus, config } = options
+  const store = stateTopic(APP, chain.id)
+  const session = await sessionOptions(options, store)
+  await bus.createTopics([
+    stateSpec(store, 1),
+    deadLetterSpec(ingestLetters(chain.id), config.retention),
+  ])
+  const ending = new AbortController()
+  const board = statusBoard(options)
+  const running = await bus.subscribe({
+    group: `${APP}.${chain.id}`,
+    topics: [topicName('blocks', chain.id)],
+    run: (lane) => runLane({ options, session, board, ending: ending.signal }, lane),
+  })
+  return {
+    name: `ingest ${chain.id}`,
+    status: board.status,
+    done: board.done,
+    stop: async () => {
+      ending.abort(new Error('the ingestor stops'))
+      await running.stop()
+      board.enter('stopped')
+    },
+  }
+}
+
+const sessionOptions = async (options: IngestorOptions, store: string): Promise<SessionOptions> => {
+  const { chain, bus, codec, config, source, extra, metrics, nowMs = Date.now } = options
+  const counts = new Map<string, number>()
+  for (const family of FAMILIES) {
+    const topic = topicName(family, chain.id)
+    counts.set(topic, await bus.partitions(topic))
+  }
+  const book = quoteBook(chain, extra)
+  return {
+    bus,
+    workshop: {
+      chain,
+      book,
+      codec,
+      partitions: (topic) => counts.get(topic) ?? 1,
+      store,
+      nowMs,
+    },
+    protocols: protocolBook(chain.id, extra),
+    facts: options.facts ?? defaultFacts(source),
+    primes: async (block) => staticPrimes(config.pricesStatic, block.timeMs, book),
+    metrics,
+  }
+}
+
+const defaultFacts = (_source: Source): FactReader => tableFacts()
+
+interface Board {
+  readonly done: Promise<void>
+  readonly status: () => IngestorStatus
+  readonly committed: (session: Session) => void
+  readonly enter: (state: IngestorStatus['state'], reason?: string) => void
+}
+
+/** The status that others read, and the lag in the metrics. */
+const statusBoard = ({ chain, source, metrics, nowMs = Date.now }: IngestorOptions): Board => {
+  let status: IngestorStatus = {
+    height: null,
+    hash: null,
+    timeMs: null,
+    seq: 0,
+    state: 'starting',
+  }
+  let finish = (): void => undefined
+  const done = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  return {
+    done,
+    status: () => status,
+    committed: (session) => {
+      const { seq, tip } = session.standing()
+      const head = source.head()
+      const lag = head === null || tip === null ? null : Math.max(head.height - tip.height, 0)
+      const state = lag !== null && lag <= LIVE_LAG ? 'live' : 'catching-up'
+      const { height = null, hash = null, timeMs = null } = tip ?? {}
+      status = { height, hash, timeMs, seq, state }
+      if (lag !== null) metrics.headLagBlocks.set({ chain: chain.id }, lag)
+      if (timeMs !== null) metrics.headLagSeconds.set({ chain: chain.id }, (nowMs() - timeMs) / 1e3)
+    },
+    enter: (state, reason) => {
+      const { reason: _before, ...rest } = status
+      const ended = rest.state === 'halted' || rest.state === 'done'
+      if (ended && state === 'stopped') return
+      status = { ...rest, state, ...(reason !== undefined && { reason }) }
+      if (state === 'done') finish()
+    },
+  }
+}
+
+interface Run {
+  readonly options: IngestorOptions
+  readonly session: SessionOptions
+  readonly board: Board
+  readonly ending: AbortSignal
+}
+
+/** One ownership of the chain: throws what the bus answers with a new writer, returns when nothing more is to be done. */
+const runLane = async (run: Run, lane: Lane): Promise<void> => {
+  const { options, board } = run
+  const signal = AbortSignal.any([lane.signal, run.ending])
+  try {
+    board.enter('starting')
+    await ingest(run, lane, signal)
+  } catch (error) {
+    if (signal.aborted) return
+    if (error instanceof Outage && !isFatal(error)) throw error
+    const reason = error instanceof Malformed ? error.reason : String(error)
+    options.log.error({ err: error, chain: options.chain.id, reason }, 'chain halted')
+    if (error instanceof Malformed) await writeLetter(run, lane, error)
+    board.enter('halted', reason)
+    if (!(error instanceof Malformed)) options.onFatal?.(error)
+  }
+}
+
+const ingest = async (
+  { options, session: sessionOf, board }: Run,
+  lane: Lane,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { source, until = Number.POSITIVE_INFINITY } = options
+  const session = await openSession(sessionOf, lane)
+  const isReached = (): boolean => (session.standing().tip?.timeMs ?? -1) >= until
+  board.committed(session)
+  if (!isReached()) {
+    for await (const op of source.operations(session.position(), signal)) {
+      await session.take(op, signal)
+      board.committed(session)
+      if (isReached()) break
+    }
+  }
+  if (!signal.aborted) board.enter('done')
+}
+
+/** A full disk or a node of another chain does not get better by trying again; a fenced writer does. */
+const isFatal = (outage: Outage): boolean => outage.final && outage.of !== 'bus'
+
+const writeLetter = async (
+  { options, board }: Run,
+  lane: Lane,
+  error: Malformed,
+): Promise<void> => {
+  const { height, hash, seq } = board.status()
+  const { chain, nowMs = Date.now } = options
+  const letter = letterRecord({
+    chain: chain.id,
+    key: chain.id,
+    stage: 'decode',
+    errorClass: `Malformed ${error.reason}`,
+    message: error.message,
+    body: { reason: error.reason, message: error.message, above: { height, hash, seq } },
+    timeMs: nowMs(),
+  })
+  await lane.writer.commit({ records: [letter] })
+}

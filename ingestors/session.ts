@@ -1,0 +1,151 @@
+import type { Bus, Lane } from '../core/bus-contract.ts'
+import type { Metrics } from '../core/metrics.ts'
+import type { PriceEntry } from '../core/quote-state.ts'
+import type { Block, Decoded } from '../schemas/events.ts'
+import type { Cursor } from './block-record.ts'
+import { droppedLetters, namelessSwaps } from './dead-letters.ts'
+import { decodeBlock, subjectsOf } from './decode.ts'
+import { type FactReader, learn, withLearned } from './facts.ts'
+import { type Ledger, openLedger } from './ledger.ts'
+import {
+  applyOperation,
+  finalizeOperation,
+  type Prepared,
+  revertOperation,
+  type Workshop,
+} from './operation.ts'
+import type { ProtocolBook } from './protocols/book.ts'
+import type { Chunk } from './publish.ts'
+import { type Applied, appliedOf, positionOf, recover } from './recover.ts'
+import type { BlockRef, ChainOp, Position } from './source.ts'
+import { chunksAt } from './spans.ts'
+
+/** Blocks whose records are held for a reorg; older ones are read again from the log. */
+const RING_BLOCKS = 16
+
+/** What a session needs beside its lane. */
+export interface SessionOptions {
+  readonly bus: Bus
+  readonly workshop: Omit<Workshop, 'partition'>
+  readonly protocols: ProtocolBook
+  readonly facts: FactReader
+  /** Prices to start with at a start and across a gap (R45). */
+  readonly primes: (block: Block, signal: AbortSignal) => Promise<readonly PriceEntry[]>
+  readonly metrics: Metrics
+}
+
+/** Where a chain stands in the log. */
+export interface Standing {
+  readonly seq: number
+  readonly tip: BlockRef | null
+}
+
+/** One ownership of a chain: recovered from the log, it commits operation after operation until something throws. */
+export interface Session {
+  readonly position: () => Position | null
+  readonly standing: () => Standing
+  /** Commits one operation. Throws `Outage` when the outcome is not known: the session is over then. */
+  readonly take: (op: ChainOp, signal: AbortSignal) => Promise<void>
+}
+
+/** Recovers a chain from its topic and the lane's state. The lane's writer has fenced every earlier one. */
+export const openSession = async (options: SessionOptions, lane: Lane): Promise<Session> => {
+  const { bus, workshop, metrics } = options
+  const { chain, codec } = workshop
+  const shop: Workshop = { ...workshop, partition: lane.partition }
+  const { reorgWindow } = chain
+  const ledger = openLedger(await lane.state(workshop.store))
+  const recovered = await recover(bus, codec, { chain: chain.id, reorgWindow })
+  const ring = new Map<number, readonly Chunk[]>()
+  let { seq, cursor, stack } = recovered
+
+  const commit = async (prepared: Prepared): Promise<void> => {
+    await lane.writer.commit(prepared.commit)
+    ledger.commit(prepared.pending)
+    seq = prepared.seq
+    cursor = prepared.cursor
+  }
+  const apply = async (block: Block, signal: AbortSignal): Promise<void> => {
+    const read = await readBlock(options, ledger, block, signal)
+    const expired = stack.slice(0, Math.max(stack.length + 1 - reorgWindow, 0))
+    const prepared = applyOperation(
+      shop,
+      ledger,
+      { seq: seq + 1, cursor: { ...cursor, tip: refOf(block) } },
+      { ...read, expired: expired.map((applied) => applied.seq) },
+    )
+    await commit(prepared)
+    countBlock(metrics, read.decoded, block.chain)
+    stack = [...stack.slice(expired.length), appliedOf(prepared.event())]
+    ring.set(prepared.seq, prepared.chunks)
+    for (const [oldest] of ring) if (ring.size > RING_BLOCKS) ring.delete(oldest)
+  }
+  const revert = async (ref: BlockRef): Promise<void> => {
+    const newest = stack.at(-1)
+    if (newest === undefined || newest.ref.hash !== ref.hash) {
+      throw new Error(`the source takes back ${ref.hash}, which is not the newest block`)
+    }
+    const chunks = ring.get(newest.seq) ?? (await chunksAt(bus, codec, newest.event))
+    const below = stack.slice(0, -1)
+    const next: Cursor = { ...cursor, tip: below.at(-1)?.ref ?? null }
+    await commit(revertOperation(shop, ledger, { seq: seq + 1, cursor: next }, newest, chunks))
+    ring.delete(newest.seq)
+    stack = below
+  }
+  const finalize = async (ref: BlockRef): Promise<void> => {
+    const settled = stack.filter((applied) => applied.ref.height <= ref.height)
+    const finalSeq = settled.at(-1)?.seq ?? cursor.finalSeq
+    const next: Cursor = { ...cursor, final: ref, finalSeq }
+    const seqs = settled.map((applied) => applied.seq)
+    await commit(finalizeOperation(shop, ledger, { seq: seq + 1, cursor: next }, ref, seqs))
+    stack = stack.filter((applied: Applied) => applied.ref.height >= ref.height)
+  }
+  return {
+    position: () => positionOf({ seq, cursor, stack }),
+    standing: () => ({ seq, tip: cursor.tip }),
+    take: async (op, signal) => {
+      if (op.op === 'apply') await apply(op.block, signal)
+      else if (op.op === 'revert') await revert(op.ref)
+      else await finalize(op.ref)
+      metrics.blocksIngested.inc({ chain: chain.id, op: op.op })
+    },
+  }
+}
+
+const refOf = ({ height, hash, parentHash, timeMs }: BlockRef): BlockRef => ({
+  height,
+  hash,
+  parentHash,
+  timeMs,
+})
+
+/** Everything that is asked and decoded before a block can be committed. */
+const readBlock = async (
+  { facts, protocols, primes, metrics }: SessionOptions,
+  ledger: Ledger,
+  block: Block,
+  signal: AbortSignal,
+) => {
+  const subjects = subjectsOf(block)
+  const learned = await learn({ reader: facts, known: ledger }, subjects, block, signal)
+  const { pool } = withLearned(ledger, learned)
+  const decoded = decodeBlock(block, { proof: facts.proof, protocols, pool })
+  const { clock } = ledger.quotes()
+  const contiguous = clock !== null && clock.height + 1 === block.height
+  const dropped = [...decoded.dropped, ...namelessSwaps(decoded.swaps, block)]
+  for (const { reason } of dropped) metrics.eventsDropped.inc({ stage: 'ingest', reason })
+  return {
+    block,
+    learned,
+    decoded,
+    origin: facts.origin,
+    primes: contiguous ? [] : await primes(block, signal),
+    letters: droppedLetters(dropped, block),
+  }
+}
+
+const countBlock = ({ decoded }: Metrics, found: Decoded, chain: string): void => {
+  for (const { protocol } of found.swaps) decoded.inc({ chain, protocol, kind: 'swap' })
+  for (const { protocol, kind } of found.poolChanges) decoded.inc({ chain, protocol, kind })
+  decoded.inc({ chain, protocol: 'erc20', kind: 'transfer' }, found.transfers.length)
+}

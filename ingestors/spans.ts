@@ -1,0 +1,41 @@
+import type { Bus } from '../core/bus-contract.ts'
+import type { Codec } from '../core/codec-contract.ts'
+import { Malformed } from '../core/fault.ts'
+import { topicName } from '../schemas/topics.ts'
+import type { BlockEvent, TopicSpan } from '../schemas/wire.ts'
+import { type Chunk, FAMILIES, FAMILY_MESSAGES } from './publish.ts'
+
+/** Reads the records of an applied block again from where its `{c}.blocks` record says they lie. Throws `Malformed` when they are gone. */
+export const chunksAt = async (
+  bus: Bus,
+  codec: Codec,
+  event: BlockEvent,
+): Promise<readonly Chunk[]> => {
+  const chunks: Chunk[] = []
+  for (const family of FAMILIES) {
+    const topic = topicName(family, event.meta.chain)
+    const message = FAMILY_MESSAGES[family]
+    for (const span of event.spans.filter((candidate) => candidate.topic === topic)) {
+      for (const { key, value } of await recordsOf(bus, span, event.meta.seq)) {
+        const { events } = codec.decode(message, value)
+        chunks.push({ family, topic, partition: span.partition, key, events })
+      }
+    }
+  }
+  return chunks
+}
+
+interface Found {
+  readonly key: string
+  readonly value: Uint8Array
+}
+
+const recordsOf = async (bus: Bus, span: TopicSpan, seq: number): Promise<readonly Found[]> => {
+  const found: Found[] = []
+  const { topic, partition, base_offset: from } = span
+  for await (const { key, value, headers } of bus.read(topic, partition, from)) {
+    if (value !== null && headers.seq === String(seq)) found.push({ key, value })
+    if (found.length === span.records) return found
+  }
+  throw new Malformed('records-gone', `${topic}/${partition}: records of operation ${seq} are gone`)
+}

@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_trades (
   tx_hash String CODEC(ZSTD(1)),
   tx_index UInt32 CODEC(T64, ZSTD(1)),
   tx_signer String CODEC(ZSTD(1)),
-  tx_fee UInt64 CODEC(T64, ZSTD(1)),
+  tx_fee UInt256 CODEC(ZSTD(1)),
   tx_fee_native Decimal(38,12) CODEC(ZSTD(1)),
   tx_fee_usd Nullable(Decimal(38,12)) CODEC(ZSTD(1)),
   tx_status Enum8('UNSPECIFIED'=0,'SUCCESS'=1,'FAILED'=2),
@@ -75,11 +75,12 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_trades_enriched (
   tx_hash String CODEC(ZSTD(1)),
   tx_index UInt32 CODEC(T64, ZSTD(1)),
   tx_signer String CODEC(ZSTD(1)),
-  tx_fee UInt64 CODEC(T64, ZSTD(1)),
+  tx_fee UInt256 CODEC(ZSTD(1)),
   tx_fee_native Decimal(38,12) CODEC(ZSTD(1)),
   tx_fee_usd Nullable(Decimal(38,12)) CODEC(ZSTD(1)),
   tx_status Enum8('UNSPECIFIED'=0,'SUCCESS'=1,'FAILED'=2),
   event_index UInt32 CODEC(T64, ZSTD(1)),
+  is_base UInt8,
   side Enum8('BUY'=1,'SELL'=2),
   token_address String CODEC(ZSTD(1)),
   decimals Nullable(UInt8),
@@ -116,11 +117,12 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_trades_by_wallet (
   tx_hash String CODEC(ZSTD(1)),
   tx_index UInt32 CODEC(T64, ZSTD(1)),
   tx_signer String CODEC(ZSTD(1)),
-  tx_fee UInt64 CODEC(T64, ZSTD(1)),
+  tx_fee UInt256 CODEC(ZSTD(1)),
   tx_fee_native Decimal(38,12) CODEC(ZSTD(1)),
   tx_fee_usd Nullable(Decimal(38,12)) CODEC(ZSTD(1)),
   tx_status Enum8('UNSPECIFIED'=0,'SUCCESS'=1,'FAILED'=2),
   event_index UInt32 CODEC(T64, ZSTD(1)),
+  is_base UInt8,
   side Enum8('BUY'=1,'SELL'=2),
   token_address String CODEC(ZSTD(1)),
   decimals Nullable(UInt8),
@@ -149,24 +151,24 @@ SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_win
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_dex_trades_enriched_mv TO {chain}_dex_trades_enriched AS SELECT
   block_time, block_slot, block_height, block_hash, tx_hash, tx_index, tx_signer, tx_fee, tx_fee_native,
-  tx_fee_usd, tx_status, event_index, s.1 AS side, s.2 AS token_address, s.3 AS decimals, s.4 AS amount, s.5 AS
+  tx_fee_usd, tx_status, event_index, s.15 AS is_base, s.1 AS side, s.2 AS token_address, s.3 AS decimals, s.4 AS amount, s.5 AS
   amount_usd, s.6 AS amount_native, s.7 AS price_usd, s.8 AS price_native, s.9 AS owner, s.10 AS side_token,
   s.11 AS side_amount, s.12 AS side_decimals, s.13 AS side_amount_usd, s.14 AS side_price_usd, program_address,
   protocol_name, protocol_family, pool_address, is_suspect, _ver, _del FROM {chain}_dex_trades ARRAY JOIN [
   tuple(CAST('BUY', 'Enum8(\'BUY\'=1, \'SELL\'=2)'), buy_token, buy_decimals, buy_amount, buy_amount_usd,
   buy_amount_native, buy_price_usd, buy_price_native, buy_owner, sell_token, sell_amount, sell_decimals,
-  sell_amount_usd, sell_price_usd), tuple(CAST('SELL', 'Enum8(\'BUY\'=1, \'SELL\'=2)'), sell_token,
+  sell_amount_usd, sell_price_usd, base_is_buy), tuple(CAST('SELL', 'Enum8(\'BUY\'=1, \'SELL\'=2)'), sell_token,
   sell_decimals, sell_amount, sell_amount_usd, sell_amount_native, sell_price_usd, sell_price_native,
-  sell_owner, buy_token, buy_amount, buy_decimals, buy_amount_usd, buy_price_usd)] AS s;
+  sell_owner, buy_token, buy_amount, buy_decimals, buy_amount_usd, buy_price_usd, 1 - base_is_buy)] AS s;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_dex_trades_by_wallet_mv TO {chain}_dex_trades_by_wallet AS
   SELECT block_time, block_slot, block_height, block_hash, tx_hash, tx_index, tx_signer, tx_fee, tx_fee_native,
-  tx_fee_usd, tx_status, event_index, s.1 AS side, s.2 AS token_address, s.3 AS decimals, s.4 AS amount, s.5 AS
+  tx_fee_usd, tx_status, event_index, s.15 AS is_base, s.1 AS side, s.2 AS token_address, s.3 AS decimals, s.4 AS amount, s.5 AS
   amount_usd, s.6 AS amount_native, s.7 AS price_usd, s.8 AS price_native, s.9 AS owner, s.10 AS side_token,
   s.11 AS side_amount, s.12 AS side_decimals, s.13 AS side_amount_usd, s.14 AS side_price_usd, program_address,
   protocol_name, protocol_family, pool_address, is_suspect, _ver, _del FROM {chain}_dex_trades ARRAY JOIN [
   tuple(CAST('BUY', 'Enum8(\'BUY\'=1, \'SELL\'=2)'), buy_token, buy_decimals, buy_amount, buy_amount_usd,
   buy_amount_native, buy_price_usd, buy_price_native, buy_owner, sell_token, sell_amount, sell_decimals,
-  sell_amount_usd, sell_price_usd), tuple(CAST('SELL', 'Enum8(\'BUY\'=1, \'SELL\'=2)'), sell_token,
+  sell_amount_usd, sell_price_usd, base_is_buy), tuple(CAST('SELL', 'Enum8(\'BUY\'=1, \'SELL\'=2)'), sell_token,
   sell_decimals, sell_amount, sell_amount_usd, sell_amount_native, sell_price_usd, sell_price_native,
-  sell_owner, buy_token, buy_amount, buy_decimals, buy_amount_usd, buy_price_usd)] AS s;
+  sell_owner, buy_token, buy_amount, buy_decimals, buy_amount_usd, buy_price_usd, 1 - base_is_buy)] AS s;

@@ -7,11 +7,12 @@ CREATE TABLE IF NOT EXISTS {chain}_trades_final (
   tx_hash String,
   tx_index UInt32,
   tx_signer String,
-  tx_fee UInt64,
+  tx_fee UInt256,
   tx_fee_native Decimal(38,12),
   tx_fee_usd Nullable(Decimal(38,12)),
   tx_status Enum8('UNSPECIFIED'=0,'SUCCESS'=1,'FAILED'=2),
   event_index UInt32,
+  is_base UInt8,
   side Enum8('BUY'=1,'SELL'=2),
   token_address String,
   decimals Nullable(UInt8),
@@ -51,7 +52,8 @@ CREATE TABLE IF NOT EXISTS {chain}_ohlc_1s (
   volume_native SimpleAggregateFunction(sum, Decimal(38,12)),
   trades SimpleAggregateFunction(sum, UInt64),
   buys SimpleAggregateFunction(sum, UInt64),
-  sells SimpleAggregateFunction(sum, UInt64)
+  sells SimpleAggregateFunction(sum, UInt64),
+  is_base SimpleAggregateFunction(max, UInt8)
 ) ENGINE=AggregatingMergeTree()
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (token_address, side_token, pool_address, bucket)
@@ -65,8 +67,8 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1s_mv TO {chain}_ohlc_1s AS 
   24)+event_index) AS open_native, argMaxState(ifNull(price_native, 0), bitShiftLeft(block_slot,
   24)+event_index) AS close_native, max(ifNull(price_native, 0)) AS high_native, min(ifNull(price_native, 0)) AS
   low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
-  AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells FROM
-  {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
+  AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells,
+  max(is_base) AS is_base FROM {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
   bucket;
 
 CREATE TABLE IF NOT EXISTS {chain}_ohlc_1m (
@@ -87,7 +89,8 @@ CREATE TABLE IF NOT EXISTS {chain}_ohlc_1m (
   volume_native SimpleAggregateFunction(sum, Decimal(38,12)),
   trades SimpleAggregateFunction(sum, UInt64),
   buys SimpleAggregateFunction(sum, UInt64),
-  sells SimpleAggregateFunction(sum, UInt64)
+  sells SimpleAggregateFunction(sum, UInt64),
+  is_base SimpleAggregateFunction(max, UInt8)
 ) ENGINE=AggregatingMergeTree()
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (token_address, side_token, pool_address, bucket)
@@ -101,8 +104,8 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1m_mv TO {chain}_ohlc_1m AS 
   24)+event_index) AS open_native, argMaxState(ifNull(price_native, 0), bitShiftLeft(block_slot,
   24)+event_index) AS close_native, max(ifNull(price_native, 0)) AS high_native, min(ifNull(price_native, 0)) AS
   low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
-  AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells FROM
-  {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
+  AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells,
+  max(is_base) AS is_base FROM {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
   bucket;
 
 CREATE TABLE IF NOT EXISTS {chain}_ohlc_1h (
@@ -123,7 +126,8 @@ CREATE TABLE IF NOT EXISTS {chain}_ohlc_1h (
   volume_native SimpleAggregateFunction(sum, Decimal(38,12)),
   trades SimpleAggregateFunction(sum, UInt64),
   buys SimpleAggregateFunction(sum, UInt64),
-  sells SimpleAggregateFunction(sum, UInt64)
+  sells SimpleAggregateFunction(sum, UInt64),
+  is_base SimpleAggregateFunction(max, UInt8)
 ) ENGINE=AggregatingMergeTree()
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (token_address, side_token, pool_address, bucket)
@@ -137,8 +141,8 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1h_mv TO {chain}_ohlc_1h AS 
   24)+event_index) AS open_native, argMaxState(ifNull(price_native, 0), bitShiftLeft(block_slot,
   24)+event_index) AS close_native, max(ifNull(price_native, 0)) AS high_native, min(ifNull(price_native, 0)) AS
   low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
-  AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells FROM
-  {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
+  AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells,
+  max(is_base) AS is_base FROM {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
   bucket;
 
 CREATE TABLE IF NOT EXISTS {chain}_ohlc_1d (
@@ -159,7 +163,8 @@ CREATE TABLE IF NOT EXISTS {chain}_ohlc_1d (
   volume_native SimpleAggregateFunction(sum, Decimal(38,12)),
   trades SimpleAggregateFunction(sum, UInt64),
   buys SimpleAggregateFunction(sum, UInt64),
-  sells SimpleAggregateFunction(sum, UInt64)
+  sells SimpleAggregateFunction(sum, UInt64),
+  is_base SimpleAggregateFunction(max, UInt8)
 ) ENGINE=AggregatingMergeTree()
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (token_address, side_token, pool_address, bucket)
@@ -173,8 +178,8 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1d_mv TO {chain}_ohlc_1d AS 
   24)+event_index) AS open_native, argMaxState(ifNull(price_native, 0), bitShiftLeft(block_slot,
   24)+event_index) AS close_native, max(ifNull(price_native, 0)) AS high_native, min(ifNull(price_native, 0)) AS
   low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
-  AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells FROM
-  {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
+  AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells,
+  max(is_base) AS is_base FROM {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
   bucket;
 
 CREATE TABLE IF NOT EXISTS {chain}_token_trade_stats_1m (

@@ -2,15 +2,16 @@
 CREATE VIEW IF NOT EXISTS {chain}_ohlc_mv AS WITH (SELECT argMax(hot_from, _ver) FROM {chain}_chain_state
   WHERE key='rollup') AS w SELECT token_address, side_token, pool_address, b AS bucket, argMinMerge(o) AS open,
   max(h) AS high, min(l) AS low, argMaxMerge(cl) AS close, sum(v) AS volume, sum(vu) AS volume_usd, sum(vn) AS
-  volume_native, sum(n) AS trades, sum(nb) AS buys, sum(ns) AS sells FROM ( SELECT token_address, side_token,
+  volume_native, sum(n) AS trades, sum(nb) AS buys, sum(ns) AS sells, max(ib) AS is_base
+  FROM ( SELECT token_address, side_token,
   pool_address, bucket AS b, open AS o, close AS cl, high AS h, low AS l, volume AS v, volume_usd AS vu,
-  volume_native AS vn, trades AS n, buys AS nb, sells AS ns FROM {chain}_ohlc_1m WHERE bucket < w UNION ALL
+  volume_native AS vn, trades AS n, buys AS nb, sells AS ns, is_base AS ib FROM {chain}_ohlc_1m WHERE bucket < w UNION ALL
   SELECT token_address, side_token, pool_address, toStartOfMinute(block_time) AS b,
   argMinState(assumeNotNull(price_usd), bitShiftLeft(block_slot, 24)+event_index) AS o,
   argMaxState(assumeNotNull(price_usd), bitShiftLeft(block_slot, 24)+event_index) AS cl,
   max(assumeNotNull(price_usd)) AS h, min(assumeNotNull(price_usd)) AS l, sum(amount) AS v,
   sum(assumeNotNull(amount_usd)) AS vu, sum(ifNull(amount_native, 0)) AS vn, count() AS n, countIf(side='BUY')
-  AS nb, countIf(side='SELL') AS ns FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= w AND
+  AS nb, countIf(side='SELL') AS ns, max(is_base) AS ib FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= w AND
   is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address, b ) GROUP BY token_address,
   side_token, pool_address, bucket;
 

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { decodeFiles } from '../../cli/decode.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { PoolFact } from '../../schemas/events.ts'
+import {
+  type ExpectedSwap,
+  expectations,
+  recording,
+  recordingNames,
+  recordingPath,
+} from '../support/recordings.ts'
+
+interface Trade {
+  readonly at: number
+  readonly txHash: string
+  readonly protocol: string
+  readonly pool: string
+  readonly tokenIn: string | null
+  readonly amountIn: string
+  readonly tokenOut: string | null
+  readonly amountOut: string
+}
+
+interface Line {
+  readonly file: string
+  readonly trades?: readonly Trade[]
+  readonly transfers?: readonly unknown[]
+  readonly error?: { readonly reason: string; readonly message: string }
+}
+
+const explained = async (
+  files: readonly string[],
+): Promise<{ readonly code: number; readonly lines: readonly Line[] }> => {
+  const lines: Line[] = []
+  const code = await decodeFiles({
+    chain: 'ethereum',
+    files,
+    write: (line) => lines.push(JSON.parse(line)),
+  })
+  return { code, lines }
+}
+
+const PROTOCOL: Readonly<Record<string, string>> = {
+  'univ2.Swap': 'uniswap_v2',
+  'univ3.Swap': 'uniswap_v3',
+  'pancakev3.Swap': 'pancakeswap_v3',
+}
+const ours = (swaps: readonly ExpectedSwap[]) => swaps.filter(({ event }) => event in PROTOCOL)
+const real = (swaps: readonly ExpectedSwap[]) => ours(swaps).filter(({ spoof }) => !spoof)
+
+for (const name of recordingNames()) {
+  test(`${name} holds the recorded trades and no other`, async () => {
+    const expected = expectations().get(name)
+    assert.ok(expected, 'every recording has an expectation')
+    const { code, lines } = await explained([recordingPath(name)])
+    assert.equal(code, 0)
+    const [line] = lines
+    assert.deepEqual(
+      line?.trades?.map(({ at, pool, amountIn, amountOut, protocol }) => ({
+        at,
+        pool,
+        amountIn,
+        amountOut,
+        protocol,
+      })),
+      real(expected.swaps)
+        .map(({ logIndex, address, amountIn, amountOut, event }) => ({
+          at: logIndex,
+          pool: address,
+          amountIn,
+          amountOut,
+          protocol: PROTOCOL[event],
+        }))
+        .sort((a, b) => a.at - b.at),
+    )
+    for (const swap of real(expected.swaps)) {
+      const trade: Trade | undefined = line?.trades?.find(({ at }) => at === swap.logIndex)
+      if (swap.txHash) assert.equal(trade?.txHash, swap.txHash)
+      for (const side of ['tokenIn', 'tokenOut'] as const) {
+        if (swap[side] !== null)
+          assert.equal(trade?.[side], swap[side], `${side} at ${swap.logIndex}`)
+      }
+    }
+    if (expected.erc20Transfers !== undefined) {
+      assert.equal(line?.transfers?.length, expected.erc20Transfers)
+    }
+  })
+}
+
+test('block 18100000: each of the 34 forged swaps is dropped with its reason', () => {
+  const forged = expectations()
+    .get('block_18100000.json')
+    ?.swaps.filter(({ spoof }) => spoof)
+  const { dropped } = decodeBlock(recording('block_18100000.json'), {
+    proof: 'evidence',
+    protocols: protocolBook('eth'),
+    pool: () => undefined,
+  })
+  assert.equal(forged?.length, 34)
+  assert.deepEqual(
+    dropped.map(({ reason, logIndex }) => ({ reason, logIndex })),
+    forged.map(({ logIndex }) => ({ reason: 'no-evidence', logIndex })),
+  )
+})
+
+test('with facts, only proven pools count, under the name of their factory', () => {
+  const swaps = real(expectations().get('block_18000000.json')?.swaps ?? []).filter(
+    ({ tokenIn, tokenOut }) => tokenIn !== null && tokenOut !== null,
+  )
+  const tokensOf = ({ tokenIn, tokenOut }: ExpectedSwap) =>
+    [String(tokenIn), String(tokenOut)].sort()
+  const fact = (swap: ExpectedSwap): PoolFact => ({
+    address: swap.address,
+    tokenA: tokensOf(swap)[0] ?? '',
+    tokenB: tokensOf(swap)[1] ?? '',
+    protocol: swap.event === 'univ2.Swap' ? 'sushiswap_v2' : 'sushiswap_v3',
+    factory: '0x01',
+    feePips: 3000,
+    proven: true,
+  })
+  const facts = new Map(swaps.map((swap) => [swap.address, fact(swap)]))
+  const [first] = swaps
+  assert.ok(first)
+  facts.set(first.address, { ...fact(first), proven: false })
+  const { swaps: found, dropped } = decodeBlock(recording('block_18000000.json'), {
+    proof: 'facts',
+    protocols: protocolBook('eth'),
+    pool: (address) => facts.get(address),
+  })
+  const kept = swaps.filter(({ address }) => address !== first.address)
+  assert.ok(kept.length > 15)
+  assert.deepEqual(
+    found.map(({ logIndex, tokenIn, protocol }) => ({ logIndex, tokenIn, protocol })),
+    kept
+      .map((swap) => ({
+        logIndex: swap.logIndex,
+        tokenIn: swap.tokenIn,
+        protocol: fact(swap).protocol,
+      }))
+      .sort((a, b) => a.logIndex - b.logIndex),
+  )
+  assert.ok(found.every(({ protocol, reserves }) => protocol !== 'sushiswap_v2' || reserves))
+  assert.ok(
+    dropped.some(
+      ({ reason, logIndex }) => reason === 'unproven-pool' && logIndex === first.logIndex,
+    ),
+  )
+})
+
+test('a file that cannot be read says why and the others go on', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-decode-'))
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+  try {
+    const { code, lines } = await explained([
+      join(folder, 'absent.json'),
+      folder,
+      file('broken.json', '{"chain":'),
+      file('list.json', '[]'),
+      file('other.json', '{}'),
+      file('polygon.json', '{"chain":"polygon","eth_getBlockReceipts":[]}'),
+      file('empty.json', '{"chain":"ethereum","eth_getBlockReceipts":[]}'),
+      recordingPath('tx_univ3_swap_0a86fef1.json'),
+    ])
+    assert.equal(code, 1)
+    assert.deepEqual(
+      lines.map(({ error }) => error?.reason),
+      [
+        'ENOENT',
+        'EISDIR',
+        'not-json',
+        'not-an-object',
+        'unknown-shape',
+        'other-chain',
+        'no-block',
+        undefined,
+      ],
+    )
+    assert.equal(lines.at(-1)?.trades?.length, 1)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('a chain without decoders is refused', async () => {
+  await assert.rejects(decodeFiles({ chain: 'tron', files: [], write: () => {} }), {
+    reason: 'unknown-chain',
+  })
+})

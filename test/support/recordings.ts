@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { recordedBlock } from '../../ingestors/recorded.ts'
+import type { Block, Log } from '../../schemas/events.ts'
+
+const FOLDER = fileURLToPath(new URL('../fixtures/', import.meta.url))
+
+/** A swap that a recording holds; `spoof` marks a forged event. */
+export interface ExpectedSwap {
+  readonly txHash?: string
+  readonly logIndex: number
+  readonly event: string
+  readonly address: string
+  readonly tokenIn: string | null
+  readonly amountIn: string
+  readonly tokenOut: string | null
+  readonly amountOut: string
+  readonly tokenSource: string
+  readonly spoof?: boolean
+}
+
+/** What a recording holds. */
+export interface Expected {
+  readonly erc20Transfers?: number
+  readonly swaps: readonly ExpectedSwap[]
+}
+
+/** Names of the recorded ethereum files. */
+export const recordingNames = (): readonly string[] => readdirSync(`${FOLDER}ethereum`).sort()
+
+/** Path of a recorded ethereum file. */
+export const recordingPath = (name: string): string => `${FOLDER}ethereum/${name}`
+
+/** A recorded ethereum file as parsed JSON. */
+export const recordingJson = (name: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(recordingPath(name), 'utf8'))
+
+/** A recorded ethereum file as a block. */
+export const recording = (name: string): Block => recordedBlock('eth', recordingJson(name)).block
+
+/** What each recorded file holds, by file name. */
+export const expectations = (): ReadonlyMap<string, Expected> =>
+  new Map(
+    Object.entries(
+      JSON.parse(readFileSync(`${FOLDER}expected.json`, 'utf8')) as Record<string, Expected>,
+    ).map(([name, expected]) => [name.replace('ethereum/', ''), expected]),
+  )
+
+/** A word of event data: numbers in two's complement, addresses padded. */
+export const word = (value: bigint | string): string =>
+  typeof value === 'string'
+    ? value.slice(2).padStart(64, '0')
+    : BigInt.asUintN(256, value).toString(16).padStart(64, '0')
+
+/** A log of a made-up transaction. */
+export const logOf = (
+  address: string,
+  topics: readonly string[],
+  words: readonly (bigint | string)[],
+): Omit<Log, 'index'> => ({ address, topics, data: `0x${words.map(word).join('')}` })
+
+/** A block of one transaction with these logs. */
+export const blockOf = (
+  logs: readonly Omit<Log, 'index'>[],
+  { success = true, from = `0x${'f0'.repeat(20)}` } = {},
+): Block => ({
+  chain: 'eth',
+  height: 1,
+  hash: `0x${'01'.repeat(32)}`,
+  parentHash: `0x${'00'.repeat(32)}`,
+  timeMs: 0,
+  coinbase: `0x${'00'.repeat(20)}`,
+  gasLimitRaw: 0n,
+  gasUsedRaw: 0n,
+  baseFeeRaw: 0n,
+  difficultyRaw: 0n,
+  nonce: '0x',
+  extra: '0x',
+  transactions: [
+    {
+      hash: `0x${'02'.repeat(32)}`,
+      index: 0,
+      from,
+      to: null,
+      valueRaw: 0n,
+      feeRaw: 0n,
+      success,
+      contractAddress: null,
+      logs: logs.map((log, index) => ({ ...log, index })),
+    },
+  ],
+})

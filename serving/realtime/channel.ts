@@ -1,0 +1,75 @@
+import { isResolution } from '../../core/time.ts'
+import { CHAIN_WORDS, CHAINS, type Vm } from '../../schemas/chains.ts'
+import { CHANNELS, type ChannelParameter, type ChannelRow } from '../../schemas/channels.ts'
+import { ERRORS, type ProtocolError } from './protocol.ts'
+
+/** What a channel name asks for. `literal` is what the subscriber wrote and what pushes must carry, byte for byte. */
+export interface Channel {
+  readonly literal: string
+  readonly row: ChannelRow
+  /** Internal chain id. */
+  readonly chain: string
+  /** Token, pool, wallet or sorted `A-B` pair in the topic's spelling (EVM: lower case). */
+  readonly address: string
+  /** Parameters after the address, e.g. a resolution; "" when there is none. */
+  readonly suffix: string
+  /** Equal for every name of the same stream. */
+  readonly subject: string
+}
+
+/** Longest channel name in bytes (contract/websocket.md 5.1). */
+export const MAX_CHANNEL_BYTES = 255
+
+const BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(
+  CHANNELS.flatMap((row) => [row.prefix, ...row.aliases].map((name) => [name, row] as const)),
+)
+
+const ADDRESS_OF: Readonly<Record<Vm, RegExp>> = {
+  evm: /^0x[0-9a-fA-F]{40}$/,
+  svm: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/,
+  move: /^0x[0-9a-fA-F]{1,64}(::\w+){0,2}$/,
+}
+
+/** Name of a stream inside the house; equal names mean equal payloads. */
+export const subjectOf = (prefix: string, chain: string, address: string, suffix = ''): string =>
+  `${prefix}|${chain}|${address}|${suffix}`
+
+/** Reads a channel name; an unknown prefix is 102, everything else that is wrong with it 107. */
+export const parseChannel = (
+  literal: string,
+  chains: ReadonlySet<string>,
+): Channel | ProtocolError => {
+  if (Buffer.byteLength(literal) > MAX_CHANNEL_BYTES) return ERRORS.badRequest
+  const colon = literal.indexOf(':')
+  const row = BY_PREFIX.get(colon === -1 ? literal : literal.slice(0, colon))
+  if (row === undefined) return ERRORS.unknownChannel
+  if (colon === -1) return ERRORS.badRequest
+  const [word = '', ...rest] = literal.slice(colon + 1).split('_')
+  const chain = Object.hasOwn(CHAIN_WORDS, word) ? CHAIN_WORDS[word] : undefined
+  if (chain === undefined || !chains.has(chain)) return ERRORS.badRequest
+  if (rest.length !== row.parameters.length) return ERRORS.badRequest
+  const values = row.parameters.map((parameter, index) =>
+    parameterOf(parameter, rest[index] ?? '', vmOf(chain)),
+  )
+  const [address, suffix = ''] = values
+  if (address === undefined || values.includes(undefined)) return ERRORS.badRequest
+  const subject = subjectOf(row.prefix, chain, address, suffix)
+  return { literal, row, chain, address, suffix, subject }
+}
+
+const vmOf = (chain: string): Vm =>
+  (CHAINS as Readonly<Record<string, { readonly vm: Vm }>>)[chain]?.vm ?? 'evm'
+
+const parameterOf = (parameter: ChannelParameter, text: string, vm: Vm): string | undefined => {
+  if (parameter === 'resolution') return isResolution(text) ? text : undefined
+  if (parameter !== 'pair') return addressOf(text, vm)
+  const sides = text.split('-').map((side) => addressOf(side, vm))
+  const [first, second] = sides
+  if (sides.length !== 2 || first === undefined || second === undefined) return undefined
+  return first === second ? undefined : [first, second].sort().join('-')
+}
+
+const addressOf = (text: string, vm: Vm): string | undefined => {
+  if (!ADDRESS_OF[vm].test(text)) return undefined
+  return vm === 'evm' ? text.toLowerCase() : text
+}

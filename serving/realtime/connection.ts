@@ -1,0 +1,147 @@
+import type { Principal } from '../contract.ts'
+import type { Push, Subscriber } from './fanout.ts'
+import { firstPulse, type Pulse } from './heartbeat.ts'
+import { CLOSES, type Close } from './protocol.ts'
+import type { Session } from './session.ts'
+import type { Socket } from './socket.ts'
+
+/** Above this, latest-value channels keep only their newest publication (contract/websocket.md 5.3). */
+export const CONFLATE_BYTES = 256 * 1_024
+/** Above this, the connection is closed as too slow. */
+export const MAX_QUEUED_BYTES = 1_024 * 1_024
+/** Below this, a congested connection goes back to the shared topics. */
+const RELIEVED_BYTES = 64 * 1_024
+/** How long the close frame may take to get through to a slow reader. */
+const SLOW_GRACE_MS = 5_000
+
+/** One connection: its session, its clock, and what it is owed while its queue is long. */
+export class Connection implements Subscriber {
+  readonly socket: Socket
+  session: Session
+  pulse: Pulse
+  /** Messages that came in while connect waits for freshness; null = none is waiting. */
+  backlog: string[] | null = null
+  #congested = false
+  #slowSinceMs: number | null = null
+  #closed = false
+  #bytes = 0
+  /** Newest publication of each conflated channel. */
+  readonly #held = new Map<string, Push>()
+  readonly #nowMs: () => number
+
+  constructor(
+    socket: Socket,
+    session: Session,
+    clock: { readonly nowMs: () => number; readonly random: () => number },
+  ) {
+    this.socket = socket
+    this.session = session
+    this.pulse = firstPulse(clock.nowMs(), clock.random)
+    this.#nowMs = clock.nowMs
+  }
+
+  get congested(): boolean {
+    return this.#congested
+  }
+
+  /** False once a close was decided: nothing more is read or sent. */
+  get open(): boolean {
+    return !this.#closed && this.#slowSinceMs === null
+  }
+
+  get principal(): Principal | null {
+    return this.session.principal
+  }
+
+  /** A reply or a push of its own. */
+  send(text: string): void {
+    if (!this.open) return
+    if (this.socket.buffered() > MAX_QUEUED_BYTES) this.giveUp()
+    else this.socket.send(text)
+  }
+
+  deliver(push: Push): void {
+    if (!this.open) return
+    const queued = this.socket.buffered()
+    if (push.latest && (queued > CONFLATE_BYTES || this.#held.has(push.literal))) {
+      this.#held.delete(push.literal)
+      this.#held.set(push.literal, push)
+    } else if (queued > MAX_QUEUED_BYTES) this.giveUp()
+    else this.#put(push)
+  }
+
+  bill(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  /** Payload bytes since the last call. */
+  takeBytes(): number {
+    const bytes = this.#bytes
+    this.#bytes = 0
+    return bytes
+  }
+
+  /** Nothing more of this channel is owed. */
+  drop(literal: string): void {
+    this.#held.delete(literal)
+  }
+
+  /** Looks at the queue; true where `congested` has changed. */
+  checkQueue(): boolean {
+    const queued = this.socket.buffered()
+    if (this.#slowSinceMs !== null) {
+      if (queued === 0) this.close(CLOSES.slow)
+      else if (this.#nowMs() - this.#slowSinceMs >= SLOW_GRACE_MS) this.#drop()
+      return false
+    }
+    if (!this.open) return false
+    if (queued > MAX_QUEUED_BYTES) this.giveUp()
+    else if (!this.#congested && queued > CONFLATE_BYTES) return this.#turn(true)
+    else if (this.#congested && queued < RELIEVED_BYTES) return this.#relieve()
+    return false
+  }
+
+  /** Too slow: the queue may drain for a while, then the connection goes, with its close frame if that gets through. */
+  giveUp(): void {
+    if (!this.open) return
+    this.#slowSinceMs = this.#nowMs()
+    this.#held.clear()
+  }
+
+  close({ code, reason }: Close): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#held.clear()
+    this.socket.close(code, reason)
+  }
+
+  /** The socket is gone. */
+  gone(): void {
+    this.#closed = true
+    this.#held.clear()
+  }
+
+  #drop(): void {
+    this.#closed = true
+    this.socket.drop()
+  }
+
+  #put({ text, payloadBytes }: Push): void {
+    this.socket.send(text)
+    this.#bytes += payloadBytes
+  }
+
+  #relieve(): boolean {
+    for (const [literal, push] of this.#held) {
+      if (this.socket.buffered() > CONFLATE_BYTES) return false
+      this.#held.delete(literal)
+      this.#put(push)
+    }
+    return this.#turn(false)
+  }
+
+  #turn(congested: boolean): true {
+    this.#congested = congested
+    return true
+  }
+}

@@ -1,0 +1,49 @@
+import type { Close } from './protocol.ts'
+import { CLOSES } from './protocol.ts'
+import { EXPIRY_GRACE_MS, PING_SECONDS, type Session } from './session.ts'
+
+/** Times of one connection, epoch milliseconds. */
+export interface Pulse {
+  readonly openedMs: number
+  /** Last frame that came in, of whatever kind. */
+  readonly seenMs: number
+  readonly nextPingMs: number
+  /** When connect was refused with 109; 0 = it was not. */
+  readonly rejectedMs: number
+}
+
+/** No connect within this time after the upgrade. */
+const STALE_MS = 10_000
+/** Silence after which a connection counts as dead. */
+const SILENCE_MS = 60_000
+/** How long a refused client may take to close by itself. */
+const REJECTED_MS = 5_000
+const PING_MS = PING_SECONDS * 1_000
+
+/** A connection that was just opened; the first ping comes at random in the second half of the interval. */
+export const firstPulse = (nowMs: number, random: () => number): Pulse => ({
+  openedMs: nowMs,
+  seenMs: nowMs,
+  nextPingMs: nowMs + PING_MS / 2 + (random() * PING_MS) / 2,
+  rejectedMs: 0,
+})
+
+/** What the clock asks for: a close, a ping, or nothing. */
+export const due = (pulse: Pulse, session: Session, nowMs: number): Close | 'ping' | undefined => {
+  if (session.phase === 'rejected') {
+    return nowMs - pulse.rejectedMs >= REJECTED_MS ? CLOSES.connectionClosed : undefined
+  }
+  if (session.phase === 'fresh') {
+    return nowMs - pulse.openedMs >= STALE_MS ? CLOSES.stale : undefined
+  }
+  const expiresAtMs = session.principal?.expiresAtMs ?? Number.POSITIVE_INFINITY
+  if (nowMs >= expiresAtMs + EXPIRY_GRACE_MS) return CLOSES.expired
+  if (nowMs - pulse.seenMs >= SILENCE_MS) return CLOSES.noPong
+  return nowMs >= pulse.nextPingMs ? 'ping' : undefined
+}
+
+/** The pulse after a ping was sent: the next one keeps the rhythm, and skips what a sleep missed. */
+export const pinged = (pulse: Pulse, nowMs: number): Pulse => ({
+  ...pulse,
+  nextPingMs: Math.max(pulse.nextPingMs + PING_MS, nowMs + PING_MS / 2),
+})

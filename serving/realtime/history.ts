@@ -1,0 +1,141 @@
+import type { Payload } from './publish.ts'
+
+/** A kept publication. */
+export interface Kept {
+  readonly offset: number
+  readonly payload: Payload
+  readonly retraction: boolean
+  /** When it was kept, epoch milliseconds of this node. */
+  readonly atMs: number
+}
+
+/** Bounds of what is kept (contract/websocket.md 2.7). */
+export interface HistoryBounds {
+  readonly perSubject: number
+  readonly maxAgeMs: number
+  /** Publications of all subjects together. */
+  readonly entries: number
+  /** Subjects of which at least the last lost position is remembered. */
+  readonly subjects: number
+}
+
+/** 300 publications or 5 minutes per channel; about 60 MB in all at the worst. */
+export const HISTORY_BOUNDS: HistoryBounds = {
+  perSubject: 300,
+  maxAgeMs: 300_000,
+  entries: 50_000,
+  subjects: 100_000,
+}
+
+interface Shelf {
+  readonly kept: Kept[]
+  /** Everything up to here may be lost. */
+  lostTo: number
+}
+
+/**
+ * Recent publications of one partition by subject, and how far back they are whole. A client at position P has missed
+ * nothing that is not here iff P is not below the subject's lost mark.
+ */
+export class History {
+  readonly #bounds: HistoryBounds
+  /** In the order of the last publication, so the first is the coldest. */
+  readonly #shelves = new Map<string, Shelf>()
+  /** Lost marks of subjects of which nothing is kept any more. */
+  readonly #marks = new Map<string, number>()
+  #entries = 0
+  /** Lost mark of every other subject. */
+  #floor: number
+  #top: number
+
+  constructor(bounds: HistoryBounds, startOffset: number) {
+    this.#bounds = bounds
+    this.#floor = startOffset
+    this.#top = startOffset
+  }
+
+  /** Position after everything that was dispatched. */
+  get top(): number {
+    return this.#top
+  }
+
+  /** Everything up to `offset` has been dispatched. */
+  advance(offset: number): void {
+    this.#top = Math.max(this.#top, offset)
+  }
+
+  /** Keeps a publication of this partition. */
+  keep(subject: string, entry: Kept): void {
+    const shelf = this.#shelfOf(subject)
+    shelf.kept.push(entry)
+    this.#entries += 1
+    if (shelf.kept.length > this.#bounds.perSubject) this.#forget(shelf, 1)
+    this.#shrink(entry.atMs)
+  }
+
+  /** The subject was also fed from elsewhere, without a position here: what lies before cannot be recovered whole. */
+  breakAt(subject: string): void {
+    const shelf = this.#shelfOf(subject)
+    this.#forget(shelf, shelf.kept.length)
+    shelf.lostTo = Math.max(shelf.lostTo, this.#top + 1)
+  }
+
+  /** What a client at `offset` has missed, oldest first; undefined where that cannot be told any more. */
+  since(subject: string, offset: number): readonly Kept[] | undefined {
+    const shelf = this.#shelves.get(subject)
+    if (offset < (shelf?.lostTo ?? this.#marks.get(subject) ?? this.#floor)) return undefined
+    return shelf?.kept.filter((entry) => entry.offset > offset) ?? []
+  }
+
+  /** Everything kept of a subject, oldest first. */
+  all(subject: string): readonly Kept[] {
+    return this.#shelves.get(subject)?.kept ?? []
+  }
+
+  #shelfOf(subject: string): Shelf {
+    const shelf = this.#shelves.get(subject) ?? {
+      kept: [],
+      lostTo: this.#marks.get(subject) ?? this.#floor,
+    }
+    this.#marks.delete(subject)
+    this.#shelves.delete(subject)
+    this.#shelves.set(subject, shelf)
+    return shelf
+  }
+
+  #forget(shelf: Shelf, count: number): void {
+    const gone = shelf.kept.splice(0, count)
+    this.#entries -= gone.length
+    shelf.lostTo = Math.max(shelf.lostTo, gone.at(-1)?.offset ?? 0)
+  }
+
+  /** Cold subjects lose their publications first, then their marks. */
+  #shrink(nowMs: number): void {
+    const oldestMs = nowMs - this.#bounds.maxAgeMs
+    for (const [subject, shelf] of this.#shelves) {
+      const lastMs = shelf.kept.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY
+      if (lastMs >= oldestMs && this.#entries <= this.#bounds.entries) break
+      this.#forget(shelf, shelf.kept.length)
+      this.#shelves.delete(subject)
+      this.#marks.set(subject, shelf.lostTo)
+    }
+    for (const [subject, lostTo] of this.#marks) {
+      if (this.#marks.size <= this.#bounds.subjects) break
+      this.#marks.delete(subject)
+      this.#floor = Math.max(this.#floor, lostTo)
+    }
+  }
+}
+
+/** Publications per record that have a position of their own; later ones share the last. */
+const PER_RECORD = 4_096
+
+/** Position of the event at `index` of the record at `offset` of its partition: stable, above 0, below 2^53. */
+export const positionOf = (offset: number, index: number): number =>
+  offset * PER_RECORD + Math.min(index, PER_RECORD - 1) + 1
+
+/** Position after everything of the record before `offset`. */
+export const positionBefore = (offset: number): number => offset * PER_RECORD
+
+/** Offset of the record that a position lies in or just after. */
+export const recordOffsetOf = (position: number): number => Math.floor(position / PER_RECORD)

@@ -1,0 +1,294 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { LogRecord } from '../../core/bus-contract.ts'
+import type { Codec } from '../../core/codec-contract.ts'
+import { Malformed } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import { partitionOf } from '../../core/partition.ts'
+import type { ChannelRow } from '../../schemas/channels.ts'
+import { topicName, topicRow } from '../../schemas/topics.ts'
+import type { EventMeta } from '../../schemas/wire.ts'
+import type { Channel } from './channel.ts'
+import { Coalescer } from './coalesce.ts'
+import { Fanout, type Subscriber } from './fanout.ts'
+import {
+  HISTORY_BOUNDS,
+  History,
+  type HistoryBounds,
+  type Kept,
+  positionBefore,
+  positionOf,
+} from './history.ts'
+import { publicationText } from './protocol.ts'
+import {
+  candlePublications,
+  type Desk,
+  type Publication,
+  payloadText,
+  type TokenName,
+  tradePublications,
+} from './publish.ts'
+import type { KeptText, Position, Recovery } from './session.ts'
+
+/** What the hub is made of. */
+export interface HubOptions {
+  readonly codec: Codec
+  /** Quote assets by chain: their token channels are fed by many partitions and stay plain (R30). */
+  readonly quotes: ReadonlyMap<string, ReadonlySet<string>>
+  /** How decimals are written (R9). */
+  readonly numbers: 'string' | 'number'
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly nowMs: () => number
+  readonly publish: (topic: string, text: string) => void
+  readonly history?: HistoryBounds
+}
+
+/** One partition of a topic as the hub follows it. */
+interface Lane {
+  readonly history: History
+  epoch: string
+  seq: number
+  part: number
+}
+
+interface LanePlace {
+  readonly topic: string
+  readonly partition: number
+  readonly partitions: number
+}
+
+/** Changes whenever positions or payloads change their meaning. */
+const ENCODER_VERSION = 1
+/** Token names in memory; a token beyond that is published without a name. */
+const MAX_NAMES = 200_000
+/** Longest name or symbol that is passed on. */
+const MAX_NAME_LENGTH = 256
+/** Most payload bytes in one recovery: some clients refuse messages above 1 MiB (contract/websocket.md 2.7). */
+const MAX_RECOVERED_BYTES = 512 * 1_024
+
+/** Turns records into publications for whoever is subscribed, and keeps the recent ones of recoverable channels. */
+export class Hub {
+  readonly #options: HubOptions
+  readonly #fanout: Fanout
+  readonly #coalescer = new Coalescer()
+  readonly #lanes = new Map<string, Lane>()
+  readonly #partitions = new Map<string, number>()
+  readonly #names = new LRUCache<string, TokenName>({ max: MAX_NAMES })
+  readonly #desks = new Map<string, Desk>()
+  #latestListeners = 0
+  /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
+  #foreign: Map<string, History> | null = new Map()
+
+  constructor(options: HubOptions) {
+    this.#options = options
+    this.#fanout = new Fanout(options.publish)
+  }
+
+  /** Text bytes given to shared topics since the start. */
+  get published(): number {
+    return this.#fanout.published
+  }
+
+  /** Starts a partition at a record offset. */
+  openLane(lane: LanePlace & { readonly startOffset: number; readonly origin: string }): void {
+    const { topic, partition, partitions, startOffset, origin } = lane
+    const history = new History(
+      this.#options.history ?? HISTORY_BOUNDS,
+      positionBefore(startOffset),
+    )
+    this.#partitions.set(topic, partitions)
+    this.#lanes.set(`${topic}/${partition}`, {
+      history,
+      epoch: epochOf(lane, origin),
+      seq: -1,
+      part: -1,
+    })
+  }
+
+  /** Names the life of a topic, once it is known; positions given out before are not recovered. */
+  setOrigin(topic: string, origin: string): void {
+    const partitions = this.#partitions.get(topic) ?? 0
+    for (let partition = 0; partition < partitions; partition += 1) {
+      const lane = this.#lanes.get(`${topic}/${partition}`)
+      if (lane !== undefined) lane.epoch = epochOf({ topic, partition, partitions }, origin)
+    }
+  }
+
+  /** Everything before the live records has been accepted. */
+  goLive(): void {
+    for (const [subject, history] of this.#foreign ?? []) history.breakAt(subject)
+    this.#foreign = null
+  }
+
+  /** Takes one record of a topic that streams are made of. What cannot be read is counted and left out. */
+  accept(record: LogRecord): void {
+    const row = topicRow(record.topic)
+    if (row === undefined || record.value === null) return
+    try {
+      this.#acceptAs(row.suffix, record, record.value)
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason: error.reason })
+      const { topic, partition, offset } = record
+      this.#options.log.warn({ err: error, topic, partition, offset }, 'record left out')
+    }
+    this.#lanes
+      .get(`${record.topic}/${record.partition}`)
+      ?.history.advance(positionBefore(record.offset + 1))
+  }
+
+  /** Sends what coalescing held back and is due. */
+  flush(): void {
+    for (const publication of this.#coalescer.due(this.#options.nowMs())) this.#send(publication, 0)
+  }
+
+  join(
+    subscriber: Subscriber,
+    channel: Channel,
+    wish: { readonly retractions: boolean; readonly after: number },
+  ): void {
+    this.#fanout.join(subscriber, channel, wish)
+    if (channel.row.delivery === 'latest') this.#latestListeners += 1
+  }
+
+  leave(subscriber: Subscriber, channel: Channel): void {
+    this.#fanout.leave(subscriber, channel)
+    if (channel.row.delivery === 'latest') this.#latestListeners -= 1
+    if (!this.#fanout.listens(channel.subject)) this.#coalescer.forget(channel.subject)
+  }
+
+  /** See `Fanout.review`. */
+  review(subscriber: Subscriber, channels: Iterable<Channel>): void {
+    this.#fanout.review(subscriber, channels)
+  }
+
+  /** Current top of a recoverable channel; null where the channel is plain. */
+  positionOf(channel: Channel): Position | null {
+    const lane = this.#homeOf(channel.row, channel.chain, channel.address)
+    return lane === undefined ? null : { epoch: lane.epoch, offset: lane.history.top }
+  }
+
+  /** What a subscriber has missed since a position. */
+  recover(channel: Channel, since: Position, retractions: boolean): Recovery {
+    const lane = this.#homeOf(channel.row, channel.chain, channel.address)
+    if (lane === undefined || lane.epoch !== since.epoch) return { recovered: false }
+    const missed = lane.history.since(channel.subject, since.offset)
+    if (missed === undefined) return { recovered: false }
+    const wanted = missed.filter(({ retraction }) => retractions || !retraction)
+    const payloads = wanted.map((kept) => this.#dataOf(channel.row, kept))
+    const bytes = payloads.reduce((sum, data) => sum + Buffer.byteLength(data), 0)
+    if (bytes > MAX_RECOVERED_BYTES) return { recovered: false }
+    const publications = wanted.map(({ offset }, at) => publicationText(payloads[at] ?? '', offset))
+    return { recovered: true, publications, bytes }
+  }
+
+  /** Kept publications of a recoverable channel without retractions, oldest first. */
+  historyOf(channel: Channel): readonly KeptText[] {
+    const lane = this.#homeOf(channel.row, channel.chain, channel.address)
+    const kept = lane?.history.all(channel.subject) ?? []
+    return kept
+      .filter(({ retraction }) => !retraction)
+      .map((one) => ({
+        offset: one.offset,
+        text: publicationText(this.#dataOf(channel.row, one), one.offset),
+      }))
+  }
+
+  #acceptAs(suffix: string, record: LogRecord, value: Uint8Array): void {
+    const { codec } = this.#options
+    const desk = this.#deskOf(record.topic.slice(0, record.topic.indexOf('.')))
+    if (suffix === 'tokens.processed') {
+      for (const { token } of codec.decode('token.TokenEvents', value).events) {
+        if (token) this.#learn(desk.chain, token.address, token)
+      }
+    } else if (suffix === 'candlesticks') {
+      if (this.#latestListeners === 0) return
+      const message = codec.decode('candlestick.CandlestickEvents', value)
+      for (const publication of candlePublications(message, desk)) this.#pace(publication)
+    } else {
+      const message = codec.decode('dex.trade.TradeEvents', value)
+      if (!this.#isNew(record, message.meta)) return
+      for (const publication of tradePublications(message, desk)) this.#keep(publication, record)
+    }
+  }
+
+  /** Records come again after a failed producer; `(seq, part)` only ever grows (contract/kafka.md 2.3). */
+  #isNew(record: LogRecord, meta: EventMeta | null): boolean {
+    const lane = this.#lanes.get(`${record.topic}/${record.partition}`)
+    if (lane === undefined || meta === null) return true
+    if (meta.seq < lane.seq || (meta.seq === lane.seq && meta.part <= lane.part)) return false
+    lane.seq = meta.seq
+    lane.part = meta.part
+    return true
+  }
+
+  #pace(publication: Publication): void {
+    for (const ready of this.#coalescer.offer(publication, this.#options.nowMs())) {
+      this.#send(ready, 0)
+    }
+  }
+
+  #keep(publication: Publication, record: LogRecord): void {
+    const { row, subject, address, payload, retraction, index } = publication
+    const chain = record.topic.slice(0, record.topic.indexOf('.'))
+    const home = this.#homeOf(row, chain, address)
+    if (home === undefined) {
+      this.#send(publication, 0)
+      return
+    }
+    if (home !== this.#lanes.get(`${record.topic}/${record.partition}`)) {
+      if (this.#foreign === null) home.history.breakAt(subject)
+      else this.#foreign.set(subject, home.history)
+      this.#send(publication, 0)
+      return
+    }
+    const offset = positionOf(record.offset, index)
+    home.history.keep(subject, { offset, payload, retraction, atMs: record.timestampMs })
+    this.#send(publication, offset)
+  }
+
+  #send({ row, subject, payload, retraction }: Publication, offset: number): void {
+    if (!this.#fanout.listens(subject)) return
+    const data = payloadText(payload, row.keys, this.#options.numbers)
+    const sent = this.#fanout.publish(subject, { data, offset, retraction })
+    this.#options.metrics.socketPublications.inc({ family: row.prefix }, sent)
+  }
+
+  #dataOf(row: ChannelRow, { payload }: Kept): string {
+    return payloadText(payload, row.keys, this.#options.numbers)
+  }
+
+  /** The partition that alone feeds a recoverable channel. */
+  #homeOf(row: ChannelRow, chain: string, address: string): Lane | undefined {
+    if (!row.recoverable || this.#options.quotes.get(chain)?.has(address)) return undefined
+    const topic = topicName(row.topic, chain)
+    const partitions = this.#partitions.get(topic)
+    if (partitions === undefined) return undefined
+    return this.#lanes.get(`${topic}/${partitionOf(address, partitions)}`)
+  }
+
+  #learn(chain: string, address: string, { name, symbol }: TokenName): void {
+    const cut = (text: string): string => (text.length > MAX_NAME_LENGTH ? '' : text)
+    this.#names.set(`${chain}/${address}`, { name: cut(name), symbol: cut(symbol) })
+  }
+
+  #deskOf(chain: string): Desk {
+    const desk = this.#desks.get(chain) ?? {
+      chain,
+      nameOf: (token: string) => this.#names.get(`${chain}/${token}`),
+      wanted: (subject: string, row: ChannelRow, address: string) =>
+        this.#fanout.listens(subject) || this.#homeOf(row, chain, address) !== undefined,
+    }
+    this.#desks.set(chain, desk)
+    return desk
+  }
+}
+
+/** Tells one life of a partition from another: recreated, repartitioned or written in another shape. */
+const epochOf = ({ topic, partition, partitions }: LanePlace, origin: string): string =>
+  createHash('sha256')
+    .update([origin, topic, partitions, partition, ENCODER_VERSION].join('|'))
+    .digest('base64url')
+    .slice(0, 8)

@@ -1,0 +1,164 @@
+/** Frames of the Centrifuge JSON protocol, version 2 (contract/websocket.md 2). Pure: text in, commands out, and back. */
+
+/** Largest inbound message (contract/websocket.md 5.1). */
+export const MAX_INBOUND_BYTES = 102_400
+
+/** Error object of a reply. */
+export interface ProtocolError {
+  readonly code: number
+  readonly message: string
+  readonly temporary?: true
+}
+
+/** Error codes that we answer with, contract/websocket.md 2.5. */
+export const ERRORS = {
+  internal: { code: 100, message: 'internal server error', temporary: true },
+  unknownChannel: { code: 102, message: 'unknown channel' },
+  permissionDenied: { code: 103, message: 'permission denied' },
+  alreadySubscribed: { code: 105, message: 'already subscribed' },
+  limitExceeded: { code: 106, message: 'limit exceeded' },
+  badRequest: { code: 107, message: 'bad request' },
+  notAvailable: { code: 108, message: 'not available' },
+  tokenExpired: { code: 109, message: 'token expired' },
+  tooManyRequests: { code: 111, message: 'too many requests', temporary: true },
+  unrecoverable: { code: 112, message: 'unrecoverable position' },
+} as const satisfies Record<string, ProtocolError>
+
+/** A WebSocket close: code and plain words, never JSON. */
+export interface Close {
+  readonly code: number
+  readonly reason: string
+}
+
+/** Close codes, contract/websocket.md 2.5: 3500 to 3999 and 4500 to 4999 are final, the client reconnects on the others. */
+export const CLOSES = {
+  connectionClosed: { code: 3000, reason: 'connection closed' },
+  shutdown: { code: 3001, reason: 'shutdown' },
+  expired: { code: 3005, reason: 'connection expired' },
+  slow: { code: 3008, reason: 'slow' },
+  noPong: { code: 3012, reason: 'no pong' },
+  tooManyRequests: { code: 3013, reason: 'too many requests' },
+  invalidToken: { code: 3500, reason: 'invalid token' },
+  badRequest: { code: 3501, reason: 'bad request' },
+  stale: { code: 3502, reason: 'stale' },
+  connectionLimit: { code: 3504, reason: 'connection limit' },
+  quotaExceeded: { code: 4503, reason: 'quota exceeded' },
+} as const satisfies Record<string, Close>
+
+/** Unsubscribe push that makes clients subscribe again at once: the position they hold is worth nothing any more. */
+export const UNSUBSCRIBE_INSUFFICIENT = { code: 2500, reason: 'insufficient state' } as const
+
+/** Methods with an id, in the order in which upstream looks for them. */
+const METHODS = [
+  'connect',
+  'ping',
+  'subscribe',
+  'unsubscribe',
+  'publish',
+  'presence',
+  'presence_stats',
+  'history',
+  'rpc',
+  'send',
+  'refresh',
+  'sub_refresh',
+] as const
+export type Method = (typeof METHODS)[number]
+
+/** Request body of a command as it came: an object of unknown values. */
+export type Body = Readonly<Record<string, unknown>>
+
+/** One object of an inbound message. `legacy-ping` is `{"method":"ping"}` of hand-made clients. */
+export type Command =
+  | { readonly kind: 'pong' }
+  | { readonly kind: 'legacy-ping' }
+  | { readonly kind: 'send' }
+  | {
+      readonly kind: 'call'
+      readonly method: Exclude<Method, 'send'>
+      readonly id: number
+      readonly body: Body
+    }
+
+/** Commands of one message, or undefined where it is no such message and the connection must close with 3501. */
+export const parseMessage = (text: string): readonly Command[] | undefined => {
+  const lines = text.split('\n')
+  if (lines.length > 1 && lines.at(-1)?.trim() === '') lines.pop()
+  const commands: Command[] = []
+  for (const line of lines) {
+    const command = parseCommand(line)
+    if (command === undefined) return undefined
+    commands.push(command)
+  }
+  return commands
+}
+
+const parseCommand = (line: string): Command | undefined => {
+  const object = parseObject(line)
+  if (object === undefined) return undefined
+  if (object.method === 'ping') return { kind: 'legacy-ping' }
+  const { id = 0 } = object
+  if (!isUint32(id)) return undefined
+  if (id === 0) return Object.hasOwn(object, 'send') ? { kind: 'send' } : { kind: 'pong' }
+  const method = METHODS.find((name) => Object.hasOwn(object, name))
+  if (method === undefined) return undefined
+  if (method === 'send') return { kind: 'send' }
+  const body = object[method] ?? {}
+  return isObject(body) ? { kind: 'call', method, id, body } : undefined
+}
+
+const parseObject = (line: string): Body | undefined => {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** True for a JSON object. */
+export const isObject = (value: unknown): value is Body =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isUint32 = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffff_ffff
+
+/** Server ping. */
+export const PING = '{}'
+
+/** Answer to `{"method":"ping"}`. */
+export const LEGACY_PONG = '{"channel":"pong"}'
+
+/** A success reply; the result key is there even when the result is empty (contract fact 1). */
+export const replyText = (id: number, method: Method, result: object = {}): string =>
+  `{"id":${id},"${method}":${JSON.stringify(result)}}`
+
+/** An error reply. */
+export const errorText = (id: number, error: ProtocolError): string =>
+  `{"id":${id},"error":${JSON.stringify(error)}}`
+
+/** A publication of a channel; `data` is JSON text. Offset 0 = the channel has no positions. */
+export const publicationText = (data: string, offset: number): string =>
+  offset > 0 ? `{"data":${data},"offset":${offset}}` : `{"data":${data}}`
+
+/** A push of one publication to the subscribers of a literal channel name. */
+export const pushText = (literal: string, publication: string): string =>
+  `{"push":{"channel":${JSON.stringify(literal)},"pub":${publication}}}`
+
+/** Takes a subscription away; codes from 2500 make clients subscribe again. */
+export const unsubscribeText = (
+  literal: string,
+  why: { readonly code: number; readonly reason: string },
+): string => `{"push":{"channel":${JSON.stringify(literal)},"unsubscribe":${JSON.stringify(why)}}}`
+
+/** A subscribe or history reply with publications that are JSON text already. */
+export const replyWithPublications = (
+  id: number,
+  method: Method,
+  result: object,
+  publications: readonly string[],
+): string => {
+  const head = JSON.stringify(result).slice(0, -1)
+  const comma = head === '{' ? '' : ','
+  return `{"id":${id},"${method}":${head}${comma}"publications":[${publications.join(',')}]}}`
+}

@@ -1,0 +1,211 @@
+import { unitsNumber, unitsText, usdText } from '../../core/amounts.ts'
+import {
+  type CandleKey,
+  CHANNELS,
+  type ChannelKey,
+  type ChannelRow,
+  type TradeKey,
+} from '../../schemas/channels.ts'
+import type {
+  CandlestickEvent,
+  CandlestickEvents,
+  Trade,
+  TradeEvent,
+  TradeEvents,
+} from '../../schemas/wire.ts'
+import { subjectOf } from './channel.ts'
+
+/** Values of one payload by short key; undefined and "" are unknown and left out. */
+export type Payload = Readonly<Record<string, string | number | undefined>>
+
+/** One event as one stream carries it. */
+export interface Publication {
+  readonly row: ChannelRow
+  readonly subject: string
+  /** Token, pool, wallet or pair of the subject. */
+  readonly address: string
+  readonly payload: Payload
+  /** Index of the event in its record: the low part of the position. */
+  readonly index: number
+  /** The event was undone by a reorg (R49). */
+  readonly retraction: boolean
+  /** Start of the candle's bucket; 0 for events. */
+  readonly bucketMs: number
+}
+
+/** Name and symbol of a token, as far as they are known. */
+export interface TokenName {
+  readonly name: string
+  readonly symbol: string
+}
+
+/** What the mappers ask of the hub. */
+export interface Desk {
+  readonly chain: string
+  nameOf(token: string): TokenName | undefined
+  /** False: nobody listens and nothing is kept, so the payload need not be made. */
+  wanted(subject: string, row: ChannelRow, address: string): boolean
+}
+
+/** JSON text of a payload; decimals as text or, by option, as numbers (R9). */
+export const payloadText = (
+  payload: Payload,
+  keys: Readonly<Record<string, ChannelKey>>,
+  numbers: 'string' | 'number',
+): string => {
+  const out: Record<string, string | number> = {}
+  for (const [key, value] of Object.entries(payload)) {
+    if (value === undefined || value === '') continue
+    out[key] = numbers === 'number' && keys[key]?.type === 'd' ? Number(value) : value
+  }
+  return JSON.stringify(out)
+}
+
+const candleRows = (dimension: string): readonly ChannelRow[] =>
+  CHANNELS.filter(({ candle }) => candle?.dimension === dimension)
+const CANDLE_ROWS: Readonly<Record<string, readonly ChannelRow[]>> = {
+  CANDLESTICK_DIMENSION_TOKEN_ADDRESS: candleRows('CANDLESTICK_DIMENSION_TOKEN_ADDRESS'),
+  CANDLESTICK_DIMENSION_POOL_ADDRESS: candleRows('CANDLESTICK_DIMENSION_POOL_ADDRESS'),
+  CANDLESTICK_DIMENSION_PAIR: candleRows('CANDLESTICK_DIMENSION_PAIR'),
+}
+
+/** Publications of one record of `{c}.candlesticks`. A candle without a price in the unit is not published. */
+export const candlePublications = (
+  message: CandlestickEvents,
+  desk: Desk,
+): readonly Publication[] => {
+  const publications: Publication[] = []
+  for (const [index, event] of message.events.entries()) {
+    const address =
+      event.dimension === 'CANDLESTICK_DIMENSION_TOKEN_ADDRESS'
+        ? event.token_address
+        : event.dimension_address
+    for (const row of CANDLE_ROWS[event.dimension] ?? []) {
+      const subject = subjectOf(row.prefix, desk.chain, address, event.resolution)
+      if (!desk.wanted(subject, row, address)) continue
+      const payload = candlePayload(event, address, row.candle?.unit === 'native')
+      if (payload.o === '' && event.trades > 0) continue
+      const bucketMs = Number(event.timestamp)
+      publications.push({ row, subject, address, payload, index, retraction: false, bucketMs })
+    }
+  }
+  return publications
+}
+
+const candlePayload = (
+  event: CandlestickEvent,
+  address: string,
+  native: boolean,
+): Readonly<Record<CandleKey, string | number>> => ({
+  a: address,
+  o: native ? event.open_in_native : event.open,
+  c: native ? event.close_in_native : event.close,
+  h: native ? event.high_in_native : event.high,
+  l: native ? event.low_in_native : event.low,
+  v: event.volume,
+  r: event.resolution,
+  t: Number(event.timestamp),
+  n: event.trades,
+})
+
+const rowOf = (prefix: string): ChannelRow => {
+  const row = CHANNELS.find((candidate) => candidate.prefix === prefix)
+  if (row === undefined) throw new Error(`no channel family ${prefix}`)
+  return row
+}
+const TOKEN_TRADES = rowOf('dex-trade')
+const WALLET_TRADES = rowOf('dex-wallet-trade')
+
+/** Publications of one record of `{c}.dex.trades.processed`: to both tokens and to every wallet involved. */
+export const tradePublications = (message: TradeEvents, desk: Desk): readonly Publication[] => {
+  const retraction = message.meta?.op === 'OP_REVERT'
+  const publications: Publication[] = []
+  for (const [index, event] of message.events.entries()) {
+    const { trade } = event
+    if (trade === null) continue
+    const base = trade.token_a_address
+    const views: readonly (readonly [row: ChannelRow, address: string, about: string])[] = [
+      [TOKEN_TRADES, base, base],
+      [TOKEN_TRADES, trade.token_b_address, trade.token_b_address],
+      ...walletsOf(trade).map((wallet) => [WALLET_TRADES, wallet, base] as const),
+    ]
+    for (const [row, address, about] of views) {
+      const subject = subjectOf(row.prefix, desk.chain, address)
+      if (!desk.wanted(subject, row, address)) continue
+      const payload = tradePayload(event, trade, { about, retraction, desk })
+      publications.push({ row, subject, address, payload, index, retraction, bucketMs: 0 })
+    }
+  }
+  return publications
+}
+
+const walletsOf = (trade: Trade): readonly string[] =>
+  [...new Set([trade.user_a_account_owner_address, trade.user_b_account_owner_address])].filter(
+    (wallet) => wallet !== '',
+  )
+
+/** One side of a trade: amount in token units and USD, "" when unknown. */
+interface Side {
+  readonly token: string
+  readonly wallet: string
+  readonly amount: string
+  readonly amountInUsd: string
+}
+
+const tradePayload = (
+  event: TradeEvent,
+  trade: Trade,
+  view: { readonly about: string; readonly retraction: boolean; readonly desk: Desk },
+): Readonly<Partial<Record<TradeKey, string | number>>> => {
+  const prices = event.trade_processed
+  const a = sideOf({
+    token: trade.token_a_address,
+    wallet: trade.user_a_account_owner_address,
+    raw: trade.user_a_amount,
+    decimals: trade.token_a_decimals,
+    price: prices?.token_a_price_in_usd ?? '',
+  })
+  const b = sideOf({
+    token: trade.token_b_address,
+    wallet: trade.user_b_account_owner_address,
+    raw: trade.user_b_amount,
+    decimals: trade.token_b_decimals,
+    price: prices?.token_b_price_in_usd ?? '',
+  })
+  const [bought, sold] = trade.was_original_direction ? [b, a] : [a, b]
+  const buyName = view.desk.nameOf(bought.token)
+  const sellName = view.desk.nameOf(sold.token)
+  return {
+    a: view.about,
+    t: event.block?.timestamp ?? 0,
+    k: bought.token === view.about ? 'buy' : 'sell',
+    ba: bought.amount,
+    sa: sold.amount,
+    baiu: bought.amountInUsd,
+    saiu: sold.amountInUsd,
+    btma: bought.token,
+    stma: sold.token,
+    btn: buyName?.name ?? '',
+    bts: buyName?.symbol ?? '',
+    stn: sellName?.name ?? '',
+    sts: sellName?.symbol ?? '',
+    bwa: bought.wallet,
+    swa: sold.wallet,
+    h: event.transaction?.signature ?? '',
+    ...(view.retraction && { op: 'revert' }),
+  }
+}
+
+const sideOf = (facts: {
+  readonly token: string
+  readonly wallet: string
+  readonly raw: string
+  readonly decimals: number | null
+  readonly price: string
+}): Side => {
+  const { token, wallet, raw, decimals, price } = facts
+  if (decimals === null || !/^\d+$/.test(raw)) return { token, wallet, amount: '', amountInUsd: '' }
+  const amountRaw = BigInt(raw)
+  const inUsd = price === '' ? null : unitsNumber(amountRaw, decimals) * Number(price)
+  return { token, wallet, amount: unitsText(amountRaw, decimals), amountInUsd: usdText(inUsd) }
+}

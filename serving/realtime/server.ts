@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bus, Running } from '../../core/bus-contract.ts'
+import type { Codec } from '../../core/codec-contract.ts'
+import type { Config } from '../../core/config.ts'
+import { Outage } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import type { ChainFreshness, Freshness, Guard, Meter } from '../contract.ts'
+import { MAX_QUEUED_BYTES } from './connection.ts'
+import { Connections } from './connections.ts'
+import { startFeed } from './feed.ts'
+import { Hub } from './hub.ts'
+import { CLOSES, MAX_INBOUND_BYTES } from './protocol.ts'
+import type { SocketEvents, SocketOptions, SocketServer } from './socket.ts'
+import { decideUpgrade, type Opening, upgradeFailed } from './upgrade.ts'
+import { loadUws, serveUws } from './uws.ts'
+import { serveWs } from './ws-fallback.ts'
+
+/** What the stream server is made of. */
+export interface RealtimeOptions {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly guard: Guard
+  readonly meter: Meter
+  readonly freshness: Freshness
+  /** Internal ids of the enabled chains; their topics must exist. */
+  readonly chains: readonly string[]
+  readonly config: Pick<
+    Config,
+    | 'wsNumbers'
+    | 'wsAllowedOrigins'
+    | 'wsConnectionsPerAccount'
+    | 'chainExtra'
+    | 'docsUrl'
+    | 'errorsStatusMode'
+  >
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly nowMs: () => number
+  readonly random?: () => number
+  /** Default: uWebSockets.js where its binary loads, else `ws`. */
+  readonly transport?: 'uws' | 'ws'
+}
+
+/** A running stream server. */
+export interface Realtime extends Running {
+  readonly port: number
+  readonly transport: 'uws' | 'ws'
+}
+
+/** Time between two looks at the clock: coalescing, queues, heartbeats. */
+const TICK_MS = 50
+const TICKS_PER_SWEEP = 2
+const TICKS_PER_BEAT = 5
+/** Pushed bytes are charged every 10 s. */
+const TICKS_PER_CHARGE = 200
+/** Longest wait for a chain's freshness; connect is answered without it then. */
+const FRESHNESS_LIMIT_MS = 1_000
+
+/** Serves `/connection/websocket`: the Centrifuge JSON protocol over the topics of the given chains. */
+export const startRealtime = async (options: RealtimeOptions): Promise<Realtime> => {
+  const { bus, chains, log, guard } = options
+  const holder: { server?: SocketServer } = {}
+  const hub = new Hub({
+    ...options,
+    numbers: options.config.wsNumbers,
+    quotes: new Map(chains.map((chain) => [chain, quotesOf(chain, options.config)])),
+    publish: (topic, text) => holder.server?.publish(topic, text),
+  })
+  const connections = new Connections({
+    ...options,
+    hub,
+    freshness: () => freshnessOf(options),
+    chains: new Set(chains),
+    connectionLimit: options.config.wsConnectionsPerAccount,
+    random: options.random ?? Math.random,
+  })
+  const feed = await startFeed({ bus, hub, chains, onPressure: () => connections.sweep() })
+  const server = await listen(options, eventsOf(options, connections))
+  holder.server = server
+  const stopListening = guard.onRevoked((gone) => connections.revoke(gone))
+  const ticker = setInterval(ticking(hub, connections), TICK_MS)
+  log.info({ port: server.port, transport: server.transport }, 'streams are served')
+  return {
+    port: server.port,
+    transport: server.transport,
+    stop: async () => {
+      stopListening()
+      server.refuse()
+      await drain(connections)
+      clearInterval(ticker)
+      await feed.stop()
+      await server.stop()
+      connections.charge()
+    },
+  }
+}
+
+const quotesOf = (chain: string, { chainExtra }: RealtimeOptions['config']): ReadonlySet<string> =>
+  new Set(
+    [...(chainRow(chain)?.quotes ?? []), ...(chainExtra[chain]?.quotes ?? [])].map(
+      ({ address }) => address,
+    ),
+  )
+
+const listen = async (
+  { host, port, transport, log }: RealtimeOptions,
+  events: SocketEvents<Opening>,
+): Promise<SocketServer> => {
+  const bounds: SocketOptions = {
+    host,
+    port,
+    maxInboundBytes: MAX_INBOUND_BYTES,
+    maxQueuedBytes: 2 * MAX_QUEUED_BYTES,
+  }
+  const uws = transport === 'ws' ? undefined : await loadUws()
+  if (uws !== undefined) return serveUws(uws, bounds, events)
+  if (transport === 'uws') throw new Error('uWebSockets.js has no binary for this platform')
+  if (transport === undefined) log.warn('uWebSockets.js has no binary here; streams use ws')
+  return serveWs(bounds, events)
+}
+
+const eventsOf = (
+  { guard, meter, config, nowMs, log }: RealtimeOptions,
+  connections: Connections,
+): SocketEvents<Opening> => {
+  const gate = {
+    guard,
+    meter,
+    nowMs,
+    allowedOrigins: config.wsAllowedOrigins,
+    docsUrl: config.docsUrl,
+    statusMode: config.errorsStatusMode,
+  }
+  return {
+    upgrade: (request) =>
+      decideUpgrade(request, gate).catch((error: unknown) => {
+        log.error({ err: error }, 'upgrade was not decided')
+        return upgradeFailed(gate)
+      }),
+    open: (socket, opening) => connections.open(socket, opening),
+    message: (socket, text) => connections.message(socket, text),
+    alive: (socket) => connections.alive(socket),
+    overflowed: (socket) => connections.overflowed(socket),
+    closed: (socket) => connections.closed(socket),
+  }
+}
+
+const ticking = (hub: Hub, connections: Connections): (() => void) => {
+  let tick = 0
+  return () => {
+    tick += 1
+    hub.flush()
+    if (tick % TICKS_PER_SWEEP === 0) connections.sweep()
+    if (tick % TICKS_PER_BEAT === 0) connections.beat()
+    if (tick % TICKS_PER_CHARGE === 0) connections.charge()
+  }
+}
+
+/** Sockets closed per step at a stop, so that their clients do not come back all at once. */
+const DRAIN_STEP = 200
+const DRAIN_STEP_MS = 100
+const DRAIN_LIMIT_MS = 8_000
+
+const drain = async (connections: Connections): Promise<void> => {
+  for (let waitedMs = 0; connections.size > 0 && waitedMs < DRAIN_LIMIT_MS; ) {
+    connections.closeSome(DRAIN_STEP, CLOSES.shutdown)
+    await sleep(DRAIN_STEP_MS)
+    waitedMs += DRAIN_STEP_MS
+  }
+}
+
+/** Chains whose freshness is known in time; streams go on without the store. */
+const freshnessOf = async ({
+  freshness,
+  chains,
+  log,
+}: RealtimeOptions): Promise<Readonly<Record<string, ChainFreshness>>> => {
+  const asked = chains.map(async (chain) => {
+    const limit = sleep(FRESHNESS_LIMIT_MS, null, { ref: false })
+    const found = await Promise.race([freshness.of(chain), limit]).catch((error: unknown) => {
+      if (!(error instanceof Outage)) throw error
+      log.warn({ err: error, chain }, 'freshness is not known')
+      return null
+    })
+    return [chain, found] as const
+  })
+  const known: Record<string, ChainFreshness> = {}
+  for (const [chain, found] of await Promise.all(asked)) if (found !== null) known[chain] = found
+  return known
+}

@@ -1,0 +1,72 @@
+/** The socket as the hub sees it: what uWebSockets.js and `ws` have in common. */
+
+/** One open socket. Every call on a closed one does nothing. */
+export interface Socket {
+  send(text: string): void
+  /** A WebSocket-level ping. */
+  ping(): void
+  /** Bytes that were sent and not yet taken by the kernel. */
+  buffered(): number
+  join(topic: string): void
+  leave(topic: string): void
+  /** Sends what is queued, then the close frame. */
+  close(code: number, reason: string): void
+  /** Ends the connection without a close frame. */
+  drop(): void
+}
+
+/** What an upgrade request carries. Header names are lower case; absent ones are "". */
+export interface UpgradeRequest {
+  readonly method: string
+  readonly path: string
+  /** Raw query string without `?`. */
+  readonly query: string
+  readonly ip: string
+  header(name: string): string
+}
+
+/** Answer to an upgrade: a connection with its subprotocol ("" = none), or an HTTP answer. */
+export type UpgradeAnswer<Context> =
+  | { readonly accepted: true; readonly protocol: string; readonly context: Context }
+  | {
+      readonly accepted: false
+      readonly status: number
+      readonly headers: Readonly<Record<string, string>>
+      readonly body: string
+    }
+
+/** What the transport calls. */
+export interface SocketEvents<Context> {
+  upgrade(request: UpgradeRequest): Promise<UpgradeAnswer<Context>>
+  open(socket: Socket, context: Context): void
+  /** One text message, or a binary one read as text. */
+  message(socket: Socket, text: string): void
+  /** A WebSocket-level ping or pong came in. */
+  alive(socket: Socket): void
+  /** A publication was not queued because the socket's queue is full. */
+  overflowed(socket: Socket): void
+  closed(socket: Socket): void
+}
+
+/** Where the server listens, and the bounds of one socket. */
+export interface SocketOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Larger messages end the connection without a close frame. */
+  readonly maxInboundBytes: number
+  /** A queue above this takes no more publications. */
+  readonly maxQueuedBytes: number
+}
+
+/** A listening server. */
+export interface SocketServer {
+  readonly transport: 'uws' | 'ws'
+  readonly port: number
+  /** Sends the same bytes to every socket that joined the topic. */
+  publish(topic: string, text: string): void
+  /** Takes no new connections. */
+  refuse(): void
+  /** Ends what is still open and frees the port. */
+  stop(): Promise<void>
+}

@@ -1,0 +1,171 @@
+import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type RawData, WebSocket, WebSocketServer } from 'ws'
+import type {
+  Socket,
+  SocketEvents,
+  SocketOptions,
+  SocketServer,
+  UpgradeAnswer,
+  UpgradeRequest,
+} from './socket.ts'
+
+type Refusal = Extract<UpgradeAnswer<never>, { accepted: false }>
+
+/** The library answers a message that is too long with 1009, which ends stock clients for good; it is dropped instead. */
+class LenientWebSocket extends WebSocket {
+  override close(code?: number, reason?: string | Buffer): void {
+    if (code === 1009) this.terminate()
+    else super.close(code, reason)
+  }
+}
+
+type Topics = Map<string, Set<WsSocket>>
+
+class WsSocket implements Socket {
+  readonly #ws: WebSocket
+  readonly #topics: Topics
+  readonly #joined = new Set<string>()
+
+  constructor(ws: WebSocket, topics: Topics) {
+    this.#ws = ws
+    this.#topics = topics
+  }
+
+  send(text: string): void {
+    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.send(text)
+  }
+
+  ping(): void {
+    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.ping()
+  }
+
+  buffered(): number {
+    return this.#ws.bufferedAmount
+  }
+
+  join(topic: string): void {
+    const members = this.#topics.get(topic) ?? new Set()
+    this.#topics.set(topic, members.add(this))
+    this.#joined.add(topic)
+  }
+
+  leave(topic: string): void {
+    const members = this.#topics.get(topic)
+    members?.delete(this)
+    if (members?.size === 0) this.#topics.delete(topic)
+    this.#joined.delete(topic)
+  }
+
+  leaveAll(): void {
+    for (const topic of this.#joined) this.leave(topic)
+  }
+
+  close(code: number, reason: string): void {
+    this.#ws.close(code, reason)
+  }
+
+  drop(): void {
+    this.#ws.terminate()
+  }
+}
+
+/** Serves sockets with `ws`, where uWebSockets.js has no binary. */
+export const serveWs = async <Context>(
+  options: SocketOptions,
+  events: SocketEvents<Context>,
+): Promise<SocketServer> => {
+  const http = createServer((request, response) => {
+    events.upgrade(requestOf(request)).then((answer) => {
+      const refusal = answer.accepted ? { status: 400, headers: {}, body: '' } : answer
+      response.writeHead(refusal.status, { ...refusal.headers, connection: 'close' })
+      response.end(refusal.body)
+    })
+  })
+  const topics: Topics = new Map()
+  const protocols = new WeakMap<IncomingMessage, string>()
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: options.maxInboundBytes,
+    perMessageDeflate: false,
+    WebSocket: LenientWebSocket,
+    handleProtocols: (_, request) => protocols.get(request) || false,
+  })
+  http.on('upgrade', (request, duplex, head) => {
+    duplex.on('error', () => duplex.destroy())
+    events.upgrade(requestOf(request)).then((answer) => {
+      if (!answer.accepted) return refuse(duplex, answer)
+      protocols.set(request, answer.protocol)
+      server.handleUpgrade(request, duplex, head, (ws) =>
+        attach(ws, new WsSocket(ws, topics), { context: answer.context, events }),
+      )
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', reject)
+    http.listen(options.port, options.host, resolve)
+  })
+  const address = http.address()
+  const closed = new Promise<void>((resolve) => http.once('close', resolve))
+  return {
+    transport: 'ws',
+    port: typeof address === 'object' && address ? address.port : options.port,
+    publish: (topic, text) => {
+      for (const socket of topics.get(topic) ?? []) {
+        if (socket.buffered() > options.maxQueuedBytes) events.overflowed(socket)
+        else socket.send(text)
+      }
+    },
+    refuse: () => {
+      http.close()
+    },
+    stop: async () => {
+      http.close()
+      for (const ws of server.clients) ws.terminate()
+      http.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+const requestOf = (request: IncomingMessage): UpgradeRequest => {
+  const [path = '/', ...query] = (request.url ?? '/').split('?')
+  return {
+    method: (request.method ?? 'GET').toLowerCase(),
+    path,
+    query: query.join('?'),
+    ip: (request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
+    header: (name) => {
+      const value = request.headers[name]
+      return Array.isArray(value) ? value.join(', ') : (value ?? '')
+    },
+  }
+}
+
+const refuse = (duplex: Duplex, { status, headers, body }: Refusal): void => {
+  const lines = Object.entries({
+    ...headers,
+    connection: 'close',
+    'content-length': String(Buffer.byteLength(body)),
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  duplex.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`)
+}
+
+const attach = <Context>(
+  ws: WebSocket,
+  socket: WsSocket,
+  { context, events }: { readonly context: Context; readonly events: SocketEvents<Context> },
+): void => {
+  ws.on('message', (data) => events.message(socket, textOf(data)))
+  ws.on('ping', () => events.alive(socket))
+  ws.on('pong', () => events.alive(socket))
+  ws.on('error', () => ws.terminate())
+  ws.on('close', () => {
+    socket.leaveAll()
+    events.closed(socket)
+  })
+  events.open(socket, context)
+}
+
+const textOf = (data: RawData): string =>
+  Array.isArray(data) ? Buffer.concat(data).toString() : Buffer.from(data as Buffer).toString()

@@ -49,7 +49,7 @@ export const faultOf = (error: unknown, inputs: Inputs = {}): Fault => {
   if (error instanceof Fault) return error
   if (error instanceof Outage)
     return new Fault('DATABASE_ERROR', undefined, undefined, { cause: error })
-  const { validation, statusCode = 500 } = error as Partial<FastifyError>
+  const { validation, statusCode = 500 } = (error ?? {}) as Partial<FastifyError>
   if (validation) return validationFault(error as FastifyError, inputs)
   const name =
     statusCode >= 400 && statusCode < 500 ? (FRAMEWORK[statusCode] ?? 'BAD_REQUEST') : undefined

@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { localCodec } from '../../core/codec.ts'
+import { loadConfig } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { migrate } from '../../core/migrate.ts'
+import { topicSpecs } from '../../core/topic-specs.ts'
+import { openWarehouse, type Warehouse } from '../../core/warehouse.ts'
+import { PLANS } from '../../schemas/plans.ts'
+import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
+import { makeMeter } from '../../serving/billing/meter.ts'
+import { makeFreshness } from '../../serving/freshness.ts'
+import type { ServerDeps } from '../../serving/http/deps.ts'
+import { makeServer } from '../../serving/http/server.ts'
+
+/** Quick plans, so that only the tests of limits meet one; `free` keeps its rate and has one unit. */
+const TEST_PLANS = {
+  ...PLANS,
+  free: { ...PLANS.free, unitsPerMonth: 1 },
+  selfhost: { requestsPerSecond: 100_000, unitsPerMonth: null },
+}
+
+/** The real server over HTTP, on an empty engine with the real tables and accounts on an embedded log. */
+export interface TestApi {
+  readonly base: string
+  readonly warehouse: Warehouse
+  readonly accounts: Accounts
+  /** Key of a plan that no test exhausts. */
+  readonly apiKey: string
+  stop(): Promise<void>
+}
+
+/** Starts one; `overrides` replaces parts of the server's dependencies. */
+export const startApi = async (overrides: Partial<ServerDeps> = {}): Promise<TestApi> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
+  const log = silentLogger()
+  const config = loadConfig({}, { keyPepper: 'pepper' })
+  const bus = await openEmbeddedBus({
+    path: join(folder, 'log'),
+    mapSizeBytes: 64 << 20,
+    log,
+    retention: 'off',
+  })
+  await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
+  const warehouse = await openWarehouse({ kind: 'embedded', path: join(folder, 'warehouse') })
+  await migrate(warehouse, ['eth'])
+  const accounts = await createAccounts({ bus, codec: localCodec(), config, nowMs: Date.now, log })
+  const { apiKey } = await accounts.createDemo()
+  const app = await makeServer({
+    warehouse,
+    freshness: makeFreshness(warehouse, ['eth']),
+    chains: ['eth'],
+    nowMs: Date.now,
+    guard: accounts.guard,
+    meter: makeMeter({ plans: TEST_PLANS }),
+    metrics: makeMetrics(),
+    log,
+    config,
+    checks: [accounts.check],
+    ...overrides,
+  })
+  const base = await app.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    base,
+    warehouse,
+    accounts,
+    apiKey,
+    stop: async () => {
+      await app.close()
+      await accounts.stop()
+      await bus.close()
+      await warehouse.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** An answer with its body read; `body` is the parsed JSON, or undefined where it is none. */
+export interface ApiAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: unknown
+}
+
+/** Calls a path with the test key, unless `headers` are given. */
+export const call = async (
+  { base, apiKey }: TestApi,
+  path: string,
+  init: RequestInit = {},
+): Promise<ApiAnswer> => {
+  const response = await fetch(base + path, { headers: { 'x-api-key': apiKey }, ...init })
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json') === true
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+  }
+}

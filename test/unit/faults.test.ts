@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FAULTS, Fault, type FaultName, Outage } from '../../core/fault.ts'
+import { faultOf, problemMedia, problemOf, statusOf } from '../../serving/http/problem.ts'
+
+const NAMES = Object.keys(FAULTS) as FaultName[]
+const CONTEXT = {
+  requestId: 'req-12345678',
+  instance: '/v2/token/search',
+  nowMs: Date.UTC(2026, 10, 20, 12),
+  docsUrl: 'https://docs.example',
+  statusMode: 'semantic',
+} as const
+
+test('codes are unique, and a status mode changes statuses only', () => {
+  assert.equal(new Set(NAMES.map((name) => FAULTS[name].code)).size, NAMES.length)
+  for (const name of NAMES) {
+    const fault = new Fault(name)
+    assert.equal(statusOf(fault, 'semantic'), FAULTS[name].status)
+    assert.equal(statusOf(fault, 'reference'), FAULTS[name].reference)
+    const ours = problemOf(fault, CONTEXT)
+    const reference = problemOf(fault, { ...CONTEXT, statusMode: 'reference' })
+    assert.deepEqual({ ...ours, status: 0 }, { ...reference, status: 0 })
+  }
+})
+
+test('the body has every field, with the message twice', () => {
+  const fault = new Fault('INVALID_PARAMETER', 'limit must be <= 100', {
+    parameter: 'limit',
+    value: '101',
+  })
+  assert.deepEqual(problemOf(fault, CONTEXT), {
+    type: 'https://docs.example/errors/40002',
+    title: 'A parameter is not valid',
+    status: 400,
+    detail: 'limit must be <= 100',
+    instance: '/v2/token/search',
+    code: 40002,
+    name: 'INVALID_PARAMETER',
+    message: 'limit must be <= 100',
+    requestId: 'req-12345678',
+    timestamp: '2026-11-20T12:00:00.000Z',
+    details: { parameter: 'limit', value: '101' },
+  })
+})
+
+test('what went wrong inside is never told', () => {
+  const inside = new Error('SELECT secret FROM table at 10.0.0.7')
+  for (const error of [inside, new Outage('warehouse', inside.message), 'a thrown text', null]) {
+    const body = JSON.stringify(problemOf(faultOf(error), CONTEXT))
+    assert.doesNotMatch(body, /SELECT|10\.0\.0\.7|thrown/)
+    assert.match(body, /"status":50[03]/)
+  }
+  assert.equal(problemOf(faultOf(new Outage('warehouse', 'gone')), CONTEXT).code, 50005)
+})
+
+test('errors of the framework get their own rows', () => {
+  const cases: readonly (readonly [number, number])[] = [
+    [400, 400],
+    [404, 404],
+    [413, 413],
+    [415, 415],
+    [418, 400],
+    [503, 500],
+  ]
+  for (const [statusCode, code] of cases) {
+    assert.equal(faultOf(Object.assign(new Error('x'), { statusCode })).code, code)
+  }
+})
+
+const invalid = (...validation: readonly object[]): Error =>
+  Object.assign(new Error('querystring is wrong'), {
+    statusCode: 400,
+    validation,
+    validationContext: 'querystring',
+  })
+const complaint = (path: string, keyword: string, params: object = {}) => ({
+  instancePath: path,
+  keyword,
+  params,
+  message: `is wrong by ${keyword}`,
+})
+
+test('one bad value names itself, several are listed', () => {
+  const inputs = { querystring: { limit: '500', resolution: '7m' } }
+  const limit = faultOf(invalid(complaint('/limit', 'maximum')), inputs)
+  assert.equal(limit.code, 40002)
+  assert.deepEqual(limit.details, { parameter: 'limit', value: '500' })
+
+  const resolution = faultOf(
+    invalid(complaint('/resolution', 'enum', { allowedValues: ['1m'] })),
+    inputs,
+  )
+  assert.equal(resolution.code, 40032)
+  assert.deepEqual(resolution.details, {
+    parameter: 'resolution',
+    value: '7m',
+    allowed_values: ['1m'],
+  })
+  const missing = faultOf(invalid(complaint('', 'required', { missingProperty: 'resolution' })))
+  assert.equal(missing.code, 40004)
+
+  const both = faultOf(invalid(complaint('/limit', 'maximum'), complaint('/from', 'type')), inputs)
+  assert.equal(both.code, 40001)
+  assert.deepEqual(both.details?.errors, [
+    { path: '/limit', rule: 'maximum', message: 'is wrong by maximum' },
+    { path: '/from', rule: 'type', message: 'is wrong by type' },
+  ])
+})
+
+test('plain JSON only for who accepts nothing else', () => {
+  assert.match(problemMedia(), /^application\/problem\+json/)
+  assert.match(problemMedia('*/*'), /^application\/problem\+json/)
+  assert.match(problemMedia('application/json, */*;q=0.1'), /^application\/problem\+json/)
+  assert.match(problemMedia('text/html'), /^application\/problem\+json/)
+  assert.match(problemMedia('application/json'), /^application\/json/)
+})

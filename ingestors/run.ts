@@ -5,12 +5,14 @@ import { Malformed, Outage } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { staticPrimes } from '../core/quote-fold.ts'
-import { quoteBook } from '../core/quotes.ts'
+import { type QuoteBook, quoteBook } from '../core/quotes.ts'
 import { deadLetterSpec, stateSpec } from '../core/topic-specs.ts'
 import type { ChainRow } from '../schemas/chains.ts'
 import { stateTopic, topicName } from '../schemas/topics.ts'
 import { ingestLetters, letterRecord } from './dead-letters.ts'
+import { nodeFacts } from './evm/node-facts.ts'
 import { type FactReader, tableFacts } from './facts.ts'
+import { primePools, primesFromPools } from './prime.ts'
 import { protocolBook } from './protocols/book.ts'
 import { FAMILIES } from './publish.ts'
 import { openSession, type Session, type SessionOptions } from './session.ts'
@@ -94,13 +96,14 @@ export const startIngestor = async (options: IngestorOptions): Promise<Ingestor>
 }
 
 const sessionOptions = async (options: IngestorOptions, store: string): Promise<SessionOptions> => {
-  const { chain, bus, codec, config, source, extra, metrics, nowMs = Date.now } = options
+  const { chain, bus, codec, source, extra, metrics, nowMs = Date.now } = options
   const counts = new Map<string, number>()
   for (const family of FAMILIES) {
     const topic = topicName(family, chain.id)
     counts.set(topic, await bus.partitions(topic))
   }
   const book = quoteBook(chain, extra)
+  const protocols = protocolBook(chain.id, extra)
   return {
     bus,
     workshop: {
@@ -111,14 +114,23 @@ const sessionOptions = async (options: IngestorOptions, store: string): Promise<
       store,
       nowMs,
     },
-    protocols: protocolBook(chain.id, extra),
-    facts: options.facts ?? defaultFacts(source),
-    primes: async (block) => staticPrimes(config.pricesStatic, block.timeMs, book),
+    protocols,
+    facts: options.facts ?? (source.state ? nodeFacts(source.state, protocols) : tableFacts()),
+    primes: primesOf(options, book),
     metrics,
   }
 }
 
-const defaultFacts = (_source: Source): FactReader => tableFacts()
+/** Configured prices, and over them the reference pools' state at the parent block where there is a node to ask (R45). */
+const primesOf =
+  ({ chain, source, extra, config }: IngestorOptions, book: QuoteBook): SessionOptions['primes'] =>
+  async ({ parentHash, timeMs }, signal) => {
+    const configured = staticPrimes(config.pricesStatic, timeMs, book)
+    if (source.state === null) return configured
+    const pools = primePools(chain, extra)
+    const at = { hash: parentHash, timeMs, signal }
+    return [...configured, ...(await primesFromPools(source.state, pools, book, at))]
+  }
 
 interface Board {
   readonly done: Promise<void>

@@ -1,0 +1,125 @@
+import { LRUCache } from 'lru-cache'
+import type { Block, PoolFact, TokenFact } from '../../schemas/events.ts'
+import type { Subjects } from '../decode.ts'
+import type { FactReader } from '../facts.ts'
+import type { ProtocolBook } from '../protocols/book.ts'
+import type { Call, CallAnswer, StateReader } from '../source.ts'
+import {
+  lookupCall,
+  type PoolClaim,
+  poolCalls,
+  poolClaim,
+  poolFact,
+  tokenCalls,
+  tokenFact,
+} from './proof.ts'
+
+/** Subjects whose calls are in flight together. */
+const BATCH = 64
+/** Blocks before a node that had no state for a subject is asked about it again. */
+const ASK_AGAIN_BLOCKS = 64
+/** Subjects that are remembered as not answered. */
+const SILENT = 20_000
+
+/**
+ * Facts from a node, each at the hash of the block that first needs it (R46). A revert is an answer and is kept. Where no
+ * endpoint has the state of that block nothing is learned: the block is published without the fact, later blocks ask again.
+ */
+export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactReader => {
+  const silent = new LRUCache<string, number>({ max: SILENT })
+  const askable = (address: string, { height }: Block): boolean =>
+    Math.abs(height - (silent.get(address) ?? Number.NEGATIVE_INFINITY)) >= ASK_AGAIN_BLOCKS
+  return {
+    origin: 'node',
+    proof: 'facts',
+    read: async (subjects, block, signal) => {
+      const ask: Ask = (calls) => state.calls(calls, block.hash, signal)
+      const pools: PoolFact[] = []
+      const tokens: TokenFact[] = []
+      for (const part of batches(subjects.pools.filter(({ address }) => askable(address, block)))) {
+        const facts = await readPools(ask, part, protocols)
+        part.forEach(({ address }, index) => {
+          const fact = facts[index]
+          if (fact === undefined || fact === 'no-state') silent.set(address, block.height)
+          else pools.push(fact)
+        })
+      }
+      for (const part of batches(subjects.tokens.filter((address) => askable(address, block)))) {
+        const facts = await readTokens(ask, part)
+        part.forEach((address, index) => {
+          const fact = facts[index]
+          if (fact === undefined || fact === 'no-state') silent.set(address, block.height)
+          else tokens.push(fact)
+        })
+      }
+      return { pools, tokens }
+    },
+  }
+}
+
+type Ask = (calls: readonly Call[]) => Promise<readonly CallAnswer[]>
+
+const batches = <T>(items: readonly T[]): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(items.length / BATCH) }, (_, index) =>
+    items.slice(index * BATCH, (index + 1) * BATCH),
+  )
+
+/** Asks all groups of calls in one go; the answers in the same groups. */
+const grouped = async (
+  ask: Ask,
+  groups: readonly (readonly Call[])[],
+): Promise<readonly (readonly CallAnswer[])[]> => {
+  const answers = await ask(groups.flat())
+  let at = 0
+  return groups.map(({ length }) => {
+    at += length
+    return answers.slice(at - length, at)
+  })
+}
+
+const readTokens = async (
+  ask: Ask,
+  addresses: readonly string[],
+): Promise<readonly (TokenFact | 'no-state')[]> => {
+  const answers = await grouped(ask, addresses.map(tokenCalls))
+  return addresses.map((address, index) => {
+    const given = answers[index] ?? []
+    return given.some(({ kind }) => kind === 'no-state') ? 'no-state' : tokenFact(address, given)
+  })
+}
+
+const readPools = async (
+  ask: Ask,
+  pools: Subjects['pools'],
+  protocols: ProtocolBook,
+): Promise<readonly (PoolFact | 'no-state')[]> => {
+  const first = await grouped(
+    ask,
+    pools.map(({ address, family }) => poolCalls(address, family)),
+  )
+  const claims = pools.map((pool, index) => poolClaim(pool, first[index] ?? []))
+  const lookups = claims.map((claim) => {
+    const call = isClaim(claim) ? lookupCall(claim, protocols) : undefined
+    return call === undefined ? [] : [call]
+  })
+  const second = await grouped(ask, lookups)
+  return claims.map((claim, index) => {
+    if (claim === 'no-state') return claim
+    if (claim === 'no-pool') return noPool(pools[index]?.address ?? '')
+    return poolFact(claim, protocols, second[index]?.[0])
+  })
+}
+
+const isClaim = (claim: PoolClaim | 'no-pool' | 'no-state'): claim is PoolClaim =>
+  typeof claim === 'object'
+
+/** What is kept of a contract that logs like a pool and is none. */
+const noPool = (address: string): PoolFact => ({
+  address,
+  tokenA: '',
+  tokenB: '',
+  protocol: null,
+  factory: null,
+  feePips: null,
+  proven: false,
+})

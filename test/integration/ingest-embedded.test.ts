@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Bus, Commit } from '../../core/bus-contract.ts'
+import type { Bus, Writer } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
 import { Malformed, Outage } from '../../core/fault.ts'
@@ -75,7 +75,7 @@ const start = (
   })
 
 const atSeq = (ingestor: Ingestor, seq: number): Promise<unknown> =>
-  until(() => ingestor.status().seq >= seq, { what: `operation ${seq}` })
+  until(() => ingestor.status().seq >= seq, `operation ${seq}`)
 
 /** A chain of blocks with a WETH and a coin trade each. */
 const chainOf = (from: number, count: number, fork = 'a', parentHash?: string): Block[] => {
@@ -195,4 +195,384 @@ test('a restart in the middle goes on with the next operation and the same price
   await one.stop()
   await whole.close()
   await again.close()
+})
+
+/** Per partition the bodies of one operation as a reader meets them. */
+const perPartition = (records: readonly DataRecord[], seq: number) => {
+  const places = new Map<string, unknown[]>()
+  for (const { family, partition, key, events } of bodies(records, seq)) {
+    const place = `${family}/${partition}`
+    places.set(place, [...(places.get(place) ?? []), ...events.map((event) => ({ key, event }))])
+  }
+  return places
+}
+
+/** Operation `undone` holds exactly what `seq` published, newest first. */
+const checkUndone = (records: readonly DataRecord[], seq: number, undone: number): void => {
+  const then = perPartition(records, seq)
+  const back = perPartition(records, undone)
+  assert.ok(then.size > 0)
+  assert.deepEqual([...back.keys()].sort(), [...then.keys()].sort())
+  for (const [place, events] of then) assert.deepEqual(back.get(place), events.toReversed(), place)
+}
+
+/** What a reader holds after netting retractions: applied bodies that were not taken back, by block hash. */
+const settled = (records: readonly DataRecord[]) => {
+  const blocks = new Map<string, unknown[]>()
+  for (const { meta, family, partition, key, events } of records) {
+    if (meta.op === 'OP_REVERT') blocks.delete(meta.hash)
+    else {
+      const held = blocks.get(meta.hash) ?? []
+      blocks.set(meta.hash, [...held, { family, partition, key, part: meta.part, events }])
+    }
+  }
+  return blocks
+}
+
+for (const depth of [1, 5]) {
+  test(`a reorg of depth ${depth} takes back what was published and leaves no trace in prices and facts`, async (t) => {
+    const path = folder(t)
+    const before = chainOf(100, 8 - depth)
+    const fork = before.at(-1)?.hash ?? ''
+    const orphans = chainOf(108 - depth, depth, 'a', fork)
+    const branch = chainOf(108 - depth, depth + 1, 'b', fork)
+    const bus = await openBus(join(path, 'reorg'))
+    const source = handSource()
+    const ingestor = await start(bus, source, { nowMs: () => 7 })
+    source.push(...apply([...before, ...orphans]), ...revert(orphans), ...apply(branch))
+    await atSeq(ingestor, 8 + depth + depth + 1)
+    const blocks = await blocksOf(bus, codec)
+    const records = await dataOf(bus, codec)
+    checkSpans(blocks, records)
+    for (let step = 0; step < depth; step += 1) {
+      checkUndone(records, 8 - step, 9 + step)
+      const priced = (seq: number) => blocks.find(({ meta }) => meta.seq === seq)?.quote_prices
+      assert.deepEqual(priced(9 + step), priced(7 - step), 'prices of the block below')
+    }
+    const straight = await openBus(join(path, 'straight'))
+    const uncut = handSource()
+    const other = await start(straight, uncut, { nowMs: () => 7 })
+    uncut.push(...apply([...before, ...branch]))
+    await atSeq(other, before.length + branch.length)
+    assert.deepEqual(settled(records), settled(await dataOf(straight, codec)))
+    assert.deepEqual(
+      blocks.at(-1)?.quote_prices,
+      (await blocksOf(straight, codec)).at(-1)?.quote_prices,
+    )
+    for (const part of [ingestor, other]) await part.stop()
+    for (const part of [bus, straight]) await part.close()
+  })
+}
+
+test('a fact that an orphaned block brought is learned again by its replacement', async (t) => {
+  const bus = await openBus(folder(t))
+  const source = handSource()
+  const ingestor = await start(bus, source)
+  const first = handBlock({ height: 100 }, [wethTrade(2_000)])
+  const orphan = handBlock({ height: 101 }, [coinTrade(7n)])
+  const other = handBlock({ height: 101 }, [coinTrade(8n)], 'b')
+  source.push(...apply([first, orphan]), ...revert([orphan]), ...apply([other]))
+  await atSeq(ingestor, 4)
+  const coin = (await dataOf(bus, codec)).filter(
+    ({ family, key }) => family === 'tokenMetadata' && key === COIN,
+  )
+  assert.deepEqual(
+    coin.map(({ meta }) => [meta.seq, meta.op]),
+    [
+      [2, 'OP_APPLY'],
+      [3, 'OP_REVERT'],
+      [4, 'OP_APPLY'],
+    ],
+  )
+  await ingestor.stop()
+  await bus.close()
+})
+
+test('a revert after a restart takes the bodies from where the spans say they lie', async (t) => {
+  const path = folder(t)
+  const chain = chainOf(100, 4)
+  const source = handSource()
+  let bus = await openBus(path)
+  let ingestor = await start(bus, source)
+  source.push(...apply(chain))
+  await atSeq(ingestor, 4)
+  await ingestor.stop()
+  await bus.close()
+  bus = await openBus(path)
+  ingestor = await start(bus, source)
+  source.push(...revert(chain.slice(2)))
+  await atSeq(ingestor, 6)
+  const records = await dataOf(bus, codec)
+  const blocks = await blocksOf(bus, codec)
+  checkUndone(records, 4, 5)
+  checkUndone(records, 3, 6)
+  checkSpans(blocks, records)
+  assert.deepEqual(blocks.at(-1)?.quote_prices, blocks[1]?.quote_prices)
+  assert.equal(blocks.at(-1)?.tx_count, blocks[2]?.tx_count)
+  await ingestor.stop()
+  await bus.close()
+})
+
+test('FINALIZE is a block record alone, and forgets how to take final blocks back', async (t) => {
+  const path = folder(t)
+  const chain = chainOf(100, 5)
+  const bus = await openBus(path)
+  const source = handSource()
+  const ingestor = await start(bus, source)
+  const [, , third] = chain
+  assert.ok(third)
+  source.push(...apply(chain), { op: 'finalize', ref: refOf(third) })
+  await atSeq(ingestor, 6)
+  const last = (await blocksOf(bus, codec)).at(-1)
+  assert.deepEqual(
+    [last?.meta.op, last?.meta.hash, last?.final_height, last?.final_seq, last?.spans],
+    ['OP_FINALIZE', third.hash, 102, 3, []],
+  )
+  assert.equal(bodies(await dataOf(bus, codec), 6).length, 0)
+  await ingestor.stop()
+  const undo = await storedUndo(bus)
+  assert.deepEqual(undo, ['undo/4', 'undo/5'])
+  const again = await start(bus, source)
+  await until(() => source.positions.length === 2)
+  assert.deepEqual(
+    source.positions[1]?.stack.map(({ height }) => height),
+    [102, 103, 104],
+  )
+  assert.equal(source.positions[1]?.final?.hash, third.hash)
+  await again.stop()
+  await bus.close()
+})
+
+/** Keys of the undo entries that the ingestor's state holds. */
+const storedUndo = async (bus: Bus): Promise<string[]> => {
+  let keys: string[] | undefined
+  const reader = await bus.subscribe({
+    group: 'test.undo',
+    topics: ['eth.blocks'],
+    run: async (lane) => {
+      const state = await lane.state('_state.ingest.eth')
+      keys = [...state.entries('undo/')].map(([key]) => key)
+    },
+  })
+  const found = await until(() => keys)
+  await reader.stop()
+  return found
+}
+
+test('across a gap every price is unknown until the next trade', async (t) => {
+  const bus = await openBus(folder(t))
+  const source = handSource(true, true)
+  source.push(...apply([...chainOf(100, 2), ...chainOf(500, 2)]))
+  const ingestor = await start(bus, source)
+  await ingestor.done
+  const records = await dataOf(bus, codec)
+  const stamps = [1, 2, 3, 4].map(
+    (seq) =>
+      tradesOf(records, seq).find(({ trade }) => trade?.token_a_address === COIN)
+        ?.quote_price_in_usd,
+  )
+  assert.deepEqual(stamps, ['', '2002', '', '2003'])
+  assert.equal(ingestor.status().state, 'done')
+  await ingestor.stop()
+  await bus.close()
+})
+
+test('a start in the middle of a chain takes first prices from the reference pools at the parent block', async (t) => {
+  const bus = await openBus(folder(t))
+  const asked: string[] = []
+  const [block] = chainOf(100, 1)
+  assert.ok(block)
+  const source: HandSource = {
+    ...handSource(true),
+    state: {
+      calls: async (calls, blockHash) => {
+        asked.push(blockHash)
+        return calls.map(({ data }) =>
+          // USDC is the first token of the V2 pool: 4,400,000 USDC against 2,000 WETH.
+          data === '0x0902f1ac'
+            ? {
+                kind: 'value' as const,
+                data: `0x${[4_400_000_000_000n, 2_000n * 10n ** 18n, 1n]
+                  .map((value) => value.toString(16).padStart(64, '0'))
+                  .join('')}`,
+              }
+            : { kind: 'reverted' as const },
+        )
+      },
+    },
+  }
+  source.push(...apply([block]))
+  const ingestor = await start(bus, source)
+  await ingestor.done
+  const coin = tradesOf(await dataOf(bus, codec), 1).find(
+    ({ trade }) => trade?.token_a_address === COIN,
+  )
+  assert.equal(Number(coin?.quote_price_in_usd).toFixed(6), '2200.000000')
+  assert.deepEqual(asked, [block.parentHash])
+  await ingestor.stop()
+  await bus.close()
+})
+
+test('configured prices prime the table of a recording, also behind a gap', async (t) => {
+  const bus = await openBus(folder(t))
+  const source = handSource(true, true)
+  const only = (height: number) => handBlock({ height }, [coinTrade(5n)])
+  source.push(...apply([only(100), only(900)]))
+  const config = { retention: 'off', pricesStatic: { [WETH]: 1_800 } } as const
+  const ingestor = await start(bus, source, { config })
+  await ingestor.done
+  const records = await dataOf(bus, codec)
+  for (const seq of [1, 2]) assert.equal(tradesOf(records, seq)[0]?.quote_price_in_usd, '1800')
+  await ingestor.stop()
+  await bus.close()
+})
+
+test('a fenced writer is replaced, and nothing is lost or doubled', async (t) => {
+  const bus = await openBus(folder(t))
+  const source = handSource()
+  const ingestor = await start(bus, source)
+  const chain = chainOf(100, 4)
+  source.push(...apply(chain.slice(0, 2)))
+  await atSeq(ingestor, 2)
+  await bus.writer('ingest.eth.lane0')
+  source.push(...apply(chain.slice(2)))
+  await atSeq(ingestor, 4)
+  const blocks = await blocksOf(bus, codec)
+  assert.deepEqual(
+    blocks.map(({ meta }) => [meta.seq, meta.height]),
+    chain.map(({ height }, index) => [index + 1, height]),
+  )
+  await ingestor.stop()
+  await bus.close()
+})
+
+test('a commit whose answer was lost is read back, not written again', async (t) => {
+  const bus = await openBus(folder(t))
+  let lost = 1
+  const losing = (writer: Writer): Writer => ({
+    ...writer,
+    commit: async (commit) => {
+      const spans = await writer.commit(commit)
+      if (lost > 0) {
+        lost -= 1
+        throw new Outage('bus', 'no answer')
+      }
+      return spans
+    },
+  })
+  const doubtful: Bus = {
+    ...bus,
+    subscribe: (subscription) =>
+      bus.subscribe({
+        ...subscription,
+        run: (lane) => subscription.run({ ...lane, writer: losing(lane.writer) }),
+      }),
+  }
+  const source = handSource()
+  const ingestor = await start(doubtful, source)
+  const chain = chainOf(100, 3)
+  source.push(...apply(chain))
+  await atSeq(ingestor, 3)
+  const blocks = await blocksOf(bus, codec)
+  assert.deepEqual(
+    blocks.map(({ meta }) => [meta.seq, meta.height]),
+    chain.map(({ height }, index) => [index + 1, height]),
+  )
+  await ingestor.stop()
+  await bus.close()
+})
+
+test('a block that no endpoint gives in shape halts the chain with a dead letter', async (t) => {
+  const bus = await openBus(folder(t))
+  const chain = chainOf(100, 2)
+  const source: HandSource = {
+    ...handSource(),
+    async *operations() {
+      yield* apply(chain)
+      throw new Malformed('bad-hex', 'block.gasUsed is "0xzz"')
+    },
+  }
+  const ingestor = await start(bus, source)
+  await until(() => ingestor.status().state === 'halted')
+  assert.equal(ingestor.status().reason, 'bad-hex')
+  assert.equal(ingestor.status().height, 101)
+  const letters = await lettersOf(bus)
+  assert.equal(letters.length, 1)
+  assert.equal(letters[0]?.['dlq.error.class'], 'Malformed bad-hex')
+  await ingestor.stop()
+  assert.equal(ingestor.status().state, 'halted')
+  await bus.close()
+})
+
+test('an error that is no outage is told as fatal', async (t) => {
+  const bus = await openBus(folder(t))
+  const told: unknown[] = []
+  const source: HandSource = {
+    ...handSource(),
+    async *operations() {
+      yield* apply(chainOf(100, 1))
+      throw new TypeError('a bug')
+    },
+  }
+  const ingestor = await start(bus, source, { onFatal: (error) => told.push(error) })
+  await until(() => told.length > 0)
+  assert.ok(told[0] instanceof TypeError)
+  assert.equal(ingestor.status().state, 'halted')
+  await ingestor.stop()
+  await bus.close()
+})
+
+const lettersOf = async (bus: Bus) => {
+  const found: Readonly<Record<string, string>>[] = []
+  for (let partition = 0; partition < (await bus.partitions('dlq.ingest.eth')); partition += 1) {
+    for await (const { headers } of bus.read('dlq.ingest.eth', partition, 0)) found.push(headers)
+  }
+  return found
+}
+
+test('a forged swap is counted, and one letter per reason and block is kept', async (t) => {
+  const bus = await openBus(folder(t))
+  const metrics = makeMetrics()
+  const source = handSource(true)
+  const forged = { ...coinTrade(5n), pool: '0x00000000000000000000000000000000000000f0' }
+  source.push(...apply([handBlock({ height: 100 }, [forged, forged, wethTrade(2_000)])]))
+  const ingestor = await start(bus, source, { metrics })
+  await ingestor.done
+  const records = await dataOf(bus, codec)
+  assert.equal(tradesOf(records, 1).length, 1)
+  const dropped = await metrics.eventsDropped.get()
+  assert.equal(
+    dropped.values.reduce((sum, { value }) => sum + value, 0),
+    2,
+  )
+  assert.equal((await lettersOf(bus)).length, 1)
+  await ingestor.stop()
+  await bus.close()
+})
+
+test('`until` ends the ingestor behind the block that reaches it, at once when it is reached already', async (t) => {
+  const bus = await openBus(folder(t))
+  const chain = chainOf(100, 5)
+  const source = handSource()
+  source.push(...apply(chain))
+  const until102 = chain[2]?.timeMs ?? 0
+  for (const _run of [1, 2]) {
+    const ingestor = await start(bus, source, { until: until102 })
+    await ingestor.done
+    assert.equal(ingestor.status().height, 102)
+    await ingestor.stop()
+  }
+  assert.equal((await blocksOf(bus, codec)).length, 3)
+  await bus.close()
+})
+
+test('blocks that fall out of the reorg window are forgotten without a FINALIZE', async (t) => {
+  const bus = await openBus(folder(t))
+  const source = handSource(true)
+  source.push(...apply(chainOf(100, 6)))
+  const ingestor = await start(bus, source, { chain: { ...CHAINS.eth, reorgWindow: 2 } })
+  await ingestor.done
+  await ingestor.stop()
+  assert.deepEqual(await storedUndo(bus), ['undo/5', 'undo/6'])
+  await bus.close()
 })

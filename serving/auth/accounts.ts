@@ -57,6 +57,8 @@ export interface AccountsDeps {
   readonly config: Pick<Config, 'apiKeyBrand' | 'keyPepper'>
   readonly nowMs: () => number
   readonly log: Logger
+  /** How often the maps are compared with the log's end; default 5 s. */
+  readonly checkEveryMs?: number
 }
 
 const ORGS = globalTopic('controlOrgs')

@@ -1,6 +1,7 @@
 import type { Bus, LogRecord, OutRecord, Running, Span, Writer } from '../../core/bus-contract.ts'
 import { Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
+import { retry } from '../../core/retry.ts'
 
 /** Key of a record that says nothing: written to learn how far the tail has come. */
 const NOOP = 'noop'
@@ -33,6 +34,8 @@ export interface ControlLogDeps {
   readonly apply: (record: LogRecord) => void
   readonly nowMs: () => number
   readonly log: Logger
+  /** Default 5 s. */
+  readonly checkEveryMs?: number
 }
 
 interface Waiter {
@@ -91,9 +94,14 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
 
   const tail = await tailFromStart(bus, topics, take)
   verifiedAtMs = nowMs()
-  const timer = setInterval(() => {
-    verify().catch((error: unknown) => deps.log.warn({ err: error }, 'accounts may be stale'))
-  }, CHECK_EVERY_MS)
+  let checking = false
+  const check = async (): Promise<void> => {
+    if (checking) return
+    checking = true
+    await verify().catch((err: unknown) => deps.log.warn({ err }, 'accounts may be stale'))
+    checking = false
+  }
+  const timer = setInterval(check, deps.checkEveryMs ?? CHECK_EVERY_MS)
   timer.unref()
   return {
     write,
@@ -127,11 +135,19 @@ interface Committer {
   close(): Promise<void>
 }
 
-/** One commit after another through one writer; a writer that failed is replaced by the next commit. */
+/** Control records are whole values under ids of their own, so writing them a second time changes nothing. */
+const AGAIN = {
+  firstMs: 20,
+  maxMs: 200,
+  tries: 3,
+  again: (error: unknown) => error instanceof Outage,
+}
+
+/** One commit after another through one writer; a writer that failed or was fenced is replaced. */
 const makeCommit = (bus: Bus): Committer => {
   let writer: Writer | undefined
   let last: Promise<unknown> = Promise.resolve()
-  const commitNow = async (records: readonly OutRecord[]): Promise<readonly Span[]> => {
+  const commitOnce = async (records: readonly OutRecord[]): Promise<readonly Span[]> => {
     writer ??= await bus.writer(WRITER_ID)
     try {
       return await writer.commit({ records })
@@ -142,7 +158,7 @@ const makeCommit = (bus: Bus): Committer => {
     }
   }
   const commit = (records: readonly OutRecord[]): Promise<readonly Span[]> => {
-    const next = last.then(() => commitNow(records))
+    const next = last.then(() => retry(() => commitOnce(records), AGAIN))
     last = next.catch(() => undefined)
     return next
   }

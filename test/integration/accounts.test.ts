@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Bus } from '../../core/bus-contract.ts'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { localCodec } from '../../core/codec.ts'
+import { Secret } from '../../core/config.ts'
+import { Fault, Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { topicSpecs } from '../../core/topic-specs.ts'
+import { globalTopic } from '../../schemas/topics.ts'
+import { type Accounts, type AccountsDeps, createAccounts } from '../../serving/auth/accounts.ts'
+import { makeKey } from '../../serving/auth/keys.ts'
+import { until } from '../support/until.ts'
+
+let bus: Bus
+let folder: string
+const clock = { nowMs: Date.UTC(2026, 10, 21) }
+const open = (overrides: Partial<AccountsDeps> = {}): Promise<Accounts> =>
+  createAccounts({
+    bus,
+    codec: localCodec(),
+    config: { apiKeyBrand: 'sluice', keyPepper: new Secret('pepper') },
+    nowMs: () => clock.nowMs,
+    log: silentLogger(),
+    ...overrides,
+  })
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-accounts-'))
+  bus = await openEmbeddedBus({
+    path: folder,
+    mapSizeBytes: 64 << 20,
+    log: silentLogger(),
+    retention: 'off',
+  })
+  await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
+})
+after(async () => {
+  await bus.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const nameOf = ({ guard }: Accounts, apiKey: string): string => {
+  const answer = guard.authenticate({ apiKey })
+  if (answer === undefined) return 'nothing'
+  return answer instanceof Fault ? answer.faultName : answer.credentialId
+}
+
+test('a key works when its call returns, here and after a restart, and is stored hashed', async () => {
+  const accounts = await open()
+  const made = await accounts.createKey({ name: 'one', plan: 'pro', scopes: ['kyt.read'] })
+  assert.match(made.apiKey, /^sluice_live_[0-9A-Za-z]{38}$/)
+  assert.deepEqual(accounts.guard.authenticate({ apiKey: made.apiKey }), {
+    kind: 'api-key',
+    orgId: made.orgId,
+    appId: made.appId,
+    credentialId: made.keyId,
+    plan: 'pro',
+    scopes: ['kyt.read'],
+    expiresAtMs: null,
+  })
+  await accounts.stop()
+
+  const again = await open()
+  assert.equal(nameOf(again, made.apiKey), made.keyId)
+  await again.stop()
+  const peppered = await open({
+    config: { apiKeyBrand: 'sluice', keyPepper: new Secret('another') },
+  })
+  assert.equal(nameOf(peppered, made.apiKey), 'UNAUTHORIZED')
+  await peppered.stop()
+
+  for (const topic of ['controlOrgs', 'controlApplications', 'controlApiKeys'] as const) {
+    for await (const record of bus.read(globalTopic(topic), 0, 0)) {
+      assert.ok(!Buffer.from(record.value ?? []).includes(made.apiKey.slice(12)))
+    }
+  }
+})
+
+test('a revoked key is dead when the call returns, on every instance, and listeners hear of it', async () => {
+  const [here, there] = [await open(), await open()]
+  const made = await here.createKey({ name: 'two' })
+  await until(() => nameOf(there, made.apiKey) === made.keyId, 'the other instance')
+  const heard: unknown[] = []
+  const unlisten = there.guard.onRevoked((gone) => heard.push(gone))
+  await here.revokeKey(made.keyId)
+  assert.equal(nameOf(here, made.apiKey), 'UNAUTHORIZED')
+  await until(() => nameOf(there, made.apiKey) === 'UNAUTHORIZED', 'revocation elsewhere', 1_000)
+  assert.deepEqual(heard, [{ appId: made.appId, credentialId: made.keyId }])
+  unlisten()
+  await assert.rejects(here.revokeKey(made.keyId), (error) => error instanceof Fault)
+  await here.stop()
+  await there.stop()
+})
+
+test('two instances write in turns: the newest writer fences the other, which takes the id back', async () => {
+  const [here, there] = [await open(), await open()]
+  for (const accounts of [here, there, here, there]) {
+    const made = await accounts.createKey({ name: 'turn' })
+    assert.equal(nameOf(accounts, made.apiKey), made.keyId)
+  }
+  await here.stop()
+  await there.stop()
+})
+
+test('expiry is checked on each call', async () => {
+  const accounts = await open()
+  const made = await accounts.createKey({ name: 'three', expiresAtMs: clock.nowMs + 1_000 })
+  assert.equal(nameOf(accounts, made.apiKey), made.keyId)
+  clock.nowMs += 1_000
+  assert.equal(nameOf(accounts, made.apiKey), 'UNAUTHORIZED')
+  await accounts.stop()
+})
+
+test('suspension is 403 and closes everything of the organization; it can be undone', async () => {
+  const accounts = await open()
+  const made = await accounts.createKey({ name: 'four' })
+  const heard: unknown[] = []
+  accounts.guard.onRevoked((gone) => heard.push(gone))
+  await accounts.setSuspended(made.orgId, true)
+  assert.equal(nameOf(accounts, made.apiKey), 'FORBIDDEN')
+  assert.deepEqual(heard, [{ appId: made.appId }])
+  await accounts.setSuspended(made.orgId, false)
+  assert.equal(nameOf(accounts, made.apiKey), made.keyId)
+  await accounts.stop()
+})
+
+test('a disabled or deleted application takes its keys with it', async () => {
+  const accounts = await open()
+  const made = await accounts.createKey({ name: 'five' })
+  const topic = globalTopic('controlApplications')
+  let clientId = ''
+  for await (const record of bus.read(topic, 0, 0)) {
+    const value = record.value && localCodec().decode('control.Application', record.value)
+    if (value?.app_id === made.appId) clientId = record.key
+  }
+  const heard: unknown[] = []
+  accounts.guard.onRevoked((gone) => heard.push(gone))
+  const writer = await bus.writer('admin')
+  await writer.commit({ records: [{ topic, partition: 0, key: clientId, value: null }] })
+  await until(() => nameOf(accounts, made.apiKey) === 'UNAUTHORIZED', 'the deletion', 1_000)
+  assert.deepEqual(heard, [{ appId: made.appId }])
+  await writer.close()
+  await accounts.stop()
+})
+
+test('the demo key is kept while it is good', async () => {
+  const accounts = await open()
+  const first = await accounts.createDemo()
+  assert.deepEqual(await accounts.createDemo(first.apiKey), first)
+  await accounts.revokeKey(first.keyId)
+  assert.notEqual((await accounts.createDemo(first.apiKey)).apiKey, first.apiKey)
+  assert.notEqual((await accounts.createDemo(makeKey('sluice', 'live'))).apiKey, first.apiKey)
+  await accounts.stop()
+})
+
+test('a record that cannot be read is left out, the others count', async () => {
+  const writer = await bus.writer('vandal')
+  const topic = globalTopic('controlApiKeys')
+  await writer.commit({
+    records: [{ topic, partition: 0, key: 'key_bad', value: Buffer.from('not avro') }],
+  })
+  await writer.close()
+  const accounts = await open()
+  const made = await accounts.createKey({ name: 'six' })
+  assert.equal(nameOf(accounts, made.apiKey), made.keyId)
+  await accounts.stop()
+})
+
+test('maps that may be stale let nobody in', async () => {
+  const accounts = await open()
+  const made = await accounts.createKey({ name: 'seven' })
+  assert.equal(accounts.check.run().ok, true)
+  clock.nowMs += 30_001
+  assert.equal(nameOf(accounts, made.apiKey), 'DATABASE_ERROR')
+  assert.equal(accounts.check.run().ok, false)
+  assert.equal(nameOf(accounts, 'nonsense'), 'UNAUTHORIZED')
+  await accounts.stop()
+})
+
+test('the maps are fresh again once the log answers', async () => {
+  let answers = false
+  const accounts = await open({
+    bus: {
+      ...bus,
+      ends: (topic) => (answers ? bus.ends(topic) : Promise.reject(new Outage('bus', 'away'))),
+    },
+    checkEveryMs: 5,
+  })
+  const made = await accounts.createKey({ name: 'eight' })
+  clock.nowMs += 30_001
+  assert.equal(nameOf(accounts, made.apiKey), 'DATABASE_ERROR')
+  answers = true
+  await until(() => nameOf(accounts, made.apiKey) === made.keyId, 'a comparison')
+  await accounts.stop()
+})
+
+test('a tail that fell silent is noticed, because nothing that is written comes back', async () => {
+  let silent = false
+  let checks = 0
+  const accounts = await open({
+    bus: {
+      ...bus,
+      ends: (topic) => {
+        checks += 1
+        return bus.ends(topic)
+      },
+      tail: (tail) =>
+        bus.tail({
+          ...tail,
+          onRecords: (records) => (silent ? undefined : tail.onRecords(records)),
+        }),
+    },
+    checkEveryMs: 5,
+  })
+  const other = await open()
+  const made = await other.createKey({ name: 'nine' })
+  await until(() => nameOf(accounts, made.apiKey) === made.keyId, 'the key')
+  silent = true
+  for (const name of ['ten', 'eleven', 'twelve']) await other.createKey({ name })
+  clock.nowMs += 30_001
+  const before = checks
+  await until(() => checks > before, 'the check after the one under way')
+  assert.equal(accounts.check.run().ok, false)
+  await other.stop()
+  await accounts.stop()
+})
+
+test('a commit that is not answered is made again; one that never is, is an outage', async () => {
+  let failures = 2
+  const flaky: Bus = {
+    ...bus,
+    writer: async (id) => {
+      const writer = await bus.writer(id)
+      return {
+        id: writer.id,
+        close: () => writer.close(),
+        commit: (commit) =>
+          failures-- > 0
+            ? Promise.reject(new Outage('bus', 'not answered'))
+            : writer.commit(commit),
+      }
+    },
+  }
+  const accounts = await open({ bus: flaky })
+  const made = await accounts.createKey({ name: 'thirteen' })
+  assert.equal(nameOf(accounts, made.apiKey), made.keyId)
+  failures = Number.POSITIVE_INFINITY
+  await assert.rejects(accounts.createKey({ name: 'x' }), (error) => error instanceof Outage)
+  failures = 0
+  await accounts.createKey({ name: 'fourteen' })
+  await accounts.stop()
+})

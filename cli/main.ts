@@ -1,6 +1,15 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../core/config.ts'
 import { Malformed, Outage } from '../core/fault.ts'
+import type { ReplayWords } from './replay.ts'
+import type { StartWords } from './start.ts'
+import { UsageError } from './usage.ts'
+
+interface TailWords {
+  readonly data: string
+  readonly back: number
+  readonly limit?: number
+}
 
 /** One command: its words for commander, and its code, loaded when it runs. */
 interface CommandRow {
@@ -8,7 +17,91 @@ interface CommandRow {
   readonly register: (command: Command, done: (code: number) => void) => Command
 }
 
+/** Stops a command that runs until it is told to. */
+const interrupted = (): AbortSignal => {
+  const controller = new AbortController()
+  process.once('SIGINT', () => controller.abort())
+  process.once('SIGTERM', () => controller.abort())
+  return controller.signal
+}
+
+const count = (text: string): number => {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  throw new InvalidArgumentError('not a whole number')
+}
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
 const COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'start',
+    register: (command, done) =>
+      command
+        .description('the whole product in one process; without --chain on a simulated chain')
+        .option('--data <dir>', 'data folder (default .data)')
+        .option('--port <port>', 'HTTP port, streams on the next one (default 8080)')
+        .option('--seed <n>', 'simulator: seed of the chain (default 1)')
+        .option('--rate <tps>', 'simulator: trades per second (default 5)')
+        .option('--genesis <time>', 'simulator: time of the first block (default 20 minutes ago)')
+        .option('--until <duration>', 'end with status 0 after that much chain time, e.g. 10m')
+        .option('--chain <chain>', 'a real chain, e.g. ethereum')
+        .option('--rpc <url...>', 'node endpoints, best first (default: public, rate-limited)')
+        .option('--from <height>', 'first block (default: the head)')
+        .action(async (words: StartWords) => {
+          const { start } = await import('./start.ts')
+          done(await start(words, process.env))
+        }),
+  },
+  {
+    name: 'replay',
+    register: (command, done) =>
+      command
+        .description('push recorded blocks through the whole pipe, then serve them')
+        .requiredOption('--chain <chain>', 'chain of the recordings, e.g. ethereum')
+        .option('--facts <file>', 'JSON: decimals and names of tokens, pools')
+        .option('--data <dir>', 'data folder (default .data)')
+        .option('--port <port>', 'HTTP port, streams on the next one (default 8080)')
+        .option('--exit', 'end with status 0 once everything is processed')
+        .argument('<file...>', 'recorded JSON-RPC answers')
+        .action(async (files: readonly string[], words: ReplayWords) => {
+          const { replay } = await import('./replay.ts')
+          done(await replay(files, words, process.env))
+        }),
+  },
+  {
+    name: 'tail',
+    register: (command, done) =>
+      command
+        .description('print a topic as JSON lines, beside the process that runs')
+        .argument('<topic>', 'e.g. eth.dex.trades.processed')
+        .option('--data <dir>', 'data folder', '.data')
+        .option('--back <n>', 'records of each partition before now', count, 5)
+        .option('--limit <n>', 'end after that many records', count)
+        .action(async (topic: string, words: TailWords) => {
+          const { tail } = await import('./tail.ts')
+          const { data: dataDir, back, limit = Number.POSITIVE_INFINITY } = words
+          done(await tail({ topic, dataDir, back, limit, write: print, signal: interrupted() }))
+        }),
+  },
+  {
+    name: 'listen',
+    register: (command, done) =>
+      command
+        .description('subscribe to stream channels with the demo key and print what comes')
+        .argument('<channel...>', 'e.g. dex-trade:eth_0x...')
+        .option('--data <dir>', 'data folder with demo.json', '.data')
+        .option('--limit <n>', 'end after that many publications', count)
+        .action(async (channels: readonly string[], words: Omit<TailWords, 'back'>) => {
+          const { listen } = await import('./listen.ts')
+          const { readDemo } = await import('./data-folder.ts')
+          const { wsUrl: url, apiKey } = readDemo(words.data)
+          const { limit = Number.POSITIVE_INFINITY } = words
+          done(await listen({ url, apiKey, channels, limit, write: print, signal: interrupted() }))
+        }),
+  },
   {
     name: 'decode',
     register: (command, done) =>
@@ -39,7 +132,12 @@ export const main = async (words: readonly string[]): Promise<number> => {
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    if (error instanceof ConfigError || error instanceof Malformed || error instanceof Outage) {
+    if (
+      error instanceof ConfigError ||
+      error instanceof Malformed ||
+      error instanceof Outage ||
+      error instanceof UsageError
+    ) {
       process.stderr.write(`sluice: ${error.message}\n`)
       return 1
     }

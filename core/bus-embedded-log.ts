@@ -90,7 +90,8 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
   }
 }
 
-const loadTopics = (meta: EmbeddedLog['meta']): Map<string, EmbeddedTopic> => {
+/** Topics and their bounds as committed now. */
+export const loadTopics = (meta: EmbeddedLog['meta']): Map<string, EmbeddedTopic> => {
   const topics = new Map<string, EmbeddedTopic>()
   for (const { value } of meta.getRange({ start: ['topic'], end: ['topic', '\uffff'] })) {
     const { id, spec } = value as Pick<EmbeddedTopic, 'id' | 'spec'>

@@ -29,7 +29,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   chdb: /^core\/warehouse/,
   pino: /^core\/log\.ts$/,
   'prom-client': /^core\/metrics\.ts$/,
-  ws: /^(core\/rpc|serving\/realtime\/|simulator\/)/,
+  ws: /^(core\/rpc|serving\/realtime\/|simulator\/|cli\/listen\.ts$)/,
   viem: /^simulator\//,
   fastify: /^serving\//,
   '@fastify/cors': /^serving\/http\//,

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Outage } from '../core/fault.ts'
+
+/** What a data folder belongs to: one chain of one origin, for ever. */
+export interface FolderOrigin {
+  readonly kind: 'simulated' | 'node' | 'recorded'
+  readonly chain: string
+  /** Simulator only. */
+  readonly seed?: number
+  readonly ratePerSecond?: number
+  readonly genesisMs?: number
+  /** Node only: chain id and genesis hash as the source names them. */
+  readonly genesis?: string
+}
+
+/** Writes a file whole or not at all; `mode` as in chmod. */
+export const writeWhole = (path: string, text: string, mode = 0o644): void => {
+  const draft = `${path}.new`
+  writeFileSync(draft, text, { mode, flush: true })
+  renameSync(draft, path)
+}
+
+const readJson = <T>(path: string): T | undefined =>
+  existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as T) : undefined
+
+/** What `demo.json` holds. */
+export interface Demo {
+  readonly baseUrl: string
+  readonly graphqlUrl: string
+  readonly wsUrl: string
+  readonly apiKey: string
+}
+
+/** The demo file of a folder where a process runs. Throws `Outage` when there is none. */
+export const readDemo = (path: string): Demo => {
+  const demo = readJson<Demo>(join(path, 'demo.json'))
+  if (demo === undefined) {
+    throw new Outage('disk', `${path} holds no demo.json: is a process running there?`, {
+      final: true,
+    })
+  }
+  return demo
+}
+
+/** A folder with the durable parts of one process. */
+export interface DataFolder {
+  readonly path: string
+  readonly logPath: string
+  readonly warehousePath: string
+  readonly simulatorPath: string
+  /** What the folder was made for; undefined in a new one. */
+  readonly origin: FolderOrigin | undefined
+  /** Secret mixed into key hashes, made once. */
+  readonly pepper: string
+  readonly demo: Partial<Demo> | undefined
+  /** Binds a new folder; throws `Outage` (final) when the folder belongs to another origin. */
+  claim(origin: FolderOrigin): void
+  writeDemo(demo: object): void
+}
+
+const describe = (origin: FolderOrigin): string =>
+  origin.kind === 'recorded'
+    ? `recorded blocks of ${origin.chain}`
+    : origin.kind === 'node'
+      ? `${origin.chain} with genesis ${origin.genesis}`
+      : `simulated ${origin.chain}, seed ${origin.seed}, ${origin.ratePerSecond} trades/s, genesis ${new Date(
+          origin.genesisMs ?? 0,
+        ).toISOString()}`
+
+/** Opens or makes a data folder. */
+export const openDataFolder = (path: string): DataFolder => {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  const originPath = join(path, 'origin.json')
+  const secretsPath = join(path, 'secrets.json')
+  const demoPath = join(path, 'demo.json')
+  const origin = readJson<FolderOrigin>(originPath)
+  const secrets = readJson<{ pepper: string }>(secretsPath) ?? {
+    pepper: randomBytes(32).toString('base64url'),
+  }
+  if (!existsSync(secretsPath)) writeWhole(secretsPath, `${JSON.stringify(secrets)}\n`, 0o600)
+  return {
+    path,
+    logPath: join(path, 'log'),
+    warehousePath: join(path, 'warehouse'),
+    simulatorPath: join(path, 'simulator'),
+    origin,
+    pepper: secrets.pepper,
+    demo: readJson(demoPath),
+    claim: (wanted) => {
+      if (origin === undefined) {
+        writeWhole(originPath, `${JSON.stringify(wanted, null, 2)}\n`)
+      } else if (describe(origin) !== describe(wanted)) {
+        throw new Outage(
+          'disk',
+          `${path} holds ${describe(origin)}; it cannot hold ${describe(wanted)}. Use another --data folder.`,
+          { final: true },
+        )
+      }
+    },
+    writeDemo: (demo) => writeWhole(demoPath, `${JSON.stringify(demo, null, 2)}\n`, 0o600),
+  }
+}

@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ChainExtra, type Config, Secret } from '../core/config.ts'
+import type { Logger } from '../core/log.ts'
+import type { Metrics } from '../core/metrics.ts'
+import type { DataFolder } from './data-folder.ts'
+import { type DemoExamples, findExamples, printWelcome } from './demo.ts'
+import { type House, type HouseChain, openHouse } from './house.ts'
+import { showProgress } from './progress.ts'
+
+/** Where the blocks of a process come from, and what people are told of it. */
+export interface Origin {
+  readonly chain: HouseChain
+  readonly chainExtra: Readonly<Record<string, ChainExtra>>
+  /** Shown wherever a person looks: names a made-up or recorded chain as what it is. */
+  readonly label: string
+  readonly examples?: DemoExamples
+  /** True: a bar shows how far the chain is behind its head. */
+  readonly progress: boolean
+  stop(): Promise<void>
+}
+
+/** One process: what it runs on, and when it ends by itself. */
+export interface ProcessOptions {
+  readonly config: Config
+  readonly folder: DataFolder
+  readonly metrics: Metrics
+  readonly log: Logger
+  /** Opens the origin; the signal aborts when the process is to end. */
+  readonly origin: (signal: AbortSignal) => Promise<Origin>
+  /** True: ends with status 0 once everything asked for is ingested and processed. */
+  readonly endWhenProcessed: boolean
+}
+
+/** How long the welcome waits for a first trade to show. */
+const WELCOME_WAIT_MS = 10_000
+
+interface Ending {
+  readonly status: number
+  readonly reason: string
+}
+
+/** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */
+export const serveOrigin = async (options: ProcessOptions): Promise<number> => {
+  const { config, folder, metrics, log } = options
+  const ending = new AbortController()
+  const end = (status: number, reason: string): void => ending.abort({ status, reason })
+  const onFatal = (error: unknown): void => {
+    if (ending.signal.aborted) return
+    log.fatal({ err: error }, 'cannot go on')
+    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
+    end(1, 'fatal')
+  }
+  handleProcess(end, onFatal)
+  const origin = await options.origin(ending.signal)
+  const pepper = config.keyPepper.reveal() === '' ? new Secret(folder.pepper) : config.keyPepper
+  const house = await openHouse({
+    config: { ...config, chainExtra: origin.chainExtra, keyPepper: pepper },
+    ...{ metrics, log, onFatal, chains: [origin.chain] },
+    ...{ logPath: folder.logPath, warehousePath: folder.warehousePath },
+  })
+  const progress = origin.progress ? showProgress(house, origin.chain.source) : undefined
+  if (options.endWhenProcessed) {
+    whenProcessed(house, ending.signal).then(() => end(0, 'everything is processed'), onFatal)
+  }
+  await welcome(house, folder, origin, ending.signal)
+  const { status, reason } = await ended(ending.signal)
+  progress?.stop()
+  await house.stop(reason)
+  await origin.stop()
+  return status
+}
+
+const handleProcess = (
+  end: (status: number, reason: string) => void,
+  onFatal: (error: unknown) => void,
+): void => {
+  process.once('SIGINT', () => end(0, 'SIGINT'))
+  process.once('SIGTERM', () => end(0, 'SIGTERM'))
+  process.on('uncaughtException', onFatal)
+  process.on('unhandledRejection', onFatal)
+}
+
+const ended = (signal: AbortSignal): Promise<Ending> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason)
+    else signal.addEventListener('abort', () => resolve(signal.reason), { once: true })
+  })
+
+/** Prints where it serves, and writes `demo.json` once there is something to show. */
+const welcome = async (
+  house: House,
+  folder: DataFolder,
+  origin: Origin,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { apiKey } = await house.accounts.createDemo(folder.demo?.apiKey)
+  const { baseUrl, graphqlUrl, wsUrl } = house
+  const { row } = origin.chain
+  const base = { baseUrl, graphqlUrl, wsUrl, apiKey, origin: origin.label }
+  let examples: DemoExamples | null = null
+  const limitMs = Date.now() + WELCOME_WAIT_MS
+  while (examples === null && Date.now() < limitMs) {
+    examples = await findExamples(house.warehouse, row, origin.examples)
+    if (examples === null && signal.aborted) return
+    if (examples === null) await sleep(100)
+  }
+  folder.writeDemo({ ...base, examples })
+  printWelcome({ ...base, examples, dataDir: folder.path, chain: row })
+}
+
+/** Resolves when every chain is ingested as far as asked and all of it is processed. */
+const whenProcessed = async (house: House, signal: AbortSignal): Promise<void> => {
+  await Promise.all(house.ingestors.map(({ done }) => done))
+  while (!house.settled() && !signal.aborted) await sleep(50)
+}

@@ -1,0 +1,68 @@
+import type { Archive } from './archive.ts'
+import type { SealedBlock } from './blocks.ts'
+import type { Producer } from './producer.ts'
+import { produced } from './segments.ts'
+import type { Read } from './state.ts'
+
+/** A fork that is, or was, on show instead of canonical blocks. */
+export interface Branch {
+  /** Never 0, which is the canonical chain; another id gives other blocks. */
+  readonly id: number
+  /** Height of the first block that differs. */
+  readonly from: number
+  readonly blocks: SealedBlock[]
+}
+
+/** Forks made so far; those that lost are kept for a while, for those who still ask. */
+export interface Branches {
+  /** Makes the blocks of a branch up to a height. Returns the branch. */
+  extended(branch: Branch, height: number): Promise<Branch>
+  byHash(hash: string): SealedBlock | undefined
+  /** State after a block of a branch; undefined when the block is of none. */
+  read(block: SealedBlock): Promise<Read | undefined>
+}
+
+const BLOCKS_KEPT = 96
+const TRANSACTIONS_KEPT = 20_000
+
+/** Makes branches off the canonical blocks of an archive. */
+export const makeBranches = (archive: Archive, producer: Producer): Branches => {
+  const clock = { since: performance.now() }
+  const known = new Map<string, { readonly branch: Branch; readonly block: SealedBlock }>()
+
+  const remember = (branch: Branch, block: SealedBlock): void => {
+    known.set(block.hash, { branch, block })
+    let held = [...known.values()].reduce((sum, one) => sum + one.block.transactions.length, 0)
+    for (const [hash, one] of known) {
+      if (one.branch === branch) return
+      if (known.size <= BLOCKS_KEPT && held <= TRANSACTIONS_KEPT) return
+      known.delete(hash)
+      held -= one.block.transactions.length
+    }
+  }
+  const extend = async (branch: Branch): Promise<void> => {
+    const parent = branch.blocks.at(-1) ?? (await archive.block(branch.from - 1))
+    const state = await archive.fork(branch.from - 1)
+    for (const { writes } of branch.blocks)
+      for (const [place, value] of writes) state.values[place] = value
+    const block = await produced(producer.next(parent, state, branch.id), clock)
+    branch.blocks.push(block)
+    remember(branch, block)
+  }
+
+  return {
+    extended: async (branch, height) => {
+      while (branch.from + branch.blocks.length <= height) await extend(branch)
+      return branch
+    },
+    byHash: (hash) => known.get(hash)?.block,
+    read: async (block) => {
+      const branch = known.get(block.hash)?.branch
+      if (branch === undefined) return undefined
+      const base = await archive.read(branch.from - 1)
+      const newestFirst = branch.blocks.slice(0, block.height - branch.from + 1).reverse()
+      return (place) =>
+        newestFirst.find(({ writes }) => writes.has(place))?.writes.get(place) ?? base(place)
+    },
+  }
+}

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto'
+import type { Hex } from 'viem'
+import { runBirths } from './births.ts'
+import { bloomOf, EMPTY_ROOT, type Header, headerHash, type SealedBlock } from './blocks.ts'
+import { type Blooms, makeBlooms } from './bloom.ts'
+import { holderTrade, moveLiquidity, plainTransaction, retailTrade, routedTrade } from './crowd.ts'
+import { type Desk, makeDesk } from './desk.ts'
+import { leader, type Machine } from './machine.ts'
+import { correctPrices, settle } from './market.ts'
+import { failedTrade, flashSwap, forgedSwaps, suspectTrade } from './oddities.ts'
+import { walkPrices } from './prices.ts'
+import { type Random, randomOf } from './random.ts'
+import { type Layout, layoutOf, State } from './state.ts'
+import type { SealedTransaction } from './transactions.ts'
+import { type Account, makeWorld, type World } from './world.ts'
+
+/** What decides every byte of a chain. */
+export interface ChainSpec {
+  readonly seed: number
+  /** Pool swaps per second of chain time, on average. */
+  readonly ratePerSecond: number
+  /** Time of block 0, whole seconds. */
+  readonly genesisMs: number
+}
+
+/** Raise it when the same spec gives another chain than before: it is part of the genesis hash. */
+export const MODEL_VERSION = 1
+
+export const BLOCK_TIME_MS = 12_000
+
+/** First block in which people trade; before it tokens and pools are made. */
+export const FIRST_TRADING_HEIGHT = 7
+
+/** Makes the blocks of one spec. */
+export interface Producer {
+  readonly spec: ChainSpec
+  readonly world: World
+  readonly layout: Layout
+  readonly blooms: Blooms
+  genesis(): { readonly block: SealedBlock; readonly state: State }
+  /** Next block on `parent`; writes `state`, which is that of `parent`. Yields between transactions. `branch` 0 is the canonical chain. */
+  next(parent: Header, state: State, branch: number): Generator<undefined, SealedBlock>
+}
+
+/** What happens in a block, and how often relative to the others. Returns the pool swaps that it made. */
+const ACTIONS: readonly (readonly [number, (desk: Desk) => number])[] = [
+  [30, correctPrices],
+  [34, retailTrade],
+  [12, holderTrade],
+  [6, routedTrade],
+  [2, moveLiquidity],
+  [9, plainTransaction],
+  [2, settle],
+  [2.5, failedTrade],
+  [0.7, suspectTrade],
+  [0.4, flashSwap],
+  [0.4, forgedSwaps],
+]
+const TOTAL_WEIGHT = ACTIONS.reduce((sum, [weight]) => sum + weight, 0)
+
+const ZERO_HASH = `0x${'0'.repeat(64)}` as const
+
+const GWEI = 1_000_000_000n
+const FIRST_BASE_FEE = 8n * GWEI
+const GAS_PER_SWAP = 190_000
+/** Actions that may come to nothing before a block is closed short of its quota. */
+const IDLE_LIMIT = 400
+
+const act = (desk: Desk): number => {
+  let at = desk.random.unit() * TOTAL_WEIGHT
+  for (const [weight, action] of ACTIONS) {
+    at -= weight
+    if (at < 0) return action(desk)
+  }
+  return 0
+}
+
+/** Base fee of the next block: a walk around its first value, never by more than an eighth (EIP-1559). */
+const nextBaseFee = (baseFee: bigint, random: Random): bigint => {
+  const drift = (FIRST_BASE_FEE - baseFee) / 40n
+  const step = (baseFee * BigInt(Math.round(random.bell() * 150))) / 10_000n
+  const bound = baseFee / 8n
+  const move = drift + step
+  return baseFee + (move > bound ? bound : move < -bound ? -bound : move)
+}
+
+/** Ether of the first block, whole coins by role. */
+const FIRST_ETHER: Readonly<Record<string, bigint>> = {
+  exchange: 50_000_000n,
+  deployer: 100n,
+  liquidity: 200n,
+  'market-maker': 200n,
+  arbitrageur: 200n,
+  whale: 300n,
+  forger: 20n,
+  retail: 12n,
+  holder: 8n,
+  validator: 32n,
+}
+
+/** Swaps that a block is due, in thousandths: the rate, loosely, less what was made too much before. */
+const quotaOf = (spec: ChainSpec, random: Random): number =>
+  Math.round(spec.ratePerSecond * BLOCK_TIME_MS * (0.7 + 0.6 * random.unit()))
+
+const digestOf = (parts: Iterable<string>): Hex => {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return `0x${hash.digest('hex')}`
+}
+
+function* receiptParts(transactions: readonly SealedTransaction[]): Generator<string> {
+  for (const { success, gasUsed, logs } of transactions) {
+    yield `${success} ${gasUsed}`
+    for (const { address, topics, data } of logs) yield `${address}${topics.join('')}${data}`
+  }
+}
+
+function* writeParts(parentRoot: string, writes: ReadonlyMap<number, bigint>): Generator<string> {
+  yield parentRoot
+  for (const [place, value] of writes) yield `${place}=${value.toString(16)};`
+}
+
+/**
+ * Roots of a block. They commit to everything that they name, but are plain digests: tries would cost more than all
+ * the rest, and nobody can prove anything against them over JSON-RPC without `eth_getProof`.
+ */
+const rootsOf = (
+  parentRoot: string,
+  transactions: readonly SealedTransaction[],
+  writes: ReadonlyMap<number, bigint>,
+) =>
+  ({
+    stateRoot: digestOf(writeParts(parentRoot, writes)),
+    transactionsRoot:
+      transactions.length === 0 ? EMPTY_ROOT : digestOf(transactions.map(({ hash }) => hash)),
+    receiptsRoot: transactions.length === 0 ? EMPTY_ROOT : digestOf(receiptParts(transactions)),
+  }) as const
+
+/** Text that says where the blocks of this chain come from: its builder. */
+const EXTRA_DATA = '0x6c6f63616c206275696c646572'
+
+/** A producer for one spec. */
+export const makeProducer = (spec: ChainSpec): Producer => {
+  const world = makeWorld(spec.seed)
+  const layout = layoutOf(world)
+  const blooms = makeBlooms()
+  const due = spec.ratePerSecond * (BLOCK_TIME_MS / 1_000) * GAS_PER_SWAP
+  const gasLimit = Math.max(36_000_000, Math.ceil((due * 3) / 1e6) * 1_000_000)
+  const validators = world.byRole.validator
+  const coinbaseOf = (height: number): Account =>
+    validators[height % validators.length] ?? leader(validators)
+
+  const seal = (parent: Header | null, desk: Desk): SealedBlock => {
+    const { height, state } = desk.machine
+    const { random, transactions } = desk
+    const writes = state.takeWrites()
+    const header = {
+      height,
+      parentHash: parent?.hash ?? ZERO_HASH,
+      timeMs: spec.genesisMs + height * BLOCK_TIME_MS,
+      coinbase: coinbaseOf(height).address,
+      ...rootsOf(
+        parent?.stateRoot ?? `${MODEL_VERSION} ${JSON.stringify(spec)}`,
+        transactions,
+        writes,
+      ),
+      logsBloom: bloomOf(blooms, transactions),
+      gasLimit,
+      gasUsed: desk.gasUsed,
+      baseFeeRaw: state.get(layout.baseFee),
+      extraData: EXTRA_DATA,
+      mixHash: `0x${random.hex(64)}`,
+      parentBeaconBlockRoot: `0x${random.hex(64)}`,
+    } as const
+    return { ...header, hash: headerHash(header), transactions, writes }
+  }
+
+  const deskAt = (state: State, height: number, branch: number): Desk => {
+    const random = randomOf(spec.seed, height, branch)
+    const machine: Machine = { world, layout, state, height, logs: [] }
+    return makeDesk(machine, random, coinbaseOf(height).index)
+  }
+
+  return {
+    spec,
+    world,
+    layout,
+    blooms,
+    genesis: () => {
+      const state = new State(new Array<bigint>(layout.size).fill(0n))
+      for (const { role, index } of world.accounts)
+        state.set(layout.ether(index), (FIRST_ETHER[role] ?? 0n) * 10n ** 18n)
+      state.set(layout.baseFee, FIRST_BASE_FEE)
+      state.commit()
+      return { block: seal(null, deskAt(state, 0, 0)), state }
+    },
+    *next(parent, state, branch) {
+      const desk = deskAt(state, parent.height + 1, branch)
+      const { random, machine } = desk
+      state.set(layout.baseFee, nextBaseFee(state.get(layout.baseFee), random))
+      walkPrices(machine, random)
+      runBirths(desk)
+      yield
+      const quota = quotaOf(spec, random) - Number(state.get(layout.surplus))
+      let made = 0
+      for (
+        let idle = 0;
+        machine.height >= FIRST_TRADING_HEIGHT && made < quota && idle < IDLE_LIMIT;
+      ) {
+        const swaps = act(desk)
+        made += swaps * 1_000
+        idle = swaps > 0 ? 0 : idle + 1
+        yield
+      }
+      if (machine.height >= FIRST_TRADING_HEIGHT) state.set(layout.surplus, BigInt(made - quota))
+      state.commit()
+      return seal(parent, desk)
+    },
+  }
+}

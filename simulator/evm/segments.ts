@@ -1,0 +1,109 @@
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { Header, SealedBlock } from './blocks.ts'
+import { BLOCK_TIME_MS, type Producer } from './producer.ts'
+import type { Snapshot } from './snapshots.ts'
+import { type Read, State } from './state.ts'
+
+/** Blocks that follow a known state; any state in between is that one plus their writes. */
+export interface Segment {
+  /** Height of the first block. */
+  readonly first: number
+  readonly start: readonly bigint[]
+  readonly blocks: SealedBlock[]
+}
+
+/** Blocks of one segment: about 6,000 swaps, so that making one again takes a second or two. */
+export const segmentBlocks = (ratePerSecond: number): number => {
+  const perBlock = Math.max(0.01, (ratePerSecond * BLOCK_TIME_MS) / 1_000)
+  const wanted = Math.floor(Math.log2(6_000 / perBlock))
+  return 2 ** Math.max(2, Math.min(8, wanted))
+}
+
+/** Reads a state of a segment: the newest write at or below the height, else what was there before. */
+export const readSegment =
+  ({ first, start, blocks }: Segment, height: number): Read =>
+  (place) => {
+    for (let at = height - first; at >= 0; at -= 1) {
+      const value = blocks[at]?.writes.get(place)
+      if (value !== undefined) return value
+    }
+    return start[place] ?? 0n
+  }
+
+/** State after a block of a segment, to go on from. */
+export const forkSegment = ({ first, start, blocks }: Segment, height: number): State => {
+  const values = [...start]
+  for (const { writes } of blocks.slice(0, height - first + 1))
+    for (const [place, value] of writes) values[place] = value
+  return new State(values)
+}
+
+/** Longest time that making blocks holds the thread. */
+const SLICE_MS = 12
+
+/** Runs a block to its end and lets others have the thread in between; `clock.since` is when it was last let go. */
+export const produced = async (
+  making: Generator<undefined, SealedBlock>,
+  clock: { since: number },
+): Promise<SealedBlock> => {
+  for (;;) {
+    const step = making.next()
+    if (step.done === true) return step.value
+    if (performance.now() - clock.since < SLICE_MS) continue
+    await breathe()
+    clock.since = performance.now()
+  }
+}
+
+/** Makes canonical blocks again, from a snapshot up to `last`; the segment starts at `first`. */
+export const remade = async (
+  producer: Producer,
+  from: Snapshot,
+  { first, last }: { readonly first: number; readonly last: number },
+): Promise<Segment> => {
+  const clock = { since: performance.now() }
+  const state = new State([...from.values])
+  let parent: Header = from.header
+  let segment: Segment = { first, start: from.values, blocks: [] }
+  while (parent.height < last) {
+    if (parent.height === first - 1) segment = { first, start: [...state.values], blocks: [] }
+    const block = await produced(producer.next(parent, state, 0), clock)
+    if (block.height >= first) segment.blocks.push(block)
+    parent = block
+  }
+  return segment
+}
+
+/** Segments in memory, the last used ones. */
+export interface SegmentCache {
+  get(first: number): Segment | undefined
+  put(segment: Segment): void
+}
+
+const weightOf = ({ blocks }: Segment): number =>
+  blocks.reduce((sum, { transactions }) => sum + transactions.length, 0)
+
+/** A cache of segments with at most so many transactions together; the two last used stay in any case. */
+export const makeSegmentCache = (mostTransactions: number): SegmentCache => {
+  const held = new Map<number, Segment>()
+  const put = (segment: Segment): void => {
+    held.delete(segment.first)
+    held.set(segment.first, segment)
+    let weight = [...held.values()].reduce((sum, one) => sum + weightOf(one), 0)
+    for (const [first, old] of held) {
+      if (weight <= mostTransactions || held.size <= 2) return
+      held.delete(first)
+      weight -= weightOf(old)
+    }
+  }
+  return {
+    put,
+    get: (first) => {
+      const segment = held.get(first)
+      if (segment === undefined) return undefined
+      held.delete(first)
+      held.set(first, segment)
+      return segment
+    },
+  }
+}

@@ -1,0 +1,120 @@
+import type { Archive } from './archive.ts'
+import type { SealedBlock } from './blocks.ts'
+import { type Branch, makeBranches } from './branches.ts'
+import type { Producer } from './producer.ts'
+import { orphanedAt } from './schedule.ts'
+import type { Read } from './state.ts'
+
+/** What a node shows: canonical blocks, with a branch in place of the newest while one is due. */
+export interface Show {
+  head(): SealedBlock
+  block(height: number): Promise<SealedBlock | undefined>
+  byHash(hash: string): Promise<SealedBlock | undefined>
+  isOnShow(block: SealedBlock): boolean
+  read(block: SealedBlock): Promise<Read>
+  heightOfTransaction(hash: string): number | undefined
+  onHead(listener: (block: SealedBlock) => void): () => void
+  /** Shows everything up to a height at once, without telling anybody. */
+  jump(height: number): Promise<void>
+  /** Shows the next block. */
+  step(): Promise<void>
+  /** Replaces the newest blocks by others. */
+  reorg(depth: number): Promise<void>
+}
+
+const TRANSACTIONS_INDEXED = 200_000
+/** Blocks below the first head whose transactions can be found by hash. */
+const INDEXED_AT_START = 64
+/** Ids of branches on demand; those of scheduled ones are heights. */
+const DEMAND_IDS = 2 ** 40
+
+/** Heights of transactions by hash, the newest ones. */
+const makeTransactionIndex = () => {
+  const heights = new Map<string, number>()
+  return {
+    heightOf: (hash: string) => heights.get(hash),
+    add: ({ height, transactions }: SealedBlock): void => {
+      for (const { hash } of transactions) {
+        heights.delete(hash)
+        heights.set(hash, height)
+      }
+      for (const hash of heights.keys()) {
+        if (heights.size <= TRANSACTIONS_INDEXED) return
+        heights.delete(hash)
+      }
+    },
+  }
+}
+
+/** Shows the blocks of an archive; `reorgEvery` 0 = no scheduled reorgs. */
+export const makeShow = (archive: Archive, producer: Producer, reorgEvery: number): Show => {
+  const branches = makeBranches(archive, producer)
+  const index = makeTransactionIndex()
+  const listeners = new Set<(block: SealedBlock) => void>()
+  let head: SealedBlock = producer.genesis().block
+  let branch: Branch | undefined
+  let demands = 0
+
+  const scheduled = async (height: number): Promise<Branch | undefined> => {
+    const due = orphanedAt(producer.spec.seed, reorgEvery, height)
+    if (due === undefined) return undefined
+    const running = branch?.id === due.from ? branch : undefined
+    return branches.extended(running ?? { id: due.from, from: due.from, blocks: [] }, height)
+  }
+  const blockOn = async (on: Branch | undefined, height: number): Promise<SealedBlock> =>
+    on?.blocks[height - on.from] ?? archive.block(height)
+  const turn = async (
+    next: Branch | undefined,
+    { changed, to }: { readonly changed: number; readonly to: number },
+  ): Promise<void> => {
+    const blocks: SealedBlock[] = []
+    for (let at = changed; at <= to; at += 1) blocks.push(await blockOn(next, at))
+    branch = next
+    head = blocks.at(-1) ?? head
+    for (const block of blocks) index.add(block)
+    for (const block of blocks) for (const listener of listeners) listener(block)
+  }
+
+  return {
+    head: () => head,
+    jump: async (height) => {
+      await archive.grow(height)
+      branch = await scheduled(height)
+      head = await blockOn(branch, height)
+      for (let at = Math.max(1, height - INDEXED_AT_START); at <= height; at += 1)
+        index.add(await blockOn(branch, at))
+    },
+    step: async () => {
+      const to = head.height + 1
+      await archive.grow(to)
+      const next = await scheduled(to)
+      const forks = next === branch ? [] : [branch?.from ?? to, next?.from ?? to]
+      await turn(next, { changed: Math.min(to, ...forks), to })
+    },
+    reorg: async (depth) => {
+      const { height } = head
+      const from = Math.max(1, Math.min(height - depth + 1, branch?.from ?? height))
+      demands += 1
+      const fresh: Branch = { id: DEMAND_IDS + demands, from, blocks: [] }
+      await turn(await branches.extended(fresh, height), { changed: from, to: height })
+    },
+    block: async (height) =>
+      height < 0 || height > head.height ? undefined : blockOn(branch, height),
+    byHash: async (hash) => {
+      const forked = branches.byHash(hash)
+      if (forked !== undefined) return forked
+      const height = archive.heightOf(hash)
+      return height === undefined || height > head.height ? undefined : archive.block(height)
+    },
+    isOnShow: ({ hash, height }) => {
+      const shown = branch?.blocks[height - branch.from]?.hash ?? archive.hashAt(height)
+      return height <= head.height && shown === hash
+    },
+    read: async (block) => (await branches.read(block)) ?? archive.read(block.height),
+    heightOfTransaction: index.heightOf,
+    onHead: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}

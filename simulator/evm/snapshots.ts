@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto'
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Hex } from 'viem'
+import type { Logger } from '../../core/log.ts'
+import type { Header } from './blocks.ts'
+import { type ChainSpec, MODEL_VERSION } from './producer.ts'
+
+/** State of the canonical chain after one block. */
+export interface Snapshot {
+  readonly header: Header
+  readonly values: readonly bigint[]
+}
+
+/** Where snapshots are kept: enough to make any block again without starting at block 0. */
+export interface Snapshots {
+  /** Newest snapshot at or below a height. */
+  before(height: number): Promise<Snapshot>
+  newest(): Promise<Snapshot>
+  put(snapshot: Snapshot, hashes: readonly Hex[]): Promise<void>
+  /** Hashes of the canonical blocks up to the newest snapshot that were found when it was opened, block 0 first. */
+  readonly hashes: readonly Hex[]
+}
+
+/** More than this many are thinned: every second one of the older half goes, so that a gap stays a share of the whole. */
+const KEPT = 128
+
+/** Snapshots held in memory when there is a folder for the others. */
+const HELD = 16
+
+const thinned = (heights: readonly number[]): readonly number[] => {
+  const half = heights.slice(1, heights.length >> 1)
+  return half.filter((_, at) => at % 2 === 0)
+}
+
+interface Entry {
+  snapshot: Snapshot | undefined
+}
+
+/** Opens the snapshots of a chain; `dir` undefined keeps them in memory only. What does not belong to this spec or is damaged is left out and logged. */
+export const openSnapshots = async (
+  spec: ChainSpec,
+  genesis: Snapshot,
+  { dir, log }: { readonly dir: string | undefined; readonly log: Logger },
+): Promise<Snapshots> => {
+  const entries = new Map<number, Entry>([[0, { snapshot: genesis }]])
+  const folder = dir === undefined ? undefined : await openFolder(spec, genesis, { dir, log })
+  for (const height of folder?.heights ?? []) entries.set(height, { snapshot: undefined })
+  const heights = (): readonly number[] => [...entries.keys()].sort((a, b) => a - b)
+
+  const load = async (height: number): Promise<Snapshot | undefined> => {
+    const entry = entries.get(height)
+    if (entry?.snapshot !== undefined) return entry.snapshot
+    const read = await folder?.read(height)
+    if (read === undefined) entries.delete(height)
+    return read
+  }
+  const before = async (height: number): Promise<Snapshot> => {
+    for (const candidate of heights().toReversed()) {
+      if (candidate > height) continue
+      const snapshot = await load(candidate)
+      if (snapshot !== undefined) return snapshot
+    }
+    return genesis
+  }
+  const put = async (snapshot: Snapshot, hashes: readonly Hex[]): Promise<void> => {
+    const { height } = snapshot.header
+    if (entries.has(height)) return
+    await folder?.write(snapshot, hashes)
+    entries.set(height, { snapshot })
+    if (folder !== undefined) {
+      for (const old of heights().slice(1, -HELD)) {
+        const entry = entries.get(old)
+        if (entry) entry.snapshot = undefined
+      }
+    }
+    if (entries.size <= KEPT) return
+    for (const gone of thinned(heights())) {
+      entries.delete(gone)
+      await folder?.remove(gone)
+    }
+  }
+  const newest = await before(Number.MAX_SAFE_INTEGER)
+  const hashes = folder?.hashes.slice(0, newest.header.height + 1) ?? [genesis.header.hash]
+  return { before, newest: () => before(Number.MAX_SAFE_INTEGER), put, hashes }
+}
+
+const HASH_BYTES = 32
+const FILE_NAME = /^state-(\d+)$/
+
+/** Bigints in JSON are their decimal digits with an `n`. */
+const textOf = (spec: ChainSpec, { header, values }: Snapshot): string => {
+  const body = JSON.stringify({
+    model: MODEL_VERSION,
+    spec,
+    header: { ...header, baseFeeRaw: header.baseFeeRaw.toString() },
+    values: values.map((value) => (value === 0n ? '' : value.toString(16))).join(),
+  })
+  return `${createHash('sha256').update(body).digest('hex')}\n${body}\n`
+}
+
+const snapshotOf = (spec: ChainSpec, text: string): Snapshot | undefined => {
+  const [sum, body = ''] = text.split('\n')
+  if (createHash('sha256').update(body).digest('hex') !== sum) return undefined
+  const read = JSON.parse(body) as {
+    readonly model: number
+    readonly spec: ChainSpec
+    readonly header: Omit<Header, 'baseFeeRaw'> & { readonly baseFeeRaw: string }
+    readonly values: string
+  }
+  if (read.model !== MODEL_VERSION || JSON.stringify(read.spec) !== JSON.stringify(spec))
+    return undefined
+  const values = read.values.split(',').map((word) => (word === '' ? 0n : BigInt(`0x${word}`)))
+  return { header: { ...read.header, baseFeeRaw: BigInt(read.header.baseFeeRaw) }, values }
+}
+
+/** Writes a file so that it is there as a whole or not at all. */
+const writeWhole = async (path: string, text: string): Promise<void> => {
+  const draft = `${path}.draft`
+  const file = await open(draft, 'w')
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, path)
+}
+
+const appendHashes = async (path: string, from: number, hashes: readonly Hex[]): Promise<void> => {
+  const file = await open(path, 'a+').then(async (made) => {
+    await made.close()
+    return open(path, 'r+')
+  })
+  try {
+    const bytes = Buffer.from(hashes.map((hash) => hash.slice(2)).join(''), 'hex')
+    await file.write(bytes, 0, bytes.length, from * HASH_BYTES)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+const openFolder = async (
+  spec: ChainSpec,
+  genesis: Snapshot,
+  { dir, log }: { readonly dir: string; readonly log: Logger },
+) => {
+  await mkdir(dir, { recursive: true })
+  const hashPath = join(dir, 'hashes')
+  const raw = await readFile(hashPath).catch(() => Buffer.alloc(0))
+  const hashes: Hex[] = []
+  for (let at = 0; at + HASH_BYTES <= raw.length; at += HASH_BYTES)
+    hashes.push(`0x${raw.toString('hex', at, at + HASH_BYTES)}`)
+  const pathOf = (height: number): string => join(dir, `state-${height}`)
+  const names = await readdir(dir)
+  const found = names.flatMap((name) => Number(FILE_NAME.exec(name)?.[1] ?? Number.NaN))
+  const heights = found.filter((height) => Number.isSafeInteger(height) && height > 0)
+  const read = async (height: number): Promise<Snapshot | undefined> => {
+    const text = await readFile(pathOf(height), 'utf8').catch(() => '')
+    const snapshot = snapshotOf(spec, text)
+    if (snapshot !== undefined && snapshot.header.hash === hashes[height]) return snapshot
+    log.warn({ height }, 'checkpoint left out: damaged, or of another chain')
+    await rm(pathOf(height), { force: true })
+    return undefined
+  }
+  const own = hashes[0] === genesis.header.hash
+  return {
+    heights: own ? heights : [],
+    hashes: own ? hashes : [genesis.header.hash],
+    read,
+    write: async (snapshot: Snapshot, added: readonly Hex[]): Promise<void> => {
+      const from = snapshot.header.height + 1 - added.length
+      added.forEach((hash, at) => {
+        hashes[from + at] = hash
+      })
+      if (from === 1) await appendHashes(hashPath, 0, [genesis.header.hash])
+      await appendHashes(hashPath, from, added)
+      await writeWhole(pathOf(snapshot.header.height), textOf(spec, snapshot))
+    },
+    remove: (height: number): Promise<void> => rm(pathOf(height), { force: true }),
+  }
+}

@@ -2,10 +2,13 @@ import { Malformed } from '../core/fault.ts'
 import type { DexPoolEvents, TokenEvents, TradeEvents, TransferEvents } from '../schemas/wire.ts'
 
 const RAW = /^\d{0,78}$/
+const SIGNED = /^-?\d{0,78}$/
+const LAST_RAW = 2n ** 256n - 1n
 const DECIMAL = /^$|^-?\d{1,400}(\.\d{1,400})?$/
 
-const raw = (field: string, text: string): void => {
-  if (!RAW.test(text)) throw new Malformed('amount', `${field} is no base-unit amount`)
+const raw = (field: string, text: string, shape = RAW): void => {
+  if (!shape.test(text) || (text.length > 77 && BigInt(text) > LAST_RAW))
+    throw new Malformed('amount', `${field} is no base-unit amount`)
 }
 const decimal = (field: string, text: string): void => {
   if (!DECIMAL.test(text)) throw new Malformed('decimal', `${field} is no plain decimal`)
@@ -23,31 +26,27 @@ const TRADE_AMOUNTS = [
   'user_a_post_amount',
   'user_b_pre_amount',
   'user_b_post_amount',
-  'vault_a_pre_amount',
-  'vault_b_pre_amount',
   'vault_a_post_amount',
   'vault_b_post_amount',
 ] as const
 const POOL_AMOUNTS = [
   'token_a_amount',
   'token_b_amount',
-  'token_a_vault_pre_amount',
   'token_a_vault_post_amount',
-  'token_b_vault_pre_amount',
   'token_b_vault_post_amount',
 ] as const
+/** Reckoned back from what a pool logged: below zero where the pool lies, which then counts as unknown. */
+const TRADE_PRE = ['vault_a_pre_amount', 'vault_b_pre_amount'] as const
+const POOL_PRE = ['token_a_vault_pre_amount', 'token_b_vault_pre_amount'] as const
 
 interface Placed {
   readonly instruction: unknown
-  readonly block: unknown
   readonly transaction: { readonly fee: string } | null
 }
 
 const placed = (event: Placed): void => {
-  if (!event.instruction || !event.block || !event.transaction) {
-    throw new Malformed('head', 'the event does not say where it stands')
-  }
-  raw('fee', event.transaction.fee)
+  if (!event.instruction) throw new Malformed('head', 'the event does not say where it stands')
+  raw('fee', event.transaction?.fee ?? '')
 }
 
 /** Throws `Malformed` for numbers that are none, decimals out of range, or events without a place. Returns its input. */
@@ -57,6 +56,7 @@ export const checkTrades = (value: TradeEvents): TradeEvents => {
     const { trade } = event
     if (trade === null) throw new Malformed('trade', 'a trade event without a trade')
     for (const field of TRADE_AMOUNTS) raw(field, trade[field])
+    for (const field of TRADE_PRE) raw(field, trade[field], SIGNED)
     decimals('token_a_decimals', trade.token_a_decimals)
     decimals('token_b_decimals', trade.token_b_decimals)
     decimal('quote_price_in_usd', event.quote_price_in_usd)
@@ -72,6 +72,7 @@ export const checkPools = (value: DexPoolEvents): DexPoolEvents => {
     const { pool } = event
     if (pool === null) throw new Malformed('pool', 'a pool event without a pool')
     for (const field of POOL_AMOUNTS) raw(field, pool[field])
+    for (const field of POOL_PRE) raw(field, pool[field], SIGNED)
     decimals('token_a_decimals', pool.token_a_decimals)
     decimals('token_b_decimals', pool.token_b_decimals)
     decimal('quote_price_in_usd', event.quote_price_in_usd)

@@ -1,9 +1,9 @@
 import { decimalText } from '../core/amounts.ts'
 import { Malformed } from '../core/fault.ts'
 import { PROTOCOLS } from '../schemas/protocols.ts'
-import type { Trade, TradeEvent, TradeEvents, TradeProcessed } from '../schemas/wire.ts'
-import { type Layers, makeLayers } from './layers.ts'
-import type { Folding, Operation, Publication, Stage } from './stage.ts'
+import type { Trade, TradeEvent, TradeProcessed } from '../schemas/wire.ts'
+import { type Enrichment, foldEnrichment, type Place } from './enrich.ts'
+import type { Stage } from './stage.ts'
 import { factorBetween, SUSPECT_LIMITS, suspectReason, type TradeSigns } from './suspect.ts'
 import { knownRaw, numbersOf, over, type TradeNumbers } from './trade.ts'
 
@@ -21,11 +21,6 @@ interface LastPrice {
   readonly inQuote: number | null
   readonly timeMs: number
   readonly level: Level | null
-}
-
-/** What a block's trades were found to be, by event index: a retraction repeats it word for word. */
-interface Extra {
-  readonly processed: readonly (readonly [eventIndex: number, TradeProcessed])[]
 }
 
 const UNKNOWN: LastPrice = { usd: null, native: null, inQuote: null, timeMs: 0, level: null }
@@ -83,11 +78,6 @@ const nextLevel = (level: Level | null, price: number, height: number): Level =>
 const isBelieved = (level: Level, height: number): boolean =>
   level.trades >= SUSPECT_LIMITS.levelTrades &&
   height - level.firstHeight >= SUSPECT_LIMITS.levelBlocks - 1
-
-interface Place {
-  readonly height: number
-  readonly timeMs: number
-}
 
 interface Judged {
   readonly processed: TradeProcessed
@@ -162,82 +152,29 @@ export const judge = (
   }
 }
 
-const eventIndexOf = (event: TradeEvent): number => event.instruction?.event_index ?? 0
-
-const applyBlock = (layers: Layers<LastPrice, Extra>, operation: Operation): TradeEvents[] => {
-  const { meta } = operation.block
-  const place = { height: meta.height, timeMs: meta.block_time }
-  const values = new Map<string, LastPrice>()
-  const processed: (readonly [number, TradeProcessed])[] = []
-  const known = (key: string): LastPrice | undefined => values.get(key) ?? layers.get(key)
-  const outputs = operation.records.flatMap(({ topic, value }) => {
-    if (topic !== 'trades') return []
-    const events = value.events.map((event) => {
-      const { trade } = event
-      if (trade === null) throw new Malformed('trade', 'a trade event without a trade')
-      const tokenKey = `t/${trade.token_a_address}`
-      const poolKey = `p/${trade.pool_address}/${trade.token_a_address}`
-      const judged = judge(event, trade, { token: known(tokenKey), pool: known(poolKey) }, place)
-      if (judged.token !== known(tokenKey)) values.set(tokenKey, judged.token)
-      values.set(poolKey, judged.pool)
-      processed.push([eventIndexOf(event), judged.processed])
-      return { ...event, trade_processed: judged.processed }
-    })
-    return [{ meta: value.meta, events }]
-  })
-  if (operation.records.length === 0) return outputs
-  layers.apply({
-    hash: meta.hash,
-    height: meta.height,
-    timeMs: meta.block_time,
-    values,
-    extra: { processed },
-  })
-  return outputs
-}
-
-const revertBlock = (layers: Layers<LastPrice, Extra>, operation: Operation): TradeEvents[] => {
-  const { meta } = operation.block
-  if (operation.records.length === 0) return []
-  const block = layers.revert(meta.hash)
-  if (block === undefined) {
-    throw new Malformed('revert', `block ${meta.hash} is taken back but was not applied`)
-  }
-  const stored = new Map(block.extra.processed)
-  return operation.records.flatMap(({ topic, value }) => {
-    if (topic !== 'trades') return []
-    // A trade without an answer was dead-lettered when its block came: there is nothing to take back.
-    const events = value.events.flatMap((event) => {
-      const found = stored.get(eventIndexOf(event))
-      return found === undefined ? [] : [{ ...event, trade_processed: found }]
-    })
-    return [{ meta: value.meta, events }]
-  })
-}
-
-const loadPrices = (entries: Iterable<readonly [string, string]>): Folding => {
-  const layers = makeLayers<LastPrice, Extra>(entries)
-  let publications: Publication[] = []
-  const outputsOf = (operation: Operation): TradeEvents[] => {
-    const { op } = operation.block.meta
-    if (op === 'OP_APPLY') return applyBlock(layers, operation)
-    if (op === 'OP_REVERT') return revertBlock(layers, operation)
-    layers.finalize(operation.block.final_height)
-    return []
-  }
-  return {
-    step: (operation) => {
-      for (const [index, value] of outputsOf(operation).entries()) {
-        const key = operation.records[index]?.key ?? ''
-        publications.push({ message: 'dex.trade.TradeEvents', key, value })
-      }
-    },
-    flush: () => {
-      const flushed = { publications, changes: layers.changes() }
-      publications = []
-      return flushed
-    },
-  }
+const PRICING: Enrichment<TradeEvent, TradeProcessed, LastPrice> = {
+  batches: ({ records }) =>
+    records.flatMap(({ topic, key, value }) => (topic === 'trades' ? [{ key, value }] : [])),
+  enrich: (event, known, place) => {
+    const { trade } = event
+    if (trade === null) throw new Malformed('trade', 'a trade event without a trade')
+    const token = `t/${trade.token_a_address}`
+    const pool = `p/${trade.pool_address}/${trade.token_a_address}`
+    const judged = judge(event, trade, { token: known(token), pool: known(pool) }, place)
+    return {
+      processed: judged.processed,
+      writes: [
+        [token, judged.token],
+        [pool, judged.pool],
+      ],
+    }
+  },
+  finish: (event, processed) => ({ ...event, trade_processed: processed }),
+  publish: ({ key, value }) => ({
+    message: 'dex.trade.TradeEvents',
+    key,
+    value: { meta: value.meta, events: value.events },
+  }),
 }
 
 /** `dex.trades` to `dex.trades.processed`, one record for one: prices, last good prices, and the suspect verdict. */
@@ -245,5 +182,5 @@ export const PRICES: Stage = {
   app: 'prices',
   inputs: ['trades'],
   output: 'tradesProcessed',
-  load: loadPrices,
+  load: (entries) => foldEnrichment(PRICING, entries),
 }

@@ -23,8 +23,9 @@ export interface TradeNumbers {
 /** Base units of an amount as the wire writes them; "" counts as none. */
 export const rawAmount = (text: string): bigint => (text === '' ? 0n : BigInt(text))
 
-/** Base units of an amount that may be unknown (""). */
-export const knownRaw = (text: string): bigint | null => (text === '' ? null : BigInt(text))
+/** Base units of an amount that may be unknown: "" or, where it was reckoned back, below zero. */
+export const knownRaw = (text: string): bigint | null =>
+  text === '' || text.startsWith('-') ? null : BigInt(text)
 
 /** An amount in token units; null where the decimals are unknown. */
 export const unitsOf = (text: string, decimals: number | null): number | null =>
@@ -70,10 +71,13 @@ export const numbersOf = (event: TradeEvent, trade: Trade): TradeNumbers => {
   }
 }
 
+/** Values from here on do not fit the store's `Decimal(38,12)`: no money, but a broken or hostile amount. */
+const VALUE_LIMIT = 1e24
+
 /** A USD or native value in units of 10^-12, as the store keeps and sums it; null when unknown. */
 export const valueRaw = (value: number | null): bigint | null => {
-  const text = usdText(value)
-  return text === '' ? null : rawOf(text, USD_PLACES)
+  if (value === null || !(Math.abs(value) < VALUE_LIMIT)) return null
+  return rawOf(usdText(value), USD_PLACES)
 }
 
 /** Text of a sum of `valueRaw`s. */

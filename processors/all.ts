@@ -1,0 +1,87 @@
+import type { Bus, Running, TopicSpec } from '../core/bus-contract.ts'
+import type { Codec } from '../core/codec-contract.ts'
+import type { Config } from '../core/config.ts'
+import type { Logger } from '../core/log.ts'
+import type { Metrics } from '../core/metrics.ts'
+import { migrate } from '../core/migrate.ts'
+import { deadLetterSpec, stateSpec, topicSpecs } from '../core/topic-specs.ts'
+import type { Warehouse } from '../core/warehouse.ts'
+import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
+import { CANDLES } from './candles.ts'
+import { type FinalizeRound, startFinalizer } from './finalize.ts'
+import { POOLS } from './pools.ts'
+import { PRICES } from './prices.ts'
+import { type LaneStatus, startStage } from './run.ts'
+import { SINKS, sinkGroup, startSink } from './sinks.ts'
+import type { Stage } from './stage.ts'
+import { TOKENS } from './tokens.ts'
+
+/** Every stage of the house. */
+export const STAGES: readonly Stage[] = [PRICES, CANDLES, POOLS, TOKENS]
+
+/** What the process role works with. */
+export interface ProcessorDeps {
+  readonly chains: readonly string[]
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly warehouse: Warehouse
+  readonly config: Pick<Config, 'partitions' | 'retention'>
+  readonly metrics: Metrics
+  readonly log: Logger
+}
+
+/** How far every part is, by consumer group, and what the finalizers last did, by chain. */
+export interface ProcessorsStatus {
+  readonly groups: Readonly<Record<string, readonly LaneStatus[]>>
+  readonly finalized: Readonly<Record<string, FinalizeRound | undefined>>
+}
+
+/** The running process role. */
+export interface ProcessorsRunning extends Running {
+  status(): ProcessorsStatus
+}
+
+/** Topics that stages and sinks of these chains need beside the documented ones. */
+export const processorTopics = (
+  chains: readonly string[],
+  { partitions, retention }: Pick<Config, 'partitions' | 'retention'>,
+): readonly TopicSpec[] =>
+  chains.flatMap((chain) => [
+    ...STAGES.flatMap(({ app }) => [
+      stateSpec(stateTopic(app, chain), partitions),
+      deadLetterSpec(deadLetterTopic(`${app}.${chain}`), retention),
+    ]),
+    ...SINKS.map((sink) => deadLetterSpec(deadLetterTopic(sinkGroup(sink, chain)), retention)),
+  ])
+
+/** Makes topics and tables where they are missing, then runs every stage, sink and finalizer of the chains. */
+export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRunning> => {
+  const { chains, bus, warehouse, config, log } = deps
+  const { partitions, retention } = config
+  await bus.createTopics([
+    ...topicSpecs({ chains, partitions, retention }),
+    ...processorTopics(chains, config),
+  ])
+  await migrate(warehouse, chains)
+  const parts = await Promise.all(
+    chains.map(async (chain) => {
+      const chainDeps = { ...deps, chain, log: log.child({ role: 'process', chain }) }
+      const stages = await Promise.all(STAGES.map((stage) => startStage(stage, chainDeps)))
+      const sinks = await Promise.all(SINKS.map((sink) => startSink(sink, chainDeps)))
+      return { chain, groups: [...stages, ...sinks], finalizer: startFinalizer(chainDeps) }
+    }),
+  )
+  return {
+    status: () => ({
+      groups: Object.fromEntries(
+        parts.flatMap(({ groups }) => groups.map(({ group, lanes }) => [group, lanes()])),
+      ),
+      finalized: Object.fromEntries(parts.map(({ chain, finalizer }) => [chain, finalizer.last()])),
+    }),
+    stop: async () => {
+      await Promise.all(
+        parts.flatMap(({ groups, finalizer }) => [finalizer, ...groups].map((part) => part.stop())),
+      )
+    },
+  }
+}

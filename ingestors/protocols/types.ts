@@ -66,7 +66,7 @@ export interface SaidOperation {
 /** The event is one of ours and what it says cannot be used. */
 export interface Refused {
   readonly kind: 'refused'
-  readonly reason: 'zero-amount' | 'one-sided' | 'impossible-amount' | 'short-data'
+  readonly reason: 'zero-amount' | 'impossible-amount' | 'short-data'
 }
 
 /** What one log says, before anyone asked whether its pool is real. */
@@ -112,12 +112,9 @@ export interface EvmFamily {
 /** Amounts from here on do not exist on any chain: they are forged or misread. */
 export const IMPOSSIBLE_AMOUNT = 1n << 255n
 
-/** The refusal, or undefined, for amounts that a swap cannot have. */
+/** The refusal, or undefined, for amounts that no trade has: nothing on one side (a loan paid back), or beyond any token. */
 export const refusal = (amountInRaw: bigint, amountOutRaw: bigint): Refused | undefined => {
-  if (amountInRaw <= 0n || amountOutRaw <= 0n) {
-    const both = amountInRaw <= 0n && amountOutRaw <= 0n
-    return { kind: 'refused', reason: both ? 'zero-amount' : 'one-sided' }
-  }
+  if (amountInRaw <= 0n || amountOutRaw <= 0n) return { kind: 'refused', reason: 'zero-amount' }
   if (amountInRaw >= IMPOSSIBLE_AMOUNT || amountOutRaw >= IMPOSSIBLE_AMOUNT) {
     return { kind: 'refused', reason: 'impossible-amount' }
   }

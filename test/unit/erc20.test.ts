@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseAbi, toEventSelector } from 'viem'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { EVM_FAMILIES } from '../../ingestors/protocols/all.ts'
+import {
+  booksOf,
+  ROUTER,
+  TOKEN_A,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+
+const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
+const ZERO = `0x${'00'.repeat(20)}`
+const transfersOf = (logs: Parameters<typeof blockOf>[0]) =>
+  decodeBlock(blockOf(logs), booksOf('facts')).transfers.map(
+    ({ token, from, to, amountRaw, wrap }) => [token, from, to, amountRaw, wrap],
+  )
+
+test('three topics are a token that moved, also none of it; four are a collectible; one is an old token', () => {
+  const pay = transfer(TOKEN_A, USER, ROUTER, 5n)
+  assert.deepEqual(
+    transfersOf([
+      pay,
+      transfer(TOKEN_A, USER, ROUTER, 0n),
+      { ...pay, topics: [...pay.topics, topicOf(USER)], data: '0x' },
+      logOf(TOKEN_A, [TOPIC.transfer], [USER, ROUTER, 6n]),
+      transfer(TOKEN_A, USER, ROUTER, -1n),
+    ]),
+    [
+      [TOKEN_A, USER, ROUTER, 5n, false],
+      [TOKEN_A, USER, ROUTER, 0n, false],
+      [TOKEN_A, USER, ROUTER, 6n, false],
+      [TOKEN_A, USER, ROUTER, 2n ** 256n - 1n, false],
+    ],
+  )
+})
+
+test('a transfer without its amount is dropped', () => {
+  const { dropped } = decodeBlock(
+    blockOf([{ ...transfer(TOKEN_A, USER, ROUTER, 5n), data: '0x' }]),
+    booksOf('facts'),
+  )
+  assert.deepEqual(
+    dropped.map(({ reason, protocol }) => [reason, protocol]),
+    [['short-data', 'erc20']],
+  )
+})
+
+test('the wrapped coin is made and unmade by deposits and withdrawals; no other contract is', () => {
+  const deposit = (token: string) => logOf(token, [TOPIC.deposit, topicOf(USER)], [5n])
+  assert.deepEqual(
+    transfersOf([
+      deposit(WETH),
+      logOf(WETH, [TOPIC.withdrawal, topicOf(USER)], [4n]),
+      deposit(TOKEN_A),
+    ]),
+    [
+      [WETH, ZERO, USER, 5n, true],
+      [WETH, USER, ZERO, 4n, true],
+    ],
+  )
+})
+
+for (const { family, events } of EVM_FAMILIES) {
+  test(`each first topic of ${family} is the hash of its signature, and its counts fit it`, () => {
+    for (const [topic0, rows] of Object.entries(events)) {
+      for (const { signature, topics, words } of [rows].flat()) {
+        const [event] = parseAbi([`event ${signature}`] as readonly string[])
+        assert.ok(event?.type === 'event')
+        assert.equal(toEventSelector(sourceOrder(topic0) ?? event), topic0, signature)
+        const indexed = event.inputs.filter((input) => input.indexed).length
+        assert.equal(topics, indexed + 1, signature)
+        assert.ok(words <= event.inputs.length - indexed, signature)
+      }
+    }
+  })
+}
+
+/** The tables list indexed parts first; the hash is over the order in the source. */
+function sourceOrder(topic0: string): string | undefined {
+  return {
+    [TOPIC.v2Swap]: 'Swap(address,uint256,uint256,uint256,uint256,address)',
+    [TOPIC.v2Burn]: 'Burn(address,uint256,uint256,address)',
+    [TOPIC.v3Mint]: 'Mint(address,address,int24,int24,uint128,uint256,uint256)',
+    [TOPIC.v3Collect]: 'Collect(address,address,int24,int24,uint128,uint128)',
+  }[topic0]
+}

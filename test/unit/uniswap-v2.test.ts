@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import {
+  booksOf,
+  POOL,
+  poolFact,
+  ROUTER,
+  TOKEN_A,
+  TOKEN_B,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+  v2Swap,
+  v2Sync,
+  v3Swap,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+
+const FACTORY = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
+const known = booksOf('facts', [poolFact('uniswap_v2')])
+const evidence = booksOf('evidence')
+const HUGE = 1n << 255n
+
+const CASES: readonly (readonly [
+  string,
+  readonly bigint[],
+  readonly [0 | 1, bigint, bigint] | string,
+])[] = [
+  ['token0 sold', [10n, 0n, 0n, 7n], [0, 10n, 7n]],
+  ['token1 sold', [0n, 10n, 7n, 0n], [1, 10n, 7n]],
+  ['dust of the bought token came in too', [10n, 1n, 0n, 7n], [0, 10n, 6n]],
+  ['part of the sold token went back', [10n, 0n, 4n, 7n], [0, 6n, 7n]],
+  ['both sides in and out', [10n, 20n, 3n, 50n], [0, 7n, 30n]],
+  ['flash swap paid in the other token', [0n, 12n, 5n, 0n], [1, 12n, 5n]],
+  ['flash loan paid back with its fee', [1003n, 0n, 1000n, 0n], 'zero-amount'],
+  ['flash loan of both tokens', [1003n, 1003n, 1000n, 1000n], 'zero-amount'],
+  ['paid in only', [10n, 0n, 0n, 0n], 'zero-amount'],
+  ['paid out only', [0n, 0n, 0n, 7n], 'zero-amount'],
+  ['nothing', [0n, 0n, 0n, 0n], 'zero-amount'],
+  ['as much back as in', [5n, 0n, 5n, 0n], 'zero-amount'],
+  ['the most that may be', [HUGE - 1n, 0n, 0n, 1n], [0, HUGE - 1n, 1n]],
+  ['more than may be in', [HUGE, 0n, 0n, 1n], 'impossible-amount'],
+  ['a negative number', [1n, 0n, 0n, -1n], 'impossible-amount'],
+]
+
+for (const [what, amounts, expected] of CASES) {
+  test(`V2 swap, ${what}`, () => {
+    const { swaps, dropped } = decodeBlock(blockOf([v2Swap(amounts)]), known)
+    if (typeof expected === 'string') {
+      assert.deepEqual(swaps, [])
+      assert.deepEqual(
+        dropped.map(({ reason }) => reason),
+        [expected],
+      )
+      return
+    }
+    const [side, amountIn, amountOut] = expected
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(
+      swaps.map(({ tokenIn, tokenOut, amountInRaw, amountOutRaw }) => [
+        tokenIn,
+        amountInRaw,
+        tokenOut,
+        amountOutRaw,
+      ]),
+      [[side === 0 ? TOKEN_A : TOKEN_B, amountIn, side === 0 ? TOKEN_B : TOKEN_A, amountOut]],
+    )
+  })
+}
+
+test('cut data is dropped, a longer layout is read, another number of topics is another event', () => {
+  const swap = v2Swap([10n, 0n, 0n, 7n])
+  const { swaps, dropped } = decodeBlock(
+    blockOf([
+      { ...swap, data: swap.data.slice(0, -2) },
+      { ...swap, data: '0x' },
+      { ...swap, data: `${swap.data}ff` },
+      { ...swap, topics: swap.topics.slice(0, 1) },
+      { ...swap, topics: [] },
+    ]),
+    known,
+  )
+  assert.deepEqual(
+    dropped.map(({ reason, logIndex }) => [reason, logIndex]),
+    [
+      ['short-data', 0],
+      ['short-data', 1],
+    ],
+  )
+  assert.deepEqual(
+    swaps.map(({ logIndex }) => logIndex),
+    [2],
+  )
+})
+
+test('with facts a swap counts only in a proven pool of its own family', () => {
+  const reason = (books: typeof known, log = v2Swap([10n, 0n, 0n, 7n])) => {
+    const { swaps, dropped } = decodeBlock(blockOf([v2Sync([9n, 9n]), log]), books)
+    assert.deepEqual(swaps, [])
+    return dropped.map((each) => each.reason)
+  }
+  assert.deepEqual(reason(booksOf('facts')), ['unknown-pool'])
+  assert.deepEqual(reason(booksOf('facts', [poolFact('uniswap_v2', false)])), ['unproven-pool'])
+  assert.deepEqual(reason(booksOf('facts', [poolFact('uniswap_v3')])), ['foreign-event'])
+  assert.deepEqual(reason(known, v3Swap([10n, -7n, 1n, 1n, 0n])), ['foreign-event'])
+})
+
+test('reserves are those of the Sync just before, and each Sync serves one event', () => {
+  const { swaps } = decodeBlock(
+    blockOf([
+      v2Sync([1n, 2n]),
+      v2Sync([100n, 200n]),
+      v2Swap([10n, 0n, 0n, 7n]),
+      v2Swap([10n, 0n, 0n, 7n]),
+      v2Sync([5n, 5n], ROUTER),
+      v2Swap([10n, 0n, 0n, 7n]),
+    ]),
+    known,
+  )
+  assert.deepEqual(
+    swaps.map(({ reserves }) => reserves),
+    [[100n, 200n], undefined, undefined],
+  )
+})
+
+test('without a node, a Sync of its own is evidence and names no token', () => {
+  const { swaps, dropped } = decodeBlock(
+    blockOf([v2Swap([10n, 0n, 0n, 7n]), v2Sync([100n, 200n]), v2Swap([10n, 0n, 0n, 7n])]),
+    evidence,
+  )
+  assert.deepEqual(
+    dropped.map(({ reason, logIndex }) => [reason, logIndex]),
+    [['no-evidence', 0]],
+  )
+  assert.deepEqual(
+    swaps.map(({ tokenIn, tokenOut, protocol, logIndex }) => [
+      tokenIn,
+      tokenOut,
+      protocol,
+      logIndex,
+    ]),
+    [[null, null, 'uniswap_v2', 2]],
+  )
+})
+
+test('without a node, transfers in and out name the tokens; a fee on transfer does not hide them', () => {
+  const named = (logs: Parameters<typeof blockOf>[0]) =>
+    decodeBlock(blockOf(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut])
+  const into = transfer(TOKEN_A, USER, POOL, 10n)
+  const out = transfer(TOKEN_B, POOL, USER, 7n)
+  const swap = v2Swap([10n, 0n, 0n, 7n])
+  assert.deepEqual(named([into, out, swap]), [[TOKEN_A, TOKEN_B]])
+  assert.deepEqual(
+    named([into, transfer(TOKEN_B, POOL, USER, 6n), transfer(TOKEN_B, POOL, ROUTER, 1n), swap]),
+    [[TOKEN_A, TOKEN_B]],
+  )
+  const other = '0x0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c'
+  assert.deepEqual(named([into, transfer(other, POOL, USER, 6n), out, swap]), [[TOKEN_A, TOKEN_B]])
+  assert.deepEqual(
+    named([into, transfer(other, POOL, USER, 6n), transfer(TOKEN_B, POOL, USER, 6n), swap]),
+    [[TOKEN_A, null]],
+    'two candidates: none is named',
+  )
+})
+
+test('without a node, what any contract can log about itself is no evidence', () => {
+  const kept = (logs: Parameters<typeof blockOf>[0]) =>
+    decodeBlock(blockOf(logs), evidence).swaps.length
+  const swap = v2Swap([10n, 0n, 0n, 7n])
+  const into = transfer(TOKEN_A, USER, POOL, 10n)
+  assert.equal(kept([swap]), 0)
+  assert.equal(kept([into, swap]), 0, 'nothing left the pool')
+  assert.equal(
+    kept([transfer(POOL, USER, POOL, 10n), transfer(POOL, POOL, USER, 7n), swap]),
+    0,
+    "the pool's own token",
+  )
+  assert.equal(kept([into, transfer(TOKEN_A, POOL, USER, 7n), swap]), 0, 'one token both ways')
+  assert.equal(
+    kept([transfer(TOKEN_B, USER, POOL, 10n), transfer(TOKEN_A, POOL, USER, 7n), swap]),
+    0,
+    'against the order of tokens',
+  )
+  assert.equal(kept([into, transfer(TOKEN_B, POOL, USER, 0n), swap]), 0, 'nothing moved')
+  assert.equal(kept([v2Sync([1n, 1n], ROUTER), swap]), 0, "another pool's Sync")
+})
+
+test('a pair of a listed factory is proven from its creation on, a pair of any other is not', () => {
+  const created = (factory: string) =>
+    logOf(factory, [TOPIC.pairCreated, topicOf(TOKEN_A), topicOf(TOKEN_B)], [POOL, 1n])
+  const logs = [
+    v2Sync([10n, 20n]),
+    logOf(POOL, [TOPIC.v2Mint, topicOf(ROUTER)], [10n, 20n]),
+    v2Swap([10n, 0n, 0n, 7n]),
+  ]
+  const real = decodeBlock(blockOf([created(FACTORY), ...logs]), booksOf('facts'))
+  assert.deepEqual(real.pools, [{ ...poolFact('uniswap_v2'), factory: FACTORY }])
+  assert.deepEqual(
+    real.poolChanges.map(({ kind, tokenA, amountARaw, amountBRaw, reserves }) => [
+      kind,
+      tokenA,
+      amountARaw,
+      amountBRaw,
+      reserves,
+    ]),
+    [
+      ['initialize', TOKEN_A, 0n, 0n, undefined],
+      ['increase', TOKEN_A, 10n, 20n, [10n, 20n]],
+    ],
+  )
+  assert.equal(real.swaps.length, 1)
+  const forged = decodeBlock(blockOf([created(USER), ...logs]), booksOf('facts'))
+  assert.deepEqual([forged.pools, forged.poolChanges, forged.swaps], [[], [], []])
+  assert.deepEqual(
+    forged.dropped.map(({ reason }) => reason),
+    ['unknown-pool', 'unknown-pool'],
+  )
+})
+
+test('burnt liquidity is a decrease', () => {
+  const burn = logOf(POOL, [TOPIC.v2Burn, topicOf(ROUTER), topicOf(USER)], [3n, 4n])
+  const { poolChanges } = decodeBlock(blockOf([v2Sync([1n, 2n]), burn]), known)
+  assert.deepEqual(
+    poolChanges.map(({ kind, amountARaw, amountBRaw, reserves }) => [
+      kind,
+      amountARaw,
+      amountBRaw,
+      reserves,
+    ]),
+    [['decrease', 3n, 4n, [1n, 2n]]],
+  )
+})
+
+test('a failed transaction gives nothing', () => {
+  const block = blockOf([v2Sync([1n, 1n]), v2Swap([10n, 0n, 0n, 7n])], { success: false })
+  const { swaps, dropped } = decodeBlock(block, evidence)
+  assert.deepEqual([swaps, dropped], [[], []])
+  assert.deepEqual(subjectsOf(block), { pools: [], tokens: [] })
+})
+
+test('the trader is who signed, or the account that an ERC-4337 operation was for', () => {
+  const [first, second] = [`0x${'51'.repeat(20)}`, `0x${'52'.repeat(20)}`]
+  const operation = (sender: string, entryPoint = '0x0000000071727de22e5e9d8baf0edac6f37da032') =>
+    logOf(
+      entryPoint,
+      [TOPIC.userOperation, `0x${'00'.repeat(32)}`, topicOf(sender), topicOf(ROUTER)],
+      [1n, 1n, 1n, 1n],
+    )
+  const swap = v2Swap([10n, 0n, 0n, 7n])
+  const block = blockOf(
+    [swap, operation(USER, ROUTER), swap, operation(first), operation(second), swap],
+    { from: ROUTER },
+  )
+  const traders = decodeBlock(block, known).swaps.map(({ trader }) => trader)
+  assert.deepEqual(traders, [first, first, ROUTER])
+})
+
+test('subjects are the pools and tokens that events name, each once', () => {
+  const swap = v2Swap([10n, 0n, 0n, 7n])
+  const pay = transfer(TOKEN_A, USER, POOL, 1n)
+  assert.deepEqual(
+    subjectsOf(blockOf([swap, swap, pay, pay, v3Swap([1n, -1n, 1n, 1n, 0n], ROUTER)])),
+    {
+      pools: [
+        { address: POOL, family: 'uniswap_v2' },
+        { address: ROUTER, family: 'uniswap_v3' },
+      ],
+      tokens: [TOKEN_A],
+    },
+  )
+})

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import {
+  booksOf,
+  POOL,
+  poolFact,
+  ROUTER,
+  TOKEN_A,
+  TOKEN_B,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+  v3Swap,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+
+const FACTORY = '0x1f98431c8ad98523631ae4a59f267346ea31f984'
+const known = booksOf('facts', [poolFact('uniswap_v3')])
+const evidence = booksOf('evidence')
+const PRICE = 79228162514264337593543950336n
+const MIN = -(1n << 255n)
+
+const CASES: readonly (readonly [
+  string,
+  bigint,
+  bigint,
+  readonly [0 | 1, bigint, bigint] | string,
+])[] = [
+  ['token0 sold', 10n, -7n, [0, 10n, 7n]],
+  ['token1 sold', -7n, 10n, [1, 10n, 7n]],
+  ['the largest numbers', -MIN - 1n, MIN + 1n, [0, -MIN - 1n, -MIN - 1n]],
+  ['nothing came out', 1n, 0n, 'zero-amount'],
+  ['nothing came in', 0n, -1n, 'zero-amount'],
+  ['both came in', 1n, 1n, 'zero-amount'],
+  ['both went out', -1n, -1n, 'zero-amount'],
+  ['nothing', 0n, 0n, 'zero-amount'],
+  ['the number without an opposite', 1n, MIN, 'impossible-amount'],
+]
+
+for (const [what, amount0, amount1, expected] of CASES) {
+  test(`V3 swap, ${what}`, () => {
+    const log = v3Swap([amount0, amount1, PRICE, 5n, -887_272n])
+    const { swaps, dropped } = decodeBlock(blockOf([log]), known)
+    if (typeof expected === 'string') {
+      assert.deepEqual(swaps, [])
+      assert.deepEqual(
+        dropped.map(({ reason }) => reason),
+        [expected],
+      )
+      return
+    }
+    const [side, amountInRaw, amountOutRaw] = expected
+    assert.deepEqual(swaps, [
+      {
+        kind: 'swap',
+        txIndex: 0,
+        logIndex: 0,
+        pool: POOL,
+        protocol: 'uniswap_v3',
+        trader: `0x${'f0'.repeat(20)}`,
+        tokenIn: side === 0 ? TOKEN_A : TOKEN_B,
+        tokenOut: side === 0 ? TOKEN_B : TOKEN_A,
+        amountInRaw,
+        amountOutRaw,
+        sqrtPriceX96: PRICE,
+        liquidityRaw: 5n,
+      },
+    ])
+  })
+}
+
+test("Pancake's longer swap has its own topic and its own protocol", () => {
+  const topics = [TOPIC.pancakeV3Swap, topicOf(ROUTER), topicOf(USER)]
+  const logs = [
+    transfer(TOKEN_A, USER, POOL, 10n),
+    transfer(TOKEN_B, POOL, USER, 7n),
+    logOf(POOL, topics, [10n, -7n, PRICE, 5n, 1n, 0n, 0n]),
+    logOf(POOL, topics, [10n, -7n, PRICE, 5n, 1n]),
+  ]
+  const { swaps, dropped } = decodeBlock(blockOf(logs), evidence)
+  assert.deepEqual(
+    swaps.map(({ protocol, logIndex }) => [protocol, logIndex]),
+    [['pancakeswap_v3', 2]],
+  )
+  assert.deepEqual(
+    dropped.map(({ reason }) => reason),
+    ['short-data'],
+  )
+})
+
+test('without a node, a V3 swap needs transfers: there is no Sync to stand in', () => {
+  const swap = v3Swap([-7n, 10n, PRICE, 5n, 0n])
+  const kept = (logs: Parameters<typeof blockOf>[0]) =>
+    decodeBlock(blockOf(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut])
+  assert.deepEqual(kept([swap]), [])
+  assert.deepEqual(kept([transfer(TOKEN_B, USER, POOL, 10n), swap]), [])
+  assert.deepEqual(
+    kept([transfer(TOKEN_A, POOL, USER, 7n), transfer(TOKEN_B, USER, POOL, 10n), swap]),
+    [[TOKEN_B, TOKEN_A]],
+  )
+})
+
+test('positions: added, given up, paid out; a poke of nothing is no change', () => {
+  const position = [topicOf(USER), `0x${'ff'.repeat(32)}`, `0x${'00'.repeat(32)}`]
+  const { poolChanges } = decodeBlock(
+    blockOf([
+      logOf(POOL, [TOPIC.v3Initialize], [PRICE, 0n]),
+      logOf(POOL, [TOPIC.v3Mint, ...position], [ROUTER, 99n, 10n, 20n]),
+      logOf(POOL, [TOPIC.v3Burn, ...position], [0n, 0n, 0n]),
+      logOf(POOL, [TOPIC.v3Burn, ...position], [99n, 9n, 19n]),
+      logOf(POOL, [TOPIC.v3Collect, ...position], [USER, 11n, 21n]),
+    ]),
+    known,
+  )
+  assert.deepEqual(
+    poolChanges.map(({ kind, amountARaw, amountBRaw, logIndex }) => [
+      kind,
+      amountARaw,
+      amountBRaw,
+      logIndex,
+    ]),
+    [
+      ['initialize', 0n, 0n, 0],
+      ['increase', 10n, 20n, 1],
+      ['decrease', 9n, 19n, 3],
+      ['collect', 11n, 21n, 4],
+    ],
+  )
+})
+
+test('a pool of the listed factory is proven with its fee; a V3 event of a V2 factory proves nothing', () => {
+  const created = (factory: string) =>
+    logOf(
+      factory,
+      [
+        TOPIC.poolCreated,
+        topicOf(TOKEN_A),
+        topicOf(TOKEN_B),
+        `0x${500n.toString(16).padStart(64, '0')}`,
+      ],
+      [10n, POOL],
+    )
+  const swap = v3Swap([10n, -7n, PRICE, 5n, 0n])
+  const { pools, poolChanges, swaps } = decodeBlock(
+    blockOf([created(FACTORY), swap]),
+    booksOf('facts'),
+  )
+  assert.deepEqual(pools, [{ ...poolFact('uniswap_v3'), factory: FACTORY, feePips: 500 }])
+  assert.deepEqual(poolChanges, [], 'the pool opens with its Initialize')
+  assert.equal(swaps.length, 1)
+  const v2Factory = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
+  assert.deepEqual(decodeBlock(blockOf([created(v2Factory), swap]), booksOf('facts')).pools, [])
+})

@@ -38,15 +38,11 @@ export const TOKENS: readonly TokenFact[] = Object.entries(DECIMALS).map(([addre
 }))
 
 /** A pool that its listed factory names. */
-export const poolFact = (address: string, one: string, two: string): PoolFact => ({
-  address,
-  tokenA: one < two ? one : two,
-  tokenB: one < two ? two : one,
-  protocol: 'uniswap_v2',
-  factory: FACTORY,
-  feePips: 3000,
-  proven: true,
-})
+export const poolFact = (address: string, one: string, two: string): PoolFact => {
+  const [tokenA = '', tokenB = ''] = [one, two].sort()
+  const protocol = 'uniswap_v2'
+  return { address, tokenA, tokenB, protocol, factory: FACTORY, feePips: 3000, proven: true }
+}
 
 /** Facts of the two hand-made pools. */
 export const POOLS: readonly PoolFact[] = [

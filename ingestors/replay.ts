@@ -1,0 +1,172 @@
+import { readFile as readText } from 'node:fs/promises'
+import type { ChainExtra } from '../core/config.ts'
+import { Malformed } from '../core/fault.ts'
+import type { Logger } from '../core/log.ts'
+import type { ChainRow } from '../schemas/chains.ts'
+import type { Block, PoolFact, Transaction } from '../schemas/events.ts'
+import { PROTOCOLS, type ProtocolRow } from '../schemas/protocols.ts'
+import type { FactTable } from './fact-table.ts'
+import { type FactReader, tableFacts } from './facts.ts'
+import { tipOf } from './follow.ts'
+import { primePools } from './prime.ts'
+import { type Recorded, recordedBlock } from './recorded.ts'
+import type { BlockRef, ChainOp, Position, Source } from './source.ts'
+
+/** Blocks between two FINALIZE operations: a recording is final, and rollups wait for that. */
+const FINAL_EVERY = 32
+
+/** What is replayed. */
+export interface Recordings {
+  readonly chain: ChainRow
+  /** Recorded JSON-RPC answers, shapes of `recordedBlock`; in any order. */
+  readonly files: readonly string[]
+  readonly facts?: FactTable
+  readonly extra?: ChainExtra
+  readonly log: Logger
+  readonly readFile?: (file: string) => Promise<string>
+}
+
+/** A source of recorded blocks, and the facts that come with it. */
+export interface RecordedSource extends Source {
+  readonly facts: FactReader
+  /** Files that hold no time and so no place in a chain. */
+  readonly skipped: readonly string[]
+}
+
+/** Files of one block. */
+interface Place {
+  readonly ref: BlockRef
+  readonly files: readonly string[]
+}
+
+/**
+ * Recordings as a source (R40): ordered by height, files of one block joined, no continuity between blocks. Every file is
+ * read once before the first block is given, and again when its turn comes, so memory holds one block at a time. Throws
+ * `Malformed` for a file that is no recording of this chain, or for two blocks of one height.
+ */
+export const recordedSource = async (recordings: Recordings): Promise<RecordedSource> => {
+  const { chain, log, facts, extra, readFile = (file) => readText(file, 'utf8') } = recordings
+  const read = async (file: string): Promise<Recorded> =>
+    recordedBlock(chain.id, parsed(file, await readFile(file)))
+  const { places, skipped } = await index(recordings.files, read)
+  for (const file of skipped) log.warn({ file }, 'recording without a block time left out')
+  log.warn(
+    { chain: chain.id, blocks: places.length },
+    'replaying recordings: continuity and receipt counts are not checked',
+  )
+  const pools = [...(facts?.pools ?? []), ...referenceFacts(chain, extra)]
+  return {
+    origin: `${chain.id}:recorded`,
+    gaps: true,
+    state: null,
+    facts: tableFacts(facts?.tokens, pools),
+    skipped,
+    head: () => places.at(-1)?.ref ?? null,
+    operations: (position, signal) => replayed({ places, read, signal }, position),
+  }
+}
+
+const parsed = (file: string, text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Malformed('not-json', `${file} is not JSON`, { cause })
+  }
+}
+
+const refOf = ({ height, hash, parentHash, timeMs }: Block): BlockRef => ({
+  height,
+  hash,
+  parentHash,
+  timeMs,
+})
+
+const index = async (
+  files: readonly string[],
+  read: (file: string) => Promise<Recorded>,
+): Promise<{ readonly places: readonly Place[]; readonly skipped: readonly string[] }> => {
+  const byHeight = new Map<number, { ref: BlockRef; files: string[] }>()
+  const untimed = new Set<string>()
+  for (const file of files) {
+    const { block, timed } = await read(file).catch((error: unknown) => {
+      if (!(error instanceof Malformed)) throw error
+      throw new Malformed(error.reason, `${file}: ${error.message}`, { cause: error })
+    })
+    const held = byHeight.get(block.height)
+    if (!timed) untimed.add(file)
+    if (held === undefined) byHeight.set(block.height, { ref: refOf(block), files: [file] })
+    else if (held.ref.hash !== block.hash) {
+      throw new Malformed('two-blocks', `${file}: another block of height ${block.height}`)
+    } else {
+      held.files.push(file)
+      if (timed) held.ref = refOf(block)
+    }
+  }
+  const all = [...byHeight.values()].sort((a, b) => a.ref.height - b.ref.height)
+  const isTimed = (place: Place): boolean => place.files.some((file) => !untimed.has(file))
+  return {
+    places: all.filter(isTimed),
+    skipped: all.filter((place) => !isTimed(place)).flatMap((place) => place.files),
+  }
+}
+
+interface Replaying {
+  readonly places: readonly Place[]
+  readonly read: (file: string) => Promise<Recorded>
+  readonly signal: AbortSignal
+}
+
+async function* replayed(
+  { places, read, signal }: Replaying,
+  position: Position | null,
+): AsyncGenerator<ChainOp> {
+  const tip = tipOf(position)
+  const rest = places.filter(({ ref }) => ref.height > (tip?.height ?? -1))
+  let newest = tip
+  const final = position?.final?.height ?? -1
+  let open = (position?.stack ?? []).filter(({ height }) => height > final).length
+  for (const place of rest) {
+    if (signal.aborted) return
+    const block = joined(await Promise.all(place.files.map(read)))
+    yield { op: 'apply', block }
+    newest = refOf(block)
+    open += 1
+    if (open < FINAL_EVERY) continue
+    yield { op: 'finalize', ref: newest }
+    open = 0
+  }
+  if (newest !== null && open > 0) yield { op: 'finalize', ref: newest }
+}
+
+/** Several recordings of one block: the header of the one that says most, every transaction once. */
+const joined = (recordings: readonly Recorded[]): Block => {
+  const rank = ({ whole, timed }: Recorded): number => (whole ? 2 : 0) + (timed ? 1 : 0)
+  const sorted = recordings.toSorted((a, b) => rank(b) - rank(a))
+  const [first] = sorted
+  if (first === undefined) throw new Error('a place without files')
+  const timeMs = sorted.find(({ timed }) => timed)?.block.timeMs ?? first.block.timeMs
+  const transactions = new Map<string, Transaction>()
+  for (const { block } of sorted) {
+    for (const transaction of block.transactions) {
+      if (!transactions.has(transaction.hash)) transactions.set(transaction.hash, transaction)
+    }
+  }
+  return {
+    ...first.block,
+    timeMs,
+    transactions: [...transactions.values()].sort((a, b) => a.index - b.index),
+  }
+}
+
+/** The chain's reference pools are known without a node: they may move prices in a replay (R50). */
+const referenceFacts = (chain: ChainRow, extra?: ChainExtra): readonly PoolFact[] =>
+  primePools(chain, extra).map(({ pool, token, quote, protocol }) => {
+    const [tokenA = '', tokenB = ''] = [token, quote].sort()
+    const factory = factoryOf(protocol, chain.id)
+    return { address: pool, tokenA, tokenB, protocol, factory, feePips: null, proven: true }
+  })
+
+const factoryOf = (protocol: string, chain: string): string | null => {
+  const rows: readonly ProtocolRow[] = PROTOCOLS
+  return rows.find(({ id }) => id === protocol)?.factories[chain]?.[0] ?? null
+}

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { ConfigError } from '../../core/config.ts'
+import {
+  lookupCall,
+  type PoolClaim,
+  poolCalls,
+  poolClaim,
+  poolFact,
+  tokenCalls,
+  tokenFact,
+} from '../../ingestors/evm/proof.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { CallAnswer } from '../../ingestors/source.ts'
+import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
+
+const ABI = parseAbi([
+  'function factory() view returns (address)',
+  'function token0() view returns (address)',
+  'function token1() view returns (address)',
+  'function fee() view returns (uint24)',
+  'function getPair(address, address) view returns (address)',
+  'function getPool(address, address, uint24) view returns (address)',
+  'function name() view returns (string)',
+  'function symbol() view returns (string)',
+  'function decimals() view returns (uint8)',
+  'function totalSupply() view returns (uint256)',
+])
+const V2_FACTORY = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
+const V3_FACTORY = '0x1f98431c8ad98523631ae4a59f267346ea31f984'
+const book = protocolBook('eth')
+const reverted: CallAnswer = { kind: 'reverted' }
+const noState: CallAnswer = { kind: 'no-state' }
+const value = (data: Hex): CallAnswer => ({ kind: 'value', data })
+const address = (of: string): CallAnswer =>
+  value(encodeAbiParameters([{ type: 'address' }], [of as Hex]))
+const number = (of: bigint): CallAnswer => value(encodeAbiParameters([{ type: 'uint256' }], [of]))
+const text = (of: string): CallAnswer => value(encodeAbiParameters([{ type: 'string' }], [of]))
+const call = (
+  functionName:
+    | 'factory'
+    | 'token0'
+    | 'token1'
+    | 'fee'
+    | 'name'
+    | 'symbol'
+    | 'decimals'
+    | 'totalSupply',
+): string => encodeFunctionData({ abi: ABI, functionName })
+
+const claimOf = (family: string, answers: readonly CallAnswer[]): PoolClaim => {
+  const claim = poolClaim({ address: POOL, family }, answers)
+  assert.ok(typeof claim === 'object', String(claim))
+  return claim
+}
+const v2 = () => claimOf('uniswap_v2', [address(V2_FACTORY), address(TOKEN_A), address(TOKEN_B)])
+const v3 = () =>
+  claimOf('uniswap_v3', [address(V3_FACTORY), address(TOKEN_A), address(TOKEN_B), number(500n)])
+
+test('a pool is asked for its factory, tokens and, where it has one, fee', () => {
+  assert.deepEqual(
+    poolCalls(POOL, 'uniswap_v2'),
+    [call('factory'), call('token0'), call('token1')].map((data) => ({ to: POOL, data })),
+  )
+  assert.deepEqual(
+    poolCalls(POOL, 'uniswap_v3').map(({ data }) => data),
+    [call('factory'), call('token0'), call('token1'), call('fee')],
+  )
+  assert.deepEqual(poolCalls(POOL, 'erc20'), [])
+})
+
+test('the factory is asked for the pool of these tokens', () => {
+  assert.deepEqual(lookupCall(v2(), book), {
+    to: V2_FACTORY,
+    data: encodeFunctionData({
+      abi: ABI,
+      functionName: 'getPair',
+      args: [TOKEN_A as Hex, TOKEN_B as Hex],
+    }),
+  })
+  assert.deepEqual(lookupCall(v3(), book), {
+    to: V3_FACTORY,
+    data: encodeFunctionData({
+      abi: ABI,
+      functionName: 'getPool',
+      args: [TOKEN_A as Hex, TOKEN_B as Hex, 500],
+    }),
+  })
+})
+
+test('a factory that is not listed, or listed for another family, is not asked and proves nothing', () => {
+  for (const factory of [ROUTER, V3_FACTORY]) {
+    const claim = claimOf('uniswap_v2', [address(factory), address(TOKEN_A), address(TOKEN_B)])
+    assert.equal(lookupCall(claim, book), undefined)
+    assert.deepEqual(poolFact(claim, book, undefined), {
+      address: POOL,
+      tokenA: TOKEN_A,
+      tokenB: TOKEN_B,
+      protocol: null,
+      factory,
+      feePips: null,
+      proven: false,
+    })
+    assert.equal((poolFact(claim, book, address(POOL)) as { proven: boolean }).proven, false)
+  }
+})
+
+test('only the factory naming this very pool proves it', () => {
+  const proven = { address: POOL, tokenA: TOKEN_A, tokenB: TOKEN_B, proven: true }
+  assert.deepEqual(poolFact(v2(), book, address(POOL)), {
+    ...proven,
+    protocol: 'uniswap_v2',
+    factory: V2_FACTORY,
+    feePips: 3000,
+  })
+  assert.deepEqual(poolFact(v3(), book, address(POOL)), {
+    ...proven,
+    protocol: 'uniswap_v3',
+    factory: V3_FACTORY,
+    feePips: 500,
+  })
+  for (const answer of [
+    address(ROUTER),
+    address(`0x${'00'.repeat(20)}`),
+    reverted,
+    value('0x'),
+    undefined,
+  ]) {
+    const fact = poolFact(v2(), book, answer)
+    assert.ok(typeof fact === 'object')
+    assert.deepEqual([fact.proven, fact.protocol], [false, null])
+  }
+  assert.equal(poolFact(v2(), book, noState), 'no-state')
+})
+
+test('a contract that does not answer like a pool is none', () => {
+  const answers = [address(V2_FACTORY), address(TOKEN_A), address(TOKEN_B)]
+  const claim = (at: number, answer: CallAnswer) =>
+    poolClaim({ address: POOL, family: 'uniswap_v2' }, answers.with(at, answer))
+  for (const at of [0, 1, 2]) {
+    assert.equal(claim(at, reverted), 'no-pool')
+    assert.equal(claim(at, value('0x')), 'no-pool')
+    assert.equal(claim(at, value('0x1234')), 'no-pool')
+    assert.equal(claim(at, number(2n ** 160n)), 'no-pool')
+    assert.equal(claim(at, number(0n)), 'no-pool')
+    assert.equal(claim(at, noState), 'no-state')
+  }
+  assert.equal(claim(1, address(TOKEN_B)), 'no-pool', 'tokens are two and in order')
+  assert.equal(
+    poolClaim({ address: POOL, family: 'uniswap_v3' }, [...answers, number(2n ** 24n)]),
+    'no-pool',
+  )
+  assert.equal(poolClaim({ address: POOL, family: 'uniswap_v3' }, answers), 'no-pool')
+  assert.equal(poolClaim({ address: POOL, family: 'uniswap_v2' }, []), 'no-pool')
+})
+
+test('extra factories of the configuration count, alone where they replace the tables', () => {
+  const extra = {
+    factories: [{ protocol: 'uniswap_v2', factory: ROUTER }],
+    quotes: [{ address: TOKEN_A, symbol: 'W', decimals: 18, kind: 'native' as const }],
+    referencePools: [],
+    replace: false,
+  }
+  const more = protocolBook('eth', extra)
+  assert.equal(more.factory(ROUTER)?.id, 'uniswap_v2')
+  assert.equal(more.factory(V2_FACTORY)?.id, 'uniswap_v2')
+  assert.equal(more.isWrappedNative(TOKEN_A), true)
+  const only = protocolBook('eth', { ...extra, replace: true })
+  assert.equal(only.factory(V2_FACTORY), undefined)
+  assert.equal(only.isWrappedNative('0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'), false)
+  assert.throws(
+    () => protocolBook('eth', { ...extra, factories: [{ protocol: 'nope', factory: ROUTER }] }),
+    ConfigError,
+  )
+})
+
+test('a token is asked for four facts, and says them', () => {
+  assert.deepEqual(
+    tokenCalls(TOKEN_A),
+    [call('name'), call('symbol'), call('decimals'), call('totalSupply')].map((data) => ({
+      to: TOKEN_A,
+      data,
+    })),
+  )
+  assert.deepEqual(
+    tokenFact(TOKEN_A, [text('Wrapped Ether'), text('WETH'), number(18n), number(2n ** 256n - 1n)]),
+    {
+      address: TOKEN_A,
+      name: 'Wrapped Ether',
+      symbol: 'WETH',
+      decimals: 18,
+      totalSupplyRaw: 2n ** 256n - 1n,
+    },
+  )
+})
+
+const NAMES: readonly (readonly [string, CallAnswer, string | null])[] = [
+  ['bytes32', value(`0x${Buffer.from('Maker').toString('hex').padEnd(64, '0')}`), 'Maker'],
+  ['bytes32 without an end', value(`0x${'41'.repeat(32)}`), 'A'.repeat(32)],
+  ['two megabytes', text('x'.repeat(2_000_000)), 'x'.repeat(128)],
+  ['control characters', text('a\u0000\u001b[31mb\u202ec\nd'), 'a[31mb' + 'c d'],
+  ['white space alone', text(' \t\n '), null],
+  ['nothing', text(''), null],
+  ['text beyond the basic plane, cut between characters', text('🦄'.repeat(200)), '🦄'.repeat(128)],
+  [
+    'broken UTF-8',
+    value(`0x${'20'.padStart(64, '0')}${'3'.padStart(64, '0')}${'41ff42'.padEnd(64, '0')}`),
+    'AB',
+  ],
+  [
+    'a length beyond the data',
+    value(`0x${'20'.padStart(64, '0')}${'f'.repeat(64)}${'41'.padEnd(64, '0')}`),
+    null,
+  ],
+  ['an offset beyond the data', value(`0x${'f'.repeat(64)}${'1'.padStart(64, '0')}`), null],
+  ['an odd offset', value(`0x${'21'.padStart(64, '0')}${'1'.padStart(64, '0')}`), null],
+  ['no data', value('0x'), null],
+  ['half a word', value('0x4142'), null],
+  ['a revert', reverted, null],
+  ['no state', noState, null],
+]
+
+for (const [what, answer, expected] of NAMES) {
+  test(`a name that is ${what}`, () => {
+    assert.equal(tokenFact(TOKEN_A, [answer]).name, expected)
+  })
+}
+
+test('decimals are 0 to 255 or unknown, never guessed', () => {
+  const decimals = (answer: CallAnswer | undefined) =>
+    tokenFact(TOKEN_A, [reverted, reverted, ...(answer ? [answer] : [])]).decimals
+  assert.deepEqual(
+    [
+      number(0n),
+      number(255n),
+      number(256n),
+      number(2n ** 255n),
+      reverted,
+      noState,
+      value('0x'),
+      value('0x12'),
+      undefined,
+    ].map(decimals),
+    [0, 255, null, null, null, null, null, null, null],
+  )
+})

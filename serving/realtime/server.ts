@@ -11,11 +11,10 @@ import { MAX_QUEUED_BYTES } from './connection.ts'
 import { Connections } from './connections.ts'
 import { startFeed } from './feed.ts'
 import { Hub } from './hub.ts'
+import { listen, type Transport } from './listen.ts'
 import { CLOSES, MAX_INBOUND_BYTES } from './protocol.ts'
-import type { SocketEvents, SocketOptions, SocketServer } from './socket.ts'
+import type { SocketEvents, SocketServer } from './socket.ts'
 import { decideUpgrade, type Opening, upgradeFailed } from './upgrade.ts'
-import { loadUws, serveUws } from './uws.ts'
-import { serveWs } from './ws-fallback.ts'
 
 /** What the stream server is made of. */
 export interface RealtimeOptions {
@@ -43,13 +42,13 @@ export interface RealtimeOptions {
   readonly nowMs: () => number
   readonly random?: () => number
   /** Default: uWebSockets.js where its binary loads, else `ws`. */
-  readonly transport?: 'uws' | 'ws'
+  readonly transport?: Transport
 }
 
 /** A running stream server. */
 export interface Realtime extends Running {
   readonly port: number
-  readonly transport: 'uws' | 'ws'
+  readonly transport: Transport
 }
 
 /** Time between two looks at the clock: coalescing, queues, heartbeats. */
@@ -80,7 +79,16 @@ export const startRealtime = async (options: RealtimeOptions): Promise<Realtime>
     random: options.random ?? Math.random,
   })
   const feed = await startFeed({ bus, hub, chains, onPressure: () => connections.sweep() })
-  const server = await listen(options, eventsOf(options, connections))
+  const server = await listen(
+    { transport: options.transport, log },
+    {
+      host: options.host,
+      port: options.port,
+      maxInboundBytes: MAX_INBOUND_BYTES,
+      maxQueuedBytes: 2 * MAX_QUEUED_BYTES,
+    },
+    eventsOf(options, connections),
+  )
   holder.server = server
   const stopListening = guard.onRevoked((gone) => connections.revoke(gone))
   const ticker = setInterval(ticking(hub, connections), TICK_MS)
@@ -106,23 +114,6 @@ const quotesOf = (chain: string, { chainExtra }: RealtimeOptions['config']): Rea
       ({ address }) => address,
     ),
   )
-
-const listen = async (
-  { host, port, transport, log }: RealtimeOptions,
-  events: SocketEvents<Opening>,
-): Promise<SocketServer> => {
-  const bounds: SocketOptions = {
-    host,
-    port,
-    maxInboundBytes: MAX_INBOUND_BYTES,
-    maxQueuedBytes: 2 * MAX_QUEUED_BYTES,
-  }
-  const uws = transport === 'ws' ? undefined : await loadUws()
-  if (uws !== undefined) return serveUws(uws, bounds, events)
-  if (transport === 'uws') throw new Error('uWebSockets.js has no binary for this platform')
-  if (transport === undefined) log.warn('uWebSockets.js has no binary here; streams use ws')
-  return serveWs(bounds, events)
-}
 
 const eventsOf = (
   { guard, meter, config, nowMs, log }: RealtimeOptions,

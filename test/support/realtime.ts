@@ -5,13 +5,13 @@ import type { Bus } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
 import type { Codec, Draft } from '../../core/codec-contract.ts'
-import { type Config, loadConfig } from '../../core/config.ts'
+import { loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
 import { type Metrics, makeMetrics } from '../../core/metrics.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
 import { type Accounts, createAccounts, type NewKey } from '../../serving/auth/accounts.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
+import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import type { Freshness } from '../../serving/contract.ts'
 import { type Realtime, startRealtime } from '../../serving/realtime/server.ts'
 
@@ -30,7 +30,12 @@ export interface Stack {
   readonly metrics: Metrics
   /** Moves the server's clock. */
   advance(ms: number): void
-  serve(more?: { transport?: 'uws' | 'ws'; env?: Record<string, string> }): Promise<Realtime>
+  serve(more?: {
+    transport?: 'uws' | 'ws'
+    env?: Record<string, string>
+    port?: number
+  }): Promise<Realtime>
+  readonly meter: QuotaMeter
   /** Commits a block's records in one transaction. */
   commit(records: readonly Row[]): Promise<void>
   close(): Promise<void>
@@ -79,6 +84,7 @@ export const openStack = async (): Promise<Stack> => {
   const accounts = await createAccounts({ bus, codec, config: loadConfig({}), nowMs, log })
   const key = await accounts.createKey({ name: 'test', plan: 'selfhost' })
   const metrics = makeMetrics()
+  const meter = makeMeter({ nowMs })
   const writer = await bus.writer('test')
   const running = new Set<Realtime>()
   let seq = 0
@@ -91,17 +97,18 @@ export const openStack = async (): Promise<Stack> => {
     advance: (ms) => {
       shiftMs += ms
     },
-    serve: async ({ transport, env = {} } = {}) => {
+    meter,
+    serve: async ({ transport, env = {}, port = 0 } = {}) => {
       const server = await startRealtime({
         bus,
         codec,
         guard: accounts.guard,
-        meter: makeMeter({ nowMs }),
+        meter,
         freshness: FRESH,
         chains: ['eth'],
-        config: loadConfig(env) as Config,
+        config: loadConfig(env),
         host: '127.0.0.1',
-        port: 0,
+        port,
         metrics,
         log,
         nowMs,

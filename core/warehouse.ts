@@ -14,12 +14,25 @@ export interface Answer<Row> {
   readonly elapsedMs: number
 }
 
+/** Rows as the text of a JSON list, not parsed, and what they cost. */
+export interface TextAnswer {
+  readonly text: string
+  readonly rowCount: number
+  readonly rowsRead: number
+  readonly elapsedMs: number
+}
+
 /** The store behind every read. Numbers wider than a double arrive as strings (UInt64, Int64, UInt256, Decimal). */
 export interface Warehouse {
   /** Rows as objects. Throws `Outage` when the store does not answer, the driver's error for wrong SQL. */
   query<Row>(query: Query, options?: { readonly signal?: AbortSignal }): Promise<Answer<Row>>
   /** Rows as arrays in the order of the SELECT list: cheaper for wide answers. */
   queryArrays(query: Query, options?: { readonly signal?: AbortSignal }): Promise<Answer<unknown[]>>
+  /**
+   * Rows of a statement that selects one column of named tuples, printed by the engine as a JSON list of objects:
+   * big integers and decimals as JSON numbers, what is not finite as null.
+   */
+  queryText(query: Query, options?: { readonly signal?: AbortSignal }): Promise<TextAnswer>
   /** One insert; the same token again is dropped by the engine. Big numbers as strings. */
   insert(
     table: string,
@@ -41,6 +54,15 @@ const READ_SETTINGS = {
   output_format_json_quote_decimals: 1,
   output_format_json_quote_denormals: 0,
   do_not_merge_across_partitions_select_final: 1,
+} as const
+
+/** Numbers are printed as numbers: the text goes to the client as it is. */
+const TEXT_SETTINGS = {
+  ...READ_SETTINGS,
+  output_format_json_quote_64bit_integers: 0,
+  output_format_json_quote_decimals: 0,
+  output_format_json_named_tuples_as_objects: 1,
+  precise_float_parsing: 1,
 } as const
 
 const INSERT_SETTINGS = {
@@ -74,6 +96,27 @@ const asOutage = (error: unknown, aborted = false): never => {
   throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
 }
 
+/**
+ * The rows of a JSONCompact answer with one column, without the list around each. A raw line break stands only between
+ * rows, and an unescaped `"data":` or last `"rows":` only in the frame, so text inside values cannot be taken for either.
+ */
+const rowsText = (answer: string): Omit<TextAnswer, 'elapsedMs'> => {
+  const start = answer.indexOf('"data":')
+  const end = answer.lastIndexOf('"rows":')
+  if (start === -1 || end === -1)
+    throw new Outage('warehouse', 'the answer of the store is not whole')
+  const data = answer.slice(start + '"data":'.length, answer.lastIndexOf(',', end))
+  const tail = JSON.parse(`{${answer.slice(end)}`) as {
+    readonly rows: number
+    readonly statistics?: { readonly rows_read?: number }
+  }
+  const text = data
+    .replaceAll('\n\t\t[', '\n')
+    .replaceAll('],\n', ',\n')
+    .replace(/\]\n\t\]\s*$/, ']')
+  return { text: text.trim(), rowCount: tail.rows, rowsRead: tail.statistics?.rows_read ?? 0 }
+}
+
 /** Opens the warehouse. One process may hold an embedded folder; a second open throws `Outage`. */
 export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse> => {
   const client = await clientOf(target).catch((error) => asOutage(error))
@@ -102,6 +145,20 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
   return {
     query: (query, options) => read(query, 'JSON', options?.signal),
     queryArrays: (query, options) => read(query, 'JSONCompact', options?.signal),
+    queryText: async ({ sql, params }, options) => {
+      const startedMs = performance.now()
+      const answer = await client
+        .query({
+          query: sql,
+          format: 'JSONCompact',
+          clickhouse_settings: TEXT_SETTINGS,
+          ...(params && { query_params: params }),
+          ...(options?.signal && { abort_signal: options.signal }),
+        })
+        .then((set) => set.text())
+        .catch((error) => asOutage(error, options?.signal?.aborted))
+      return { ...rowsText(answer), elapsedMs: performance.now() - startedMs }
+    },
     insert: async (table, rows, options) => {
       if (rows.length === 0) return
       await client

@@ -1,0 +1,91 @@
+import {
+  account,
+  amounts,
+  BLOCK,
+  currency,
+  DEX,
+  fastUnits,
+  LIMIT,
+  SUSPECT,
+  TRADE_INDEX,
+  TRANSACTION,
+} from './shared.ts'
+import type { Cube, Leaf } from './types.ts'
+
+const pool: Leaf = {
+  sql: 'pool_address',
+  type: 'String',
+  address: true,
+  about: 'Pool that executed the swap.',
+}
+
+/** Each swap twice, once from the view of each of its tokens. */
+export const DEX_TRADE_BY_TOKENS: Cube = {
+  name: 'DEXTradeByTokens',
+  about: 'Each swap twice, once per token. Suspect trades are included: filter by IsSuspect.',
+  groups: ['EVM', 'Solana'],
+  layer: 'DWD',
+  baseCost: 2_000,
+  source: '{chain}_dex_trades_enriched FINAL',
+  time: 'block_time',
+  lookups: { own: { key: 'token_address' }, counter: { key: 'side_token' } },
+  dimensions: {
+    Block: BLOCK,
+    Transaction: TRANSACTION,
+    Trade: {
+      Currency: currency('own', 'token_address', 'decimals'),
+      ...amounts('amount', 'decimals'),
+      AmountInUSD: {
+        sql: 'amount_usd',
+        type: 'Float',
+        exact: true,
+        about: 'USD value of the own token.',
+      },
+      PriceInUSD: { sql: 'price_usd', type: 'Float', about: 'USD per own token.' },
+      PriceInNative: { sql: 'price_native', type: 'Float', about: 'Native coins per own token.' },
+      Price: {
+        sql: `${fastUnits('side_amount', 'side_decimals')} / nullIf(${fastUnits('amount', 'decimals')}, 0)`,
+        type: 'Float',
+        about: 'Counter tokens per own token.',
+      },
+      PriceAsymmetry: {
+        sql: 'toFloat64(0)',
+        type: 'Float',
+        about: 'Relative gap of the USD values of both legs; both carry the same value, so 0.',
+      },
+      Side: {
+        Type: {
+          sql: 'lower(toString(side))',
+          type: 'String',
+          folds: true,
+          about: 'buy or sell, seen from the own token.',
+        },
+        Currency: currency('counter', 'side_token', 'side_decimals'),
+        ...amounts('side_amount', 'side_decimals'),
+        AmountInUSD: {
+          sql: 'side_amount_usd',
+          type: 'Float',
+          exact: true,
+          about: 'USD value of the counter token.',
+        },
+      },
+      Account: account('owner'),
+      Index: TRADE_INDEX,
+      Dex: DEX,
+      Market: { PoolAddress: pool, MarketAddress: pool, Address: pool },
+    },
+    IsSuspect: SUSPECT,
+  },
+  selectors: {
+    tokenAddress: ['Trade.Currency.MintAddress'],
+    sideType: ['Trade.Side.Type'],
+    poolAddress: ['Trade.Market.PoolAddress'],
+    dexProgram: ['Trade.Dex.ProgramAddress'],
+    date: ['Block.Time'],
+  },
+  defaults: {},
+  order: ['block_slot', 'tx_index', 'event_index', 'side'],
+  newest: 'Block.Time',
+  limit: LIMIT,
+  aliases: [],
+}

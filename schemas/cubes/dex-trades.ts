@@ -1,0 +1,68 @@
+import {
+  account,
+  amounts,
+  BLOCK,
+  currency,
+  DEX,
+  LIMIT,
+  SUSPECT,
+  TRADE_INDEX,
+  TRANSACTION,
+} from './shared.ts'
+import type { Cube, Tree } from './types.ts'
+
+const leg = (side: 'buy' | 'sell'): Tree => ({
+  Currency: currency(side, `${side}_token`, `${side}_decimals`),
+  ...amounts(`${side}_amount`, `${side}_decimals`),
+  AmountInUSD: {
+    sql: `${side}_amount_usd`,
+    type: 'Float',
+    exact: true,
+    about: 'USD value of this leg.',
+  },
+  PriceInUSD: { sql: `${side}_price_usd`, type: 'Float', about: 'USD per token of this leg.' },
+  PriceInNative: {
+    sql: `${side}_price_native`,
+    type: 'Float',
+    about: 'Native coins per token of this leg.',
+  },
+  Account: account(`${side}_owner`, `${side}_token_account`),
+})
+
+/** One row per swap: what the trader received (Buy) and gave (Sell). */
+export const DEX_TRADES: Cube = {
+  name: 'DEXTrades',
+  about: 'One row per swap. Suspect trades are hidden unless `where` names IsSuspect.',
+  groups: ['EVM', 'Solana'],
+  layer: 'DWD',
+  baseCost: 2_000,
+  source: '{chain}_dex_trades FINAL',
+  time: 'block_time',
+  lookups: { buy: { key: 'buy_token' }, sell: { key: 'sell_token' } },
+  dimensions: {
+    Block: BLOCK,
+    Transaction: TRANSACTION,
+    Trade: { Buy: leg('buy'), Sell: leg('sell'), Index: TRADE_INDEX, Dex: DEX },
+    Pool: {
+      Address: {
+        sql: 'pool_address',
+        type: 'String',
+        address: true,
+        about: 'Pool that executed the swap.',
+      },
+    },
+    IsSuspect: SUSPECT,
+  },
+  selectors: {
+    tokenAddress: ['Trade.Buy.Currency.MintAddress'],
+    walletAddress: ['Trade.Buy.Account.Owner', 'Trade.Sell.Account.Owner'],
+    poolAddress: ['Pool.Address'],
+    dexProgram: ['Trade.Dex.ProgramAddress'],
+    date: ['Block.Time'],
+  },
+  defaults: { IsSuspect: false },
+  order: ['block_slot', 'tx_index', 'event_index'],
+  newest: 'Block.Time',
+  limit: LIMIT,
+  aliases: [],
+}

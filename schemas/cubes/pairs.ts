@@ -1,0 +1,177 @@
+import { fastUnits, LIMIT, units, unknown } from './shared.ts'
+import type { Cube, Leaf, Tree } from './types.ts'
+
+const start: Leaf = {
+  sql: 'bucket',
+  type: 'DateTime',
+  bucket: 'start',
+  about: 'Start of the bucket, UTC.',
+}
+const sum = (column: string, about: string): Leaf => ({
+  sql: column,
+  rollup: `sum(${column})`,
+  type: 'Int',
+  about,
+})
+const price = (suffix: '' | '_native', unit: string): Tree => ({
+  Open: {
+    sql: `open${suffix}`,
+    rollup: `argMin(open${suffix}, bucket)`,
+    type: 'Float',
+    about: `First price, ${unit}.`,
+  },
+  High: {
+    sql: `high${suffix}`,
+    rollup: `max(high${suffix})`,
+    type: 'Float',
+    about: `Highest price, ${unit}.`,
+  },
+  Low: {
+    sql: `low${suffix}`,
+    rollup: `min(low${suffix})`,
+    type: 'Float',
+    about: `Lowest price, ${unit}.`,
+  },
+  Close: {
+    sql: `close${suffix}`,
+    rollup: `argMax(close${suffix}, bucket)`,
+    type: 'Float',
+    about: `Last price, ${unit}.`,
+  },
+})
+const usd: Leaf = {
+  sql: 'volume_usd',
+  rollup: 'sum(volume_usd)',
+  type: 'Float',
+  exact: true,
+  about: 'Traded value in USD.',
+}
+const trades = sum('trades', 'Trades of the bucket.')
+
+const POSITION = 'bitShiftLeft(block_slot, 24) + event_index'
+const COUNTED = 'is_suspect = 0 AND price_usd > 0'
+
+/**
+ * Candles of one chain: rolled-up minutes below the watermark, raw trades above it (contract/kafka.md 4.4), merged over
+ * pools and counter tokens. A native price that is not known is 0 in the states and null here.
+ */
+const SOURCE = `(SELECT '{chain}' AS chain, token_address, b AS bucket,
+  argMinMerge(o) AS open, max(h) AS high, min(l) AS low, argMaxMerge(cl) AS close,
+  nullIf(argMinMerge(no), 0) AS open_native, nullIf(max(nh), 0) AS high_native, nullIf(min(nl), 0) AS low_native,
+  nullIf(argMaxMerge(nc), 0) AS close_native, sum(v) AS volume, sum(vu) AS volume_usd, sum(vn) AS volume_native,
+  sum(n) AS trades, sum(nb) AS buys, sum(ns) AS sells
+FROM (
+  SELECT token_address, bucket AS b, open AS o, close AS cl, high AS h, low AS l, open_native AS no, close_native AS nc,
+    high_native AS nh, low_native AS nl, volume AS v, volume_usd AS vu, volume_native AS vn, trades AS n, buys AS nb,
+    sells AS ns
+  FROM {chain}_ohlc_1m WHERE bucket < {watermark}
+  UNION ALL
+  SELECT token_address, toStartOfMinute(block_time) AS b, argMinState(assumeNotNull(price_usd), ${POSITION}) AS o,
+    argMaxState(assumeNotNull(price_usd), ${POSITION}) AS cl, max(assumeNotNull(price_usd)) AS h,
+    min(assumeNotNull(price_usd)) AS l, argMinState(ifNull(price_native, 0), ${POSITION}) AS no,
+    argMaxState(ifNull(price_native, 0), ${POSITION}) AS nc, max(ifNull(price_native, 0)) AS nh,
+    min(ifNull(price_native, 0)) AS nl, sum(amount) AS v, sum(assumeNotNull(amount_usd)) AS vu,
+    sum(ifNull(amount_native, 0)) AS vn, count() AS n, countIf(side = 'BUY') AS nb, countIf(side = 'SELL') AS ns
+  FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= {watermark} AND ${COUNTED} GROUP BY token_address, b
+) GROUP BY token_address, bucket)`
+
+/** Candles per token, chain and minute; wider buckets by `interval`. */
+export const PAIRS: Cube = {
+  name: 'Pairs',
+  about:
+    'One candle per token, chain and minute over all pools; suspect trades are left out. `interval` widens the bucket.',
+  groups: ['Trading', 'EVM', 'Solana'],
+  layer: 'DWM',
+  baseCost: 1_200,
+  source: SOURCE,
+  time: 'bucket',
+  chainColumn: 'chain',
+  lookups: { own: { key: 'token_address' } },
+  dimensions: {
+    Token: {
+      Address: { sql: 'token_address', type: 'String', address: true, about: 'Token address.' },
+      Symbol: {
+        sql: `nullIf(own_symbol, '')`,
+        needs: 'own',
+        type: 'String',
+        about: 'Token symbol.',
+      },
+      Name: { sql: `nullIf(own_name, '')`, needs: 'own', type: 'String', about: 'Token name.' },
+      Decimals: { sql: 'own_places', needs: 'own', type: 'Int', about: 'Decimal places.' },
+    },
+    Market: {
+      Network: { sql: 'chain', type: 'String', about: 'Chain: sol, eth, bsc and so on.' },
+    },
+    Block: {
+      Time: start,
+      Date: { sql: 'toDate(bucket)', type: 'Date', bucket: 'start', about: 'Day of the bucket.' },
+      Slot: unknown('Int', 'A bucket has no single block.'),
+      Number: unknown('Int', 'A bucket has no single block.'),
+      Height: unknown('Int', 'A bucket has no single block.'),
+      Hash: unknown('String', 'A bucket has no single block.'),
+    },
+    Interval: {
+      Time: {
+        leaf: 'Start',
+        tree: {
+          Start: start,
+          End: {
+            sql: 'bucket + 60',
+            type: 'DateTime',
+            bucket: 'end',
+            about: 'End of the bucket, exclusive.',
+          },
+          Duration: {
+            sql: 'toInt64(60)',
+            type: 'Int',
+            bucket: 'duration',
+            about: 'Length of the bucket in seconds.',
+          },
+        },
+      },
+    },
+    TimeMinute: start,
+    Price: {
+      Ohlc: price('', 'USD'),
+      OhlcNative: price('_native', 'native coins'),
+      ...price('', 'USD'),
+    },
+    Volume: {
+      Usd: usd,
+      Native: {
+        sql: 'volume_native',
+        rollup: 'sum(volume_native)',
+        type: 'Float',
+        exact: true,
+        about: 'Traded value in native coins.',
+      },
+      Base: {
+        sql: units('volume', 'own_places'),
+        fast: fastUnits('volume', 'own_places'),
+        rollup: units('sum(volume)', 'any(own_places)'),
+        needs: 'own',
+        type: 'Float',
+        about: 'Traded amount in token units.',
+      },
+      Quote: unknown('Float', 'Counter tokens of several kinds do not add up.'),
+    },
+    VolumeUSD: usd,
+    Stats: {
+      TradeCount: trades,
+      BuyCount: sum('buys', 'Buys of the token.'),
+      SellCount: sum('sells', 'Sells of the token.'),
+    },
+    TradeCount: trades,
+  },
+  selectors: {
+    tokenAddress: ['Token.Address'],
+    chain: ['Market.Network'],
+    date: ['Block.Time'],
+  },
+  defaults: {},
+  order: ['bucket', 'chain', 'token_address'],
+  newest: 'Block.Time',
+  rowKey: ['chain', 'token_address'],
+  limit: LIMIT,
+  aliases: ['OHLC'],
+}

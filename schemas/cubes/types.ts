@@ -1,0 +1,86 @@
+/** The shape of a cube: what GraphQL can ask of one table, as data. One compiler serves every cube. */
+
+/** GraphQL scalar of a leaf. `Int` carries 64 bits. */
+export type LeafType = 'String' | 'Int' | 'Float' | 'Boolean' | 'DateTime' | 'Date'
+
+/** One field of a record: an SQL expression over the cube's source. */
+export interface Leaf {
+  readonly sql: string
+  readonly type: LeafType
+  readonly about: string
+  /** A cheaper expression that differs from `sql` in the last digit at most; for sums, averages and order. */
+  readonly fast?: string
+  /** An address or a hash: operands compare in lower case where the chain writes hex. */
+  readonly address?: true
+  /** Equality ignores case, `_` and spaces (R28). */
+  readonly folds?: true
+  /** A `Decimal(38,12)` column: sums and comparisons are exact. */
+  readonly exact?: true
+  /** Orders rows like `sql` does, but along the table's sorting key. */
+  readonly rank?: string
+  /** Name of the lookup whose columns `sql` reads. */
+  readonly needs?: string
+  /** Aggregate over the stored buckets when an interval widens them; only on cubes of buckets. */
+  readonly rollup?: string
+  /** Takes `interval`; which edge of the bucket is printed. */
+  readonly bucket?: 'start' | 'end' | 'duration'
+}
+
+/** A field with two shapes: a leaf where no selection follows, an object where one does. */
+export interface TwoShapes {
+  readonly leaf: string
+  readonly tree: Tree
+}
+
+/** Record groups and leaves by the name that clients write; an alias is a second name for the same leaf. */
+export interface Tree {
+  readonly [name: string]: Leaf | TwoShapes | Tree
+}
+
+/** Root fields under which a cube is served. */
+export type GroupName = 'EVM' | 'Solana' | 'Trading'
+
+/** A join with `{chain}_tokens`: columns `<name>_symbol`, `<name>_name`, `<name>_places`. */
+export interface Lookup {
+  /** Column of the source that holds the token's address. */
+  readonly key: string
+}
+
+/** One cube. SQL fragments come from here, values only ever as bound parameters. */
+export interface Cube {
+  readonly name: string
+  readonly about: string
+  readonly groups: readonly GroupName[]
+  readonly layer: 'DWD' | 'DWM' | 'DWS'
+  /** Internal price unit (contract/graphql.md 5). */
+  readonly baseCost: number
+  /** FROM clause of one chain. `{chain}` is its id, `{watermark}` the start of what is not rolled up yet. */
+  readonly source: string
+  /** Name of the column that `dataset` bounds. */
+  readonly time: string
+  /** Columns of the source that tell chains apart; needed in the group `Trading`. */
+  readonly chainColumn?: string
+  readonly lookups: Readonly<Record<string, Lookup>>
+  readonly dimensions: Tree
+  /** Shorthand arguments: the paths that one of them must match. */
+  readonly selectors: Readonly<Record<string, readonly string[]>>
+  /** Conditions that hold until the same path is named in `where`. */
+  readonly defaults: Readonly<Record<string, boolean>>
+  /** Unique order of rows, oldest first. */
+  readonly order: readonly string[]
+  /** Path of the default order, newest first. */
+  readonly newest: string
+  /** On cubes of buckets: what one row stands for, besides the bucket. */
+  readonly rowKey?: readonly string[]
+  readonly limit: { readonly default: number; readonly max: number }
+  /** Older names of the cube that are still accepted. */
+  readonly aliases: readonly string[]
+}
+
+/** True for a leaf of a tree. */
+export const isLeaf = (node: Leaf | TwoShapes | Tree): node is Leaf =>
+  'sql' in node && typeof node.sql === 'string'
+
+/** True for a field with two shapes. */
+export const isTwoShapes = (node: Leaf | TwoShapes | Tree): node is TwoShapes =>
+  'leaf' in node && typeof node.leaf === 'string'

@@ -1,0 +1,159 @@
+import type { Leaf } from '../../schemas/cubes/types.ts'
+import { type Binder, TIME_TYPE } from './bind.ts'
+import { plainDecimal } from './scalars.ts'
+import type { Condition, Operator } from './selection.ts'
+
+/** What a condition is compiled for. */
+export interface ConditionContext {
+  readonly binder: Binder
+  /** SQL of a leaf; notes the lookup it needs. */
+  readonly use: (leaf: Leaf) => string
+  /** True when every chain of the selection writes addresses in lower-case hex. */
+  readonly hex: boolean
+}
+
+type Compare = Extract<Condition, { readonly kind: 'compare' }>
+
+const SYMBOLS: Readonly<Partial<Record<Operator, string>>> = {
+  is: '=',
+  not: '!=',
+  gt: '>',
+  ge: '>=',
+  lt: '<',
+  le: '<=',
+  after: '>',
+  since: '>=',
+  before: '<',
+  till: '<=',
+}
+
+/** WHERE text of a condition. A null value makes it null, which holds nowhere. */
+export const compileCondition = (condition: Condition, context: ConditionContext): string => {
+  if (condition.kind === 'compare') return compileCompare(condition, context)
+  const parts = condition.of.map((inner) => compileCondition(inner, context))
+  const distinct = [...new Set(parts)].filter((part) => condition.kind === 'any' || part !== '1')
+  if (distinct.length === 0) return '1'
+  if (distinct.length === 1) return distinct[0] ?? '1'
+  return `(${distinct.join(condition.kind === 'all' ? ' AND ' : ' OR ')})`
+}
+
+const compileCompare = (compare: Compare, context: ConditionContext): string => {
+  const { leaf, operator, value } = compare
+  const sql = context.use(leaf)
+  if (operator === 'isNull') return value === true ? `isNull(${sql})` : `isNotNull(${sql})`
+  switch (leaf.type) {
+    case 'String':
+      return stringCompare(compare, sql, context)
+    case 'Int':
+      return numberCompare(compare, sql, (text) => context.binder.bind(text, 'Int64'))
+    case 'Float':
+      return leaf.exact
+        ? decimalCompare(compare, sql, context.binder)
+        : numberCompare(compare, sql, (text) => context.binder.bind(text, 'Float64'))
+    case 'Boolean':
+      return `${sql} = ${context.binder.bind(value === true ? '1' : '0', 'UInt8')}`
+    case 'DateTime':
+    case 'Date':
+      return timeCompare(compare, sql, context.binder)
+  }
+}
+
+const listed = (
+  { operator, value }: Compare,
+  sql: string,
+  bind: (text: string) => string,
+): string | undefined => {
+  if (operator !== 'in' && operator !== 'notIn') return undefined
+  const items = (value as readonly string[]).map((item) => bind(String(item)))
+  if (items.length === 0) return operator === 'in' ? '0' : '1'
+  return `${sql} ${operator === 'in' ? 'IN' : 'NOT IN'} (${items.join(', ')})`
+}
+
+const numberCompare = (compare: Compare, sql: string, bind: (text: string) => string): string =>
+  listed(compare, sql, bind) ??
+  `${sql} ${SYMBOLS[compare.operator] ?? '='} ${bind(String(compare.value))}`
+
+/** Whole digits that a Decimal(76, 30) operand can have beside a Decimal(38, 12) column. */
+const MAX_WHOLE = 26
+
+const decimalCompare = (compare: Compare, sql: string, binder: Binder): string => {
+  const texts = (Array.isArray(compare.value) ? compare.value : [compare.value]).map(String)
+  const numbers = texts.map(plainDecimal)
+  if (numbers.some(({ whole }) => whole.length > MAX_WHOLE)) {
+    return numberCompare(compare, `toFloat64(${sql})`, (text) => binder.bind(text, 'Float64'))
+  }
+  const bind = (text: string): string => {
+    const { negative, whole, fraction } = plainDecimal(text)
+    const plain = `${negative ? '-' : ''}${whole}.${fraction.slice(0, 30) || '0'}`
+    return binder.bind(plain, 'Decimal(76, 30)')
+  }
+  return numberCompare(compare, sql, bind)
+}
+
+const timeCompare = (compare: Compare, sql: string, binder: Binder): string => {
+  const bind = (text: string): string => binder.bind(text, TIME_TYPE)
+  if (compare.operator !== 'between') return numberCompare(compare, sql, bind)
+  const [from = '', to = from] = compare.value as readonly string[]
+  return `(${sql} >= ${bind(from)} AND ${sql} <= ${bind(to)})`
+}
+
+const HEX = /^0x[0-9a-fA-F%_]*$/
+const folded = (sql: string): string => `lower(replaceRegexpAll(${sql}, '[_ ]', ''))`
+const fold = (text: string): string => text.replace(/[_ ]/g, '').toLowerCase()
+
+const stringCompare = (compare: Compare, column: string, context: ConditionContext): string => {
+  const { leaf, operator } = compare
+  const lower = (text: string): string =>
+    leaf.address && (context.hex || HEX.test(text)) ? text.toLowerCase() : text
+  const equality =
+    operator === 'is' || operator === 'not' || operator === 'in' || operator === 'notIn'
+  const folds = leaf.folds === true && equality
+  const sql = folds ? folded(column) : column
+  const adapt = (value: unknown): string => (folds ? fold(String(value)) : lower(String(value)))
+  const { binder } = context
+  if (operator === 'in' || operator === 'notIn') {
+    const items = (compare.value as readonly unknown[]).map(adapt)
+    if (items.length === 0) return operator === 'in' ? '0' : '1'
+    return `${sql} ${operator === 'in' ? 'IN' : 'NOT IN'} ${binder.bind(items, 'Array(String)')}`
+  }
+  return stringOperator(operator, sql, (like) =>
+    binder.bind(
+      like ? adapt(compare.value).replaceAll('\\', '\\\\') : adapt(compare.value),
+      'String',
+    ),
+  )
+}
+
+/** `like`: the operand is a pattern in which only `%` and `_` are special. */
+const stringOperator = (
+  operator: Operator,
+  sql: string,
+  bind: (like: boolean) => string,
+): string => {
+  switch (operator) {
+    case 'like':
+      return `${sql} LIKE ${bind(true)}`
+    case 'notLike':
+      return `${sql} NOT LIKE ${bind(true)}`
+    case 'likeCaseInsensitive':
+      return `${sql} ILIKE ${bind(true)}`
+    case 'notLikeCaseInsensitive':
+      return `${sql} NOT ILIKE ${bind(true)}`
+    case 'includes':
+      return `position(${sql}, ${bind(false)}) > 0`
+    case 'notIncludes':
+      return `position(${sql}, ${bind(false)}) = 0`
+    case 'includesCaseInsensitive':
+      return `positionCaseInsensitiveUTF8(${sql}, ${bind(false)}) > 0`
+    case 'notIncludesCaseInsensitive':
+      return `positionCaseInsensitiveUTF8(${sql}, ${bind(false)}) = 0`
+    case 'startsWith':
+      return `startsWith(${sql}, ${bind(false)})`
+    case 'endsWith':
+      return `endsWith(${sql}, ${bind(false)})`
+    case 'startsWithCaseInsensitive':
+      return `startsWith(lowerUTF8(${sql}), lowerUTF8(${bind(false)}))`
+    default:
+      return `${sql} ${SYMBOLS[operator] ?? '='} ${bind(false)}`
+  }
+}

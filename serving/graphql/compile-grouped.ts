@@ -1,0 +1,279 @@
+import type { Leaf } from '../../schemas/cubes/types.ts'
+import { compileCondition } from './compile-condition.ts'
+import type { Expression } from './expression.ts'
+import { fieldNamed } from './order.ts'
+import {
+  type DimensionField,
+  type Having,
+  type Interval,
+  type MetricField,
+  type OrderKey,
+  type PickField,
+  type ValueField,
+  valueFields,
+} from './selection.ts'
+import { type Output, printed, recordTuple } from './shape.ts'
+import { fromText, limitText, orderText, type Statement, whereText } from './statement.ts'
+
+/** Columns of the inner, aggregating SELECT: an expression stands there once. */
+interface Inner {
+  readonly columns: Map<string, string>
+  readonly keys: Set<string>
+}
+
+interface Grouping extends Statement {
+  readonly inner: Inner
+  readonly fields: readonly ValueField[]
+  /** Stored buckets are merged into wider ones. */
+  readonly widened: boolean
+}
+
+const column = ({ inner }: Grouping, sql: string): string => {
+  const known = inner.columns.get(sql)
+  if (known) return known
+  const name = `c${inner.columns.size}`
+  inner.columns.set(sql, name)
+  return name
+}
+
+const groupKey = (grouping: Grouping, sql: string): string => {
+  const name = column(grouping, sql)
+  grouping.inner.keys.add(name)
+  return name
+}
+
+const UNIT_FUNCTION = {
+  seconds: 'toIntervalSecond',
+  minutes: 'toIntervalMinute',
+  hours: 'toIntervalHour',
+  days: 'toIntervalDay',
+  weeks: 'toIntervalWeek',
+  months: 'toIntervalMonth',
+  years: 'toIntervalYear',
+} as const
+
+const width = ({ binder }: Statement, { unit, count }: Interval): string =>
+  `${UNIT_FUNCTION[unit]}(${binder.bind(String(count), 'UInt32')})`
+
+/** The same interval of the same leaf is one group key, however often it is selected. */
+const bucketOf = (
+  grouping: Grouping,
+  { leaf, interval }: DimensionField,
+  buckets: Map<string, string>,
+): Output => {
+  if (!interval) throw new Error('no interval')
+  const { time } = grouping.selection.cube
+  const base = leaf.bucket === 'start' && leaf.type === 'DateTime' ? leaf.sql : time
+  const id = `${base} ${interval.unit} ${interval.count}`
+  const start =
+    buckets.get(id) ??
+    groupKey(
+      grouping,
+      `toDateTime64(toStartOfInterval(${base}, ${width(grouping, interval)}), 0, 'UTC')`,
+    )
+  buckets.set(id, start)
+  if (leaf.bucket === 'start') return printed(start, leaf)
+  const end = `(${start} + ${width(grouping, interval)})`
+  if (leaf.bucket === 'end') return printed(end, leaf)
+  return printed(`dateDiff('second', ${start}, ${end})`, leaf)
+}
+
+const dimensionColumn = (grouping: Grouping, leaf: Leaf): string => {
+  const sql = grouping.use(leaf)
+  return grouping.widened && leaf.rollup ? column(grouping, leaf.rollup) : groupKey(grouping, sql)
+}
+
+const pickColumn = (grouping: Grouping, { leaf, by, greatest }: PickField): string => {
+  const { use, selection } = grouping
+  const rank = `tuple(assumeNotNull(${use(by)}), ${selection.cube.order.join(', ')})`
+  const pick = greatest ? 'argMaxIf' : 'argMinIf'
+  return column(
+    grouping,
+    `tupleElement(${pick}(tuple(toNullable(${use(leaf)})), ${rank}, isNotNull(${use(by)})), 1)`,
+  )
+}
+
+const metricColumn = (grouping: Grouping, field: MetricField): string => {
+  const { metric, leaf, where } = field
+  const test = where ? compileCondition(where, grouping) : undefined
+  const suffix = test === undefined ? '' : 'If'
+  const more = test === undefined ? '' : `, ${test}`
+  const count = `count${suffix}(${test ?? ''})`
+  if (metric === 'count' || !leaf) return column(grouping, count)
+  const exact = grouping.use(leaf)
+  const value = leaf.fast ?? exact
+  switch (metric) {
+    case 'uniq':
+      return column(grouping, `uniqExact${suffix}(${exact}${more})`)
+    case 'sum': {
+      const [sum, zero] = leaf.exact
+        ? ['sum', 'toDecimal128(0, 12)']
+        : leaf.type === 'Int'
+          ? ['sum', 'toInt64(0)']
+          : ['sumKahan', 'toFloat64(0)']
+      return column(grouping, `if(${count} = 0, ${zero}, ${sum}OrNull${suffix}(${value}${more}))`)
+    }
+    case 'quantile': {
+      const level = grouping.binder.bind(field.level ?? '0.5', 'Float64')
+      const call = `quantileExactInclusiveOrNull${suffix}(${level})`
+      return column(grouping, `${call}(toFloat64(${value})${more})`)
+    }
+    case 'avg':
+      return column(grouping, `avgOrNull${suffix}(${value}${more})`)
+    default:
+      return column(grouping, `${metric}OrNull${suffix}(${exact}${more})`)
+  }
+}
+
+const metricType = (
+  metric: MetricField['metric'],
+  leaf: Leaf | undefined,
+): Pick<Leaf, 'type' | 'exact'> => {
+  if (metric === 'count' || metric === 'uniq') return { type: 'Int' }
+  if (metric === 'avg' || metric === 'quantile') return { type: 'Float' }
+  return leaf ?? { type: 'Float' }
+}
+
+/** Outer SQL of a field as a plain value, before it is printed. */
+const valueSql = (grouping: Grouping, field: ValueField, buckets: Map<string, string>): string => {
+  switch (field.kind) {
+    case 'dimension':
+      if (!field.interval) return dimensionColumn(grouping, field.leaf)
+      bucketOf(grouping, field, buckets)
+      return bucketStart(grouping, field, buckets)
+    case 'pick':
+      return pickColumn(grouping, field)
+    case 'metric':
+      return metricColumn(grouping, field)
+    case 'calculate':
+      return expressionText(grouping, field.expression, buckets)
+  }
+}
+
+const bucketStart = (
+  grouping: Grouping,
+  { leaf, interval }: DimensionField,
+  buckets: ReadonlyMap<string, string>,
+): string => {
+  const { time } = grouping.selection.cube
+  const base = leaf.bucket === 'start' && leaf.type === 'DateTime' ? leaf.sql : time
+  return buckets.get(`${base} ${interval?.unit} ${interval?.count}`) ?? ''
+}
+
+const outputOf = (grouping: Grouping, field: ValueField, buckets: Map<string, string>): Output => {
+  if (field.kind === 'dimension' && field.interval) return bucketOf(grouping, field, buckets)
+  const sql = valueSql(grouping, field, buckets)
+  if (field.kind === 'calculate') return printed(sql, { type: 'Float' })
+  if (field.kind === 'metric') return printed(sql, metricType(field.metric, field.leaf))
+  return printed(sql, field.leaf)
+}
+
+const numberOf = (grouping: Grouping, field: ValueField, buckets: Map<string, string>): string => {
+  const sql = valueSql(grouping, field, buckets)
+  if (field.kind === 'calculate') return sql
+  const type = field.kind === 'metric' ? metricType(field.metric, field.leaf).type : field.leaf.type
+  const isNumber = type === 'Int' || type === 'Float' || type === 'Boolean'
+  return isNumber ? `toFloat64(${sql})` : `toFloat64OrNull(toString(${sql}))`
+}
+
+const expressionText = (
+  grouping: Grouping,
+  expression: Expression,
+  buckets: Map<string, string>,
+): string => {
+  const text = (inner: Expression): string => expressionText(grouping, inner, buckets)
+  switch (expression.kind) {
+    case 'number':
+      return grouping.binder.bind(expression.text, 'Float64')
+    case 'reference': {
+      const field = fieldNamed(expression.name, grouping.fields)
+      if (!field) throw new Error(`the expression was not checked: ${expression.name}`)
+      return numberOf(grouping, field, buckets)
+    }
+    case 'negative':
+      return `(-${text(expression.of)})`
+    case 'binary': {
+      const [left, right] = [text(expression.left), text(expression.right)]
+      if (expression.operator === '/') return `(${left} / nullIf(${right}, 0))`
+      return `toFloat64(${left} ${expression.operator} ${right})`
+    }
+    case 'call': {
+      const [first = '', second = '', third = ''] = expression.with.map(text)
+      if (expression.name === 'abs') return `abs(${first})`
+      if (expression.name === 'if') return `if(${first} != 0, ${second}, ${third})`
+      const [, places] = expression.with
+      const digits = places?.kind === 'number' ? places.text : '0'
+      return `round(${first}, ${grouping.binder.bind(digits, 'Int8')})`
+    }
+  }
+}
+
+const HAVING: Readonly<Record<Having['operator'], string>> = {
+  gt: '>',
+  ge: '>=',
+  lt: '<',
+  le: '<=',
+  eq: '=',
+  ne: '!=',
+}
+
+const havingText = (grouping: Grouping, buckets: Map<string, string>): string => {
+  const parts = grouping.fields.flatMap((field) =>
+    field.kind === 'metric' || field.kind === 'calculate'
+      ? field.having.map(({ operator, value }) => {
+          const bound = grouping.binder.bind(value, 'Float64')
+          return `${numberOf(grouping, field, buckets)} ${HAVING[operator]} ${bound}`
+        })
+      : [],
+  )
+  return parts.length > 0 ? ` WHERE ${parts.join(' AND ')}` : ''
+}
+
+/** A path outside the group keys orders by its greatest value descending, by its least ascending. */
+const pathColumn = (grouping: Grouping, leaf: Leaf, descending: boolean): string => {
+  const sql = grouping.use(leaf)
+  const known = grouping.inner.columns.get(sql)
+  if (known && grouping.inner.keys.has(known)) return known
+  if (grouping.widened && leaf.rollup) return column(grouping, leaf.rollup)
+  return column(grouping, `${descending ? 'maxOrNull' : 'minOrNull'}(${sql})`)
+}
+
+const orderSql = (grouping: Grouping, key: OrderKey, buckets: Map<string, string>): string =>
+  'field' in key
+    ? valueSql(grouping, key.field, buckets)
+    : pathColumn(grouping, key.leaf, key.descending)
+
+/** Statement of an aggregated record: an inner SELECT groups, the outer one calculates, keeps, orders and prints. */
+export const compileGrouped = (statement: Statement, nowMs: number): string => {
+  const { selection } = statement
+  const fields = valueFields(selection.fields)
+  const grouping: Grouping = {
+    ...statement,
+    inner: { columns: new Map(), keys: new Set() },
+    fields,
+    widened:
+      selection.cube.rowKey !== undefined &&
+      fields.some((field) => field.kind === 'dimension' && field.interval !== undefined),
+  }
+  const buckets = new Map<string, string>()
+  const record = recordTuple(selection.fields, (field) => outputOf(grouping, field, buckets))
+  const merges =
+    grouping.widened && fields.some((field) => field.kind === 'dimension' && field.leaf.rollup)
+  if (merges) for (const key of selection.cube.rowKey ?? []) groupKey(grouping, key)
+  const having = havingText(grouping, buckets)
+  const { inner } = grouping
+  const order = inner.keys.size > 0 ? selection.order : []
+  const keys = order.map((key) => ({
+    sql: orderSql(grouping, key, buckets),
+    descending: key.descending,
+  }))
+  const by = (selection.limitBy?.by ?? []).map(({ leaf }) => pathColumn(grouping, leaf, false))
+  if (inner.columns.size === 0) column(grouping, 'count()')
+  const tail = orderText(keys, [...inner.keys]) + limitText(grouping, by)
+  const columns = [...inner.columns].map(([sql, name]) => `${sql} AS ${name}`).join(', ')
+  const groupBy = inner.keys.size > 0 ? ` GROUP BY ${[...inner.keys].join(', ')}` : ''
+  const where = whereText(grouping, nowMs)
+  const source = `SELECT ${columns} FROM ${fromText(grouping)} WHERE ${where}${groupBy}`
+  const type = record.type.replaceAll(`'`, `\\'`)
+  return `SELECT CAST(${record.sql}, '${type}') AS r FROM (${source})${having}${tail}`
+}

@@ -1,0 +1,52 @@
+import { type CubeSelection, isGrouped, type ValueField, valueFields } from './selection.ts'
+
+/** What the price of one cube selection depends on (contract/graphql.md 5). */
+export interface CreditFactors {
+  readonly base: number
+  /** Effective row limit. */
+  readonly limit: number
+  readonly aggregation: 'none' | 'group' | 'having'
+  readonly metrics: number
+  /** Selected leaf fields. */
+  readonly fields: number
+}
+
+/** Twice the AggregationFactor. */
+const AGGREGATION = { none: 2, group: 3, having: 4 } as const
+const MAX_COUNTED_FIELDS = 250
+/** ComplexityFactor times 250: 1 + n / 250, at most 1.5. */
+const MAX_COMPLEXITY = 375
+
+/** Price in hundredths of a CU, in whole numbers throughout: doubles would overshoot (contract/graphql.md 5). */
+export const creditHundredths = (factors: CreditFactors): number => {
+  const { base, limit, aggregation, metrics, fields } = factors
+  const pages = BigInt(Math.max(1, Math.ceil(limit / 100)))
+  const complexity = Math.min(250 + Math.min(fields, MAX_COUNTED_FIELDS), MAX_COMPLEXITY)
+  const scaled =
+    BigInt(base) * pages * BigInt(AGGREGATION[aggregation] * (10 + metrics) * complexity)
+  const unit = 2n * 10n * 250n
+  return Number((scaled + unit - 1n) / unit)
+}
+
+const isAggregate = (field: ValueField): boolean => field.kind !== 'dimension'
+
+const aggregationOf = (fields: readonly ValueField[]): CreditFactors['aggregation'] => {
+  const having = fields.some(
+    (field) => (field.kind === 'metric' || field.kind === 'calculate') && field.having.length > 0,
+  )
+  if (having) return 'having'
+  const plain = fields.some((field) => field.kind === 'dimension')
+  return plain && fields.some(isAggregate) ? 'group' : 'none'
+}
+
+/** The factors of a selection; `calculate` is no metric of its own. */
+export const creditFactors = ({ cube, fields, limit }: CubeSelection): CreditFactors => {
+  const values = valueFields(fields)
+  return {
+    base: cube.baseCost,
+    limit: limit.count,
+    aggregation: isGrouped(values) ? aggregationOf(values) : 'none',
+    metrics: values.filter((field) => field.kind === 'metric' || field.kind === 'pick').length,
+    fields: values.length,
+  }
+}

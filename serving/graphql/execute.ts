@@ -1,0 +1,166 @@
+import pLimit from 'p-limit'
+import type { Warehouse } from '../../core/warehouse.ts'
+import type { ChainFreshness, Freshness } from '../contract.ts'
+import { QueryTooExpensive } from './answer.ts'
+import { compile } from './compile.ts'
+import { creditFactors, creditHundredths } from './credits.ts'
+import type { QueryLimits } from './limits.ts'
+import type { Plan } from './plan.ts'
+import type { GroupMember, RootMember } from './select.ts'
+import type { CubeSelection } from './selection.ts'
+
+/** What a plan runs on. */
+export interface ExecuteDeps {
+  readonly warehouse: Pick<Warehouse, 'queryText'>
+  readonly freshness: Freshness
+  readonly limits: QueryLimits
+  readonly nowMs: () => number
+}
+
+/** An answered request. */
+export interface Executed {
+  /** The whole envelope as JSON text. */
+  readonly body: string
+  /** What it cost, in thousandths of a CU. */
+  readonly milliUnits: number
+}
+
+interface CubeAnswer {
+  readonly text: string
+  readonly rowCount: number
+  readonly rowsRead: number
+}
+
+const NOTHING: CubeAnswer = { text: '[]', rowCount: 0, rowsRead: 0 }
+
+/** Error numbers of the engine that say "too much" and nothing about the statement: memory, time, rows, bytes. */
+const RESOURCE_ERRORS: ReadonlySet<string> = new Set(['158', '159', '160', '241', '307', '396'])
+
+const tooExpensive = (error: unknown): boolean =>
+  error instanceof Error &&
+  (('code' in error && RESOURCE_ERRORS.has(String(error.code))) || tooExpensive(error.cause))
+
+const runCube = async (
+  selection: CubeSelection,
+  deps: ExecuteDeps,
+  signal: AbortSignal,
+): Promise<CubeAnswer> => {
+  signal.throwIfAborted()
+  if (selection.chains.length === 0 || selection.limit.count === 0) return NOTHING
+  return deps.warehouse.queryText(compile(selection, deps.nowMs()), { signal })
+}
+
+/** Runs every cube selection once, a few at a time; the first failure ends the others. */
+const runCubes = async (
+  plan: Plan,
+  deps: ExecuteDeps,
+  client: AbortSignal,
+): Promise<ReadonlyMap<CubeSelection, CubeAnswer>> => {
+  const { timeoutMs, concurrency } = deps.limits
+  const failed = new AbortController()
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const signal = AbortSignal.any([client, timeout, failed.signal])
+  const slots = pLimit(concurrency)
+  const running = plan.selections.map((selection) =>
+    slots(async () => [selection, await runCube(selection, deps, signal)] as const),
+  )
+  try {
+    return new Map(await Promise.all(running))
+  } catch (error) {
+    failed.abort()
+    await Promise.allSettled(running)
+    if (timeout.aborted && !client.aborted)
+      throw new QueryTooExpensive(`The query took longer than ${timeoutMs} ms`, [])
+    if (tooExpensive(error)) throw new QueryTooExpensive('The query needs too much memory', [])
+    throw error
+  }
+}
+
+const chainStats = async (
+  plan: Plan,
+  freshness: Freshness,
+): Promise<Readonly<Record<string, unknown>>> => {
+  const chains = [...new Set(plan.selections.flatMap((selection) => selection.chains))]
+  const found = await Promise.all(
+    chains.map(async (chain) => [chain, await freshness.of(chain)] as const),
+  )
+  const print = ({ head, headTimeMs, since, sinceTimeMs }: ChainFreshness) => ({
+    head,
+    head_time: headTimeMs,
+    since,
+    since_time: sinceTimeMs,
+  })
+  return Object.fromEntries(
+    found.flatMap(([chain, fresh]) => (fresh ? [[chain, print(fresh)]] : [])),
+  )
+}
+
+interface CubeCredits {
+  readonly cube: string
+  readonly credits: number
+  readonly row_count: number
+}
+
+const creditsOf = (
+  plan: Plan,
+  answers: ReadonlyMap<CubeSelection, CubeAnswer>,
+): { readonly hundredths: number; readonly cubes: readonly CubeCredits[] } => {
+  let hundredths = 0
+  const cubes = plan.selections.flatMap((selection): readonly CubeCredits[] => {
+    const { rowCount } = answers.get(selection) ?? NOTHING
+    if (rowCount === 0) return []
+    const price = creditHundredths(creditFactors(selection))
+    hundredths += price
+    return [{ cube: selection.cube.name, credits: price / 100, row_count: rowCount }]
+  })
+  return { hundredths, cubes }
+}
+
+const dataText = (plan: Plan, answers: ReadonlyMap<CubeSelection, CubeAnswer>): string => {
+  const memberText = (member: GroupMember): string =>
+    'selection' in member
+      ? (answers.get(member.selection) ?? NOTHING).text
+      : JSON.stringify(member.name)
+  const valueText = (member: RootMember): string => {
+    switch (member.kind) {
+      case 'typename':
+        return JSON.stringify(member.name)
+      case 'introspection':
+        return JSON.stringify(plan.introspection[member.key] ?? null)
+      case 'flat':
+        return memberText(member.member)
+      case 'group':
+        return `{${member.members.map((each) => `"${each.key}":${memberText(each)}`).join(',')}}`
+    }
+  }
+  return `{${plan.members.map((member) => `"${member.key}":${valueText(member)}`).join(',')}}`
+}
+
+/**
+ * Runs a plan and writes the answer as text: the rows stand in it as the engine printed them. Throws `Outage`, the
+ * driver's error, or `QueryTooExpensive`; rejects with the signal's reason when the client has left.
+ */
+export const execute = async (
+  plan: Plan,
+  deps: ExecuteDeps,
+  client: AbortSignal,
+): Promise<Executed> => {
+  const startedMs = performance.now()
+  const answers = await runCubes(plan, deps, client)
+  const data = dataText(plan, answers)
+  if (plan.selections.length === 0) return { body: `{"data":${data}}`, milliUnits: 0 }
+  const { hundredths, cubes } = creditsOf(plan, answers)
+  const rowsRead = [...answers.values()].reduce((sum, answer) => sum + answer.rowsRead, 0)
+  const extensions = {
+    ...(hundredths > 0 && { credits: { total: hundredths / 100, unit: 'CU', cubes } }),
+    stats: {
+      rows_read: rowsRead,
+      elapsed_ms: Math.round(performance.now() - startedMs),
+      chains: await chainStats(plan, deps.freshness),
+    },
+  }
+  return {
+    body: `{"data":${data},"extensions":${JSON.stringify(extensions)}}`,
+    milliUnits: hundredths * 10,
+  }
+}

@@ -1,0 +1,139 @@
+import { GraphQLError } from 'graphql'
+
+export type BinaryOperator = '+' | '-' | '*' | '/' | '<' | '<=' | '>' | '>=' | '=' | '!='
+export type CallName = 'abs' | 'round' | 'if'
+
+/** Arithmetic of a `calculate` metric. */
+export type Expression =
+  | { readonly kind: 'number'; readonly text: string }
+  | { readonly kind: 'reference'; readonly name: string }
+  | { readonly kind: 'negative'; readonly of: Expression }
+  | {
+      readonly kind: 'binary'
+      readonly operator: BinaryOperator
+      readonly left: Expression
+      readonly right: Expression
+    }
+  | { readonly kind: 'call'; readonly name: CallName; readonly with: readonly Expression[] }
+
+const TOKEN =
+  /\s*(?:(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)|\$([A-Za-z_][A-Za-z0-9_]*)|(abs|round|if)\b|(<=|>=|!=|==|[-+*/()<>=,×÷−]))/y
+const SPELLINGS: Readonly<Record<string, string>> = { '×': '*', '÷': '/', '−': '-', '==': '=' }
+const ARGUMENTS: Readonly<Record<CallName, readonly [number, number]>> = {
+  abs: [1, 1],
+  round: [1, 2],
+  if: [3, 3],
+}
+const LEVELS: readonly (readonly BinaryOperator[])[] = [
+  ['<', '<=', '>', '>=', '=', '!='],
+  ['+', '-'],
+  ['*', '/'],
+]
+const MAX_NESTING = 50
+
+type Token =
+  | { readonly kind: 'number' | 'reference' | 'call'; readonly text: string }
+  | { readonly kind: 'sign'; readonly text: string }
+
+const wrong = (why: string): GraphQLError =>
+  new GraphQLError(`The expression of calculate is not valid: ${why}`)
+
+const tokensOf = (text: string): readonly Token[] => {
+  const tokens: Token[] = []
+  TOKEN.lastIndex = 0
+  const end = text.trimEnd().length
+  while (TOKEN.lastIndex < end) {
+    const at = TOKEN.lastIndex
+    const match = TOKEN.exec(text)
+    if (!match) throw wrong(`unexpected text at character ${at + 1}`)
+    const [, number, reference, call, sign = ''] = match
+    if (number !== undefined) tokens.push({ kind: 'number', text: number })
+    else if (reference !== undefined) tokens.push({ kind: 'reference', text: reference })
+    else if (call !== undefined) tokens.push({ kind: 'call', text: call })
+    else tokens.push({ kind: 'sign', text: SPELLINGS[sign] ?? sign })
+  }
+  return tokens
+}
+
+interface Cursor {
+  readonly tokens: readonly Token[]
+  at: number
+  depth: number
+}
+
+const takeSign = (cursor: Cursor, ...signs: readonly string[]): string | undefined => {
+  const token = cursor.tokens[cursor.at]
+  if (token?.kind !== 'sign' || !signs.includes(token.text)) return undefined
+  cursor.at++
+  return token.text
+}
+
+const level = (cursor: Cursor, index: number): Expression => {
+  const operators = LEVELS[index]
+  if (!operators) return unary(cursor)
+  let left = level(cursor, index + 1)
+  for (;;) {
+    const operator = takeSign(cursor, ...operators) as BinaryOperator | undefined
+    if (!operator) return left
+    left = { kind: 'binary', operator, left, right: level(cursor, index + 1) }
+  }
+}
+
+const unary = (cursor: Cursor): Expression => {
+  if (++cursor.depth > MAX_NESTING) throw wrong(`nested deeper than ${MAX_NESTING}`)
+  const sign = takeSign(cursor, '-', '+')
+  const value = sign ? unary(cursor) : primary(cursor)
+  cursor.depth--
+  return sign === '-' ? { kind: 'negative', of: value } : value
+}
+
+const primary = (cursor: Cursor): Expression => {
+  const token = cursor.tokens[cursor.at++]
+  if (!token) throw wrong('it ends too early')
+  if (token.kind === 'number') return { kind: 'number', text: token.text }
+  if (token.kind === 'reference') return { kind: 'reference', name: token.text }
+  if (token.kind === 'call') return call(cursor, token.text as CallName)
+  if (token.text !== '(') throw wrong(`unexpected '${token.text}'`)
+  const inner = level(cursor, 0)
+  if (!takeSign(cursor, ')')) throw wrong(`a ')' is missing`)
+  return inner
+}
+
+const call = (cursor: Cursor, name: CallName): Expression => {
+  if (!takeSign(cursor, '(')) throw wrong(`'${name}' needs '('`)
+  const given: Expression[] = [level(cursor, 0)]
+  while (takeSign(cursor, ',')) given.push(level(cursor, 0))
+  if (!takeSign(cursor, ')')) throw wrong(`a ')' is missing`)
+  const [least, most] = ARGUMENTS[name]
+  if (given.length < least || given.length > most)
+    throw wrong(`'${name}' does not take ${given.length} values`)
+  const [, places] = given
+  if (name === 'round' && places && !(places.kind === 'number' && /^1?\d$/.test(places.text)))
+    throw wrong(`'round' takes a whole number of places below 20`)
+  return { kind: 'call', name, with: given }
+}
+
+/** Parses the text of a `calculate` metric. Throws `GraphQLError`. */
+export const parseExpression = (text: string, maxLength: number): Expression => {
+  if (text.length > maxLength) throw wrong(`longer than ${maxLength} characters`)
+  const cursor: Cursor = { tokens: tokensOf(text), at: 0, depth: 0 }
+  const expression = level(cursor, 0)
+  if (cursor.at < cursor.tokens.length) throw wrong('text follows its end')
+  return expression
+}
+
+/** Names that an expression refers to. */
+export const referencesOf = (expression: Expression): readonly string[] => {
+  switch (expression.kind) {
+    case 'number':
+      return []
+    case 'reference':
+      return [expression.name]
+    case 'negative':
+      return referencesOf(expression.of)
+    case 'binary':
+      return [...referencesOf(expression.left), ...referencesOf(expression.right)]
+    case 'call':
+      return expression.with.flatMap(referencesOf)
+  }
+}

@@ -1,0 +1,84 @@
+import {
+  GraphQLBoolean,
+  GraphQLInputObjectType,
+  type GraphQLInputType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLString,
+} from 'graphql'
+import type { LeafType } from '../../schemas/cubes/types.ts'
+import { DateTimeType, DecimalType, FloatType, IntType } from './scalars.ts'
+
+const fieldsOf = (
+  type: GraphQLInputType,
+  single: readonly string[],
+  lists: readonly string[],
+): Record<string, { readonly type: GraphQLInputType }> => ({
+  ...Object.fromEntries(single.map((name) => [name, { type }])),
+  ...Object.fromEntries(
+    lists.map((name) => [name, { type: new GraphQLList(new GraphQLNonNull(type)) }]),
+  ),
+  isNull: { type: GraphQLBoolean },
+})
+
+const COMPARISONS = ['eq', 'ne', 'gt', 'ge', 'gte', 'lt', 'le', 'lte'] as const
+const STRING_OPERATORS = [
+  'is',
+  'not',
+  'like',
+  'notLike',
+  'includes',
+  'notIncludes',
+  'startsWith',
+  'endsWith',
+  'likeCaseInsensitive',
+  'notLikeCaseInsensitive',
+  'includesCaseInsensitive',
+  'notIncludesCaseInsensitive',
+  'startsWithCaseInsensitive',
+] as const
+
+const OPERATORS: Readonly<Record<string, ReturnType<typeof fieldsOf>>> = {
+  StringFilter: fieldsOf(GraphQLString, STRING_OPERATORS, ['in', 'notIn']),
+  IntFilter: fieldsOf(IntType, COMPARISONS, ['in', 'notIn']),
+  FloatFilter: fieldsOf(FloatType, COMPARISONS, ['in', 'notIn']),
+  DecimalFilter: fieldsOf(DecimalType, COMPARISONS, ['in', 'notIn']),
+  BoolFilter: fieldsOf(GraphQLBoolean, ['is', 'eq'], []),
+  DateTimeFilter: fieldsOf(
+    DateTimeType,
+    ['is', 'not', 'since', 'till', 'after', 'before'],
+    ['between', 'in', 'notIn'],
+  ),
+}
+
+const FILTER_OF: Readonly<Record<LeafType, string>> = {
+  String: 'StringFilter',
+  Int: 'IntFilter',
+  Float: 'FloatFilter',
+  Boolean: 'BoolFilter',
+  DateTime: 'DateTimeFilter',
+  Date: 'DateTimeFilter',
+}
+
+/** Operators of a leaf, as fields of an input type (contract/graphql.md 4.2). */
+export const operatorFields = (type: LeafType): ReturnType<typeof fieldsOf> =>
+  OPERATORS[FILTER_OF[type]] ?? {}
+
+/** The filter types by name; one set per schema. */
+export const filterTypes = (): Readonly<Record<string, GraphQLInputObjectType>> =>
+  Object.fromEntries(
+    Object.entries(OPERATORS).map(([name, fields]) => [
+      name,
+      new GraphQLInputObjectType({ name, fields }),
+    ]),
+  )
+
+/** The filter type of a leaf. */
+export const filterOf = (
+  types: Readonly<Record<string, GraphQLInputObjectType>>,
+  type: LeafType,
+): GraphQLInputObjectType => {
+  const found = types[FILTER_OF[type]]
+  if (!found) throw new Error(`no filter for ${type}`)
+  return found
+}

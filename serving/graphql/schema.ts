@@ -1,0 +1,145 @@
+import {
+  GraphQLEnumType,
+  type GraphQLEnumValueConfigMap,
+  type GraphQLFieldConfigArgumentMap,
+  type GraphQLFieldConfigMap,
+  GraphQLInputObjectType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLSchema,
+  specifiedDirectives,
+} from 'graphql'
+import type { Cube, GroupName } from '../../schemas/cubes/types.ts'
+import { filterTypes } from './filters.ts'
+import { cubeArguments, recordOf, type SharedTypes } from './record-type.ts'
+import { DecimalType, IntType } from './scalars.ts'
+
+/** What GraphQL serves: the schema and the facts that the passes need beside it. */
+export interface Catalogue {
+  readonly schema: GraphQLSchema
+  /** Cubes by every name under which they may be asked for. */
+  readonly cubes: ReadonlyMap<string, Cube>
+  /** Chains of this installation. */
+  readonly chains: readonly string[]
+}
+
+const ALWAYS_LISTED = ['eth', 'bsc', 'polygon'] as const
+/** Chains that are no EVM chain (contract/graphql.md 2, README R13). */
+const NOT_EVM: ReadonlySet<string> = new Set(['sol', 'sui'])
+
+const enumOf = (name: string, values: readonly string[], about: string): GraphQLEnumType =>
+  new GraphQLEnumType({
+    name,
+    description: about,
+    values: Object.fromEntries(values.map((value) => [value, {}])) as GraphQLEnumValueConfigMap,
+  })
+
+const sharedTypes = (): SharedTypes => ({
+  filters: filterTypes(),
+  limit: new GraphQLInputObjectType({
+    name: 'LimitInput',
+    fields: { count: { type: IntType }, offset: { type: IntType } },
+  }),
+  interval: new GraphQLInputObjectType({
+    name: 'IntervalInput',
+    fields: {
+      in: {
+        type: new GraphQLNonNull(
+          enumOf(
+            'IntervalUnit',
+            ['seconds', 'minutes', 'hours', 'days', 'weeks', 'months', 'years'],
+            'Unit of an interval; weeks start on Monday.',
+          ),
+        ),
+      },
+      count: { type: IntType },
+    },
+  }),
+  having: new GraphQLInputObjectType({
+    name: 'SelectWhere',
+    description: 'Keeps the groups whose metric compares so.',
+    fields: Object.fromEntries(
+      ['gt', 'ge', 'gte', 'lt', 'le', 'lte', 'eq', 'ne'].map((name) => [
+        name,
+        { type: DecimalType },
+      ]),
+    ),
+  }),
+})
+
+/** The chains whose rows a group returns. */
+export const chainsOf = (
+  group: GroupName,
+  network: string | undefined,
+  chains: readonly string[],
+): readonly string[] => {
+  if (group === 'Trading') return chains
+  const wanted = group === 'Solana' ? 'sol' : network
+  return chains.filter((chain) => chain === wanted)
+}
+
+const groupArguments = (
+  group: GroupName,
+  network: GraphQLEnumType,
+  solana: GraphQLEnumType,
+  dataset: GraphQLEnumType,
+  aggregates: GraphQLEnumType,
+): GraphQLFieldConfigArgumentMap => ({
+  ...(group === 'EVM' && { network: { type: new GraphQLNonNull(network) } }),
+  ...(group === 'Solana' && { network: { type: solana } }),
+  dataset: { type: dataset },
+  aggregates: { type: aggregates },
+})
+
+/** Builds the schema of the cubes (contract/graphql.md 2). */
+export const catalogueOf = (cubes: readonly Cube[], chains: readonly string[]): Catalogue => {
+  const shared = sharedTypes()
+  const evm = chains.filter((chain) => !NOT_EVM.has(chain))
+  const networks = [...new Set([...ALWAYS_LISTED, ...evm])]
+  const network = enumOf('Network', networks, 'EVM chain.')
+  const solana = enumOf('SolanaNetwork', ['solana', 'sol'], 'Solana.')
+  const dataset = enumOf(
+    'Dataset',
+    ['combined', 'realtime', 'archive'],
+    'realtime: the last 24 hours; archive: before them; combined: both.',
+  )
+  const aggregates = enumOf('Aggregates', ['yes', 'no', 'only'], 'Use of roll-ups.')
+  const fieldsOf = (group: GroupName): GraphQLFieldConfigMap<unknown, unknown> =>
+    Object.fromEntries(
+      built
+        .filter(({ cube }) => cube.groups.includes(group))
+        .map(({ cube, field }) => [cube.name, field]),
+    )
+  const built = cubes.map((cube) => {
+    const record = recordOf(cube, shared)
+    return {
+      cube,
+      field: {
+        description: cube.about,
+        type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(record.type))),
+        args: cubeArguments(cube, record, shared),
+      },
+    }
+  })
+  const groups: readonly GroupName[] = ['EVM', 'Solana', 'Trading']
+  const schema = new GraphQLSchema({
+    directives: specifiedDirectives.filter(({ name }) => name === 'include' || name === 'skip'),
+    query: new GraphQLObjectType({
+      name: 'ChainStream',
+      fields: Object.fromEntries(
+        groups.map((group) => [
+          group,
+          {
+            type: new GraphQLObjectType({ name: group, fields: () => fieldsOf(group) }),
+            args: groupArguments(group, network, solana, dataset, aggregates),
+          },
+        ]),
+      ),
+    }),
+  })
+  const byName = cubes.flatMap((cube) =>
+    [cube.name, ...cube.aliases].map((name) => [name, cube] as const),
+  )
+  return { schema, cubes: new Map(byName), chains }
+}

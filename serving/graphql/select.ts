@@ -1,0 +1,259 @@
+import {
+  type FieldNode,
+  GraphQLError,
+  type GraphQLField,
+  type GraphQLObjectType,
+  getArgumentValues,
+  getNamedType,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql'
+import type { Cube, GroupName } from '../../schemas/cubes/types.ts'
+import { isLeaf, isTwoShapes, type Leaf, type Tree } from '../../schemas/cubes/types.ts'
+import { leafAt, type Paths, pathsOf } from './catalogue.ts'
+import { parseExpression } from './expression.ts'
+import type { QueryLimits } from './limits.ts'
+import { FLAT_ROOT, isSkipped, LEAF_FORM } from './normalize.ts'
+import { checkReferences, orderOf } from './order.ts'
+import { intervalOf, limitByOf, limitOf } from './paging.ts'
+import { type Catalogue, chainsOf } from './schema.ts'
+import type {
+  Condition,
+  CubeSelection,
+  DimensionField,
+  Field,
+  Having,
+  MetricName,
+  ValueField,
+} from './selection.ts'
+import { valueFields } from './selection.ts'
+import { conditionOf, type Given, names, selectorCondition } from './where.ts'
+
+/** One field of a group: a cube, or its type name. */
+export type GroupMember =
+  | { readonly key: string; readonly selection: CubeSelection; readonly node: FieldNode }
+  | { readonly key: string; readonly name: string }
+
+/** One root field of the answer. */
+export type RootMember =
+  | { readonly kind: 'group'; readonly key: string; readonly members: readonly GroupMember[] }
+  | { readonly kind: 'flat'; readonly key: string; readonly member: GroupMember }
+  | { readonly kind: 'typename'; readonly key: string; readonly name: string }
+  | { readonly kind: 'introspection'; readonly key: string; readonly node: FieldNode }
+
+const keyOf = (node: FieldNode): string => node.alias?.value ?? node.name.value
+const taken = (node: FieldNode): readonly FieldNode[] =>
+  (node.selectionSet?.selections ?? []).filter(
+    (inner): inner is FieldNode => inner.kind === Kind.FIELD && !isSkipped(inner),
+  )
+
+const definitionOf = (type: GraphQLObjectType, node: FieldNode): GraphQLField<unknown, unknown> => {
+  const definition = type.getFields()[node.name.value]
+  if (!definition) throw new Error(`the document was not checked: ${node.name.value}`)
+  return definition
+}
+
+interface Record {
+  readonly cube: Cube
+  readonly paths: Paths
+  readonly limits: QueryLimits
+}
+
+const havingOf = (given: Given | undefined): readonly Having[] =>
+  Object.entries(given ?? {}).map(([name, value]) => ({
+    operator: (name === 'gte' ? 'ge' : name === 'lte' ? 'le' : name) as Having['operator'],
+    value: String(value),
+  }))
+
+const metricOf = (node: FieldNode, args: Given, record: Record): ValueField => {
+  const key = keyOf(node)
+  const having = havingOf(args.selectWhere as Given | undefined)
+  const name = node.name.value
+  if (name === 'calculate') {
+    const expression = parseExpression(String(args.expression), record.limits.maxExpression)
+    return { kind: 'calculate', key, expression, having }
+  }
+  const path = args.of ?? args.distinct
+  const where = args.if ? conditionOf(record.cube, args.if as Given) : undefined
+  const level = name === 'quantile' ? String(args.level ?? '0.5') : undefined
+  if (level !== undefined && !(Number(level) >= 0 && Number(level) <= 1))
+    throw new GraphQLError(`'level' of quantile must be between 0 and 1`, { nodes: node })
+  return {
+    kind: 'metric',
+    key,
+    metric: (name === 'count' && path !== undefined ? 'uniq' : name) as MetricName,
+    ...(path !== undefined && { path: String(path), leaf: leafAt(record.paths, String(path)) }),
+    ...(where && { where }),
+    ...(level !== undefined && { level }),
+    having,
+  }
+}
+
+const leafField = (
+  node: FieldNode,
+  path: string,
+  leaf: Leaf,
+  args: Given,
+  record: Record,
+): ValueField => {
+  const key = keyOf(node)
+  const { maximum, minimum } = args
+  if (maximum !== undefined || minimum !== undefined) {
+    if (args.interval !== undefined || (maximum !== undefined && minimum !== undefined))
+      throw new GraphQLError(`'${key}' takes one of maximum, minimum and interval`, { nodes: node })
+    const by = leafAt(record.paths, String(maximum ?? minimum))
+    return { kind: 'pick', key, path, leaf, by, greatest: maximum !== undefined }
+  }
+  const interval = args.interval ? intervalOf(args.interval as Given, leaf, node) : undefined
+  return { kind: 'dimension', key, path, leaf, ...(interval && { interval }) }
+}
+
+const fieldsOf = (
+  node: FieldNode,
+  type: GraphQLObjectType,
+  tree: Tree,
+  prefix: string,
+  record: Record,
+): readonly Field[] =>
+  taken(node).map((inner): Field => {
+    const name = inner.name.value
+    const key = keyOf(inner)
+    if (name === '__typename') return { kind: 'typename', key, name: type.name }
+    const definition = definitionOf(type, inner)
+    const args = getArgumentValues(definition, inner) as Given
+    const target = tree[name]
+    if (!target) return metricOf(inner, args, record)
+    const path = prefix === '' ? name : `${prefix}.${name}`
+    if (isLeaf(target)) return leafField(inner, path, target, args, record)
+    const innerType = getNamedType(definition.type) as GraphQLObjectType
+    if (!isTwoShapes(target))
+      return { kind: 'group', key, fields: fieldsOf(inner, innerType, target, path, record) }
+    const [first] = taken(inner)
+    if (first?.alias?.value === LEAF_FORM)
+      return leafField(inner, path, leafAt(record.paths, path), args, record)
+    const fields = fieldsOf(inner, innerType, target.tree, path, record)
+    return { kind: 'group', key, fields: fields.map((field) => withArguments(field, args, inner)) }
+  })
+
+/** Arguments of a field with two shapes hold for its leaves. */
+const withArguments = (field: Field, args: Given, node: FieldNode): Field => {
+  if (field.kind !== 'dimension' || !args.interval || field.interval) return field
+  return { ...field, interval: intervalOf(args.interval as Given, field.leaf, node) }
+}
+
+/** On cubes of buckets one interval holds for the whole record. */
+const spread = (fields: readonly Field[], record: Record): readonly Field[] => {
+  if (!record.cube.rowKey) return fields
+  const interval = valueFields(fields).find(
+    (field): field is DimensionField => field.kind === 'dimension' && field.interval !== undefined,
+  )?.interval
+  if (!interval) return fields
+  const widen = (field: Field): Field => {
+    if (field.kind === 'group') return { ...field, fields: field.fields.map(widen) }
+    if (field.kind !== 'dimension' || !field.leaf.bucket || field.interval) return field
+    return { ...field, interval }
+  }
+  return fields.map(widen)
+}
+
+const whereOf = (record: Record, args: Given): Condition => {
+  const { cube, paths } = record
+  const where = conditionOf(cube, args.where as Given | undefined)
+  const selectors = Object.entries(cube.selectors).flatMap(([name, targets]) =>
+    args[name] ? [selectorCondition(paths, targets, args[name] as Given)] : [],
+  )
+  const defaults = Object.entries(cube.defaults)
+    .filter(([path]) => !names(where, path))
+    .map(
+      ([path, value]): Condition => ({
+        kind: 'compare',
+        path,
+        leaf: leafAt(paths, path),
+        operator: 'is',
+        value,
+      }),
+    )
+  return { kind: 'all', of: [where, ...selectors, ...defaults] }
+}
+
+interface GroupFacts {
+  readonly chains: readonly string[]
+  readonly dataset: CubeSelection['dataset']
+  readonly aggregates: CubeSelection['aggregates']
+}
+
+const selectionOf = (
+  node: FieldNode,
+  type: GraphQLObjectType,
+  cube: Cube,
+  group: GroupFacts,
+  limits: QueryLimits,
+): CubeSelection => {
+  const definition = definitionOf(type, node)
+  const args = getArgumentValues(definition, node) as Given
+  const record: Record = { cube, paths: pathsOf(cube), limits }
+  const recordType = getNamedType(definition.type) as GraphQLObjectType
+  const fields = spread(fieldsOf(node, recordType, cube.dimensions, '', record), record)
+  const values = valueFields(fields)
+  checkReferences(values, node)
+  const limitBy = limitByOf(args.limitBy as Given | undefined, record.paths, node)
+  return {
+    cube,
+    ...group,
+    fields,
+    where: whereOf(record, args),
+    order: orderOf(node, record.paths, values, cube),
+    limit: limitOf(args.limit as Given | undefined, cube, node),
+    ...(limitBy && { limitBy }),
+  }
+}
+
+const membersOf = (
+  node: FieldNode,
+  type: GraphQLObjectType,
+  catalogue: Catalogue,
+  limits: QueryLimits,
+): readonly GroupMember[] => {
+  const definition = definitionOf(type, node)
+  const args = getArgumentValues(definition, node) as Given
+  const groupType = getNamedType(definition.type) as GraphQLObjectType
+  const network = typeof args.network === 'string' ? args.network : undefined
+  const group: GroupFacts = {
+    chains: chainsOf(node.name.value as GroupName, network, catalogue.chains),
+    dataset: (args.dataset ?? 'combined') as GroupFacts['dataset'],
+    aggregates: (args.aggregates ?? 'yes') as GroupFacts['aggregates'],
+  }
+  return taken(node).map((inner): GroupMember => {
+    const key = keyOf(inner)
+    const cube = catalogue.cubes.get(inner.name.value)
+    if (!cube) return { key, name: groupType.name }
+    return { key, node: inner, selection: selectionOf(inner, groupType, cube, group, limits) }
+  })
+}
+
+/** Reads a checked operation as what is asked of each cube. Pure; throws `GraphQLError` for values that no rule can check. */
+export const select = (
+  operation: OperationDefinitionNode,
+  catalogue: Catalogue,
+  limits: QueryLimits,
+): readonly RootMember[] => {
+  const root = catalogue.schema.getQueryType()
+  if (!root) throw new Error('the schema has no query type')
+  const nodes = operation.selectionSet.selections.filter(
+    (node): node is FieldNode => node.kind === Kind.FIELD && !isSkipped(node),
+  )
+  const members = nodes.flatMap((node): readonly RootMember[] => {
+    const key = keyOf(node)
+    if (node.name.value === '__typename') return [{ kind: 'typename', key, name: root.name }]
+    if (node.name.value.startsWith('__')) return [{ kind: 'introspection', key, node }]
+    const inner = membersOf(node, root, catalogue, limits)
+    if (!key.startsWith(FLAT_ROOT)) return [{ kind: 'group', key, members: inner }]
+    return inner.map((member) => ({ kind: 'flat', key: member.key, member }))
+  })
+  const cubes = members.flatMap((member) =>
+    member.kind === 'group' ? member.members : member.kind === 'flat' ? [member.member] : [],
+  )
+  if (cubes.length > limits.maxCubes)
+    throw new GraphQLError(`The document selects more than ${limits.maxCubes} cubes`)
+  return members
+}

@@ -1,0 +1,140 @@
+import type { Cube, Leaf } from '../../schemas/cubes/types.ts'
+import type { Expression } from './expression.ts'
+
+/** Operators after N3 and N4: one name each. */
+export type Operator =
+  | 'is'
+  | 'not'
+  | 'in'
+  | 'notIn'
+  | 'like'
+  | 'notLike'
+  | 'includes'
+  | 'notIncludes'
+  | 'startsWith'
+  | 'endsWith'
+  | 'likeCaseInsensitive'
+  | 'notLikeCaseInsensitive'
+  | 'includesCaseInsensitive'
+  | 'notIncludesCaseInsensitive'
+  | 'startsWithCaseInsensitive'
+  | 'gt'
+  | 'ge'
+  | 'lt'
+  | 'le'
+  | 'since'
+  | 'till'
+  | 'after'
+  | 'before'
+  | 'between'
+  | 'isNull'
+
+/** A filter over rows. A comparison with a null value never holds. */
+export type Condition =
+  | { readonly kind: 'all' | 'any'; readonly of: readonly Condition[] }
+  | {
+      readonly kind: 'compare'
+      readonly path: string
+      readonly leaf: Leaf
+      readonly operator: Operator
+      readonly value: unknown
+    }
+
+/** A comparison of a metric's value with a number (`selectWhere`). */
+export interface Having {
+  readonly operator: 'gt' | 'ge' | 'lt' | 'le' | 'eq' | 'ne'
+  readonly value: string
+}
+
+export type IntervalUnit = 'seconds' | 'minutes' | 'hours' | 'days' | 'weeks' | 'months' | 'years'
+
+/** Width of a bucket. */
+export interface Interval {
+  readonly unit: IntervalUnit
+  readonly count: number
+}
+
+export type MetricName = 'count' | 'uniq' | 'sum' | 'avg' | 'min' | 'max' | 'quantile'
+
+/** A leaf as it is stored, or the bucket that it falls into. */
+export interface DimensionField {
+  readonly kind: 'dimension'
+  readonly key: string
+  readonly path: string
+  readonly leaf: Leaf
+  readonly interval?: Interval
+}
+
+/** Value of a leaf in the row where another one is greatest or least. */
+export interface PickField {
+  readonly kind: 'pick'
+  readonly key: string
+  readonly path: string
+  readonly leaf: Leaf
+  readonly by: Leaf
+  readonly greatest: boolean
+}
+
+/** An aggregate. */
+export interface MetricField {
+  readonly kind: 'metric'
+  readonly key: string
+  readonly metric: MetricName
+  readonly path?: string
+  readonly leaf?: Leaf
+  readonly where?: Condition
+  /** Of a quantile, 0 to 1. */
+  readonly level?: string
+  readonly having: readonly Having[]
+}
+
+/** Arithmetic over other fields of the record. */
+export interface CalculateField {
+  readonly kind: 'calculate'
+  readonly key: string
+  readonly expression: Expression
+  readonly having: readonly Having[]
+}
+
+/** A field with a value of its own. */
+export type ValueField = DimensionField | PickField | MetricField | CalculateField
+
+/** One field of the answer's record, in the order of the query. */
+export type Field =
+  | ValueField
+  | { readonly kind: 'group'; readonly key: string; readonly fields: readonly Field[] }
+  | { readonly kind: 'typename'; readonly key: string; readonly name: string }
+
+/** One key of the order. */
+export type OrderKey = { readonly descending: boolean } & (
+  | { readonly path: string; readonly leaf: Leaf }
+  | { readonly field: ValueField }
+)
+
+/** One cube selection of a request, ready to be compiled. */
+export interface CubeSelection {
+  readonly cube: Cube
+  readonly chains: readonly string[]
+  readonly fields: readonly Field[]
+  readonly where: Condition
+  readonly order: readonly OrderKey[]
+  readonly limit: { readonly count: number; readonly offset: number }
+  readonly limitBy?: {
+    readonly by: readonly { readonly path: string; readonly leaf: Leaf }[]
+    readonly count: number
+    readonly offset: number
+  }
+  readonly dataset: 'combined' | 'realtime' | 'archive'
+  readonly aggregates: 'yes' | 'no' | 'only'
+}
+
+/** The value fields of a record, groups opened. */
+export const valueFields = (fields: readonly Field[]): readonly ValueField[] =>
+  fields.flatMap((field) => {
+    if (field.kind === 'group') return valueFields(field.fields)
+    return field.kind === 'typename' ? [] : [field]
+  })
+
+/** True when rows are aggregated: a metric, a dimension aggregate or an interval was selected. */
+export const isGrouped = (fields: readonly ValueField[]): boolean =>
+  fields.some((field) => field.kind !== 'dimension' || field.interval !== undefined)

@@ -35,9 +35,9 @@ export type Ladder = Readonly<Record<Resolution, readonly Bucket[]>>
 
 const firstKnown = (one: number, other: number): number => (Number.isNaN(one) ? other : one)
 const lowest = (one: number, other: number): number =>
-  Number.isNaN(one) ? other : Math.min(one, other)
+  Math.min(firstKnown(one, other), firstKnown(other, one))
 const highest = (one: number, other: number): number =>
-  Number.isNaN(one) ? other : Math.max(one, other)
+  Math.max(firstKnown(one, other), firstKnown(other, one))
 
 /** Both folds as one; `earlier` comes first in chain order. */
 export const merge = (earlier: Fold, later: Fold): Fold => ({

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { CANDLES } from '../../processors/candles.ts'
+import type { Flushed, Folding, Operation } from '../../processors/stage.ts'
+import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
+import {
+  type BruteCandle,
+  type BruteCandleTrade,
+  bruteCandles,
+} from '../support/candle-brute-force.ts'
+import {
+  type Move,
+  movesArbitrary,
+  operationOf,
+  type Tape,
+  type TapeBlock,
+  type TapeTrade,
+  tapeOf,
+} from '../support/tape.ts'
+
+const units = (raw: bigint, decimals: number | null): number | null =>
+  decimals === null ? null : Number(raw) / 10 ** decimals
+
+const number = (text: string): number | null => (text === '' ? null : Number(text))
+
+const brutePrice = (trade: TapeTrade, stamp: string): number | null => {
+  const [base, quote] = [
+    units(trade.baseRaw, trade.baseDecimals),
+    units(trade.quoteRaw, trade.quoteDecimals),
+  ]
+  const price = number(stamp)
+  return base === null || quote === null || price === null ? null : (quote * price) / base
+}
+
+const bruteTrade = (block: TapeBlock, trade: TapeTrade): BruteCandleTrade => ({
+  timeMs: block.timeMs,
+  base: trade.base,
+  quote: trade.quote,
+  pool: trade.pool,
+  buy: trade.buy,
+  suspect: trade.suspect,
+  priceUsd: brutePrice(trade, trade.quoteUsd),
+  priceNative: brutePrice(trade, trade.quoteNative),
+  valueUsd: (units(trade.quoteRaw, trade.quoteDecimals) ?? 0) * (number(trade.quoteUsd) ?? 0),
+  valueNative: (units(trade.quoteRaw, trade.quoteDecimals) ?? 0) * (number(trade.quoteNative) ?? 0),
+  volumeRaw: trade.baseRaw,
+})
+
+const priced = (event: TradeEvent, block: TapeBlock, index: number): TradeEvent => {
+  const trade = block.trades[index]
+  if (trade === undefined) return event
+  const [usd, native] = [brutePrice(trade, trade.quoteUsd), brutePrice(trade, trade.quoteNative)]
+  return {
+    ...event,
+    trade_processed: {
+      token_a_price_in_quote: '',
+      token_a_price_in_usd: usd === null ? '' : String(usd),
+      token_a_price_in_native: native === null ? '' : String(native),
+      token_b_price_in_base: '',
+      token_b_price_in_usd: trade.quoteUsd,
+      token_b_price_in_native: trade.quoteNative,
+      is_token_a_price_in_usd_suspect: trade.suspect,
+      is_token_a_price_in_usd_suspect_reason: 'TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED',
+      token_a_price_in_usd_lasted: '',
+      token_a_price_in_native_lasted: '',
+      token_b_price_in_usd_lasted: '',
+      token_b_price_in_native_lasted: '',
+    },
+  }
+}
+
+const operations = (tape: Tape): readonly Operation[] =>
+  tape.ops.map((op) => operationOf(op, 'tradesProcessed', priced))
+
+const keyOf = (event: CandlestickEvent): string =>
+  [
+    event.dimension.replace('CANDLESTICK_DIMENSION_', ''),
+    event.token_address,
+    event.dimension_address,
+    event.resolution,
+    event.timestamp,
+  ].join('|')
+
+/** Newest value per key as a consumer keeps it: by version, a later record of the same version wins. */
+class Board {
+  readonly values = new Map<string, CandlestickEvent>()
+  readonly state = new Map<string, string>()
+
+  take({ publications, changes }: Flushed): void {
+    const seen = new Set<string>()
+    for (const publication of publications) {
+      assert.equal(publication.message, 'candlestick.CandlestickEvents')
+      if (publication.message !== 'candlestick.CandlestickEvents') continue
+      for (const event of publication.value.events) {
+        const key = keyOf(event)
+        assert.ok(!seen.has(key), `${key} twice in one flush`)
+        seen.add(key)
+        const before = this.values.get(key)
+        assert.ok(before === undefined || !before.is_final, `${key} after it was final`)
+        assert.ok((before?.version ?? 0) < event.version, `${key}: version does not grow`)
+        this.values.set(key, event)
+      }
+    }
+    for (const [key, value] of changes) {
+      if (value === null) this.state.delete(key)
+      else this.state.set(key, value)
+    }
+  }
+}
+
+/** Folds with the given flush sizes, and from state written and read again wherever `restarts` says so. */
+const run = (
+  ops: readonly Operation[],
+  sizes: readonly number[] = [1],
+  restarts: readonly boolean[] = [false],
+): Board => {
+  const board = new Board()
+  let folding: Folding = CANDLES.load([])
+  let at = 0
+  for (let round = 0; at < ops.length; round += 1) {
+    const size = sizes[round % sizes.length] ?? 1
+    for (const operation of ops.slice(at, at + size)) folding.step(operation)
+    board.take(folding.flush())
+    at += size
+    if (restarts[round % restarts.length]) folding = CANDLES.load([...board.state])
+  }
+  return board
+}
+
+const close = (text: string, expected: number, what: string): void => {
+  const actual = Number(text)
+  const limit = 1e-9 * Math.max(1, Math.abs(expected))
+  assert.ok(Math.abs(actual - expected) <= limit, `${what}: ${text} is not ${expected}`)
+}
+
+const same = (key: string, event: CandlestickEvent, expected: BruteCandle, decimals: number) => {
+  const prices = [event.open, event.high, event.low, event.close]
+  assert.deepEqual(
+    prices.map(Number),
+    [expected.open, expected.high, expected.low, expected.close],
+    key,
+  )
+  assert.deepEqual(
+    [event.open_in_native, event.high_in_native, event.low_in_native, event.close_in_native].map(
+      number,
+    ),
+    [expected.openNative, expected.highNative, expected.lowNative, expected.closeNative],
+    key,
+  )
+  assert.equal(event.trades, expected.trades, key)
+  assert.equal(event.buys, expected.buys, key)
+  assert.equal(event.sells, expected.trades - expected.buys, key)
+  close(event.volume, Number(expected.volumeRaw) / 10 ** decimals, `${key} volume`)
+  close(event.volume_in_usd, expected.valueUsd, `${key} usd`)
+  if (expected.openNative !== null) close(event.volume_in_native, expected.valueNative, key)
+}
+
+/** One count of decimals per token: the trades of one token agree on it. */
+const DECIMALS: Readonly<Record<string, number>> = { '0xaaa': 6, '0xbbb': 9, '0xzzz': 6 }
+const oneDecimals = (moves: readonly Move[]): readonly Move[] =>
+  moves.map((move) =>
+    move.kind === 'apply'
+      ? {
+          ...move,
+          trades: move.trades.map((trade) => ({
+            ...trade,
+            baseDecimals: DECIMALS[trade.base] ?? null,
+          })),
+        }
+      : move,
+  )
+
+const courses = movesArbitrary.map((moves) => tapeOf(oneDecimals(moves)))
+const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
+const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
+const RUNS = { numRuns: 150 }
+
+test('after any course of a chain the candles are those of its canonical trades, in all resolutions and dimensions', () => {
+  fc.assert(
+    fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
+      const { values } = run(operations(tape), flushes, stops)
+      const expected = bruteCandles(
+        tape.blocks.flatMap((block) => block.trades.map((trade) => bruteTrade(block, trade))),
+      )
+      const finalMs = tape.blocks.find(({ height }) => height === tape.finalHeight)?.timeMs ?? 0
+      const held = [...values].filter(([, { trades }]) => trades > 0)
+      assert.deepEqual(new Set(held.map(([key]) => key)), new Set(expected.keys()))
+      for (const [key, event] of held) {
+        const candle = expected.get(key)
+        assert.ok(candle)
+        same(key, event, candle, DECIMALS[event.token_address] ?? 0)
+        assert.equal(event.is_final, candle.endMs <= finalMs, `${key} final`)
+      }
+    }),
+    RUNS,
+  )
+})
+
+test('where a batch is cut and where a run is interrupted changes no last value', () => {
+  fc.assert(
+    fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
+      const ops = operations(tape)
+      const one = run(ops)
+      const other = run(ops, flushes, stops)
+      const shown = ({ values }: Board) =>
+        [...values].filter(([, { trades }]) => trades > 0).toSorted()
+      assert.deepEqual(shown(other), shown(one))
+      assert.deepEqual([...other.state].toSorted(), [...one.state].toSorted())
+    }),
+    RUNS,
+  )
+})
+
+test('a block that is applied and taken back leaves nothing behind', () => {
+  fc.assert(
+    fc.property(movesArbitrary, movesArbitrary, (before, gone) => {
+      const applied = gone.filter(({ kind }) => kind === 'apply').slice(0, 6)
+      const back = applied.map((): Move => ({ kind: 'revert' }))
+      const plain = run(operations(tapeOf(oneDecimals(before))))
+      const detour = run(operations(tapeOf(oneDecimals([...before, ...applied, ...back]))))
+      const shown = ({ values }: Board) =>
+        [...values]
+          .filter(([, { trades }]) => trades > 0)
+          .map(([key, { version: _, ...event }]) => [key, event])
+          .toSorted()
+      assert.deepEqual(shown(detour), shown(plain))
+    }),
+    RUNS,
+  )
+})
+
+test('a bucket that a reorg emptied is published once, with no trades', () => {
+  const trade: TapeTrade = {
+    base: '0xaaa',
+    quote: '0xusdc',
+    pool: '0xp1',
+    baseRaw: 1_000_000n,
+    quoteRaw: 2_000_000n,
+    baseDecimals: 6,
+    quoteDecimals: 6,
+    buy: true,
+    quoteUsd: '1',
+    quoteNative: '',
+    suspect: false,
+  }
+  const tape = tapeOf([
+    { kind: 'apply', stepMs: 0, trades: [trade] },
+    { kind: 'revert' },
+    { kind: 'apply', stepMs: 90_000, trades: [] },
+    { kind: 'finalize', keep: 0 },
+  ])
+  const folding = CANDLES.load([])
+  const counts = operations(tape).map((operation) => {
+    folding.step(operation)
+    return folding.flush().publications.reduce((sum, { value }) => sum + value.events.length, 0)
+  })
+  assert.deepEqual(counts, [54, 54, 0, 0])
+  const board = run(operations(tape))
+  assert.ok([...board.values.values()].every(({ trades, open }) => trades === 0 && open === ''))
+})

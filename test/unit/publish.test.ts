@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { localCodec } from '../../core/codec.ts'
+import type { Draft } from '../../core/codec-contract.ts'
+import { partitionOf } from '../../core/partition.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import {
+  type BlockEvents,
+  blockEvents,
+  type MappingContext,
+  UNKNOWN_DECIMALS,
+} from '../../ingestors/event-records.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import {
+  chunksOf,
+  encodedRecords,
+  MAX_RECORD_BYTES,
+  MAX_RECORD_EVENTS,
+  type OperationMeta,
+  revertedChunks,
+} from '../../ingestors/publish.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { Decoded, PoolChange, Swap } from '../../schemas/events.ts'
+import type { TransferEvent } from '../../schemas/wire.ts'
+import {
+  COIN,
+  COIN_POOL,
+  coinTrade,
+  FACTORY,
+  handBlock,
+  POOLS,
+  TOKENS,
+  TRADER,
+  USDC,
+  WETH,
+  WETH_POOL,
+  wethTrade,
+} from '../support/hand-chain.ts'
+import { BOOK } from '../support/quote-trades.ts'
+
+const codec = localCodec()
+const block = handBlock({ height: 100 }, [coinTrade(7n), wethTrade(2_000)])
+const pool = (address: string) => POOLS.find((fact) => fact.address === address)
+const context: MappingContext = {
+  chain: CHAINS.eth,
+  block,
+  book: BOOK,
+  stamps: new Map([[WETH, { usd: 2_000.5, native: 1 }]]),
+  token: (address) => TOKENS.find((fact) => fact.address === address),
+  pool,
+}
+const books = { proof: 'facts', protocols: protocolBook('eth'), pool } as const
+const eventsOf = (decoded: Decoded, more: Partial<MappingContext> = {}): BlockEvents =>
+  blockEvents({ ...context, ...more }, decoded, [], 'node')
+const NOTHING: Decoded = { swaps: [], poolChanges: [], transfers: [], pools: [], dropped: [] }
+
+const swap = (more: Partial<Swap>): Swap => ({
+  kind: 'swap',
+  txIndex: 0,
+  logIndex: 3,
+  pool: COIN_POOL,
+  protocol: 'uniswap_v2',
+  trader: TRADER,
+  tokenIn: WETH,
+  tokenOut: COIN,
+  amountInRaw: 10n,
+  amountOutRaw: 700n,
+  ...more,
+})
+const meta: OperationMeta = {
+  chain: 'eth',
+  op: 'OP_APPLY',
+  seq: 9,
+  commitment: 'COMMITMENT_PROCESSED',
+  height: 100,
+  slot: 100,
+  hash: '0xab',
+  parent_hash: '0xaa',
+  block_time: 5,
+  produced_at: 6,
+}
+
+test('a trade names base as a and quote as b, with amounts, decimals, vaults and stamps of its own', () => {
+  const { trades } = eventsOf(decodeBlock(block, books))
+  const [coin, weth] = trades
+  assert.equal(coin?.key, COIN)
+  assert.deepEqual(coin?.event.trade, {
+    token_a_address: COIN,
+    token_b_address: WETH,
+    user_a_account_owner_address: TRADER,
+    user_b_account_owner_address: TRADER,
+    user_a_amount: '7000000000',
+    user_b_amount: '1000000000000000000',
+    was_original_direction: false,
+    token_a_decimals: 9,
+    token_b_decimals: 18,
+    pool_address: COIN_POOL,
+    vault_a: COIN_POOL,
+    vault_b: COIN_POOL,
+    vault_a_owner_address: COIN_POOL,
+    vault_b_owner_address: COIN_POOL,
+    vault_a_amount: '7000000000',
+    vault_b_amount: '1000000000000000000',
+    vault_a_pre_amount: '5007000000000',
+    vault_b_pre_amount: '49000000000000000000',
+    vault_a_post_amount: '5000000000000',
+    vault_b_post_amount: '50000000000000000000',
+  })
+  assert.equal(coin?.event.quote_price_in_usd, '2000.5')
+  assert.equal(coin?.event.quote_price_in_native, '1')
+  assert.deepEqual(coin?.event.d_app, {
+    program_address: FACTORY,
+    inner_program_address: '',
+    chain: 'CHAIN_ETHEREUM',
+  })
+  const place = { index: 0, type: 'uniswap_v2', event_index: 0, log_index: 3 }
+  assert.deepEqual(coin?.event.instruction, place)
+  assert.equal(coin?.event.transaction?.signature, block.transactions[0]?.hash)
+  assert.equal(weth?.key, WETH)
+  assert.equal(weth?.event.trade?.was_original_direction, true)
+  assert.equal(weth?.event.quote_price_in_usd, '', 'no stamp of the stable was given')
+})
+
+test('reserves follow the order of the pool, whichever token is the base', () => {
+  const { trades } = eventsOf(decodeBlock(block, books))
+  const weth = trades[1]?.event.trade
+  assert.equal(weth?.token_b_address, USDC)
+  assert.equal(weth?.vault_a_post_amount, String(1_000n * 10n ** 18n))
+  assert.equal(weth?.vault_b_post_amount, '4000000000000')
+  assert.equal(weth?.vault_a_pre_amount, String(999n * 10n ** 18n))
+  assert.equal(weth?.vault_b_pre_amount, '4002000000000')
+})
+
+test('unknown decimals are null, unknown prices and reserves are empty', () => {
+  const { trades } = eventsOf({ ...NOTHING, swaps: [swap({})] }, { token: () => undefined })
+  const [coin] = trades
+  assert.equal(coin?.event.trade?.token_a_decimals, null)
+  assert.equal(coin?.event.trade?.token_b_decimals, 18, 'quote assets are in the table')
+  assert.equal(coin?.event.trade?.vault_a_post_amount, '')
+  const without = eventsOf({ ...NOTHING, swaps: [swap({})] }, { stamps: new Map() })
+  assert.equal(without.trades[0]?.event.quote_price_in_usd, '')
+})
+
+test('a swap whose tokens nobody can name is no trade and no pool event', () => {
+  const swaps = [swap({ tokenOut: null }), swap({ tokenIn: COIN }), swap({ logIndex: 9 })]
+  const { trades, pools } = eventsOf({ ...NOTHING, swaps })
+  assert.equal(trades.length, 1)
+  assert.equal(pools.length, 1)
+  assert.equal(trades[0]?.event.instruction?.event_index, 0)
+})
+
+const change = (kind: PoolChange['kind'], logIndex: number): PoolChange => ({
+  kind,
+  txIndex: 0,
+  logIndex,
+  pool: WETH_POOL,
+  protocol: 'uniswap_v2',
+  owner: TRADER,
+  tokenA: USDC,
+  tokenB: WETH,
+  amountARaw: 5n,
+  amountBRaw: 2n,
+  reserves: [100n, 50n],
+})
+
+test('pool events stand in log order with their own index, reserves before and after', () => {
+  const poolChanges = [change('increase', 1), change('decrease', 8), change('collect', 9)]
+  const { pools } = eventsOf({ ...NOTHING, swaps: [swap({ logIndex: 4 })], poolChanges })
+  assert.deepEqual(
+    pools.map(({ key, event }) => [key, event.type, event.instruction?.event_index]),
+    [
+      [WETH, 'DEX_POOL_EVENT_TYPE_INCREASE_LIQUIDITY', 0],
+      [COIN, 'DEX_POOL_EVENT_TYPE_SWAP', 1],
+      [WETH, 'DEX_POOL_EVENT_TYPE_DECREASE_LIQUIDITY', 2],
+    ],
+  )
+  const [increase, , decrease] = pools
+  assert.equal(increase?.event.pool?.token_a_address, WETH)
+  assert.equal(increase?.event.pool?.token_a_amount, '2')
+  assert.equal(increase?.event.pool?.token_a_vault_pre_amount, '48')
+  assert.equal(increase?.event.pool?.token_b_vault_post_amount, '100')
+  assert.equal(decrease?.event.pool?.token_b_vault_pre_amount, '105')
+  assert.equal(decrease?.event.pool?.lp_wallet, TRADER)
+})
+
+test('a token fact says where it comes from, and leaves out what was not answered', () => {
+  const blank = { address: COIN, decimals: null, name: null, symbol: 'C', totalSupplyRaw: null }
+  const { tokenMetadata } = blockEvents(context, NOTHING, [blank, ...TOKENS.slice(0, 1)], 'file')
+  assert.deepEqual(tokenMetadata[0]?.event.token, {
+    address: COIN,
+    name: '',
+    symbol: 'C',
+    decimals: UNKNOWN_DECIMALS,
+    additional_metadata: { facts: 'file' },
+    evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' },
+  })
+  assert.equal(tokenMetadata[1]?.event.token?.additional_metadata?.total_supply, String(10n ** 24n))
+})
+
+const transfers = (count: number, key: (index: number) => string, pad = ''): BlockEvents => ({
+  ...eventsOf(NOTHING),
+  transfers: Array.from({ length: count }, (_, index) => ({
+    key: key(index),
+    event: { transfer: { token_amount: String(index), uri: pad } } as Draft<TransferEvent>,
+  })),
+})
+
+test('events are grouped by key and cut at the limits of a record', () => {
+  const byCount = chunksOf(
+    transfers(MAX_RECORD_EVENTS * 2 + 1, () => COIN),
+    'eth',
+    () => 3,
+  )
+  assert.deepEqual(
+    byCount.map(({ events }) => events.length),
+    [MAX_RECORD_EVENTS, MAX_RECORD_EVENTS, 1],
+  )
+  const big = 'x'.repeat(MAX_RECORD_BYTES / 4)
+  const byBytes = chunksOf(
+    transfers(7, () => COIN, big),
+    'eth',
+    () => 3,
+  )
+  assert.deepEqual(
+    byBytes.map(({ events }) => events.length),
+    [3, 3, 1],
+  )
+  for (const { value } of encodedRecords(byBytes, meta, codec)) {
+    assert.ok((value?.length ?? 0) <= MAX_RECORD_BYTES)
+  }
+})
+
+test('records are numbered within their partition, and the key decides the partition', () => {
+  const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+  const chunks = chunksOf(
+    transfers(14, (index) => keys[index % 7] ?? ''),
+    'eth',
+    () => 3,
+  )
+  const records = encodedRecords(chunks, meta, codec)
+  for (const partition of [0, 1, 2]) {
+    const here = records.filter((record) => record.partition === partition)
+    const metas = here.map(({ value }) =>
+      codec.decode('transfer.TransferEvents', value ?? Buffer.alloc(0)),
+    )
+    assert.deepEqual(
+      metas.map((message) => [message.meta?.part, message.meta?.parts]),
+      here.map((_, index) => [index, here.length]),
+    )
+    for (const { key } of here) assert.equal(partitionOf(key, 3), partition)
+  }
+  assert.deepEqual(records[0]?.headers, {
+    seq: '9',
+    op: 'A',
+    part: records[0]?.headers?.part,
+    chain: 'eth',
+    height: '100',
+    hash: '0xab',
+    ct: 'application/vnd.confluent.avro',
+  })
+  assert.match(records[0]?.headers?.part ?? '', /^0\/\d$/)
+})
+
+test('a retraction has the same bodies, newest first, under a number of its own', () => {
+  const chunks = chunksOf(eventsOf(decodeBlock(block, books)), 'eth', () => 1)
+  const back = revertedChunks(chunks)
+  assert.deepEqual(
+    back.flatMap(({ events }) => events),
+    chunks.flatMap(({ events }) => events).toReversed(),
+  )
+  assert.deepEqual(revertedChunks(back), chunks)
+  const [record] = encodedRecords(back, { ...meta, op: 'OP_REVERT', seq: 10 }, codec)
+  assert.equal(record?.headers?.op, 'R')
+  assert.equal(record?.headers?.seq, '10')
+})
+
+test('a body that does not fit its schema is malformed', () => {
+  const event: Draft<TransferEvent> = JSON.parse('{"transfer": {"token_amount": 7}}')
+  const events = { ...eventsOf(NOTHING), transfers: [{ key: COIN, event }] }
+  const chunks = chunksOf(events, 'eth', () => 1)
+  assert.throws(() => encodedRecords(chunks, meta, codec), { name: 'Malformed' })
+})

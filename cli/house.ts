@@ -6,13 +6,12 @@ import type { ChainExtra, Config } from '../core/config.ts'
 import { type Lifecycle, makeLifecycle } from '../core/lifecycle.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
-import { migrate } from '../core/migrate.ts'
 import { topicSpecs } from '../core/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../core/warehouse.ts'
 import type { FactReader } from '../ingestors/facts.ts'
 import { type Ingestor, startIngestor } from '../ingestors/run.ts'
 import type { Source } from '../ingestors/source.ts'
-import { type Processors, startProcessors } from '../processors/all.ts'
+import { type ProcessorsRunning, startProcessors } from '../processors/all.ts'
 import type { ChainRow } from '../schemas/chains.ts'
 import { type Accounts, createAccounts } from '../serving/auth/accounts.ts'
 import { makeMeter } from '../serving/billing/meter.ts'
@@ -20,6 +19,7 @@ import { makeFreshness } from '../serving/freshness.ts'
 import { graphqlPlugin } from '../serving/graphql/plugin.ts'
 import { makeServer } from '../serving/http/server.ts'
 import { startRealtime } from '../serving/realtime/server.ts'
+import { isSettled } from './settled.ts'
 
 /** One chain of a process: where its blocks come from. */
 export interface HouseChain {
@@ -49,13 +49,13 @@ export interface House {
   readonly codec: Codec
   readonly warehouse: Warehouse
   readonly accounts: Accounts
-  readonly processors: Processors
+  readonly processors: ProcessorsRunning
   readonly ingestors: readonly Ingestor[]
   readonly baseUrl: string
   readonly graphqlUrl: string
   readonly wsUrl: string
   /** True when everything that was ingested is in the warehouse and on the processed topics. */
-  settled(): boolean
+  settled(): Promise<boolean>
   stop(reason: string): Promise<void>
 }
 
@@ -91,7 +91,6 @@ const assemble = async (options: HouseOptions, lifecycle: Lifecycle): Promise<Ho
   const codec = localCodec()
   const warehouse = await openWarehouse({ kind: 'embedded', path: options.warehousePath })
   lifecycle.add({ name: 'warehouse', stop: () => warehouse.close() })
-  await migrate(warehouse, chains)
   const processors = await startProcessors({
     ...{ chains, bus, codec, warehouse, config },
     metrics,
@@ -113,11 +112,12 @@ const assemble = async (options: HouseOptions, lifecycle: Lifecycle): Promise<Ho
   return {
     ...{ bus, codec, warehouse, processors, ingestors },
     ...served,
-    settled: () =>
-      ingestors.every((ingestor, index) => {
-        const chain = chains[index]
-        return chain !== undefined && processors.reached(chain, ingestor.status().seq)
-      }),
+    settled: async () => {
+      const each = ingestors.map((ingestor, index) =>
+        isSettled(chains[index] ?? '', ingestor.status().seq, { bus, processors, partitions }),
+      )
+      return (await Promise.all(each)).every((settled) => settled)
+    },
     stop: (reason) => lifecycle.stop(reason),
   }
 }

@@ -41,17 +41,31 @@ interface Ending {
 
 /** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */
 export const serveOrigin = async (options: ProcessOptions): Promise<number> => {
-  const { config, folder, metrics, log } = options
   const ending = new AbortController()
   const end = (status: number, reason: string): void => ending.abort({ status, reason })
   const onFatal = (error: unknown): void => {
     if (ending.signal.aborted) return
-    log.fatal({ err: error }, 'cannot go on')
+    options.log.fatal({ err: error }, 'cannot go on')
     process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
     end(1, 'fatal')
   }
-  handleProcess(end, onFatal)
-  const origin = await options.origin(ending.signal)
+  const release = handleProcess(end, onFatal)
+  try {
+    return await run(options, { signal: ending.signal, end, onFatal })
+  } finally {
+    release()
+  }
+}
+
+interface Course {
+  readonly signal: AbortSignal
+  readonly end: (status: number, reason: string) => void
+  readonly onFatal: (error: unknown) => void
+}
+
+const run = async (options: ProcessOptions, { signal, end, onFatal }: Course): Promise<number> => {
+  const { config, folder, metrics, log } = options
+  const origin = await options.origin(signal)
   const pepper = config.keyPepper.reveal() === '' ? new Secret(folder.pepper) : config.keyPepper
   const house = await openHouse({
     config: { ...config, chainExtra: origin.chainExtra, keyPepper: pepper },
@@ -60,24 +74,30 @@ export const serveOrigin = async (options: ProcessOptions): Promise<number> => {
   })
   const progress = origin.progress ? showProgress(house, origin.chain.source) : undefined
   if (options.endWhenProcessed) {
-    whenProcessed(house, ending.signal).then(() => end(0, 'everything is processed'), onFatal)
+    whenProcessed(house, signal).then(() => end(0, 'everything is processed'), onFatal)
   }
-  await welcome(house, folder, origin, ending.signal)
-  const { status, reason } = await ended(ending.signal)
+  await welcome(house, folder, origin, signal)
+  const { status, reason } = await ended(signal)
   progress?.stop()
   await house.stop(reason)
   await origin.stop()
   return status
 }
 
-const handleProcess = (
-  end: (status: number, reason: string) => void,
-  onFatal: (error: unknown) => void,
-): void => {
-  process.once('SIGINT', () => end(0, 'SIGINT'))
-  process.once('SIGTERM', () => end(0, 'SIGTERM'))
+/** Listens to what ends a process; returns the way to stop listening. */
+const handleProcess = (end: Course['end'], onFatal: Course['onFatal']): (() => void) => {
+  const interrupt = (): void => end(0, 'SIGINT')
+  const terminate = (): void => end(0, 'SIGTERM')
+  process.once('SIGINT', interrupt)
+  process.once('SIGTERM', terminate)
   process.on('uncaughtException', onFatal)
   process.on('unhandledRejection', onFatal)
+  return () => {
+    process.off('SIGINT', interrupt)
+    process.off('SIGTERM', terminate)
+    process.off('uncaughtException', onFatal)
+    process.off('unhandledRejection', onFatal)
+  }
 }
 
 const ended = (signal: AbortSignal): Promise<Ending> =>
@@ -111,5 +131,5 @@ const welcome = async (
 /** Resolves when every chain is ingested as far as asked and all of it is processed. */
 const whenProcessed = async (house: House, signal: AbortSignal): Promise<void> => {
   await Promise.all(house.ingestors.map(({ done }) => done))
-  while (!house.settled() && !signal.aborted) await sleep(50)
+  while (!signal.aborted && !(await house.settled())) await sleep(50)
 }

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { loadConfig } from '../core/config.ts'
+import { Malformed } from '../core/fault.ts'
+import { rootLogger } from '../core/log.ts'
+import { makeMetrics } from '../core/metrics.ts'
+import { factTable } from '../ingestors/fact-table.ts'
+import { recordedSource } from '../ingestors/replay.ts'
+import { CHAIN_WORDS, chainRow } from '../schemas/chains.ts'
+import { openDataFolder } from './data-folder.ts'
+import { serveOrigin } from './serve-origin.ts'
+import { UsageError } from './usage.ts'
+
+/** Options of `sluice replay` as commander gives them; all text. */
+export interface ReplayWords {
+  readonly chain: string
+  readonly facts?: string
+  readonly data?: string
+  readonly port?: string
+  readonly exit?: boolean
+}
+
+/** Pushes recordings through the whole product and serves them; resolves with the exit status when it has stopped. */
+export const replay = async (
+  files: readonly string[],
+  words: ReplayWords,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> => {
+  const chain = chainRow(CHAIN_WORDS[words.chain] ?? '')
+  if (chain === undefined) {
+    throw new UsageError([`--chain: ${words.chain} is not a chain of this build`])
+  }
+  const port = words.port === undefined ? undefined : Number(words.port)
+  const config = loadConfig(environment, { port, dataDir: words.data })
+  const log = rootLogger(environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel)
+  const folder = openDataFolder(config.dataDir)
+  const extra = config.chainExtra[chain.id]
+  const facts = words.facts === undefined ? undefined : readFacts(words.facts)
+  return serveOrigin({
+    ...{ config, folder, log, metrics: makeMetrics(), endWhenProcessed: words.exit === true },
+    origin: async () => {
+      const source = await recordedSource({
+        ...{ chain, files, log },
+        ...(facts && { facts }),
+        ...(extra && { extra }),
+      })
+      folder.claim({ kind: 'recorded', chain: chain.id })
+      return {
+        chain: { row: chain, source, facts: source.facts, ...(extra && { extra }) },
+        chainExtra: config.chainExtra,
+        label: `RECORDED blocks of ${chain.name}`,
+        progress: false,
+        stop: async () => undefined,
+      }
+    },
+  })
+}
+
+const readFacts = (file: string) => {
+  try {
+    return factTable(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (error) {
+    if (error instanceof Malformed) throw error
+    throw new Malformed('facts-file', `${file} cannot be read as JSON`, { cause: error })
+  }
+}

@@ -1,0 +1,41 @@
+import type { Bus } from '../core/bus-contract.ts'
+import { type ProcessorsRunning, STAGES } from '../processors/all.ts'
+import { SINKS, sinkGroup } from '../processors/sinks.ts'
+import { topicName } from '../schemas/topics.ts'
+
+/** What decides whether a chain has been processed. */
+export interface Settling {
+  readonly bus: Bus
+  readonly processors: ProcessorsRunning
+  readonly partitions: number
+}
+
+/**
+ * True when every stage has folded block operation `seq` of a chain in every lane, and every sink has inserted all that
+ * stands on its topic. With seq 0 nothing was ingested, and nothing has to follow.
+ */
+export const isSettled = async (
+  chain: string,
+  seq: number,
+  { bus, processors, partitions }: Settling,
+): Promise<boolean> => {
+  if (seq === 0) return true
+  const { groups } = processors.status()
+  const folded = STAGES.every(({ app }) => {
+    const lanes = groups[`${app}.${chain}`] ?? []
+    return lanes.length === partitions && lanes.every((lane) => (lane.seq ?? 0) >= seq)
+  })
+  if (!folded) return false
+  const sunk = await Promise.all(
+    SINKS.map(async (sink) => {
+      const topic = topicName(sink.topic, chain)
+      const places = await bus.offsets(sinkGroup(sink, chain), [topic])
+      const ends = await bus.ends(topic)
+      return ends.every(({ partition, low, end }) => {
+        const place = places.find((each) => each.partition === partition)
+        return end === low || (place?.offset ?? 0) >= end
+      })
+    }),
+  )
+  return sunk.every((done) => done)
+}

@@ -1,9 +1,17 @@
-import type { Block, Decoded, PoolFact, Transaction, Transfer } from '../schemas/events.ts'
+import type { Block, Decoded, PoolChange, PoolFact, Swap, Transaction } from '../schemas/events.ts'
 import { protocolRow } from '../schemas/protocols.ts'
 import { type Flows, flowsOf, poolTokens, swapTokens } from './evidence.ts'
 import { eventOf } from './protocols/all.ts'
 import type { ProtocolBook } from './protocols/book.ts'
-import type { EvmFamily, Leg, Said, SaidChange, SaidPool, SaidSwap } from './protocols/types.ts'
+import type {
+  EvmFamily,
+  Leg,
+  Said,
+  SaidChange,
+  SaidPool,
+  SaidSwap,
+  SaidTransfer,
+} from './protocols/types.ts'
 import { wordCount } from './protocols/words.ts'
 
 /** What decoding may look up. */
@@ -87,35 +95,63 @@ interface Operation {
 }
 
 const SHORT: Said = { kind: 'refused', reason: 'short-data' }
+const NONE: readonly never[] = []
 
 const decodeTransaction = (scope: Scope): void => {
-  const { tx, books, out } = scope
+  const { tx, out } = scope
   const firstTransfer = out.transfers.length
   const waiting: Waiting[] = []
-  const operations: Operation[] = []
-  const synced = new Map<string, readonly [bigint, bigint]>()
+  let operations: Operation[] | undefined
+  let synced: Map<string, readonly [bigint, bigint]> | undefined
   for (const log of tx.logs) {
     const found = eventOf(log)
     if (found === undefined) continue
-    const { family } = found.family
     const said = wordCount(log.data) < found.event.words ? SHORT : found.event.read(log)
     if (said === undefined) continue
-    if (said.kind === 'transfer') {
-      if (said.wrap && !books.protocols.isWrappedNative(said.token)) continue
-      out.transfers.push({ ...said, txIndex: tx.index, logIndex: log.index })
-    } else if (said.kind === 'reserves') synced.set(said.pool, said.reserves)
-    else if (said.kind === 'operation') operations.push({ ...said, logIndex: log.index })
-    else if (said.kind === 'refused') drop(scope, { family, logIndex: log.index }, said.reason)
-    else if (said.kind === 'pool') {
-      waiting.push(...takePool(scope, said, { family, logIndex: log.index }))
-    } else {
-      waiting.push({ said, family, logIndex: log.index, reserves: synced.get(said.pool) })
-      synced.delete(said.pool)
+    const { family } = found.family
+    const logIndex = log.index
+    switch (said.kind) {
+      case 'transfer':
+        takeTransfer(scope, said, logIndex)
+        break
+      case 'reserves':
+        synced ??= new Map()
+        synced.set(said.pool, said.reserves)
+        break
+      case 'operation':
+        operations ??= []
+        operations.push({ sender: said.sender, logIndex })
+        break
+      case 'pool':
+        waiting.push(...takePool(scope, said, { family, logIndex }))
+        break
+      case 'refused':
+        drop(scope, { family, logIndex }, said.reason)
+        break
+      default:
+        waiting.push({ said, family, logIndex, reserves: synced?.get(said.pool) })
+        synced?.delete(said.pool)
     }
   }
-  if (waiting.length > 0) {
-    settle(scope, { waiting, operations, transfers: out.transfers.slice(firstTransfer) })
-  }
+  if (waiting.length > 0) settle(scope, { waiting, operations: operations ?? NONE, firstTransfer })
+}
+
+const takeTransfer = (
+  { tx, books, out }: Scope,
+  { token, from, to, amountRaw, wrap }: SaidTransfer,
+  logIndex: number,
+): void => {
+  if (wrap && !books.protocols.isWrappedNative(token)) return
+  out.transfers.push({
+    kind: 'transfer',
+    txIndex: tx.index,
+    logIndex,
+    token,
+    from,
+    to,
+    amountRaw,
+    wrap,
+  })
 }
 
 /** A pool that a listed factory of its family made is proven from here on; some pools trade at once. */
@@ -144,28 +180,32 @@ const takePool = (
 interface Ended {
   readonly waiting: readonly Waiting[]
   readonly operations: readonly Operation[]
-  readonly transfers: readonly Transfer[]
+  /** Where the transaction's transfers start in the block's. */
+  readonly firstTransfer: number
 }
 
 /** Takes or drops what waited, in log order. An ERC-4337 operation is logged after all that it did. */
-const settle = (scope: Scope, { waiting, operations, transfers }: Ended): void => {
-  const flows = scope.books.proof === 'evidence' ? flowsOf(transfers) : undefined
+const settle = (scope: Scope, { waiting, operations, firstTransfer }: Ended): void => {
+  const { tx, books, out } = scope
+  const flows = books.proof === 'evidence' ? flowsOf(out.transfers.slice(firstTransfer)) : undefined
   let next = 0
   for (const item of waiting) {
     while ((operations[next]?.logIndex ?? Number.POSITIVE_INFINITY) < item.logIndex) next += 1
-    const trader = operations[next]?.sender ?? scope.tx.from
-    const identity = identify(scope, item, flows)
-    if (typeof identity === 'string') drop(scope, item, identity)
-    else if (item.said.kind === 'swap')
-      takeSwap(scope, item, { ...identity, said: item.said, trader })
-    else takeChange(scope, item, { ...identity, said: item.said, trader })
+    const trader = operations[next]?.sender ?? tx.from
+    const pool = identify(scope, item, flows)
+    const { said } = item
+    if (typeof pool === 'string') drop(scope, item, pool)
+    else if (said.kind === 'swap') out.swaps.push(swapOf({ tx, item, said, pool, trader }))
+    else if (isNamed(pool)) out.poolChanges.push(changeOf({ tx, item, said, pool, trader }))
+    else drop(scope, item, 'unknown-token')
   }
 }
 
 /** Protocol row id of a pool and its tokens in its own order, null where they are not known. */
 interface Identity {
   readonly protocol: string
-  readonly tokens: readonly [string | null, string | null]
+  readonly tokenA: string | null
+  readonly tokenB: string | null
 }
 
 /** Which pool this is, or why it does not count; contract/chains.md 2.8 and 2.9. */
@@ -175,61 +215,70 @@ const identify = (
   flows: Flows | undefined,
 ): Identity | string => {
   const fact = made.get(said.pool) ?? books.pool(said.pool)
-  if (fact?.proven && fact.protocol !== null) {
-    if (protocolRow(fact.protocol)?.family !== family) return 'foreign-event'
-    return { protocol: fact.protocol, tokens: [fact.tokenA, fact.tokenB] }
+  if (fact !== undefined && isProven(fact)) {
+    return protocolRow(fact.protocol)?.family === family ? fact : 'foreign-event'
   }
   if (flows === undefined) return fact === undefined ? 'unknown-pool' : 'unproven-pool'
   const tokens = said.kind === 'swap' ? swapTokens(said, flows) : poolTokens(said.pool, flows)
-  if (tokens !== undefined) return { protocol: said.usual, tokens }
-  if (said.kind === 'swap' && reserves) return { protocol: said.usual, tokens: [null, null] }
+  if (tokens !== undefined) {
+    return { protocol: said.usual, tokenA: tokens[0], tokenB: tokens[1] }
+  }
+  if (said.kind === 'swap' && reserves) return { protocol: said.usual, tokenA: null, tokenB: null }
   return 'no-evidence'
 }
 
-const takeSwap = (
-  { tx, out }: Scope,
-  { logIndex, reserves }: Waiting,
-  { said, tokens, protocol, trader }: Identity & { said: SaidSwap; trader: string },
-): void => {
-  const token = (leg: Leg): string | null => (typeof leg === 'number' ? tokens[leg] : leg)
-  out.swaps.push({
-    kind: 'swap',
-    txIndex: tx.index,
-    logIndex,
-    pool: said.pool,
-    protocol,
-    trader,
-    tokenIn: token(said.tokenIn),
-    tokenOut: token(said.tokenOut),
-    amountInRaw: said.amountInRaw,
-    amountOutRaw: said.amountOutRaw,
-    ...(reserves && { reserves }),
-    ...(said.sqrtPriceX96 !== undefined && { sqrtPriceX96: said.sqrtPriceX96 }),
-    ...(said.liquidityRaw !== undefined && { liquidityRaw: said.liquidityRaw }),
-  })
+const isProven = (fact: PoolFact): fact is PoolFact & { readonly protocol: string } =>
+  fact.proven && fact.protocol !== null
+
+type Named = Identity & { readonly tokenA: string; readonly tokenB: string }
+
+const isNamed = (pool: Identity): pool is Named => pool.tokenA !== null && pool.tokenB !== null
+
+interface Taken<What, Pool> {
+  readonly tx: Transaction
+  readonly item: Waiting
+  readonly said: What
+  readonly pool: Pool
+  readonly trader: string
 }
 
-const takeChange = (
-  scope: Scope,
-  item: Waiting,
-  { said, tokens, protocol, trader }: Identity & { said: SaidChange; trader: string },
-): void => {
-  const [tokenA, tokenB] = tokens
-  if (tokenA === null || tokenB === null) return drop(scope, item, 'unknown-token')
-  scope.out.poolChanges.push({
-    kind: said.change,
-    txIndex: scope.tx.index,
+const tokenOf = (leg: Leg, { tokenA, tokenB }: Identity): string | null =>
+  leg === 0 ? tokenA : leg === 1 ? tokenB : leg
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+const swapOf = ({ tx, item, said, pool, trader }: Taken<SaidSwap, Identity>): Swap => {
+  const swap: Writable<Swap> = {
+    kind: 'swap',
+    txIndex: tx.index,
     logIndex: item.logIndex,
     pool: said.pool,
-    protocol,
-    owner: trader,
-    tokenA,
-    tokenB,
-    amountARaw: said.amountsRaw[0],
-    amountBRaw: said.amountsRaw[1],
-    ...(item.reserves && { reserves: item.reserves }),
-  })
+    protocol: pool.protocol,
+    trader,
+    tokenIn: tokenOf(said.tokenIn, pool),
+    tokenOut: tokenOf(said.tokenOut, pool),
+    amountInRaw: said.amountInRaw,
+    amountOutRaw: said.amountOutRaw,
+  }
+  if (item.reserves !== undefined) swap.reserves = item.reserves
+  if (said.sqrtPriceX96 !== undefined) swap.sqrtPriceX96 = said.sqrtPriceX96
+  if (said.liquidityRaw !== undefined) swap.liquidityRaw = said.liquidityRaw
+  return swap
 }
+
+const changeOf = ({ tx, item, said, pool, trader }: Taken<SaidChange, Named>): PoolChange => ({
+  kind: said.change,
+  txIndex: tx.index,
+  logIndex: item.logIndex,
+  pool: said.pool,
+  protocol: pool.protocol,
+  owner: trader,
+  tokenA: pool.tokenA,
+  tokenB: pool.tokenB,
+  amountARaw: said.amountsRaw[0],
+  amountBRaw: said.amountsRaw[1],
+  ...(item.reserves && { reserves: item.reserves }),
+})
 
 const drop = ({ tx, out }: Scope, { family, logIndex }: Place, reason: string): void => {
   out.dropped.push({ reason, txHash: tx.hash, logIndex, protocol: family })

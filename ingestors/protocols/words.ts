@@ -4,13 +4,16 @@
  */
 
 const WORD = 64
+const ZERO = 48 // character code of '0'
+const ZERO_WORD = '0'.repeat(WORD)
 
 /** Number of whole words in `0x…` data. */
 export const wordCount = (data: string): number => Math.floor((data.length - 2) / WORD)
 
-/** Word `index` as an unsigned integer. */
+/** Word `index` as an unsigned integer. Zero is looked for first: half of a V2 swap is zero, and comparing costs less. */
 export const wordAt = (data: string, index: number): bigint => {
   const start = 2 + index * WORD
+  if (data.charCodeAt(start + WORD - 1) === ZERO && data.startsWith(ZERO_WORD, start)) return 0n
   return BigInt(`0x${data.slice(start, start + WORD)}`)
 }
 

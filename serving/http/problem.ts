@@ -98,15 +98,24 @@ const validationFault = (error: FastifyError, inputs: Inputs): Fault => {
   if (first.rule === 'required') {
     return new Fault('MISSING_PARAMETER', `${parameter} is required`, { parameter })
   }
-  return new Fault(
-    PARAMETER_FAULTS[parameter] ?? 'INVALID_PARAMETER',
-    `${parameter} ${first.message}`,
-    {
-      parameter,
-      value: sentValue(inputs[error.validationContext ?? ''], parameter),
-      ...(first.allowed !== undefined && { allowed_values: first.allowed }),
-    },
-  )
+  const value = sentValue(inputs[error.validationContext ?? ''], parameter)
+  const allowed = first.allowed === undefined ? {} : { allowed_values: first.allowed }
+  return parameterFault(parameter, first.message, { value, ...allowed })
+}
+
+const parameterFault = (parameter: string, message: string, details: object): Fault =>
+  new Fault(PARAMETER_FAULTS[parameter] ?? 'INVALID_PARAMETER', `${parameter} ${message}`, {
+    parameter,
+    ...details,
+  })
+
+/** Refuses numbers of a validated query that are none: Ajv turns `1e400` into Infinity and then skips its bounds. */
+export const refuseInfinite = (query: unknown): void => {
+  for (const [parameter, value] of Object.entries(query ?? {})) {
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      throw parameterFault(parameter, 'must be a finite number', { value: String(value) })
+    }
+  }
 }
 
 const SHOWN_VALUE = 128

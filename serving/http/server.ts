@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -9,7 +10,7 @@ import { candleRoutes } from './candles.ts'
 import type { ServerDeps } from './deps.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { openapiOptions } from './openapi.ts'
-import { faultOf, problemMedia, problemOf } from './problem.ts'
+import { faultOf, problemMedia, problemOf, refuseInfinite } from './problem.ts'
 import { type Family, type KnownRoute, methodsAt, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
 
@@ -49,6 +50,10 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
   openRoutes(app, deps)
   const families: readonly Family[] = [tokenRoutes(deps), candleRoutes(deps)]
   await app.register(async (guarded) => {
+    guarded.addHook('onRoute', ({ url, config }) => {
+      assert(config?.milliUnits !== undefined, `${url} has no price`)
+    })
+    guarded.addHook('preHandler', async ({ query }) => refuseInfinite(query))
     installGuard(guarded, deps)
     for (const prefix of VERSIONS) {
       for (const family of families) await guarded.register(family, { prefix })

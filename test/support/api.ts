@@ -33,8 +33,10 @@ export interface TestApi {
   stop(): Promise<void>
 }
 
-/** Starts one; `overrides` replaces parts of the server's dependencies. */
-export const startApi = async (overrides: Partial<ServerDeps> = {}): Promise<TestApi> => {
+/** Starts one; without a warehouse it opens an embedded one, of which a process may have a single one. */
+export const startApi = async (
+  given: Partial<Pick<ServerDeps, 'warehouse' | 'plugins'>> = {},
+): Promise<TestApi> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
   const log = silentLogger()
   const config = loadConfig({}, { keyPepper: 'pepper' })
@@ -45,8 +47,7 @@ export const startApi = async (overrides: Partial<ServerDeps> = {}): Promise<Tes
     retention: 'off',
   })
   await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
-  const warehouse = await openWarehouse({ kind: 'embedded', path: join(folder, 'warehouse') })
-  await migrate(warehouse, ['eth'])
+  const warehouse = given.warehouse ?? (await embeddedWarehouse(join(folder, 'warehouse')))
   const accounts = await createAccounts({ bus, codec: localCodec(), config, nowMs: Date.now, log })
   const { apiKey } = await accounts.createDemo()
   const app = await makeServer({
@@ -60,7 +61,7 @@ export const startApi = async (overrides: Partial<ServerDeps> = {}): Promise<Tes
     log,
     config,
     checks: [accounts.check],
-    ...overrides,
+    ...(given.plugins && { plugins: given.plugins }),
   })
   const base = await app.listen({ host: '127.0.0.1', port: 0 })
   return {
@@ -76,6 +77,12 @@ export const startApi = async (overrides: Partial<ServerDeps> = {}): Promise<Tes
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+const embeddedWarehouse = async (path: string): Promise<Warehouse> => {
+  const warehouse = await openWarehouse({ kind: 'embedded', path })
+  await migrate(warehouse, ['eth'])
+  return warehouse
 }
 
 /** An answer with its body read; `body` is the parsed JSON, or undefined where it is none. */

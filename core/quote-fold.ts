@@ -25,10 +25,10 @@ const HOUR_MS = 3_600_000
 /** Smallest trade that moves a quote's price, in USD (R44). */
 export const MIN_TRADE_USD = 100
 /** Largest relative step that one trade may make. */
-export const STEP_LIMIT = 0.1
+const STEP_LIMIT = 0.1
 /** Trades that a larger step needs, and the blocks they must come from. */
-export const STEP_TRADES = 3
-export const STEP_BLOCKS = 2
+const STEP_TRADES = 3
+const STEP_BLOCKS = 2
 
 /** A trade as the price table sees it. */
 export interface QuoteTrade {

@@ -111,7 +111,7 @@ export const stableMedian = (
 }
 
 /** 1 while the peg holds, the median once it has been off for long; null: it was off and nobody trades it any more. */
-export const stablePrice = (
+const stablePrice = (
   stable: string,
   state: QuoteState,
   timeMs: number,

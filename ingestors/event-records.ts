@@ -32,7 +32,7 @@ export interface MappingContext {
 }
 
 /** An event with the record key it travels under. */
-export interface Keyed<Event> {
+interface Keyed<Event> {
   readonly key: string
   readonly event: Draft<Event>
 }
@@ -74,10 +74,6 @@ export const blockEvents = (
     tokenMetadata: learned.map((fact, index) => tokenEvent(context, fact, origin, index)),
   }
 }
-
-/** True for a swap that can be a trade: both tokens are known and differ. */
-export const isTrade = ({ tokenIn, tokenOut }: Swap): boolean =>
-  tokenIn !== null && tokenOut !== null && tokenIn !== tokenOut
 
 interface Place {
   readonly txIndex: number
@@ -155,7 +151,9 @@ const orientedReserves = (
   return first === base ? reserves : [reserves[1], reserves[0]]
 }
 
-const rawText = (raw: bigint | undefined): string => (raw === undefined ? '' : String(raw))
+/** A reserve before or after an event; unknown where it was not logged or cannot be. */
+const rawText = (raw: bigint | undefined): string =>
+  raw === undefined || raw < 0n ? '' : String(raw)
 
 /** Vault amounts of both sides: what moved, and the reserves around it where the pool logs them. */
 const vaults = ({ sells, baseRaw, quoteRaw, post }: Sided) => {

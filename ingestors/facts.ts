@@ -30,7 +30,7 @@ export const tableFacts = (
 }
 
 /** Subjects that the ledger knows nothing of. */
-export const unknownSubjects = (subjects: Subjects, known: Facts): Subjects => ({
+const unknownSubjects = (subjects: Subjects, known: Facts): Subjects => ({
   pools: subjects.pools.filter(({ address }) => known.pool(address) === undefined),
   tokens: subjects.tokens.filter((address) => known.token(address) === undefined),
 })

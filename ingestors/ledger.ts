@@ -29,7 +29,7 @@ export interface Pending {
 }
 
 /** What an applied block changes. */
-export interface AppliedBlock {
+interface AppliedBlock {
   readonly seq: number
   readonly quotes: QuoteState
   readonly learned: Learned

@@ -43,7 +43,7 @@ export interface IngestorOptions {
 }
 
 /** What an ingestor is doing. */
-export interface IngestorStatus {
+interface IngestorStatus {
   /** Newest committed block; null before the first. */
   readonly height: number | null
   readonly hash: string | null

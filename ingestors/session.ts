@@ -35,7 +35,7 @@ export interface SessionOptions {
 }
 
 /** Where a chain stands in the log. */
-export interface Standing {
+interface Standing {
   readonly seq: number
   readonly tip: BlockRef | null
 }

@@ -1,0 +1,42 @@
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+
+const address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' })
+const text = (maxLength: number) =>
+  Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]))
+/** Where a row was taken from; for people. */
+const origin = Type.Optional(Type.String({ maxLength: 200 }))
+
+const TokenRow = Type.Object({
+  token: address,
+  decimals: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 255 }), Type.Null()])),
+  name: text(128),
+  symbol: text(64),
+  totalSupply: Type.Optional(Type.String({ pattern: '^\\d{1,78}$' })),
+  origin,
+})
+const PoolRow = Type.Object({
+  pool: address,
+  token0: address,
+  token1: address,
+  protocol: Type.String({ minLength: 1 }),
+  factory: Type.Optional(address),
+  feePips: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+  origin,
+})
+
+/** Facts that an operator vouches for where no node can be asked (R50). */
+const FactFile = Type.Object({
+  tokens: Type.Optional(Type.Array(TokenRow)),
+  pools: Type.Optional(Type.Array(PoolRow)),
+})
+export type FactFile = Static<typeof FactFile>
+
+/** Checks a parsed facts file; `problem` names the first mistake and its place. */
+export const readFactFile = (
+  json: unknown,
+): { readonly file: FactFile } | { readonly problem: string } => {
+  if (Value.Check(FactFile, json)) return { file: json }
+  const [first] = Value.Errors(FactFile, json)
+  return { problem: `${first?.instancePath ?? ''} ${first?.message ?? 'is not a facts file'}` }
+}

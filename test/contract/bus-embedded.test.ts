@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Bus } from '../../core/bus-contract.ts'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { busSuite, readAll } from '../support/bus-suite.ts'
+
+const MAP_BYTES = 268_435_456
+const DAY_MS = 86_400_000
+
+const openAt = (path: string, halts: Outage[] = [], mapSizeBytes = MAP_BYTES): Promise<Bus> =>
+  openEmbeddedBus({
+    path,
+    mapSizeBytes,
+    log: silentLogger(),
+    retention: 'contract',
+    onHalt: (outage) => halts.push(outage),
+  })
+
+busSuite('embedded log', async () => {
+  const path = mkdtempSync(join(tmpdir(), 'sluice-bus-'))
+  const halts: Outage[] = []
+  let bus = await openAt(path, halts)
+  return {
+    get bus() {
+      return bus
+    },
+    get other() {
+      return bus
+    },
+    halts,
+    restart: async () => {
+      await bus.close()
+      bus = await openAt(path, halts)
+    },
+    expire: () => bus.sweep(Date.now() + DAY_MS),
+    compact: () => bus.sweep(Date.now()),
+    close: async () => {
+      await bus.close()
+      rmSync(path, { recursive: true, force: true })
+    },
+  }
+})
+
+const withFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
+  const path = mkdtempSync(join(tmpdir(), 'sluice-bus-'))
+  try {
+    await work(path)
+  } finally {
+    rmSync(path, { recursive: true, force: true })
+  }
+}
+
+const TOPIC = { topic: 't', partitions: 1, cleanup: 'delete', retentionMs: null } as const
+
+test('a folder has one owner; a closed or killed owner does not count', () =>
+  withFolder(async (path) => {
+    const bus = await openAt(path)
+    await assert.rejects(openAt(path), /in use by process/)
+    await bus.close()
+    const child = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', join(import.meta.dirname, '../support/bus-child.ts'), 'hold', path],
+      { encoding: 'utf8' },
+    )
+    assert.equal(child.signal, 'SIGKILL', child.stderr)
+    const again = await openAt(path)
+    assert.equal((await readAll(again, 't')).length, 1)
+    await again.close()
+  }))
+
+test('a live process keeps another out', () =>
+  withFolder(async (path) => {
+    const bus = await openAt(path)
+    const child = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', join(import.meta.dirname, '../support/bus-child.ts'), 'hold', path],
+      { encoding: 'utf8' },
+    )
+    assert.equal(child.status, 1)
+    assert.match(child.stderr, /in use by process/)
+    await bus.close()
+  }))
+
+const fill = async (bus: Bus): Promise<{ readonly whole: number; readonly error: unknown }> => {
+  await bus.createTopics([TOPIC])
+  const writer = await bus.writer('w')
+  for (let whole = 0; ; whole += 1) {
+    const key = `${whole}`
+    const records = Array.from({ length: 20 }, () => ({
+      topic: 't',
+      key,
+      value: Buffer.alloc(5_000, whole),
+    }))
+    const state = [{ store: 's', partition: 0, key: 'whole', value: Buffer.from(key) }]
+    try {
+      await writer.commit({ records, state })
+    } catch (error) {
+      return { whole, error }
+    }
+  }
+}
+
+test('a full map ends in a final outage with nothing half-written, and opens again', () =>
+  withFolder(async (path) => {
+    const halts: Outage[] = []
+    const bus = await openAt(path, halts, 16_777_216)
+    const { whole, error } = await fill(bus)
+    assert.ok(error instanceof Outage && error.of === 'disk' && error.final, String(error))
+    assert.ok(whole > 50, `only ${whole} commits fitted`)
+    assert.deepEqual(halts, [error])
+    const writer = await bus.writer('w')
+    await assert.rejects(writer.commit({}), error)
+    await bus.close()
+    const again = await openAt(path)
+    assert.equal((await readAll(again, 't')).length, 20 * whole)
+    await again.close()
+  }))
+
+test('a file size limit ends in a final outage with nothing half-written', () =>
+  withFolder(async (path) => {
+    const child = join(import.meta.dirname, '../support/bus-child.ts')
+    const command = `ulimit -f 20000 && exec "$0" --import tsx "$1" fill "$2"`
+    const { stdout, status, stderr } = spawnSync(
+      'bash',
+      ['-c', command, process.execPath, child, path],
+      { encoding: 'utf8' },
+    )
+    assert.equal(status, 0, stderr)
+    const { whole, of, final } = JSON.parse(stdout) as Record<string, unknown>
+    assert.deepEqual([of, final], ['disk', true])
+    const again = await openAt(path)
+    assert.equal((await readAll(again, 't')).length, 20 * Number(whole))
+    await again.close()
+  }))

@@ -50,58 +50,97 @@ export interface Ledger extends Facts {
   readonly commit: (pending: Pending) => void
 }
 
-/** Values of the lane's state that are held in memory. */
+/** Facts of each kind that are held in memory; the others are read from the lane's state again. */
 const CACHED = 50_000
 
-const tokenKey = (address: string): string => `token/${address}`
-const poolKey = (address: string): string => `pool/${address}`
+const TOKEN_PREFIX = 'token/'
+const POOL_PREFIX = 'pool/'
 const undoKey = (seq: number): string => `undo/${seq}`
 
 /** Opens the ledger over a lane's state. Nothing is written here: a commit of the bus does that, then `commit`. */
 export const openLedger = (state: LaneState): Ledger => {
-  const held = new LRUCache<string, string | false>({ max: CACHED })
-  const json = (key: string): string | undefined => {
-    const found = held.get(key)
-    if (found !== undefined) return found === false ? undefined : found
+  const stored = (key: string): string | null => {
     const bytes = state.get(key)
-    const text = bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8')
-    held.set(key, text ?? false)
-    return text
+    return bytes === undefined ? null : Buffer.from(bytes).toString('utf8')
   }
+  const tokens = factCache(stored, TOKEN_PREFIX, reviveToken)
+  const pools = factCache(stored, POOL_PREFIX, (value) => value as PoolFact)
   let quotes = withStored(NO_QUOTES, storedValues(state, QUOTES_PREFIX))
   return {
-    token: (address) => parsed(json(tokenKey(address)), reviveToken),
-    pool: (address) => parsed(json(poolKey(address)), (fact) => fact as PoolFact),
+    token: tokens.get,
+    pool: pools.get,
     quotes: () => quotes,
-    apply: ({ seq, quotes: next, learned: { tokens, pools }, expired }) => {
-      const forward: readonly StoredChange[] = [
-        ...tokens.map((fact) => ({ key: tokenKey(fact.address), json: storedToken(fact) })),
-        ...pools.map((fact) => ({ key: poolKey(fact.address), json: JSON.stringify(fact) })),
-        ...quoteChanges(quotes, next),
+    apply: ({ seq, quotes: next, learned, expired }) => {
+      const facts: readonly StoredChange[] = [
+        ...learned.tokens.map((fact) => tokenChange(fact.address, fact)),
+        ...learned.pools.map((fact) => poolChange(fact.address, fact)),
       ]
-      const undo = forward.map(({ key }) => ({ key, json: json(key) ?? null }))
-      const stored = { key: undoKey(seq), json: JSON.stringify(undo) }
-      return { quotes: next, changes: [...forward, stored, ...forgotten(expired)] }
+      const undo: readonly StoredChange[] = [
+        ...learned.tokens.map(({ address }) => tokenChange(address, tokens.get(address))),
+        ...learned.pools.map(({ address }) => poolChange(address, pools.get(address))),
+        ...quoteChanges(next, quotes),
+      ]
+      const undoChange = { key: undoKey(seq), json: JSON.stringify(undo) }
+      const changes = [...facts, ...quoteChanges(quotes, next), undoChange, ...forgotten(expired)]
+      return { quotes: next, changes }
     },
     revert: (seq) => {
-      const text = json(undoKey(seq))
-      if (text === undefined) throw new Error(`no undo is stored for operation ${seq}`)
+      const text = stored(undoKey(seq))
+      if (text === null) throw new Error(`no undo is stored for operation ${seq}`)
       const changes: readonly StoredChange[] = JSON.parse(text)
-      return {
-        quotes: withStored(quotes, changes),
-        changes: [...changes, { key: undoKey(seq), json: null }],
-      }
+      return { quotes: withStored(quotes, changes), changes: [...changes, ...forgotten([seq])] }
     },
     forget: (seqs) => ({ quotes, changes: forgotten(seqs) }),
     commit: (pending) => {
       quotes = pending.quotes
-      for (const change of pending.changes) held.set(change.key, change.json ?? false)
+      for (const change of pending.changes) {
+        tokens.take(change)
+        pools.take(change)
+      }
+    },
+  }
+}
+
+interface FactCache<Fact> {
+  readonly get: (address: string) => Fact | undefined
+  /** Takes over a committed change, if it is one of this kind. */
+  readonly take: (change: StoredChange) => void
+}
+
+const factCache = <Fact extends object>(
+  stored: (key: string) => string | null,
+  prefix: string,
+  revive: (value: unknown) => Fact,
+): FactCache<Fact> => {
+  const held = new LRUCache<string, Fact | false>({ max: CACHED })
+  const hold = (address: string, json: string | null): Fact | undefined => {
+    const fact = json === null ? undefined : revive(JSON.parse(json))
+    held.set(address, fact ?? false)
+    return fact
+  }
+  return {
+    get: (address) => {
+      const found = held.get(address)
+      return found === undefined ? hold(address, stored(prefix + address)) : found || undefined
+    },
+    take: ({ key, json }) => {
+      if (key.startsWith(prefix)) hold(key.slice(prefix.length), json)
     },
   }
 }
 
 const forgotten = (seqs: readonly number[]): readonly StoredChange[] =>
   seqs.map((seq) => ({ key: undoKey(seq), json: null }))
+
+const poolChange = (address: string, fact: PoolFact | undefined): StoredChange => ({
+  key: POOL_PREFIX + address,
+  json: fact === undefined ? null : JSON.stringify(fact),
+})
+
+const tokenChange = (address: string, fact: TokenFact | undefined): StoredChange => ({
+  key: TOKEN_PREFIX + address,
+  json: fact === undefined ? null : storedToken(fact),
+})
 
 /** The same changes as a commit of the bus takes them. */
 export const stateChanges = (
@@ -121,9 +160,6 @@ function* storedValues(state: LaneState, prefix: string): Generator<StoredChange
     yield { key, json: Buffer.from(bytes).toString('utf8') }
   }
 }
-
-const parsed = <T>(text: string | undefined, revive: (value: unknown) => T): T | undefined =>
-  text === undefined ? undefined : revive(JSON.parse(text))
 
 const storedToken = (fact: TokenFact): string =>
   JSON.stringify({ ...fact, totalSupplyRaw: fact.totalSupplyRaw?.toString() ?? null })

@@ -1,13 +1,11 @@
 import { Malformed } from '../core/fault.ts'
 import { CHAIN_WORDS } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
-import { countOf, type Fields, fieldsOf, hashAt, listOf } from './evm/json.ts'
+import { countOf, type Fields, fieldsOf, hashAt, listOf, refuse } from './evm/json.ts'
 import {
   type BlockName,
   type Header,
-  normalizeBlock,
   normalizeHeader,
-  normalizeReceipts,
   normalizeTransaction,
 } from './evm/normalize.ts'
 
@@ -15,7 +13,7 @@ import {
 export interface Recorded {
   /** Without a recorded header everything that only a header tells is zero or empty. */
   readonly block: Block
-  /** All transactions of the block are here, in order. */
+  /** As far as the file tells, all transactions of the block are here. */
   readonly whole: boolean
   /** The block's time is recorded; otherwise `block.timeMs` is 0. */
   readonly timed: boolean
@@ -28,7 +26,7 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
  * A parsed file of recorded JSON-RPC answers of an EVM chain, named by their methods: a whole block
  * (`eth_getBlockByNumber` with transactions, `eth_getBlockReceipts`), receipts alone, one transaction
  * (`eth_getTransactionByHash`, `eth_getTransactionReceipt`, the header where recorded) or one `log`.
- * Throws `Malformed`; reasons of `normalizeBlock`, `unknown-shape`, `other-chain`, `no-block`.
+ * Throws `Malformed`; reasons of `normalizeBlock` without its counts, `unknown-shape`, `other-chain`, `no-block`.
  */
 export const recordedBlock = (chain: string, json: unknown): Recorded => {
   const file = fieldsOf(json, 'file')
@@ -41,15 +39,32 @@ export const recordedBlock = (chain: string, json: unknown): Recorded => {
   throw new Malformed('unknown-shape', 'neither a recorded block, nor a transaction, nor a log')
 }
 
+/** Receipts may be fewer than transactions (R40), and transactions may be hashes or absent: the receipts decide. */
 const blockFile = (chain: string, file: Fields): Recorded => {
   const receipts = listOf(file.eth_getBlockReceipts, 'eth_getBlockReceipts')
   const said = file.eth_getBlockByNumber ?? null
-  if (said !== null) {
-    return { block: normalizeBlock(chain, said, receipts), whole: true, timed: true }
+  const header = said === null ? headerOf(chain, receipts) : normalizeHeader(chain, said)
+  const listed =
+    said === null ? null : listOf(fieldsOf(said, 'block').transactions, 'block.transactions')
+  const byHash = new Map(
+    listed
+      ?.filter((each) => typeof each === 'object' && each !== null)
+      .map((each) => fieldsOf(each, 'transaction'))
+      .map((each) => [each.hash, each]),
+  )
+  const transactions = receipts.map((receipt) => {
+    const transaction = byHash.get(fieldsOf(receipt, 'receipt').transactionHash) ?? null
+    return normalizeTransaction(header, { transaction, receipt })
+  })
+  transactions.forEach(({ index }, at) => {
+    const before = transactions[at - 1]
+    if (before && before.index >= index) throw refuse('tx-order', `receipts[${at}]`, index)
+  })
+  return {
+    block: { ...header, transactions },
+    whole: listed === null || listed.length === receipts.length,
+    timed: header.timeMs > 0,
   }
-  const header = headerOf(chain, receipts)
-  const transactions = normalizeReceipts(header, { transactions: null, receipts })
-  return { block: { ...header, transactions }, whole: true, timed: header.timeMs > 0 }
 }
 
 const transactionFile = (chain: string, file: Fields): Recorded => {

@@ -40,24 +40,20 @@ export const normalizeBlock = (chain: string, block: unknown, receipts: unknown)
   if (!bloomAgrees(block, list)) {
     throw new Malformed('bloom', `receipts of block ${header.height} are not the block's`)
   }
-  return { ...header, transactions: normalizeReceipts(header, { transactions, receipts: list }) }
+  return { ...header, transactions: normalizeAll(header, transactions, list) }
 }
 
-/** Transactions with their receipts in block order, logs counted from 0 without a gap. Throws `Malformed`. */
-export const normalizeReceipts = (
+/** Transactions with their receipts in block order, logs counted from 0 without a gap. */
+const normalizeAll = (
   name: BlockName,
-  {
-    transactions,
-    receipts,
-  }: { transactions: readonly unknown[] | null; receipts: readonly unknown[] },
+  transactions: readonly unknown[],
+  receipts: readonly unknown[],
 ): Transaction[] => {
   let logs = 0
   return receipts.map((receipt, index) => {
-    const transaction = normalizeTransaction(name, {
-      transaction: transactions === null ? null : transactions[index],
-      receipt,
-    })
     const at = `receipts[${index}]`
+    const said = fieldsOf(transactions[index], `block.transactions[${index}]`)
+    const transaction = normalizeTransaction(name, { transaction: said, receipt })
     if (transaction.index !== index) throw refuse('tx-order', at, transaction.index)
     const { first, count } = checkLogOrder(receipt)
     if (count > 0 && first !== logs) throw refuse('log-order', at, first)

@@ -201,3 +201,32 @@ test('a recorded log is a block of its transaction without a sender', () => {
   assert.equal(at(at(block.transactions, 0).logs, 0).data, log.data)
   assert.match(at(block.transactions, 0).from, /^0x0{40}$/)
 })
+
+test('a recording may hold fewer receipts than the block has transactions, or only their hashes', () => {
+  const { block, receipts } = answers()
+  const part = recordedBlock('eth', {
+    eth_getBlockByNumber: block,
+    eth_getBlockReceipts: receipts.slice(10, 20),
+  })
+  assert.equal(part.whole, false)
+  assert.deepEqual(
+    part.block.transactions.map(({ index }) => index),
+    [10, 11, 12, 13, 14, 15, 16, 17, 18, 19],
+  )
+  const hashes = { ...block, transactions: block.transactions.map(({ hash }) => hash) }
+  const bare = recordedBlock('eth', {
+    eth_getBlockByNumber: hashes,
+    eth_getBlockReceipts: receipts,
+  })
+  assert.equal(bare.whole, true)
+  assert.equal(bare.block.transactions.flatMap(({ logs }) => logs).length, 291)
+  assert.throws(() => recordedBlock('eth', { eth_getBlockReceipts: [...receipts].reverse() }), {
+    reason: 'tx-order',
+  })
+})
+
+test('a whole block with a transaction that is null is refused', () => {
+  const all = answers()
+  Object.assign(all.block.transactions, [null])
+  assert.throws(() => normalizeBlock('eth', all.block, all.receipts), { reason: 'not-an-object' })
+})

@@ -136,7 +136,7 @@ export const Token = Type.Object({
 export type Token = Static<typeof Token>
 
 /** What search results may be sorted by (contract/rest.md 1.8). */
-export const SEARCH_SORTS = [
+const SEARCH_SORTS = [
   'marketCapInUsd',
   'liquidityInUsd',
   'priceInUsd',

@@ -14,8 +14,8 @@ import { hashSecret, type KeyMode, makeKey, PREFIX_LENGTH } from './keys.ts'
 import { type Gone, makeRegistry, type Registry } from './registry.ts'
 
 /** Every scope; a key has all of them unless it was made with fewer (contract/auth.md 5). */
-export const SCOPES = ['webhook.read', 'webhook.write', 'kyt.read', 'kyt.write'] as const
-export type Scope = (typeof SCOPES)[number]
+const SCOPES = ['webhook.read', 'webhook.write', 'kyt.read', 'kyt.write'] as const
+type Scope = (typeof SCOPES)[number]
 
 /** A key as its owner gets it: the only time its text is seen. */
 export interface NewKey {
@@ -26,7 +26,7 @@ export interface NewKey {
 }
 
 /** What a new key is for. */
-export interface KeyRequest {
+interface KeyRequest {
   readonly name: string
   readonly plan?: PlanName
   readonly scopes?: readonly Scope[]

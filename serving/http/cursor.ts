@@ -83,9 +83,15 @@ export const pageFrom = <Item>(
   }
 }
 
-/** The envelope of every list: `data` and `items` are one array, `nextCursor` is empty at the end (R18). */
-export const envelope = <Item, Body>(page: Page<Item>, bodyOf: (item: Item) => Body) => {
-  const data = page.data.map(bodyOf)
+/**
+ * The envelope of every list: `data` and `items` are one array, `nextCursor` is empty at the end (R18). `bodiesOf` gives
+ * none for an item that vanished since its place was read.
+ */
+export const envelope = <Item, Body>(
+  page: Page<Item>,
+  bodiesOf: (item: Item) => readonly Body[],
+) => {
+  const data = page.data.flatMap(bodiesOf)
   return {
     data,
     items: data,

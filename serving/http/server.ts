@@ -14,8 +14,7 @@ import { faultOf, problemMedia, problemOf, refuseInfinite } from './problem.ts'
 import { type Family, type KnownRoute, methodsAt, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
 
-/** Paths that answer without a credential. */
-export const OPEN_PATHS = ['/health', '/ready', '/metrics', '/openapi.json'] as const
+const OPS_PATHS = ['/health', '/ready', '/metrics'] as const
 
 const INBOUND_ID = /^[A-Za-z0-9_-]{8,64}$/
 const REQUEST_LIMIT_MS = 30_000
@@ -136,7 +135,7 @@ const openRoutes = (app: FastifyInstance, deps: ServerDeps): void => {
   app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, () =>
     app.swagger(),
   )
-  for (const path of ['/health', '/ready', '/metrics']) {
+  for (const path of OPS_PATHS) {
     app.get(path, { schema: { summary: 'Operations', tags: ['ops'] } }, async (_request, reply) => {
       const answer = await opsAnswer(path, deps.metrics, deps.checks)
       return reply

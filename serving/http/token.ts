@@ -5,10 +5,9 @@ import {
   searchFingerprint,
   searchQuery,
   type TokenPlace,
-  type TokenRow,
   type TokenSearch,
-  tokenQuery,
-} from '../queries/tokens.ts'
+} from '../queries/token-search.ts'
+import { type TokenRow, tokensQuery } from '../queries/tokens.ts'
 import { addressOf, chainOf, stampFreshness } from './chain.ts'
 import { cursorOf, envelope, pageFrom } from './cursor.ts'
 import type { RouteDeps } from './deps.ts'
@@ -30,13 +29,6 @@ const wordsOf = (list: readonly string[] = []): readonly string[] =>
     .flatMap((text) => text.split(','))
     .map((text) => text.trim())
     .filter((text) => text !== '')
-
-const placeOf = ({ rank, k, chain, token_address: address }: TokenRow): TokenPlace => ({
-  rank,
-  k,
-  chain,
-  address,
-})
 
 /** Token search and look-up. */
 export const tokenRoutes =
@@ -60,16 +52,19 @@ export const tokenRoutes =
         const codec = cursorOf(Place, searchFingerprint(search))
         const after = cursor === undefined ? undefined : codec.decode(cursor)
         if (after && BigInt(after.k) > MAX_KEY) throw new Fault('INVALID_CURSOR')
-        const rows = named.ids.length === 0 ? [] : await searchRows(deps, { ...search, after })
-        for (const id of named.ids.length === 1 ? named.ids : []) {
-          await stampFreshness(reply, deps.freshness, id)
+        const places = named.ids.length === 0 ? [] : await placesOf(deps, { ...search, after })
+        const [only] = named.ids
+        if (only !== undefined && named.ids.length === 1) {
+          await stampFreshness(reply, deps.freshness, only)
         }
-        const page = pageFrom(rows, { limit, direction, hasCursor: after !== undefined }, (row) =>
-          codec.encode(placeOf(row)),
-        )
-        return envelope(page, (row) =>
-          tokenBody(row, named.words.get(row.chain) ?? row.chain, row.rank),
-        )
+        const asked = { limit, direction, hasCursor: after !== undefined }
+        const page = pageFrom(places, asked, codec.encode)
+        const rows = await rowsOf(deps, page.data)
+        return envelope(page, (place) => {
+          const row = rows.get(keyOf(place.chain, place.address))
+          const word = named.words.get(place.chain) ?? place.chain
+          return row ? [tokenBody(row, word, place.rank)] : []
+        })
       },
     )
     app.get(
@@ -88,8 +83,9 @@ export const tokenRoutes =
         const address = addressOf(chain.id, params.tokenAddress, 'tokenAddress')
         if (!chain.enabled) throw new Fault('NOT_FOUND', 'No such token')
         await stampFreshness(reply, deps.freshness, chain.id)
-        const { rows } = await deps.warehouse.query<TokenRow>(tokenQuery(chain.id, address))
-        const [row] = rows
+        const row = (await rowsOf(deps, [{ chain: chain.id, address }])).get(
+          keyOf(chain.id, address),
+        )
         if (!row) throw new Fault('NOT_FOUND', 'No such token')
         return tokenBody(row, chain.word, null)
       },
@@ -99,10 +95,33 @@ export const tokenRoutes =
 /** Sort keys are unsigned 64-bit integers. */
 const MAX_KEY = 2n ** 64n - 1n
 
-const searchRows = async (
+const placesOf = async (
   { warehouse }: RouteDeps,
   search: TokenSearch,
-): Promise<readonly TokenRow[]> => (await warehouse.query<TokenRow>(searchQuery(search))).rows
+): Promise<readonly TokenPlace[]> => (await warehouse.query<TokenPlace>(searchQuery(search))).rows
+
+const keyOf = (chain: string, address: string): string => `${chain}/${address}`
+
+/** Rows of the given tokens by chain and address, one statement per chain; one that is gone meanwhile is missing. */
+const rowsOf = async (
+  { warehouse }: RouteDeps,
+  tokens: readonly Pick<TokenPlace, 'chain' | 'address'>[],
+): Promise<ReadonlyMap<string, TokenRow>> => {
+  const chains = [...new Set(tokens.map(({ chain }) => chain))]
+  const answers = await Promise.all(
+    chains.map((chain) => {
+      const own = tokens.filter((token) => token.chain === chain)
+      return warehouse.query<TokenRow>(
+        tokensQuery(
+          chain,
+          own.map(({ address }) => address),
+        ),
+      )
+    }),
+  )
+  const rows = answers.flatMap((answer) => answer.rows)
+  return new Map(rows.map((row) => [keyOf(row.chain, row.token_address), row]))
+}
 
 /** Enabled chains among the wanted ones, and how the caller spells each. No wish = every enabled chain. */
 const chainsOf = (query: SearchQuery, enabled: readonly string[]) => {

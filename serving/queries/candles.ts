@@ -60,7 +60,7 @@ const HOUR = RESOLUTIONS['1h']
 const MINUTE = RESOLUTIONS['1m']
 
 /** The coarsest stored resolution that the wanted one is a multiple of. */
-export const baseOf = (resolution: Resolution): Base => {
+const baseOf = (resolution: Resolution): Base => {
   const size = RESOLUTIONS[resolution] ?? DAY
   if (size % DAY === 0) return '1d'
   if (size % HOUR === 0) return '1h'

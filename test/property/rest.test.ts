@@ -7,7 +7,7 @@ import { bucketEnd, bucketStart, RESOLUTION_NAMES } from '../../core/time.ts'
 import { isKeyShaped, makeKey } from '../../serving/auth/keys.ts'
 import { cursorOf } from '../../serving/http/cursor.ts'
 import { candleQuery, withFlatBars } from '../../serving/queries/candles.ts'
-import { searchQuery } from '../../serving/queries/tokens.ts'
+import { searchQuery } from '../../serving/queries/token-search.ts'
 
 const Place = Type.Object({ k: Type.String(), n: Type.Integer() }, { additionalProperties: false })
 const codec = cursorOf(Place, 'query')

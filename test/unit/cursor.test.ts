@@ -65,7 +65,7 @@ test('a page knows what lies around it, in both directions', () => {
 test('the envelope carries both families of names', () => {
   const more = envelope(
     pageFrom([1, 2, 3], { limit: 2, direction: 'next', hasCursor: false }, String),
-    (n) => n * 10,
+    (n) => [n * 10],
   )
   assert.deepEqual(more, {
     data: [10, 20],
@@ -79,7 +79,7 @@ test('the envelope carries both families of names', () => {
   })
   const empty = envelope(
     pageFrom([], { limit: 2, direction: 'next', hasCursor: false }, String),
-    (n) => n,
+    (n) => [n],
   )
   assert.deepEqual(empty, {
     data: [],

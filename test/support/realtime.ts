@@ -48,6 +48,7 @@ export type Row =
       readonly op?: 'OP_APPLY' | 'OP_REVERT'
       readonly key?: string
     }
+  | { readonly trades: readonly Draft<TradeEvent>[] }
   | { readonly candle: Draft<CandlestickEvent> }
   | { readonly token: { readonly address: string; readonly name: string; readonly symbol: string } }
 
@@ -143,6 +144,10 @@ const recordOf = (codec: Codec, row: Row, { seq, part }: { seq: number; part: nu
     const { trade, op = 'OP_APPLY', key = trade.trade?.token_a_address ?? TOKEN } = row
     const value = codec.encode('dex.trade.TradeEvents', { meta: { ...meta, op }, events: [trade] })
     return { topic: topicName('tradesProcessed', 'eth'), key, value }
+  }
+  if ('trades' in row) {
+    const value = codec.encode('dex.trade.TradeEvents', { meta, events: row.trades })
+    return { topic: topicName('tradesProcessed', 'eth'), key: TOKEN, value }
   }
   if ('candle' in row) {
     const value = codec.encode('candlestick.CandlestickEvents', { meta, events: [row.candle] })

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { History, positionBefore, positionOf } from '../../serving/realtime/history.ts'
+
+const BOUNDS = { perSubject: 3, maxAgeMs: 1_000, entries: 6, subjects: 2 }
+
+const tape = fc.array(
+  fc.record({
+    subject: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
+    gap: fc.integer({ min: 1, max: 5 }),
+    waitMs: fc.constantFrom(0, 10, 600),
+    foreign: fc.boolean(),
+  }),
+  { maxLength: 40 },
+)
+
+test('what is recovered is exactly what was missed, or nothing is promised', () => {
+  fc.assert(
+    fc.property(tape, fc.integer({ min: 0, max: 220 }), (records, seen) => {
+      const history = new History(BOUNDS, positionBefore(10))
+      const all: { subject: string; offset: number; foreign: boolean; top: number }[] = []
+      let record = 10
+      let atMs = 0
+      for (const { subject, gap, waitMs, foreign } of records) {
+        atMs += waitMs
+        if (foreign) {
+          all.push({ subject, offset: 0, foreign: true, top: history.top })
+          history.breakAt(subject)
+          continue
+        }
+        record += gap
+        const offset = positionOf(record, 0)
+        all.push({ subject, offset, foreign: false, top: history.top })
+        history.keep(subject, { offset, payload: {}, retraction: false, atMs })
+        history.advance(positionBefore(record + 1))
+      }
+      const position = positionBefore(seen)
+      for (const subject of ['a', 'b', 'c', 'd', 'e', 'f', 'never']) {
+        const own = all.filter((one) => one.subject === subject)
+        const found = history.since(subject, position)
+        if (found === undefined) continue
+        const missed = own.filter((one) => !one.foreign && one.offset > position)
+        assert.deepEqual(
+          found.map(({ offset }) => offset),
+          missed.map(({ offset }) => offset),
+        )
+        assert.ok(position >= positionBefore(10), 'nothing before the start is known')
+        assert.ok(!own.some((one) => one.foreign && one.top >= position), 'a foreign one is missed')
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a subject with few publications is whole from the start', () => {
+  const history = new History(BOUNDS, positionBefore(10))
+  history.keep('a', { offset: positionOf(12, 0), payload: {}, retraction: false, atMs: 0 })
+  assert.equal(history.since('a', positionBefore(10))?.length, 1)
+  assert.equal(history.since('never', positionBefore(10))?.length, 0)
+  assert.equal(history.since('a', positionBefore(9)), undefined)
+})
+
+test('positions grow with record and event, start above 0 and stay below 2^53', () => {
+  const at = fc.tuple(fc.integer({ min: 0, max: 2 ** 40 }), fc.integer({ min: 0, max: 4_095 }))
+  fc.assert(
+    fc.property(at, at, ([offset, index], [offset2, index2]) => {
+      const one = positionOf(offset, index)
+      const two = positionOf(offset2, index2)
+      assert.equal(Math.sign(one - two), Math.sign(offset - offset2 || index - index2))
+      assert.ok(one > positionBefore(offset) && one <= positionBefore(offset + 1))
+      assert.ok(one > 0 && Number.isSafeInteger(one))
+    }),
+  )
+})

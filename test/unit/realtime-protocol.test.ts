@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseChannel } from '../../serving/realtime/channel.ts'
+import {
+  ERRORS,
+  errorText,
+  parseMessage,
+  publicationText,
+  pushText,
+  replyText,
+  replyWithPublications,
+} from '../../serving/realtime/protocol.ts'
+
+const A = '0x00000000000000000000000000000000000000aA'
+const B = '0x00000000000000000000000000000000000000bB'
+const CHAINS = new Set(['eth'])
+
+test('a message is read line by line; a trailing newline is no line', () => {
+  const cases: readonly (readonly [string, readonly string[] | undefined])[] = [
+    ['{}', ['pong']],
+    ['{"ping":{}}', ['pong']],
+    ['{"method":"ping"}', ['legacy-ping']],
+    ['{"send":{"data":1}}', ['send']],
+    ['{"id":0,"connect":{}}', ['pong']],
+    [
+      '{"id":1,"connect":{"token":"x"}}\n{"subscribe":{"channel":"c"},"id":2}\n',
+      ['connect', 'subscribe'],
+    ],
+    ['{"id":1,"subscribe":{},"connect":{}}', ['connect']],
+    ['{"id":1,"refresh":null}', ['refresh']],
+    ['{"id":4294967295,"ping":{}}', ['ping']],
+    ['{"id":4294967296,"ping":{}}', undefined],
+    ['{"id":1.5,"ping":{}}', undefined],
+    ['{"id":1}', undefined],
+    ['{"id":1,"subscribe":[]}', undefined],
+    ['', undefined],
+    ['\n', undefined],
+    ['{}\n\n{}', undefined],
+    ['null', undefined],
+    ['{"id":1,"ping":{}', undefined],
+  ]
+  for (const [text, expected] of cases) {
+    const found = parseMessage(text)?.map((one) => (one.kind === 'call' ? one.method : one.kind))
+    assert.deepEqual(found, expected, text)
+  }
+})
+
+test('frames are written as stock clients read them', () => {
+  assert.equal(replyText(3, 'unsubscribe'), '{"id":3,"unsubscribe":{}}')
+  assert.equal(
+    errorText(8, ERRORS.internal),
+    '{"id":8,"error":{"code":100,"message":"internal server error","temporary":true}}',
+  )
+  assert.equal(
+    pushText('a"b', publicationText('{"t":1}', 0)),
+    '{"push":{"channel":"a\\"b","pub":{"data":{"t":1}}}}',
+  )
+  assert.equal(publicationText('{"t":1}', 4_097), '{"data":{"t":1},"offset":4097}')
+  assert.equal(
+    replyWithPublications(4, 'subscribe', { recovered: true }, ['{"data":{}}']),
+    '{"id":4,"subscribe":{"recovered":true,"publications":[{"data":{}}]}}',
+  )
+  assert.equal(
+    replyWithPublications(4, 'history', {}, []),
+    '{"id":4,"history":{"publications":[]}}',
+  )
+})
+
+test('channel names: what they mean, and the code of what is wrong with them', () => {
+  const cases: readonly (readonly [string, string | number])[] = [
+    [`dex-candle:eth_${A}_1m`, `dex-candle|eth|${A.toLowerCase()}|1m`],
+    [`dex-token-candles:ethereum_${A}_1M`, `dex-candle|eth|${A.toLowerCase()}|1M`],
+    [
+      `dex-pool-candle-in-native:eth_${A}_1w`,
+      `dex-pool-candle-in-native|eth|${A.toLowerCase()}|1w`,
+    ],
+    [
+      `dex-pair-candle:eth_${B}-${A}_1s`,
+      `dex-pair-candle|eth|${A.toLowerCase()}-${B.toLowerCase()}|1s`,
+    ],
+    [`dex-token-trade:eth_${A}`, `dex-trade|eth|${A.toLowerCase()}|`],
+    [`wallet-trade:eth_${A}`, `dex-wallet-trade|eth|${A.toLowerCase()}|`],
+    [`nope:eth_${A}`, 102],
+    ['', 102],
+    ['toString:eth_x', 102],
+    [`DEX-TRADE:eth_${A}`, 102],
+    ['dex-trade', 107],
+    ['dex-trade:', 107],
+    [`dex-trade:ETH_${A}`, 107],
+    [`dex-trade:constructor_${A}`, 107],
+    [`dex-trade:sol_${A}`, 107],
+    [`dex-trade:eth_${A}_1m`, 107],
+    [`dex-trade:eth_${A} `, 107],
+    ['dex-trade:eth_0x12', 107],
+    [`dex-candle:eth_${A}`, 107],
+    [`dex-candle:eth_${A}_7m`, 107],
+    [`dex-pair-candle:eth_${A}_1m`, 107],
+    [`dex-pair-candle:eth_${A}-${A.toLowerCase()}_1m`, 107],
+    [`dex-pair-candle:eth_${A}-${B}-${B}_1m`, 107],
+    [`dex-trade:eth_${'a'.repeat(256)}`, 107],
+  ]
+  for (const [name, expected] of cases) {
+    const found = parseChannel(name, CHAINS)
+    assert.equal('code' in found ? found.code : found.subject, expected, name)
+    if (!('code' in found)) assert.equal(found.literal, name)
+  }
+})

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { localCodec } from '../../core/codec.ts'
+import type { Draft } from '../../core/codec-contract.ts'
+import { CHANNELS } from '../../schemas/channels.ts'
+import type { CandlestickEvents, Messages, TradeEvents } from '../../schemas/wire.ts'
+import { COALESCE_MS, Coalescer } from '../../serving/realtime/coalesce.ts'
+import { Connection } from '../../serving/realtime/connection.ts'
+import type { Push } from '../../serving/realtime/fanout.ts'
+import {
+  candlePublications,
+  type Desk,
+  type Publication,
+  payloadText,
+  tradePublications,
+} from '../../serving/realtime/publish.ts'
+import { freshSession } from '../../serving/realtime/session.ts'
+import { candleAt, POOL, TOKEN, tradeAt, USDC, WALLET } from '../support/realtime.ts'
+
+const codec = localCodec()
+const META = { chain: 'eth', op: 'OP_APPLY', seq: 1, part: 0 } as const
+/** The value as a reader gets it: every field present. */
+const whole = <Name extends keyof Messages>(name: Name, value: Draft<Messages[Name]>) =>
+  codec.decode(name, codec.encode(name, value))
+const trades = (value: Draft<TradeEvents>) =>
+  whole('dex.trade.TradeEvents', { meta: META, ...value })
+const candles = (value: Draft<CandlestickEvents>) =>
+  whole('candlestick.CandlestickEvents', { meta: META, ...value })
+const desk = (more: Partial<Desk> = {}): Desk => ({
+  chain: 'eth',
+  nameOf: () => undefined,
+  wanted: () => true,
+  ...more,
+})
+const textOf = ({ payload, row }: Publication, numbers: 'string' | 'number' = 'string') =>
+  JSON.parse(payloadText(payload, row.keys, numbers))
+
+test('a trade goes to both tokens and to every wallet, each with its own view', () => {
+  const other = '0x00000000000000000000000000000000000000d1'
+  const trade = tradeAt(1, { user_b_account_owner_address: other, was_original_direction: false })
+  const found = tradePublications(trades({ events: [trade] }), desk())
+  assert.deepEqual(
+    found.map((one) => [one.subject, textOf(one).a, textOf(one).k]),
+    [
+      [`dex-trade|eth|${TOKEN}|`, TOKEN, 'buy'],
+      [`dex-trade|eth|${USDC}|`, USDC, 'sell'],
+      [`dex-wallet-trade|eth|${WALLET}|`, TOKEN, 'buy'],
+      [`dex-wallet-trade|eth|${other}|`, TOKEN, 'buy'],
+    ],
+  )
+  const [first] = found
+  assert.ok(first)
+  const { btma, stma, ba, sa, bwa, swa } = textOf(first)
+  assert.deepEqual(
+    { btma, stma, ba, sa, bwa, swa },
+    { btma: TOKEN, stma: USDC, ba: '2.5', sa: '5', bwa: WALLET, swa: other },
+  )
+})
+
+test('what is not known is left out: decimals, prices, names', () => {
+  const trade = tradeAt(1, { token_a_decimals: null })
+  const events = [{ ...trade, trade_processed: null }]
+  const [first] = tradePublications(trades({ events }), desk())
+  assert.ok(first)
+  const data = textOf(first)
+  for (const key of ['sa', 'saiu', 'baiu', 'btn', 'bts', 'stn', 'sts', 'op']) {
+    assert.ok(!(key in data), key)
+  }
+  assert.equal(data.ba, '5')
+  assert.ok(!Object.values(data).includes(null))
+})
+
+test('amounts beyond doubles stay exact; the number mode writes numbers', () => {
+  const trade = tradeAt(1, { user_a_amount: '123456789012345678901234567890' })
+  const [first] = tradePublications(trades({ events: [trade] }), desk())
+  assert.ok(first)
+  assert.equal(textOf(first).sa, '123456789012.34567890123456789')
+  const numbers = textOf(first, 'number')
+  assert.equal(numbers.ba, 5)
+  assert.equal(typeof numbers.sa, 'number')
+  assert.equal(numbers.h, textOf(first).h)
+})
+
+test('nothing is made for subjects that nobody wants', () => {
+  const message = trades({ events: [tradeAt(1)] })
+  assert.deepEqual(tradePublications(message, desk({ wanted: () => false })), [])
+})
+
+test('candles: each dimension and unit has its channel, and no price means no candle', () => {
+  const pair = [TOKEN, USDC].sort().join('-')
+  const message = candles({
+    events: [
+      candleAt(0, '2'),
+      candleAt(0, '2', {
+        dimension: 'CANDLESTICK_DIMENSION_POOL_ADDRESS',
+        dimension_address: POOL,
+      }),
+      candleAt(0, '2', { dimension: 'CANDLESTICK_DIMENSION_PAIR', dimension_address: pair }),
+      candleAt(0, '', { open: '', high: '', low: '' }),
+      candleAt(0, '2', { dimension: 'CANDLESTICK_DIMENSION_UNSPECIFIED' }),
+    ],
+  })
+  const found = candlePublications(message, desk())
+  assert.deepEqual(
+    found.map((one) => [one.subject, one.payload.a, one.payload.c]),
+    [
+      [`dex-candle|eth|${TOKEN}|1m`, TOKEN, '2'],
+      [`dex-candle-in-native|eth|${TOKEN}|1m`, TOKEN, '0.0007'],
+      [`dex-pool-candle|eth|${POOL}|1m`, POOL, '2'],
+      [`dex-pool-candle-in-native|eth|${POOL}|1m`, POOL, '0.0007'],
+      [`dex-pair-candle|eth|${pair}|1m`, pair, '2'],
+      [`dex-pair-candle-in-native|eth|${pair}|1m`, pair, '0.0007'],
+      [`dex-candle-in-native|eth|${TOKEN}|1m`, TOKEN, '0.0007'],
+    ],
+  )
+})
+
+test('every payload key is in the table of its family', () => {
+  const all = [
+    ...tradePublications(
+      trades({ meta: { ...META, op: 'OP_REVERT' }, events: [tradeAt(1)] }),
+      desk(),
+    ),
+    ...candlePublications(candles({ events: [candleAt(0, '2')] }), desk()),
+  ]
+  for (const { payload, row } of all) {
+    for (const [key, value] of Object.entries(payload)) {
+      const type = row.keys[key]?.type
+      assert.ok(type, `${row.prefix}.${key}`)
+      assert.equal(typeof value, type === 'n' || type === 'ms' ? 'number' : 'string', key)
+    }
+  }
+})
+
+test('prefixes and aliases are unique', () => {
+  const names = CHANNELS.flatMap(({ prefix, aliases }) => [prefix, ...aliases])
+  assert.equal(new Set(names).size, names.length)
+})
+
+const publication = (bucketMs: number, close: string): Publication => {
+  const [one] = candlePublications(candles({ events: [candleAt(0, close)] }), desk())
+  assert.ok(one)
+  return { ...one, bucketMs }
+}
+
+test('coalescing: at once when quiet, then the newest per bucket, oldest bucket first', () => {
+  const coalescer = new Coalescer()
+  const closes = (found: readonly Publication[]) => found.map(({ payload }) => payload.c)
+  assert.deepEqual(closes(coalescer.offer(publication(1, '1'), 0)), ['1'])
+  assert.deepEqual(coalescer.offer(publication(1, '2'), 10), [])
+  assert.deepEqual(coalescer.offer(publication(2, '4'), 20), [])
+  assert.deepEqual(coalescer.offer(publication(1, '3'), 30), [])
+  assert.deepEqual(coalescer.due(COALESCE_MS - 1), [])
+  assert.deepEqual(closes(coalescer.due(COALESCE_MS)), ['3', '4'])
+  assert.deepEqual(coalescer.due(COALESCE_MS * 3), [])
+  assert.deepEqual(closes(coalescer.offer(publication(2, '5'), COALESCE_MS * 2)), ['5'])
+})
+
+const KIB = 1_024
+/** A connection over a queue whose length the test sets. */
+const slowConnection = () => {
+  const sent: string[] = []
+  const ends: string[] = []
+  const state = { queued: 0, nowMs: 0 }
+  const socket = {
+    send: (text: string) => sent.push(text),
+    ping: () => undefined,
+    buffered: () => state.queued,
+    join: () => undefined,
+    leave: () => undefined,
+    close: (code: number) => ends.push(String(code)),
+    drop: () => ends.push('dropped'),
+  }
+  const session = freshSession('c', {}, { framePings: false, nowMs: 0 })
+  const slow: Connection[] = []
+  const connection = new Connection(socket, session, {
+    nowMs: () => state.nowMs,
+    random: () => 0,
+    onSlow: (one) => slow.push(one),
+  })
+  return { connection, sent, ends, state, slow }
+}
+const push = (literal: string, text: string, latest: boolean): Push => ({
+  literal,
+  text,
+  latest,
+  payloadBytes: text.length,
+})
+
+test('a long queue: latest values are conflated, events are not, and the newest comes after', () => {
+  const { connection, sent, state } = slowConnection()
+  state.queued = 300 * KIB
+  assert.equal(connection.checkQueue(), true)
+  assert.equal(connection.congested, true)
+  for (const text of ['c1', 'c2', 'c3']) connection.deliver(push('candles', text, true))
+  connection.deliver(push('trades', 't1', false))
+  connection.deliver(push('trades', 't2', false))
+  assert.deepEqual(sent, ['t1', 't2'])
+  state.queued = 100 * KIB
+  assert.equal(connection.checkQueue(), false)
+  connection.deliver(push('candles', 'c4', true))
+  assert.deepEqual(sent, ['t1', 't2'], 'an older value is never sent after a newer one')
+  state.queued = 10 * KIB
+  assert.equal(connection.checkQueue(), true)
+  assert.deepEqual(sent, ['t1', 't2', 'c4'])
+  assert.equal(connection.congested, false)
+  assert.equal(connection.takeBytes(), 6)
+})
+
+test('a full queue: nothing more is sent; 3008 if it drains in time, else it is dropped', () => {
+  for (const drains of [true, false]) {
+    const { connection, sent, ends, state, slow } = slowConnection()
+    state.queued = 1_100 * KIB
+    connection.deliver(push('trades', 't1', false))
+    connection.deliver(push('trades', 't2', false))
+    connection.send('reply')
+    assert.deepEqual([sent, ends, slow.length], [[], [], 1])
+    state.queued = drains ? 0 : 900 * KIB
+    state.nowMs = 4_999
+    connection.checkQueue()
+    state.nowMs = 5_000
+    connection.checkQueue()
+    connection.checkQueue()
+    assert.deepEqual(ends, [drains ? '3008' : 'dropped'])
+  }
+})

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fault } from '../../core/fault.ts'
+import type { Principal } from '../../serving/contract.ts'
+import { due, firstPulse, pinged } from '../../serving/realtime/heartbeat.ts'
+import { type Command, parseMessage } from '../../serving/realtime/protocol.ts'
+import { freshSession, type Session, step, type World } from '../../serving/realtime/session.ts'
+
+const TRADES = 'dex-trade:eth_0x00000000000000000000000000000000000000a1'
+const CANDLES = 'dex-candle:eth_0x00000000000000000000000000000000000000a1_1m'
+const PRINCIPAL: Principal = {
+  kind: 'api-key',
+  orgId: 'org',
+  appId: 'app',
+  credentialId: 'key',
+  plan: 'free',
+  scopes: [],
+  expiresAtMs: null,
+}
+const world = (more: Partial<World> = {}): World => ({
+  nowMs: 1_000_000,
+  chains: new Set(['eth']),
+  freshness: {},
+  connectionLimit: 2,
+  connectionsOf: () => 0,
+  authenticate: () => PRINCIPAL,
+  positionOf: (channel) => (channel.row.recoverable ? { epoch: 'E1', offset: 8_192 } : null),
+  recover: () => ({ recovered: true, publications: ['{"data":{},"offset":5000}'], bytes: 2 }),
+  historyOf: () => [{ offset: 4_097, text: '{"data":{},"offset":4097}' }],
+  ...more,
+})
+const command = (text: string): Command => {
+  const [first] = parseMessage(text) ?? []
+  assert.ok(first, text)
+  return first
+}
+const fresh = (): Session => freshSession('client', {}, { framePings: false, nowMs: 1_000_000 })
+const connected = (more: Partial<Session> = {}): Session => ({
+  ...fresh(),
+  phase: 'connected',
+  principal: PRINCIPAL,
+  ...more,
+})
+const fault = (name: 'UNAUTHORIZED' | 'FORBIDDEN' | 'DATABASE_ERROR', reason: string) =>
+  new Fault(name, undefined, { reason })
+
+test('connect: what each credential gets', () => {
+  const connect = command('{"connect":{"token":"T","name":"js"},"id":1}')
+  const cases: readonly (readonly [Partial<World>, string | number])[] = [
+    [{}, '{"id":1,"connect":{"client":"client","version":"1.0.0","ping":25,"pong":true}}'],
+    [
+      { authenticate: () => ({ ...PRINCIPAL, expiresAtMs: 1_000_000 + 86_002_400 }) },
+      '{"id":1,"connect":{"client":"client","version":"1.0.0","expires":true,"ttl":86002,"ping":25,"pong":true}}',
+    ],
+    [
+      { freshness: { eth: { head: 9, headTimeMs: 90, since: 1, sinceTimeMs: 10 } } },
+      '{"id":1,"connect":{"client":"client","version":"1.0.0","data":{"chains":{"eth":{"head":9,"head_time":90,"since":1,"since_time":10}}},"ping":25,"pong":true}}',
+    ],
+    [
+      { authenticate: () => ({ ...PRINCIPAL, expiresAtMs: 1_000_000 }) },
+      '{"id":1,"error":{"code":109,"message":"token expired"}}',
+    ],
+    [
+      { authenticate: () => fault('UNAUTHORIZED', 'expired_token') },
+      '{"id":1,"error":{"code":109,"message":"token expired"}}',
+    ],
+    [
+      { authenticate: () => fault('DATABASE_ERROR', 'stale') },
+      '{"id":1,"error":{"code":100,"message":"internal server error","temporary":true}}',
+    ],
+    [{ authenticate: () => undefined }, 3501],
+    [{ authenticate: () => fault('UNAUTHORIZED', 'invalid_api_key') }, 3500],
+    [{ authenticate: () => fault('FORBIDDEN', 'suspended') }, 3500],
+    [{ authenticate: () => fault('FORBIDDEN', 'quota_exhausted') }, 4503],
+    [{ connectionsOf: () => 2 }, 3504],
+  ]
+  for (const [more, expected] of cases) {
+    const { reply, close } = step(fresh(), connect, world(more))
+    assert.equal(close?.code ?? reply, expected)
+  }
+})
+
+test('the credential of the connect command stands before the one of the upgrade', () => {
+  const seen: unknown[] = []
+  const asking = world({
+    authenticate: (credentials) => {
+      seen.push(credentials)
+      return PRINCIPAL
+    },
+  })
+  const opened = freshSession('c', { token: 'url' }, { framePings: false, nowMs: 1_000_000 })
+  step(opened, command('{"connect":{"token":"own"},"id":1}'), asking)
+  step(
+    opened,
+    command('{"connect":{"headers":{"AUTHORIZATION":"Bearer B","X-Api-Key":"K"}},"id":1}'),
+    asking,
+  )
+  step(opened, command('{"connect":{"token":"","headers":{"other":"x"}},"id":1}'), asking)
+  step(opened, command('{"connect":{"token":7,"headers":[]},"id":1}'), asking)
+  assert.deepEqual(seen, [
+    { token: 'own' },
+    { authorization: 'Bearer B', apiKey: 'K' },
+    { token: 'url' },
+    { token: 'url' },
+  ])
+})
+
+test('after 109 nothing is answered any more', () => {
+  const expired = world({ authenticate: () => fault('UNAUTHORIZED', 'expired') })
+  const { session } = step(fresh(), command('{"connect":{"token":"T"},"id":1}'), expired)
+  const after = step(session, command(`{"subscribe":{"channel":"${TRADES}"},"id":2}`), expired)
+  assert.deepEqual(after, { session })
+})
+
+test('subscribe: plain, recoverable, recovered, lost', () => {
+  const state = '"recoverable":true,"positioned":true,"epoch":"E1"'
+  const lost = { recover: () => ({ recovered: false }) as const }
+  const none = { recover: () => ({ recovered: true, publications: [], bytes: 0 }) as const }
+  const recover = '"recover":true,"epoch":"E1"'
+  const cases: readonly (readonly [string, Partial<World>, string])[] = [
+    [`"channel":"${CANDLES}"`, {}, '"subscribe":{}'],
+    [`"channel":"${CANDLES}",${recover},"offset":9`, {}, '"subscribe":{}'],
+    [`"channel":"${TRADES}"`, {}, `"subscribe":{${state},"offset":8192}`],
+    [
+      `"channel":"${TRADES}",${recover},"offset":4097`,
+      {},
+      `"subscribe":{${state},"offset":4097,"was_recovering":true,"recovered":true,"publications":[{"data":{},"offset":5000}]}`,
+    ],
+    [
+      `"channel":"${TRADES}",${recover},"offset":4097`,
+      none,
+      `"subscribe":{${state},"offset":8192,"was_recovering":true,"recovered":true}`,
+    ],
+    [
+      `"channel":"${TRADES}",${recover},"offset":9000`,
+      none,
+      `"subscribe":{${state},"offset":9000,"was_recovering":true,"recovered":true}`,
+    ],
+    [
+      `"channel":"${TRADES}",${recover},"offset":4097`,
+      lost,
+      `"subscribe":{${state},"offset":8192,"was_recovering":true,"recovered":false}`,
+    ],
+    [
+      `"channel":"${TRADES}","recover":true`,
+      {},
+      `"subscribe":{${state},"offset":8192,"was_recovering":true,"recovered":false}`,
+    ],
+    [
+      `"channel":"${TRADES}",${recover},"offset":4097,"flag":2`,
+      lost,
+      '"error":{"code":112,"message":"unrecoverable position"}',
+    ],
+    [
+      `"channel":"${TRADES}","filter":"meta.v > 1"`,
+      {},
+      '"error":{"code":107,"message":"bad request"}',
+    ],
+    [
+      `"channel":"${TRADES}","data":{"filter":"v > 1"}`,
+      {},
+      '"error":{"code":107,"message":"bad request"}',
+    ],
+    [`"channel":"${TRADES}","tf":{}`, {}, '"error":{"code":107,"message":"bad request"}'],
+  ]
+  for (const [body, more, expected] of cases) {
+    const { reply } = step(connected(), command(`{"subscribe":{${body}},"id":2}`), world(more))
+    assert.equal(reply, `{"id":2,${expected}}`, body)
+  }
+})
+
+test('a node behind the client keeps back what the client has already seen', () => {
+  const none = world({ recover: () => ({ recovered: true, publications: [], bytes: 0 }) })
+  const asked = `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"E1","offset":9000},"id":2}`
+  const [effect] = step(connected(), command(asked), none).effects ?? []
+  assert.equal(effect?.type === 'join' && effect.after, 9_000)
+})
+
+test('refresh: the same account goes on, everything else ends', () => {
+  const refresh = command('{"refresh":{"token":"N"},"id":3}')
+  const cases: readonly (readonly [World['authenticate'], string | number])[] = [
+    [() => PRINCIPAL, '{"id":3,"refresh":{"client":"client","version":"1.0.0"}}'],
+    [
+      () => ({ ...PRINCIPAL, expiresAtMs: 1_060_000 }),
+      '{"id":3,"refresh":{"client":"client","version":"1.0.0","expires":true,"ttl":60}}',
+    ],
+    [() => ({ ...PRINCIPAL, orgId: 'other' }), 3500],
+    [() => fault('UNAUTHORIZED', 'invalid_token'), 3500],
+    [() => undefined, 3500],
+    [() => fault('UNAUTHORIZED', 'expired_token'), 3005],
+    [() => ({ ...PRINCIPAL, expiresAtMs: 999_999 }), 3005],
+  ]
+  for (const [authenticate, expected] of cases) {
+    const { reply, close } = step(connected(), refresh, world({ authenticate }))
+    assert.equal(close?.code ?? reply, expected)
+  }
+})
+
+test('commands: 300 at once, 50 a second after that, then 111 and 3013', () => {
+  const ping = command('{"ping":{},"id":2}')
+  let session = connected()
+  const run = (count: number, nowMs: number) => {
+    const replies: string[] = []
+    for (let at = 0; at < count; at += 1) {
+      const outcome = step(session, ping, world({ nowMs }))
+      session = outcome.session
+      replies.push(outcome.close ? String(outcome.close.code) : (outcome.reply ?? ''))
+    }
+    return replies
+  }
+  assert.equal(run(300, 1_000_000).filter((text) => text.includes('"ping"')).length, 300)
+  assert.match(run(1, 1_000_000).at(-1) ?? '', /"code":111/)
+  assert.equal(run(50, 1_001_020).filter((text) => text.includes('"ping"')).length, 50)
+  assert.equal(run(102, 1_001_020).at(-1), '3013')
+})
+
+test('the clock: pings in rhythm, stale, silent, expired, refused', () => {
+  const start = firstPulse(0, () => 0)
+  assert.equal(start.nextPingMs, 12_500)
+  assert.equal(firstPulse(0, () => 0.999_999).nextPingMs, 25_000 - 0.0125)
+  const live = connected()
+  assert.equal(due(start, live, 12_499), undefined)
+  assert.equal(due(start, live, 12_500), 'ping')
+  assert.equal(pinged(start, 12_600).nextPingMs, 37_500)
+  assert.equal(pinged(start, 900_000).nextPingMs, 912_500)
+  assert.deepEqual(due(start, live, 60_000), { code: 3012, reason: 'no pong' })
+  assert.deepEqual(due(start, fresh(), 10_000), { code: 3502, reason: 'stale' })
+  const expiring = connected({ principal: { ...PRINCIPAL, expiresAtMs: 1_000 } })
+  assert.equal(due({ ...start, nextPingMs: 99_999 }, expiring, 25_999), undefined)
+  assert.deepEqual(due(start, expiring, 26_000), { code: 3005, reason: 'connection expired' })
+  const refused = { ...fresh(), phase: 'rejected' } as const
+  assert.equal(due({ ...start, rejectedMs: 9_000 }, refused, 13_999), undefined)
+  assert.equal(due({ ...start, rejectedMs: 9_000 }, refused, 14_000) !== undefined, true)
+})

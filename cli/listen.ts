@@ -50,10 +50,10 @@ export const listen = (request: ListenRequest): Promise<number> =>
         }
         const { error, push } = JSON.parse(line) as Frame
         if (error) reject(new Outage('bus', `refused: ${error.code} ${error.message}`))
-        if (!push?.pub) continue
+        if (!push?.pub || left <= 0) continue
         write(JSON.stringify({ channel: push.channel, data: push.pub.data }))
         left -= 1
-        if (left <= 0) return end()
+        if (left <= 0) end()
       }
     })
   })

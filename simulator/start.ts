@@ -78,18 +78,19 @@ const examplesOf = async (chain: Chain): Promise<Examples> => {
   const pool = world.pools.find(({ base }) => base === EXAMPLE_TOKEN)
   if (pool === undefined) throw new RangeError('no pool for the examples')
   for (let at = 0; at < EXAMPLE_BLOCKS; at += 1) {
-    const { transactions } = await chain.canonical(FIRST_TRADING_HEIGHT + at)
-    const found = transactions.find(({ logs }) =>
+    const block = await chain.canonical(FIRST_TRADING_HEIGHT + at)
+    const found = block.transactions.find(({ logs }) =>
       logs.some(({ address, topics }) => address === pool.address && topics[0] === EXAMPLE_SWAP),
     )
-    if (found !== undefined)
-      return {
-        chain: 'ethereum',
-        token: pool.baseToken.address,
-        pool: pool.address,
-        wallet: found.from,
-        txHash: found.hash,
-      }
+    if (found === undefined) continue
+    chain.pin(block)
+    return {
+      chain: 'ethereum',
+      token: pool.baseToken.address,
+      pool: pool.address,
+      wallet: found.from,
+      txHash: found.hash,
+    }
   }
   return {
     chain: 'ethereum',

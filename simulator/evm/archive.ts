@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import type { Header, SealedBlock } from './blocks.ts'
+import { type Header, headerOf, type SealedBlock } from './blocks.ts'
 import type { Producer } from './producer.ts'
 import {
   forkSegment,
@@ -70,7 +70,7 @@ export const openArchive = async (producer: Producer, snapshots: Snapshots): Pro
     cache.put(closed)
     tip.open = { first: tip.header.height + 1, start: values, blocks: [] }
     const hashes = closed.blocks.map(({ hash }) => hash)
-    await snapshots.put({ header: tip.header, values }, hashes)
+    await snapshots.put({ header: headerOf(tip.header), values }, hashes)
   }
   const load = async (first: number): Promise<Segment> => {
     const last = Math.min(first + size - 1, tip.header.height)

@@ -28,9 +28,10 @@ export interface SealedBlock extends Header {
   readonly writes: ReadonlyMap<number, bigint>
 }
 
-export const EMPTY_UNCLES = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
-export const EMPTY_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
-export const ZERO_NONCE = '0x0000000000000000'
+export const EMPTY_UNCLES: Hex =
+  '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+export const EMPTY_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+export const ZERO_NONCE: Hex = '0x0000000000000000'
 
 const quantity = (value: bigint | number): Hex => {
   if (BigInt(value) === 0n) return '0x'
@@ -67,6 +68,18 @@ export const headerHash = (header: Omit<Header, 'hash'>): Hex =>
       'bytes',
     ),
   )
+
+/** The header alone, without what makes a block heavy. */
+export const headerOf = (block: Header | SealedBlock): Header => {
+  const { height, hash, parentHash, timeMs, coinbase, stateRoot, transactionsRoot } = block
+  const { receiptsRoot, logsBloom, gasLimit, gasUsed, baseFeeRaw, extraData, mixHash } = block
+  const { parentBeaconBlockRoot } = block
+  return {
+    ...{ height, hash, parentHash, timeMs, coinbase, stateRoot, transactionsRoot },
+    ...{ receiptsRoot, logsBloom, gasLimit, gasUsed, baseFeeRaw, extraData, mixHash },
+    parentBeaconBlockRoot,
+  }
+}
 
 /** Bloom of all logs of some transactions. */
 export const bloomOf = (blooms: Blooms, transactions: readonly SealedTransaction[]): Hex => {
@@ -114,7 +127,7 @@ export const headerJson = (header: Header) => ({
   transactionsRoot: header.transactionsRoot,
   receiptsRoot: header.receiptsRoot,
   logsBloom: header.logsBloom,
-  difficulty: '0x0',
+  difficulty: hex(0),
   number: hex(header.height),
   gasLimit: hex(header.gasLimit),
   gasUsed: hex(header.gasUsed),
@@ -124,8 +137,8 @@ export const headerJson = (header: Header) => ({
   nonce: ZERO_NONCE,
   baseFeePerGas: hex(header.baseFeeRaw),
   withdrawalsRoot: EMPTY_ROOT,
-  blobGasUsed: '0x0',
-  excessBlobGas: '0x0',
+  blobGasUsed: hex(0),
+  excessBlobGas: hex(0),
   parentBeaconBlockRoot: header.parentBeaconBlockRoot,
   hash: header.hash,
 })

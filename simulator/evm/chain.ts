@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import type { Logger } from '../../core/log.ts'
 import { openArchive } from './archive.ts'
-import type { SealedBlock } from './blocks.ts'
+import { headerOf, type SealedBlock } from './blocks.ts'
 import { BLOCK_TIME_MS, type ChainSpec, makeProducer, type Producer } from './producer.ts'
 import { makeShow, type Show } from './show.ts'
 import { openSnapshots } from './snapshots.ts'
@@ -17,7 +17,7 @@ export const DEEPEST_REORG = FINAL_DEPTH - 1
 export interface Chain
   extends Pick<
     Show,
-    'head' | 'block' | 'byHash' | 'isOnShow' | 'read' | 'heightOfTransaction' | 'onHead'
+    'head' | 'block' | 'byHash' | 'isOnShow' | 'read' | 'heightOfTransaction' | 'pin' | 'onHead'
   > {
   readonly producer: Producer
   readonly genesisHash: Hex
@@ -67,7 +67,7 @@ export const openChain = async (options: ChainOptions): Promise<Chain> => {
   const { spec, nowMs, log } = options
   const producer = makeProducer(spec)
   const { block: genesis, state } = producer.genesis()
-  const first = { header: genesis, values: [...state.values] }
+  const first = { header: headerOf(genesis), values: [...state.values] }
   const snapshots = await openSnapshots(spec, first, { dir: options.checkpointDir, log })
   const archive = await openArchive(producer, snapshots)
   const show = makeShow(archive, producer, options.reorgEvery)

@@ -52,14 +52,14 @@ const makerOf = (event: Event): LogMaker => {
     words.set(key, word)
     return word
   }
-  return (address, ...values) => ({
-    address,
-    topics: [selector, ...values.flatMap((value, at) => (indexed[at] ? [topicOf(value, at)] : []))],
-    data: encodeAbiParameters(
-      plain,
-      values.filter((_, at) => !indexed[at]),
-    ),
-  })
+  const topicPlaces = event.inputs.flatMap((_, at) => (indexed[at] ? [at] : []))
+  const dataPlaces = event.inputs.flatMap((_, at) => (indexed[at] ? [] : [at]))
+  return (address, ...values) => {
+    const topics: Hex[] = [selector]
+    for (const at of topicPlaces) topics.push(topicOf(values[at] ?? 0, at))
+    const data = dataPlaces.map((at) => values[at])
+    return { address, topics, data: encodeAbiParameters(plain, data) }
+  }
 }
 
 const named = (events: readonly Event[], name: string): LogMaker => {

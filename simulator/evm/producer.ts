@@ -110,14 +110,16 @@ const digestOf = (parts: Iterable<string>): Hex => {
 
 function* receiptParts(transactions: readonly SealedTransaction[]): Generator<string> {
   for (const { success, gasUsed, logs } of transactions) {
-    yield `${success} ${gasUsed}`
-    for (const { address, topics, data } of logs) yield `${address}${topics.join('')}${data}`
+    let text = `${success} ${gasUsed}`
+    for (const { address, topics, data } of logs) text += `${address}${topics.join('')}${data}`
+    yield text
   }
 }
 
-function* writeParts(parentRoot: string, writes: ReadonlyMap<number, bigint>): Generator<string> {
-  yield parentRoot
-  for (const [place, value] of writes) yield `${place}=${value.toString(16)};`
+const writeText = (parentRoot: string, writes: ReadonlyMap<number, bigint>): string => {
+  let text = parentRoot
+  for (const [place, value] of writes) text += `${place}=${value.toString(16)};`
+  return text
 }
 
 /**
@@ -130,7 +132,7 @@ const rootsOf = (
   writes: ReadonlyMap<number, bigint>,
 ) =>
   ({
-    stateRoot: digestOf(writeParts(parentRoot, writes)),
+    stateRoot: digestOf([writeText(parentRoot, writes)]),
     transactionsRoot:
       transactions.length === 0 ? EMPTY_ROOT : digestOf(transactions.map(({ hash }) => hash)),
     receiptsRoot: transactions.length === 0 ? EMPTY_ROOT : digestOf(receiptParts(transactions)),

@@ -13,6 +13,8 @@ export interface Show {
   isOnShow(block: SealedBlock): boolean
   read(block: SealedBlock): Promise<Read>
   heightOfTransaction(hash: string): number | undefined
+  /** Keeps the transactions of a block findable for good. */
+  pin(block: SealedBlock): void
   onHead(listener: (block: SealedBlock) => void): () => void
   /** Shows everything up to a height at once, without telling anybody. */
   jump(height: number): Promise<void>
@@ -31,8 +33,12 @@ const DEMAND_IDS = 2 ** 40
 /** Heights of transactions by hash, the newest ones. */
 const makeTransactionIndex = () => {
   const heights = new Map<string, number>()
+  const pinned = new Map<string, number>()
   return {
-    heightOf: (hash: string) => heights.get(hash),
+    heightOf: (hash: string) => heights.get(hash) ?? pinned.get(hash),
+    pin: ({ height, transactions }: SealedBlock): void => {
+      for (const { hash } of transactions) pinned.set(hash, height)
+    },
     add: ({ height, transactions }: SealedBlock): void => {
       for (const { hash } of transactions) {
         heights.delete(hash)
@@ -112,6 +118,7 @@ export const makeShow = (archive: Archive, producer: Producer, reorgEvery: numbe
     },
     read: async (block) => (await branches.read(block)) ?? archive.read(block.height),
     heightOfTransaction: index.heightOf,
+    pin: index.pin,
     onHead: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)

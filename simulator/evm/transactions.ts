@@ -1,11 +1,4 @@
-import {
-  encodeAbiParameters,
-  type Hex,
-  keccak256,
-  numberToHex,
-  toFunctionSelector,
-  toRlp,
-} from 'viem'
+import { encodeAbiParameters, type Hex, keccak256, toFunctionSelector, toRlp } from 'viem'
 import type { RawLog } from './logs.ts'
 import type { Random } from './random.ts'
 
@@ -44,13 +37,17 @@ const evenHex = (value: bigint | number): Hex => {
   return digits.length % 2 === 0 ? `0x${digits}` : `0x0${digits}`
 }
 
+/** 32 bytes whose first four are at least 2^28 and below a limit: no leading zero that RLP and JSON would have to drop. */
+const wordBelow = (random: Random, limit: number): Hex =>
+  `0x${(0x1000_0000 + random.below(limit - 0x1000_0000)).toString(16)}${random.hex(56)}`
+
 /**
  * Gives a draft its signature words and its hash, keccak over the typed RLP envelope (EIP-2718, EIP-1559). The
  * signature is not one of a key: it has the shape of one, `s` in the lower half of the curve order.
  */
 export const sealTransaction = (draft: Draft, random: Random): SealedTransaction => {
-  const r: Hex = `0x${(random.word() | 1).toString(16).replace('-', '').padStart(8, '1')}${random.hex(56)}`
-  const s: Hex = `0x${((random.word() >>> 2) + 1).toString(16).padStart(8, '0')}${random.hex(56)}`
+  const r = wordBelow(random, 0xffff_fff0)
+  const s = wordBelow(random, 0x7fff_fff0)
   const yParity = (random.word() & 1) as 0 | 1
   const payload = toRlp(
     [
@@ -64,21 +61,15 @@ export const sealTransaction = (draft: Draft, random: Random): SealedTransaction
       draft.input,
       [],
       quantity(yParity),
-      quantity(BigInt(r)),
-      quantity(BigInt(s)),
+      r,
+      s,
     ],
     'bytes',
   )
   const envelope = new Uint8Array(payload.length + 1)
   envelope[0] = 2
   envelope.set(payload, 1)
-  return {
-    ...draft,
-    hash: keccak256(envelope),
-    yParity,
-    r: numberToHex(BigInt(r)),
-    s: numberToHex(BigInt(s)),
-  }
+  return { ...draft, hash: keccak256(envelope), yParity, r, s }
 }
 
 /** Call data of a function by its signature, e.g. `transfer(address,uint256)`. */

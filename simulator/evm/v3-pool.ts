@@ -6,26 +6,11 @@ import {
   amount0Between,
   amount1Between,
   liquidityFor,
-  MAX_TICK,
-  MIN_TICK,
-  sqrtPriceAtTick,
   sqrtPriceOf,
   swapWithin,
   tickAtSqrtPrice,
 } from './v3-math.ts'
 import type { Pool } from './world.ts'
-
-/** Lowest and highest usable tick of a pool: every position of this world is full range, so no swap crosses a tick. */
-export const rangeOf = ({ tickSpacing }: Pool): readonly [number, number] => [
-  Math.ceil(MIN_TICK / tickSpacing) * tickSpacing,
-  Math.floor(MAX_TICK / tickSpacing) * tickSpacing,
-]
-
-/** Square root prices at both ends of the range; a fact of the tick spacing. */
-export const pricesOf = (pool: Pool): readonly [bigint, bigint] => {
-  const [low, high] = rangeOf(pool)
-  return [sqrtPriceAtTick(low), sqrtPriceAtTick(high)]
-}
 
 /** `tick` of slot0. */
 export const tickOf = (stored: bigint): number => Number(stored - TICK_OFFSET)
@@ -62,7 +47,7 @@ export interface PoolSwap {
 
 /** What an exact input would give now; undefined when it would leave the range. */
 export const quoteV3 = (machine: Machine, pool: Pool, zeroForOne: boolean, amountIn: bigint) => {
-  const [low, high] = pricesOf(pool)
+  const [low, high] = pool.limits
   return swapWithin(poolValue(machine, pool, 'sqrtPrice'), poolValue(machine, pool, 'liquidity'), {
     amountIn,
     feePips: pool.feePips,
@@ -105,7 +90,7 @@ const amountsFor = (
   up: boolean,
 ): readonly [bigint, bigint] => {
   const price = poolValue(machine, pool, 'sqrtPrice')
-  const [low, high] = pricesOf(pool)
+  const [low, high] = pool.limits
   return [amount0Between(price, high, liquidity, up), amount1Between(low, price, liquidity, up)]
 }
 
@@ -117,9 +102,9 @@ export const poolMint = (
   amounts: readonly [bigint, bigint],
 ): void => {
   const { world } = machine
-  const range = rangeOf(pool)
+  const range = pool.range
   const price = poolValue(machine, pool, 'sqrtPrice')
-  const liquidity = liquidityFor(price, pricesOf(pool), amounts)
+  const liquidity = liquidityFor(price, pool.limits, amounts)
   if (liquidity <= 0n) throw new Reverted('no liquidity')
   const [amount0, amount1] = amountsFor(machine, pool, liquidity, true)
   transfer(machine, pool.token0, { from: payer, to: pool.account, amount: amount0 })
@@ -141,7 +126,7 @@ export const poolBurn = (
   const { world } = machine
   if (liquidity <= 0n || liquidity >= poolValue(machine, pool, 'liquidity'))
     throw new Reverted('LS')
-  const range = rangeOf(pool)
+  const range = pool.range
   const [amount0, amount1] = amountsFor(machine, pool, liquidity, false)
   setPool(machine, pool, 'liquidity', poolValue(machine, pool, 'liquidity') - liquidity)
   const manager = world.positionManager.address

@@ -8,6 +8,7 @@ import {
   stringToHex,
 } from 'viem'
 import { POOLS, type PoolRow, TOKENS, type TokenRow, VENUES, type VenueId } from './tokens.ts'
+import { MAX_TICK, sqrtPriceAtTick } from './v3-math.ts'
 
 /** How an account behaves. */
 export type Role =
@@ -51,6 +52,10 @@ export interface Pool extends PoolRow {
   readonly baseToken: Token
   readonly quoteToken: Token
   readonly tickSpacing: number
+  /** Lowest and highest usable tick: every position of this world is full range, so no swap crosses a tick. */
+  readonly range: readonly [number, number]
+  /** Square root prices in Q96 at both ends of the range. */
+  readonly limits: readonly [bigint, bigint]
 }
 
 /** Contracts of one venue. */
@@ -154,6 +159,8 @@ const makePools = (
     const [token0, token1] = sorted ? [baseToken, quoteToken] : [quoteToken, baseToken]
     const factory = factories[row.venue].factory.address
     const address = poolAddress(row, factory, [token0.address, token1.address])
+    const tickSpacing = TICK_SPACINGS[row.feePips] ?? 60
+    const last = Math.floor(MAX_TICK / tickSpacing) * tickSpacing
     return {
       ...row,
       index,
@@ -164,7 +171,9 @@ const makePools = (
       token1,
       baseToken,
       quoteToken,
-      tickSpacing: TICK_SPACINGS[row.feePips] ?? 60,
+      tickSpacing,
+      range: [-last, last],
+      limits: [sqrtPriceAtTick(-last), sqrtPriceAtTick(last)],
     }
   })
 

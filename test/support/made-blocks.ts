@@ -1,0 +1,26 @@
+import type { SealedBlock } from '../../simulator/evm/blocks.ts'
+import { type ChainSpec, makeProducer, type Producer } from '../../simulator/evm/producer.ts'
+import type { State } from '../../simulator/evm/state.ts'
+
+/** First blocks of a made-up chain, block 0 included, and the state after the last. */
+export const madeBlocks = (
+  spec: ChainSpec,
+  count: number,
+): {
+  readonly producer: Producer
+  readonly blocks: readonly SealedBlock[]
+  readonly state: State
+} => {
+  const producer = makeProducer(spec)
+  const { block, state } = producer.genesis()
+  const blocks = [block]
+  let parent = block
+  for (let made = 0; made < count; made += 1) {
+    const making = producer.next(parent, state, 0)
+    let step = making.next()
+    while (step.done !== true) step = making.next()
+    parent = step.value
+    blocks.push(parent)
+  }
+  return { producer, blocks, state }
+}

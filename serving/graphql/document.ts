@@ -27,7 +27,7 @@ import {
   valueFromASTUntyped,
 } from 'graphql'
 import { checkSize, MAX_ERRORS, type QueryLimits } from './limits.ts'
-import { valueNode } from './values.ts'
+import { type Variables, valueNode } from './values.ts'
 
 /** Rules that need no types of fields or arguments: those are checked once the older forms are rewritten. */
 const RULES = [
@@ -108,9 +108,6 @@ export const operationOf = (
   }
   return operation
 }
-
-/** Values of the variables by name; absent where neither a value nor a default is given. */
-export type Variables = ReadonlyMap<string, ValueNode>
 
 const variableOf = (
   definition: VariableDefinitionNode,

@@ -18,7 +18,8 @@ import {
   validate,
   visit,
 } from 'graphql'
-import { InvalidDocument, type ParsedDocument, type Variables } from './document.ts'
+import { InvalidDocument, type ParsedDocument } from './document.ts'
+import type { Variables } from './values.ts'
 
 const RULES = [
   MaxIntrospectionDepthRule,

@@ -19,10 +19,10 @@ import {
   validate,
 } from 'graphql'
 import { CHAIN_WORDS } from '../../schemas/chains.ts'
-import { InvalidDocument, type Variables } from './document.ts'
+import { InvalidDocument } from './document.ts'
 import { MAX_ERRORS, type QueryLimits } from './limits.ts'
 import type { Catalogue } from './schema.ts'
-import { normalizeValue, withoutState } from './values.ts'
+import { normalizeValue, type Variables, withoutState } from './values.ts'
 
 /** Alias of the leaf inside a field with two shapes that was asked for as a leaf. */
 export const LEAF_FORM = '__leaf'
@@ -56,8 +56,16 @@ const isTaken = (directives: readonly DirectiveNode[] | undefined, pass: Pass): 
   return true
 }
 
+const named = (name: string) => ({ kind: Kind.NAME as const, value: name })
+
 const SKIPPED: readonly DirectiveNode[] = [
-  { kind: Kind.DIRECTIVE, name: { kind: Kind.NAME, value: 'skip' }, arguments: [] },
+  {
+    kind: Kind.DIRECTIVE,
+    name: named('skip'),
+    arguments: [
+      { kind: Kind.ARGUMENT, name: named('if'), value: { kind: Kind.BOOLEAN, value: true } },
+    ],
+  },
 ]
 
 /** True for a field that a directive took out: it was checked, but is not answered. */
@@ -121,8 +129,6 @@ const flatten = (
   }
   return fields
 }
-
-const named = (name: string) => ({ kind: Kind.NAME as const, value: name })
 
 const fieldOf = (
   node: FieldNode,

@@ -11,9 +11,11 @@ import {
   type ValueNode,
 } from 'graphql'
 import { CHAIN_WORDS } from '../../schemas/chains.ts'
-import type { Variables } from './document.ts'
 import type { QueryLimits } from './limits.ts'
 import { DateTimeType } from './scalars.ts'
+
+/** Values of the variables by name; absent where neither a value nor a default is given. */
+export type Variables = ReadonlyMap<string, ValueNode>
 
 /** A JSON value as a literal. Throws `GraphQLError` when it is nested too deep or a list is too long. */
 export const valueNode = (value: unknown, limits: QueryLimits, depth = 0): ValueNode => {

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { CUBES } from '../../schemas/cubes/all.ts'
+import { compile } from '../../serving/graphql/compile.ts'
+import { creditHundredths } from '../../serving/graphql/credits.ts'
+import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
+import { makePlanner } from '../../serving/graphql/plan.ts'
+import { plainDecimal } from '../../serving/graphql/scalars.ts'
+import { catalogueOf } from '../../serving/graphql/schema.ts'
+import { generatedQuery } from '../support/query-gen.ts'
+
+const CHAINS = ['eth', 'bsc', 'sol']
+
+test('no value of a literal or a variable ever stands in SQL text', () => {
+  const planner = makePlanner(catalogueOf(CUBES, CHAINS), QUERY_LIMITS)
+  fc.assert(
+    fc.property(generatedQuery, (generated) => {
+      const { selections } = planner(generated)
+      assert.equal(selections.length, 1)
+      for (const selection of selections) {
+        const { sql, params } = compile(selection, 0)
+        for (const value of generated.values) assert.ok(!sql.includes(value), `${value} in ${sql}`)
+        assert.ok(!/zq/i.test(sql), sql)
+        for (const name of Object.keys(params ?? {}))
+          assert.ok(sql.includes(`{${name}:`), `${name} is not used`)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('any text is a plan or a typed error, never something else', () => {
+  const planner = makePlanner(catalogueOf(CUBES, CHAINS), QUERY_LIMITS)
+  const word = fc.constantFrom(
+    '{',
+    '}',
+    '(',
+    ')',
+    '[',
+    ']',
+    ':',
+    '$a',
+    '...',
+    'on',
+    'query',
+    'EVM',
+    'network',
+    'eth',
+    'DEXTrades',
+    'count',
+    'where',
+    'any',
+    'Trade',
+    '"x"',
+    '1',
+    'null',
+    'fragment',
+    'F',
+    '@skip',
+    'if',
+    'true',
+    '#',
+    '"""',
+    '\u0000',
+  )
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 40 }), (words) => {
+      try {
+        planner({ query: words.join(' ') })
+      } catch (error) {
+        assert.ok(error instanceof Error)
+        assert.match(error.name, /^(GraphQLError|InvalidDocument)$/)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('credits are the ceiling of the exact product', () => {
+  const aggregation = fc.constantFrom('none' as const, 'group' as const, 'having' as const)
+  fc.assert(
+    fc.property(
+      fc.nat(3_000),
+      fc.nat(10_000),
+      aggregation,
+      fc.nat(30),
+      fc.nat(400),
+      (base, limit, kind, metrics, fields) => {
+        const factor = { none: 10n, group: 15n, having: 20n }[kind]
+        const pages = BigInt(Math.max(1, Math.ceil(limit / 100)))
+        const steps = BigInt(Math.min(fields, 250))
+        const complexity = 250n + steps > 375n ? 375n : 250n + steps
+        const exact = BigInt(base) * pages * factor * BigInt(10 + metrics) * complexity
+        const hundredths = BigInt(
+          creditHundredths({ base, limit, aggregation: kind, metrics, fields }),
+        )
+        assert.ok(hundredths * 25_000n >= exact && (hundredths - 1n) * 25_000n < exact)
+      },
+    ),
+  )
+})
+
+test('a number without exponent is the same number', () => {
+  const parts = fc.tuple(
+    fc.bigInt({ min: 0n, max: 10n ** 30n }),
+    fc.nat(1_000_000),
+    fc.integer({ min: -40, max: 40 }),
+    fc.boolean(),
+  )
+  fc.assert(
+    fc.property(parts, ([head, tail, exponent, minus]) => {
+      const text = `${minus ? '-' : ''}${head}.${tail}e${exponent}`
+      const { negative, whole, fraction } = plainDecimal(text)
+      assert.equal(Number(`${negative ? '-' : ''}${whole}.${fraction}`), Number(text))
+    }),
+  )
+})

@@ -1,138 +1,157 @@
-import type { Payload } from './publish.ts'
+import type { Principal } from '../contract.ts'
+import type { Push, Subscriber } from './fanout.ts'
+import { firstPulse, type Pulse } from './heartbeat.ts'
+import { CLOSES, type Close } from './protocol.ts'
+import type { Session } from './session.ts'
+import type { Socket } from './socket.ts'
 
-/** A kept publication. */
-export interface Kept {
-  readonly offset: number
-  readonly payload: Payload
-  readonly retraction: boolean
-  /** When it was kept, epoch milliseconds of this node. */
-  readonly atMs: number
-}
+/** Above this, latest-value channels keep only their newest publication (contract/websocket.md 5.3). */
+export const CONFLATE_BYTES = 256 * 1_024
+/** Above this, the connection is closed as too slow. */
+export const MAX_QUEUED_BYTES = 1_024 * 1_024
+/** Below this, a congested connection goes back to the shared topics. */
+const RELIEVED_BYTES = 64 * 1_024
+/** How long the close frame may take to get through to a slow reader. */
+const SLOW_GRACE_MS = 5_000
 
-/** Bounds of what is kept (contract/websocket.md 2.7). */
-export interface HistoryBounds {
-  readonly perSubject: number
-  readonly maxAgeMs: number
-  /** Publications of all subjects together. */
-  readonly entries: number
-  /** Subjects of which at least the last lost position is remembered. */
-  readonly subjects: number
-}
+/** One connection: its session, its clock, and what it is owed while its queue is long. */
+export class Connection implements Subscriber {
+  readonly socket: Socket
+  session: Session
+  pulse: Pulse
+  /** Messages that came in while connect waits for freshness; null = none is waiting. */
+  backlog: string[] | null = null
+  #congested = false
+  #slowSinceMs: number | null = null
+  #closed = false
+  #bytes = 0
+  /** Newest publication of each conflated channel. */
+  readonly #held = new Map<string, Push>()
+  readonly #nowMs: () => number
+  readonly #onSlow: (connection: Connection) => void
 
-/** 300 publications or 5 minutes per channel; about 60 MB in all at the worst. */
-export const HISTORY_BOUNDS: HistoryBounds = {
-  perSubject: 300,
-  maxAgeMs: 300_000,
-  entries: 50_000,
-  subjects: 100_000,
-}
-
-interface Shelf {
-  readonly kept: Kept[]
-  /** Everything up to here may be lost. */
-  lostTo: number
-}
-
-/**
- * Recent publications of one partition by subject, and how far back they are whole. A client at position P has missed
- * nothing that is not here iff P is not below the subject's lost mark.
- */
-export class History {
-  readonly #bounds: HistoryBounds
-  /** In the order of the last publication, so the first is the coldest. */
-  readonly #shelves = new Map<string, Shelf>()
-  /** Lost marks of subjects of which nothing is kept any more. */
-  readonly #marks = new Map<string, number>()
-  #entries = 0
-  /** Lost mark of every other subject. */
-  #floor: number
-  #top: number
-
-  constructor(bounds: HistoryBounds, startOffset: number) {
-    this.#bounds = bounds
-    this.#floor = startOffset
-    this.#top = startOffset
+  constructor(
+    socket: Socket,
+    session: Session,
+    surroundings: {
+      readonly nowMs: () => number
+      readonly random: () => number
+      /** It is given up: take it off the shared topics at once, or it would get publications with a hole between. */
+      readonly onSlow: (connection: Connection) => void
+    },
+  ) {
+    const { nowMs, random, onSlow } = surroundings
+    this.socket = socket
+    this.session = session
+    this.pulse = firstPulse(nowMs(), random)
+    this.#nowMs = nowMs
+    this.#onSlow = onSlow
   }
 
-  /** Position after everything that was dispatched. */
-  get top(): number {
-    return this.#top
+  get congested(): boolean {
+    return this.#congested
   }
 
-  /** Everything up to `offset` has been dispatched. */
-  advance(offset: number): void {
-    this.#top = Math.max(this.#top, offset)
+  /** False once a close was decided: nothing more is read or sent. */
+  get open(): boolean {
+    return !this.#closed && this.#slowSinceMs === null
   }
 
-  /** Keeps a publication of this partition. */
-  keep(subject: string, entry: Kept): void {
-    const shelf = this.#shelfOf(subject)
-    shelf.kept.push(entry)
-    this.#entries += 1
-    if (shelf.kept.length > this.#bounds.perSubject) this.#forget(shelf, 1)
-    this.#shrink(entry.atMs)
+  get principal(): Principal | null {
+    return this.session.principal
   }
 
-  /** The subject was also fed from elsewhere, without a position here: what lies before cannot be recovered whole. */
-  breakAt(subject: string): void {
-    const shelf = this.#shelfOf(subject)
-    this.#forget(shelf, shelf.kept.length)
-    shelf.lostTo = Math.max(shelf.lostTo, this.#top + 1)
+  /** A reply or a push of its own. */
+  send(text: string): void {
+    if (!this.open) return
+    if (this.socket.buffered() > MAX_QUEUED_BYTES) this.giveUp()
+    else this.socket.send(text)
   }
 
-  /** What a client at `offset` has missed, oldest first; undefined where that cannot be told any more. */
-  since(subject: string, offset: number): readonly Kept[] | undefined {
-    const shelf = this.#shelves.get(subject)
-    if (offset < (shelf?.lostTo ?? this.#marks.get(subject) ?? this.#floor)) return undefined
-    return shelf?.kept.filter((entry) => entry.offset > offset) ?? []
+  deliver(push: Push): void {
+    if (!this.open) return
+    const queued = this.socket.buffered()
+    if (push.latest && (queued > CONFLATE_BYTES || this.#held.has(push.literal))) {
+      this.#held.delete(push.literal)
+      this.#held.set(push.literal, push)
+    } else if (queued > MAX_QUEUED_BYTES) this.giveUp()
+    else this.#put(push)
   }
 
-  /** Everything kept of a subject, oldest first. */
-  all(subject: string): readonly Kept[] {
-    return this.#shelves.get(subject)?.kept ?? []
+  bill(bytes: number): void {
+    this.#bytes += bytes
   }
 
-  #shelfOf(subject: string): Shelf {
-    const shelf = this.#shelves.get(subject) ?? {
-      kept: [],
-      lostTo: this.#marks.get(subject) ?? this.#floor,
+  /** Payload bytes since the last call. */
+  takeBytes(): number {
+    const bytes = this.#bytes
+    this.#bytes = 0
+    return bytes
+  }
+
+  /** Nothing more of this channel is owed. */
+  drop(literal: string): void {
+    this.#held.delete(literal)
+  }
+
+  /** Looks at the queue; true where `congested` has changed. */
+  checkQueue(): boolean {
+    if (this.#closed) return false
+    const queued = this.socket.buffered()
+    if (this.#slowSinceMs !== null) {
+      if (queued === 0) this.close(CLOSES.slow)
+      else if (this.#nowMs() - this.#slowSinceMs >= SLOW_GRACE_MS) this.#drop()
+      return false
     }
-    this.#marks.delete(subject)
-    this.#shelves.delete(subject)
-    this.#shelves.set(subject, shelf)
-    return shelf
+    if (queued > MAX_QUEUED_BYTES) this.giveUp()
+    else if (!this.#congested && queued > CONFLATE_BYTES) return this.#turn(true)
+    else if (this.#congested && queued < RELIEVED_BYTES) return this.#relieve()
+    return false
   }
 
-  #forget(shelf: Shelf, count: number): void {
-    const gone = shelf.kept.splice(0, count)
-    this.#entries -= gone.length
-    shelf.lostTo = Math.max(shelf.lostTo, gone.at(-1)?.offset ?? 0)
+  /** Too slow: the queue may drain for a while, then the connection goes, with its close frame if that gets through. */
+  giveUp(): void {
+    if (!this.open) return
+    this.#slowSinceMs = this.#nowMs()
+    this.#congested = true
+    this.#held.clear()
+    this.#onSlow(this)
   }
 
-  /** Cold subjects lose their publications first, then their marks. */
-  #shrink(nowMs: number): void {
-    const oldestMs = nowMs - this.#bounds.maxAgeMs
-    for (const [subject, shelf] of this.#shelves) {
-      const lastMs = shelf.kept.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY
-      if (lastMs >= oldestMs && this.#entries <= this.#bounds.entries) break
-      this.#forget(shelf, shelf.kept.length)
-      this.#shelves.delete(subject)
-      this.#marks.set(subject, shelf.lostTo)
+  close({ code, reason }: Close): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#held.clear()
+    this.socket.close(code, reason)
+  }
+
+  /** The socket is gone. */
+  gone(): void {
+    this.#closed = true
+    this.#held.clear()
+  }
+
+  #drop(): void {
+    this.#closed = true
+    this.socket.drop()
+  }
+
+  #put({ text, payloadBytes }: Push): void {
+    this.socket.send(text)
+    this.#bytes += payloadBytes
+  }
+
+  #relieve(): boolean {
+    for (const [literal, push] of this.#held) {
+      if (this.socket.buffered() > CONFLATE_BYTES) return false
+      this.#held.delete(literal)
+      this.#put(push)
     }
-    for (const [subject, lostTo] of this.#marks) {
-      if (this.#marks.size <= this.#bounds.subjects) break
-      this.#marks.delete(subject)
-      this.#floor = Math.max(this.#floor, lostTo)
-    }
+    return this.#turn(false)
+  }
+
+  #turn(congested: boolean): true {
+    this.#congested = congested
+    return true
   }
 }
-
-/** Publications per record that have a position of their own; later ones share the last. */
-const PER_RECORD = 4_096
-
-/** Position of the event at `index` of the record at `offset` of its partition: stable, above 0, below 2^53. */
-export const positionOf = (offset: number, index: number): number =>
-  offset * PER_RECORD + Math.min(index, PER_RECORD - 1) + 1
-
-/** Position after everything of the record before `offset`. */
-export const positionBefore = (offset: number): number => offset * PER_RECORD

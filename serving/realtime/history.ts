@@ -1,164 +1,138 @@
-import type { Block, Decoded, PoolFact } from '../schemas/events.ts'
-import { eventOf } from './protocols/all.ts'
-import type { ProtocolBook } from './protocols/book.ts'
-import type { Said, SaidPool, SaidTransfer } from './protocols/types.ts'
-import { wordCount } from './protocols/words.ts'
-import {
-  type Draft,
-  drop,
-  type Operation,
-  type Place,
-  type Scope,
-  settle,
-  type Waiting,
-} from './settle.ts'
+import type { Payload } from './publish.ts'
 
-/** What decoding may look up. */
-export interface Books {
-  /**
-   * `facts`: a pool counts when its fact is `proven`. `evidence` (no node, R39): also when its transaction shows tokens going
-   * in and out of it, or, V2-shaped, its own `Sync`.
-   */
-  readonly proof: 'facts' | 'evidence'
-  readonly protocols: ProtocolBook
-  pool(address: string): PoolFact | undefined
+/** A kept publication. */
+export interface Kept {
+  readonly offset: number
+  readonly payload: Payload
+  readonly retraction: boolean
+  /** When it was kept, epoch milliseconds of this node. */
+  readonly atMs: number
 }
 
-/** Whose facts a block's events need. */
-export interface Subjects {
-  readonly pools: readonly { readonly address: string; readonly family: string }[]
-  readonly tokens: readonly string[]
+/** Bounds of what is kept (contract/websocket.md 2.7). */
+export interface HistoryBounds {
+  readonly perSubject: number
+  readonly maxAgeMs: number
+  /** Publications of all subjects together. */
+  readonly entries: number
+  /** Subjects of which at least the last lost position is remembered. */
+  readonly subjects: number
+}
+
+/** 300 publications or 5 minutes per channel; about 60 MB in all at the worst. */
+export const HISTORY_BOUNDS: HistoryBounds = {
+  perSubject: 300,
+  maxAgeMs: 300_000,
+  entries: 50_000,
+  subjects: 100_000,
+}
+
+interface Shelf {
+  readonly kept: Kept[]
+  /** Everything up to here may be lost. */
+  lostTo: number
 }
 
 /**
- * Events of a block in log order, one swap per pool hop; contract/chains.md 2. Pure. What has the shape of a known event and
- * cannot be taken is in `dropped`: nothing that a chain says throws.
+ * Recent publications of one partition by subject, and how far back they are whole. A client at position P has missed
+ * nothing that is not here iff P is not below the subject's lost mark.
  */
-export const decodeBlock = (block: Block, books: Books): Decoded => {
-  const out: Draft = {
-    swaps: [],
-    poolChanges: [],
-    transfers: [],
-    pools: [],
-    dropped: [],
-  }
-  const made = new Map<string, PoolFact>()
-  const { protocols } = books
-  const evidence = books.proof === 'evidence'
-  const poolFact = (address: string) =>
-    (made.size > 0 ? made.get(address) : undefined) ?? books.pool(address)
-  for (const tx of block.transactions) {
-    if (!tx.success || tx.logs.length === 0) continue
-    decodeTransaction({ tx, out, evidence, poolFact, protocols, made })
-  }
-  return out
-}
+export class History {
+  readonly #bounds: HistoryBounds
+  /** In the order of the last publication, so the first is the coldest. */
+  readonly #shelves = new Map<string, Shelf>()
+  /** Lost marks of subjects of which nothing is kept any more. */
+  readonly #marks = new Map<string, number>()
+  #entries = 0
+  /** Lost mark of every other subject. */
+  #floor: number
+  #top: number
 
-/** Pools and tokens that events of the block name, each once; what is already known is the caller's to leave out. */
-export const subjectsOf = (block: Block): Subjects => {
-  const pools = new Map<string, string>()
-  const tokens = new Set<string>()
-  for (const { success, logs } of block.transactions) {
-    if (!success) continue
-    for (const log of logs) {
-      const found = eventOf(log)
-      if (found?.event.by === 'pool') pools.set(log.address, found.family.family)
-      else if (found?.event.by === 'token') tokens.add(log.address)
+  constructor(bounds: HistoryBounds, startOffset: number) {
+    this.#bounds = bounds
+    this.#floor = startOffset
+    this.#top = startOffset
+  }
+
+  /** Position after everything that was dispatched. */
+  get top(): number {
+    return this.#top
+  }
+
+  /** Everything up to `offset` has been dispatched. */
+  advance(offset: number): void {
+    this.#top = Math.max(this.#top, offset)
+  }
+
+  /** Keeps a publication of this partition. */
+  keep(subject: string, entry: Kept): void {
+    const shelf = this.#shelfOf(subject)
+    shelf.kept.push(entry)
+    this.#entries += 1
+    if (shelf.kept.length > this.#bounds.perSubject) this.#forget(shelf, 1)
+    this.#shrink(entry.atMs)
+  }
+
+  /** The subject was also fed from elsewhere, without a position here: what lies before cannot be recovered whole. */
+  breakAt(subject: string): void {
+    const shelf = this.#shelfOf(subject)
+    this.#forget(shelf, shelf.kept.length)
+    shelf.lostTo = Math.max(shelf.lostTo, this.#top + 1)
+  }
+
+  /** What a client at `offset` has missed, oldest first; undefined where that cannot be told any more. */
+  since(subject: string, offset: number): readonly Kept[] | undefined {
+    const shelf = this.#shelves.get(subject)
+    if (offset < (shelf?.lostTo ?? this.#marks.get(subject) ?? this.#floor)) return undefined
+    return shelf?.kept.filter((entry) => entry.offset > offset) ?? []
+  }
+
+  /** Everything kept of a subject, oldest first. */
+  all(subject: string): readonly Kept[] {
+    return this.#shelves.get(subject)?.kept ?? []
+  }
+
+  #shelfOf(subject: string): Shelf {
+    const shelf = this.#shelves.get(subject) ?? {
+      kept: [],
+      lostTo: this.#marks.get(subject) ?? this.#floor,
+    }
+    this.#marks.delete(subject)
+    this.#shelves.delete(subject)
+    this.#shelves.set(subject, shelf)
+    return shelf
+  }
+
+  #forget(shelf: Shelf, count: number): void {
+    const gone = shelf.kept.splice(0, count)
+    this.#entries -= gone.length
+    shelf.lostTo = Math.max(shelf.lostTo, gone.at(-1)?.offset ?? 0)
+  }
+
+  /** Cold subjects lose their publications first, then their marks. */
+  #shrink(nowMs: number): void {
+    const oldestMs = nowMs - this.#bounds.maxAgeMs
+    for (const [subject, shelf] of this.#shelves) {
+      const lastMs = shelf.kept.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY
+      if (lastMs >= oldestMs && this.#entries <= this.#bounds.entries) break
+      this.#forget(shelf, shelf.kept.length)
+      this.#shelves.delete(subject)
+      this.#marks.set(subject, shelf.lostTo)
+    }
+    for (const [subject, lostTo] of this.#marks) {
+      if (this.#marks.size <= this.#bounds.subjects) break
+      this.#marks.delete(subject)
+      this.#floor = Math.max(this.#floor, lostTo)
     }
   }
-  return {
-    pools: [...pools].map(([address, family]) => ({ address, family })),
-    tokens: [...tokens],
-  }
 }
 
-interface BlockScope extends Scope {
-  readonly protocols: ProtocolBook
-  /** Pools that listed factories made in this block so far. */
-  readonly made: Map<string, PoolFact>
-}
+/** Publications per record that have a position of their own; later ones share the last. */
+const PER_RECORD = 4_096
 
-const SHORT: Said = { kind: 'refused', reason: 'short-data' }
-const NONE: readonly never[] = []
+/** Position of the event at `index` of the record at `offset` of its partition: stable, above 0, below 2^53. */
+export const positionOf = (offset: number, index: number): number =>
+  offset * PER_RECORD + Math.min(index, PER_RECORD - 1) + 1
 
-const decodeTransaction = (scope: BlockScope): void => {
-  const { tx, out } = scope
-  const firstTransfer = out.transfers.length
-  const waiting: Waiting[] = []
-  let operations: Operation[] | undefined
-  let synced: Map<string, readonly [bigint, bigint]> | undefined
-  for (const log of tx.logs) {
-    const found = eventOf(log)
-    if (found === undefined) continue
-    const said = wordCount(log.data) < found.event.words ? SHORT : found.event.read(log)
-    if (said === undefined) continue
-    const { family } = found.family
-    const logIndex = log.index
-    switch (said.kind) {
-      case 'transfer':
-        takeTransfer(scope, said, logIndex)
-        break
-      case 'reserves':
-        synced ??= new Map()
-        synced.set(said.pool, said.reserves)
-        break
-      case 'operation':
-        operations ??= []
-        operations.push({ sender: said.sender, logIndex })
-        break
-      case 'pool':
-        waiting.push(...takePool(scope, said, { family, logIndex }))
-        break
-      case 'refused':
-        drop(scope, { family, logIndex }, said.reason)
-        break
-      default:
-        waiting.push({ said, family, logIndex, reserves: synced?.get(said.pool) })
-        synced?.delete(said.pool)
-    }
-  }
-  if (waiting.length === 0) return
-  const transfers = scope.evidence ? out.transfers.slice(firstTransfer) : NONE
-  settle(scope, { waiting, operations: operations ?? NONE, transfers })
-}
-
-const takeTransfer = (
-  { tx, protocols, out }: BlockScope,
-  { token, from, to, amountRaw, wrap }: SaidTransfer,
-  logIndex: number,
-): void => {
-  if (wrap && !protocols.isWrappedNative(token)) return
-  out.transfers.push({
-    kind: 'transfer',
-    txIndex: tx.index,
-    logIndex,
-    token,
-    from,
-    to,
-    amountRaw,
-    wrap,
-  })
-}
-
-/** A pool that a listed factory of its family made is proven from here on; some pools trade at once. */
-const takePool = (
-  { protocols, made, out }: BlockScope,
-  { pool, tokens, factory, feePips, opens }: SaidPool,
-  place: Place,
-): readonly Waiting[] => {
-  const row = protocols.factory(factory)
-  if (row?.family !== place.family) return []
-  const fact: PoolFact = {
-    address: pool,
-    tokenA: tokens[0],
-    tokenB: tokens[1],
-    protocol: row.id,
-    factory,
-    feePips: feePips ?? row.feePips ?? null,
-    proven: true,
-  }
-  made.set(pool, fact)
-  out.pools.push(fact)
-  const said = { kind: 'change', pool, usual: row.id, change: 'initialize' } as const
-  return opens ? [{ ...place, said: { ...said, amountsRaw: [0n, 0n] }, reserves: undefined }] : []
-}
+/** Position after everything of the record before `offset`. */
+export const positionBefore = (offset: number): number => offset * PER_RECORD

@@ -25,5 +25,6 @@ export const localCodec = (): Codec => {
   })
 }
 
-const ownTypes = (): ReadonlyMap<MessageName, avsc.Type> =>
+/** Our own type of every message. */
+export const ownTypes = (): ReadonlyMap<MessageName, avsc.Type> =>
   new Map(messageNames.map((name) => [name, avroType(schemaText(name))]))

@@ -1,0 +1,160 @@
+import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
+import type avsc from 'avsc'
+import { NAMESPACE } from '../schemas/expand.ts'
+import { topicRow } from '../schemas/topics.ts'
+import { messageNames, ownTypes, schemaText } from './codec.ts'
+import { avroType, codecOver } from './codec-avro.ts'
+import type { Codec, MessageName } from './codec-contract.ts'
+import { Malformed, Outage } from './fault.ts'
+import type { Logger } from './log.ts'
+
+/** Foreign schema ids that are remembered, known or unknown; more than that is hostile input. */
+const MOST_FOREIGN_IDS = 1_000
+/** Old data is read by new readers and new data by old ones. Source: contract/kafka.md 2.8. */
+const COMPATIBLE = COMPATIBILITY.FULL_TRANSITIVE
+
+/** Where the registry is. */
+export interface RegistryAccess {
+  /** Base of its Confluent-compatible API, path prefix included. */
+  readonly url: string
+  readonly log: Logger
+}
+
+/**
+ * Codec whose ids are the registry's. Throws `Outage` when the registry does not answer or one of our schemas is not
+ * registered. `decode` is synchronous: a schema id that it meets first throws an `Outage` that passes as soon as the
+ * schema was fetched, and `Malformed` from then on if the registry does not know it either.
+ */
+export const registryCodec = async (access: RegistryAccess): Promise<Codec> => {
+  const registry = clientOf(access)
+  const ids = new Map(
+    await Promise.all(
+      messageNames.map(async (name) => [name, await registeredId(registry, name)] as const),
+    ),
+  )
+  const types = ownTypes()
+  const foreign = foreignSchemas(registry, access.log)
+  const resolvers = new Map<string, avsc.Resolver>()
+  return codecOver(types, {
+    writerId: (message) => ids.get(message) ?? 0,
+    resolver: (message, id) => {
+      if (id === ids.get(message)) return null
+      const name = `${message}/${id}`
+      const known = resolvers.get(name)
+      if (known) return known
+      const made = resolverBetween(message, types.get(message), foreign(id))
+      resolvers.set(name, made)
+      return made
+    },
+  })
+}
+
+/**
+ * Registers every schema under its record name and, for each full topic name, under `<topic>-value`, all of them
+ * FULL_TRANSITIVE. Throws `Outage`; a schema that breaks compatibility is final.
+ */
+export const registerSchemas = async (
+  access: RegistryAccess,
+  topics: readonly string[],
+): Promise<void> => {
+  await setGlobalLevel(access.url)
+  const registry = clientOf(access)
+  const aliases = topics.flatMap((topic) => {
+    const message = topicRow(topic)?.message
+    return message ? [{ message, subject: `${topic}-value` }] : []
+  })
+  const primary = messageNames.map((message) => ({ message, subject: subjectOf(message) }))
+  for (const { message, subject } of [...primary, ...aliases]) {
+    const schema = { type: SchemaType.AVRO, schema: schemaText(message) } as const
+    try {
+      await registry.register(schema, { subject, compatibility: COMPATIBLE })
+    } catch (error) {
+      throw registryOutage(`${subject} was not registered`, error)
+    }
+  }
+}
+
+const subjectOf = (message: MessageName): string => `${NAMESPACE}.${message}`
+
+const clientOf = ({ url }: RegistryAccess): SchemaRegistry =>
+  new SchemaRegistry({
+    host: url,
+    retry: { initialRetryTimeInSecs: 0.05, maxRetryTimeInSecs: 2, retries: 5 },
+  })
+
+const registeredId = async (registry: SchemaRegistry, name: MessageName): Promise<number> => {
+  const schema = { type: SchemaType.AVRO, schema: schemaText(name) } as const
+  try {
+    return await registry.getRegistryIdBySchema(subjectOf(name), schema)
+  } catch (error) {
+    throw registryOutage(`${subjectOf(name)} is not registered`, error)
+  }
+}
+
+/** A registry starts at NONE, and CSR sets the level of a subject only after its first schema. */
+const setGlobalLevel = async (url: string): Promise<void> => {
+  const body = JSON.stringify({ compatibility: COMPATIBLE })
+  const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
+  const answer = await fetch(`${url}/config`, {
+    method: 'PUT',
+    headers,
+    body,
+    signal: AbortSignal.timeout(10_000),
+  }).catch((error: unknown) => {
+    throw registryOutage('the registry does not answer', error)
+  })
+  if (!answer.ok) throw new Outage('registry', `compatibility was refused: ${answer.status}`)
+}
+
+const statusOf = (error: unknown): number =>
+  typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 0
+
+const REFUSALS = new Set([404, 409, 422])
+
+const registryOutage = (what: string, cause: unknown): Outage => {
+  const text = cause instanceof Error ? cause.message : String(cause)
+  const final = REFUSALS.has(statusOf(cause)) || /not found|no schema/i.test(text)
+  return new Outage('registry', `${what}: ${text}`, { cause, final })
+}
+
+/** Schemas of other writers by id: fetched once each, in the background. */
+const foreignSchemas = (registry: SchemaRegistry, log: Logger): ((id: number) => avsc.Type) => {
+  const known = new Map<number, avsc.Type | 'unknown' | 'asked'>()
+  const ask = async (id: number): Promise<void> => {
+    try {
+      const schema = await registry.getSchema(id)
+      known.set(id, avroType(JSON.stringify(schema)))
+    } catch (error) {
+      if (REFUSALS.has(statusOf(error))) known.set(id, 'unknown')
+      else known.delete(id)
+      log.warn({ err: error, id }, 'schema was not fetched')
+    }
+  }
+  return (id) => {
+    const held = known.get(id)
+    if (held === 'unknown' || (held === undefined && known.size >= MOST_FOREIGN_IDS)) {
+      throw new Malformed('unknown-schema', `schema id ${id} is not known to the registry`)
+    }
+    if (held !== undefined && held !== 'asked') return held
+    if (held === undefined) {
+      known.set(id, 'asked')
+      void ask(id)
+    }
+    throw new Outage('registry', `schema ${id} is being fetched`)
+  }
+}
+
+const resolverBetween = (
+  message: MessageName,
+  reader: avsc.Type | undefined,
+  writer: avsc.Type,
+): avsc.Resolver => {
+  try {
+    if (reader) return reader.createResolver(writer)
+  } catch (error) {
+    throw new Malformed('schema-mismatch', `${message}: the writer's schema does not fit`, {
+      cause: error,
+    })
+  }
+  throw new Malformed('unknown-message', `no schema is named ${message}`)
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
+import { localCodec, messageNames, schemaText } from '../../core/codec.ts'
+import { registerSchemas, registryCodec } from '../../core/codec-registry.ts'
+import { Malformed, Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { kafkaOrExplain, startRegistry } from '../support/kafka.ts'
+import { until } from '../support/until.ts'
+
+const registry = await kafkaOrExplain('a schema registry (Java 21 by pip, Maven)', startRegistry)
+const url = registry?.url ?? ''
+const log = silentLogger()
+const access = { url, log }
+const SUBJECT = 'onchain.v1.control.Org'
+const ORG = { org_id: 'org', name: 'Org', plan: 'free', suspended: true, created_at: 1, version: 2 }
+const FULL = { subject: SUBJECT, compatibility: COMPATIBILITY.FULL_TRANSITIVE }
+
+interface RecordSchema {
+  readonly fields: readonly { readonly name: string }[]
+}
+
+const withFields = (change: (fields: RecordSchema['fields']) => readonly object[]) => {
+  const schema = JSON.parse(schemaText('control.Org')) as RecordSchema
+  const text = JSON.stringify({ ...schema, fields: change(schema.fields) })
+  return { type: SchemaType.AVRO, schema: text } as const
+}
+const withField = (field: object) => withFields((fields) => [...fields, field])
+
+const suite = (): void => {
+  test('without registered schemas the codec refuses to start', async () => {
+    await assert.rejects(registryCodec(access), (error: unknown) => {
+      assert.ok(error instanceof Outage)
+      assert.deepEqual([error.of, error.final], ['registry', true], error.message)
+      return true
+    })
+  })
+
+  test('every schema is registered by record name and by topic, and again without harm', async () => {
+    await registerSchemas(access, ['eth.dex.trades', '_control.orgs', 'not.ours'])
+    await registerSchemas(access, ['eth.dex.trades', '_control.orgs'])
+    const subjects = (await (await fetch(`${url}/subjects`)).json()) as readonly string[]
+    const expected = messageNames.map((name) => `onchain.v1.${name}`)
+    expected.push('eth.dex.trades-value', '_control.orgs-value')
+    assert.deepEqual([...subjects].sort(), expected.sort())
+  })
+
+  test('the same bytes as the local codec but for the id, decoded by a stock client', async () => {
+    const [ours, local] = [await registryCodec(access), localCodec()]
+    const trades = {
+      meta: { chain: 'eth', op: 'OP_APPLY', seq: 7 },
+      events: [{ trade: { token_a_decimals: 6, user_a_amount: '1' }, quote_price_in_usd: '1.5' }],
+    } as const
+    const bytes = ours.encode('dex.trade.TradeEvents', trades)
+    const same = local.encode('dex.trade.TradeEvents', trades)
+    assert.deepEqual(bytes.subarray(5), same.subarray(5))
+    assert.deepEqual(
+      ours.decode('dex.trade.TradeEvents', bytes),
+      local.decode('dex.trade.TradeEvents', same),
+    )
+    const stock = await new SchemaRegistry({ host: url }).decode(ours.encode('control.Org', ORG))
+    assert.deepEqual({ ...stock }, ORG)
+  })
+
+  test('incompatible changes are refused', async () => {
+    const stock = new SchemaRegistry({ host: url })
+    const refused = [
+      withField({ name: 'no_default', type: 'string' }),
+      withFields((fields) =>
+        fields.map((field) =>
+          field.name === 'suspended' ? { name: 'suspended', type: 'string', default: '' } : field,
+        ),
+      ),
+    ]
+    for (const schema of refused) {
+      await assert.rejects(stock.register(schema, FULL), {
+        status: 409,
+      })
+    }
+  })
+
+  test('a newer writer is read once its schema was fetched', async () => {
+    const ours = await registryCodec(access)
+    const stock = new SchemaRegistry({ host: url })
+    const { id } = await stock.register(
+      withField({ name: 'region', type: 'string', default: '' }),
+      FULL,
+    )
+    const bytes = await stock.encode(id, { ...ORG, region: 'eu' })
+    assert.throws(() => ours.decode('control.Org', bytes), Outage)
+    assert.deepEqual(await until(() => ours.decode('control.Org', bytes)), ORG)
+    assert.throws(() => ours.decode('control.ApiKey', bytes), Malformed)
+  })
+
+  test('an id that the registry does not know is malformed once it was asked', async () => {
+    const ours = await registryCodec(access)
+    const bytes = Buffer.from(ours.encode('control.Org', ORG))
+    bytes.writeInt32BE(999_999, 1)
+    assert.throws(() => ours.decode('control.Org', bytes), Outage)
+    await until(() => {
+      assert.throws(() => ours.decode('control.Org', bytes), Malformed)
+      return true
+    })
+  })
+
+  test('no registry is an outage', async () => {
+    const nowhere = { url: 'http://127.0.0.1:1', log }
+    await assert.rejects(registerSchemas(nowhere, []), { name: 'Outage', final: false })
+  })
+}
+
+if (registry) suite()
+after(() => registry?.stop())

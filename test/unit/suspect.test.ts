@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { judge } from '../../processors/prices.ts'
+import { SUSPECT_RULES, suspectReason, type TradeSigns } from '../../processors/suspect.ts'
+import type { Trade, TradeEvent } from '../../schemas/wire.ts'
+import { type TapeTrade, tapeOf, tradeEventOf } from '../support/tape.ts'
+
+const DOLLARS = 1_000_000n
+
+const plain: TapeTrade = {
+  base: '0xaaa',
+  quote: '0xusdc',
+  pool: '0xp1',
+  baseRaw: 100n * DOLLARS,
+  quoteRaw: 200n * DOLLARS,
+  baseDecimals: 6,
+  quoteDecimals: 6,
+  buy: true,
+  quoteUsd: '1',
+  quoteNative: '0.0005',
+  suspect: false,
+}
+
+const eventOf = (change: Partial<TapeTrade>, vaults: Partial<Trade> = {}): TradeEvent => {
+  const [block] = tapeOf([{ kind: 'apply', stepMs: 0, trades: [{ ...plain, ...change }] }]).blocks
+  assert.ok(block)
+  const event = tradeEventOf(block, 0)
+  assert.ok(event.trade)
+  return { ...event, trade: { ...event.trade, ...vaults } }
+}
+
+type Known = Parameters<typeof judge>[2]
+const NOTHING: Known = { token: undefined, pool: undefined }
+const HOUR = 3_600_000
+const AT = { height: 100, timeMs: HOUR * 10 }
+
+const last = (usd: number, ageMs = 1_000, inQuote: number | null = null) => ({
+  usd,
+  native: null,
+  inQuote,
+  timeMs: AT.timeMs - ageMs,
+  level: null,
+})
+
+const verdict = (
+  change: Partial<TapeTrade>,
+  { known = NOTHING, vaults = {} }: { known?: Known; vaults?: Partial<Trade> } = {},
+): string => {
+  const event = eventOf(change, vaults)
+  assert.ok(event.trade)
+  const { processed } = judge(event, event.trade, known, AT)
+  assert.equal(
+    processed.is_token_a_price_in_usd_suspect,
+    !processed.is_token_a_price_in_usd_suspect_reason.endsWith('UNSPECIFIED'),
+  )
+  return processed.is_token_a_price_in_usd_suspect_reason.replace('TOKEN_PRICE_SUSPECT_REASON_', '')
+}
+
+/** A buy of 100 for 200 with the given reserves before it, in whole tokens; the product stays but for the fee. */
+const reserves = (base: bigint, quote: bigint, taken = 100n, paid = 200n): Partial<Trade> => ({
+  vault_a_pre_amount: String(base * DOLLARS),
+  vault_b_pre_amount: String(quote * DOLLARS),
+  vault_a_post_amount: String((base - taken) * DOLLARS),
+  vault_b_post_amount: String((quote + paid) * DOLLARS),
+})
+
+test('a plain trade is believed', () => {
+  assert.equal(verdict({}), 'UNSPECIFIED')
+  assert.equal(verdict({}, { vaults: reserves(100_100n, 200_000n) }), 'UNSPECIFIED')
+  assert.equal(
+    verdict({}, { known: { token: last(1.5), pool: last(0, 1_000, 1.9) } }),
+    'UNSPECIFIED',
+  )
+})
+
+test('BY_BIG_PRICE: more than a billion dollars apiece', () => {
+  assert.equal(verdict({ baseRaw: 1n, quoteRaw: 2_000n * DOLLARS }), 'BY_BIG_PRICE')
+})
+
+test('BY_CONSTANT_PRODUCT_FORMULA: the reserves broke the formula', () => {
+  const broken = reserves(1_000n, 2_000n, 500n, 200n)
+  assert.equal(verdict({}, { vaults: broken }), 'BY_CONSTANT_PRODUCT_FORMULA')
+})
+
+test('BY_SMALL_AMOUNT_IN_USD: less than a cent', () => {
+  assert.equal(verdict({ baseRaw: 2_000n, quoteRaw: 4_000n }), 'BY_SMALL_AMOUNT_IN_USD')
+})
+
+test('BY_SMALL_AMOUNT_IN_USD_AND_POOL_PRICE_IMPACT: cents that move the pool', () => {
+  const small = { baseRaw: 100_000n, quoteRaw: 200_000n }
+  assert.equal(
+    verdict(small, { known: { token: undefined, pool: last(0, 1_000, 1.5) } }),
+    'BY_SMALL_AMOUNT_IN_USD_AND_POOL_PRICE_IMPACT',
+  )
+  assert.equal(verdict(small), 'UNSPECIFIED')
+})
+
+test('BY_POOL_PRICE_IMPACT: one swap that doubles its pool', () => {
+  assert.equal(verdict({}, { vaults: reserves(300n, 400n) }), 'BY_POOL_PRICE_IMPACT')
+  assert.equal(
+    verdict({}, { known: { token: undefined, pool: last(0, 1_000, 0.5) } }),
+    'BY_POOL_PRICE_IMPACT',
+  )
+})
+
+test('BY_LAST_CLOSE_PRICES: far from the last good price of the hour', () => {
+  const far = { token: last(0.3), pool: undefined }
+  assert.equal(verdict({}, { known: far }), 'BY_LAST_CLOSE_PRICES')
+  assert.equal(verdict({}, { known: { ...far, token: last(0.3, HOUR + 1) } }), 'UNSPECIFIED')
+})
+
+test('every rule has a reason of its own, and each was shown above', () => {
+  assert.equal(new Set(SUSPECT_RULES.map(({ reason }) => reason)).size, 6)
+})
+
+test('a rule that lacks what it looks at stays silent', () => {
+  const nothing: TradeSigns = {
+    priceUsd: null,
+    valueUsd: null,
+    productRatio: null,
+    poolFactor: null,
+    closeFactor: null,
+  }
+  assert.equal(suspectReason(nothing), 'TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED')
+  assert.equal(verdict({ quoteUsd: '', baseRaw: 1n }), 'UNSPECIFIED')
+  assert.equal(verdict({ baseDecimals: null }), 'UNSPECIFIED')
+})
+
+test('a new level is believed once three trades in two blocks agree on it', () => {
+  const event = eventOf({})
+  assert.ok(event.trade)
+  let token: Known['token'] = last(0.3)
+  const heights = [100, 100, 100, 101, 102]
+  const verdicts = heights.map((height) => {
+    assert.ok(event.trade)
+    const judged = judge(event, event.trade, { token, pool: undefined }, { ...AT, height })
+    token = judged.token
+    return judged.processed.is_token_a_price_in_usd_suspect
+  })
+  assert.deepEqual(verdicts, [true, true, true, false, false])
+})
+
+test('a suspect trade leaves the last good price, a good one moves it', () => {
+  const suspect = eventOf({ baseRaw: 2_000n, quoteRaw: 4_400n })
+  const good = eventOf({ quoteRaw: 220n * DOLLARS })
+  assert.ok(suspect.trade && good.trade)
+  const known = { token: last(2), pool: undefined }
+  const kept = judge(suspect, suspect.trade, known, AT).processed
+  const moved = judge(good, good.trade, known, AT).processed
+  assert.deepEqual(
+    [
+      kept.token_a_price_in_usd,
+      kept.token_a_price_in_usd_lasted,
+      moved.token_a_price_in_usd_lasted,
+    ],
+    ['2.2', '2', '2.2'],
+  )
+})

@@ -28,7 +28,7 @@ export interface SimulatorOptions {
 }
 
 /** Things that exist and have trades, for a first look. */
-export interface Examples {
+interface Examples {
   readonly chain: 'ethereum'
   readonly token: string
   readonly pool: string

@@ -42,7 +42,7 @@ const deploy = (desk: Desk, token: Token): void => {
   desk.submit({
     from: token.deployer,
     to: null,
-    input: initCode(token),
+    input: () => initCode(token),
     gas: 1_400_000,
     contractAddress: token.address,
     run: () => {

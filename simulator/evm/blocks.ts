@@ -28,10 +28,9 @@ export interface SealedBlock extends Header {
   readonly writes: ReadonlyMap<number, bigint>
 }
 
-export const EMPTY_UNCLES: Hex =
-  '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+const EMPTY_UNCLES: Hex = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 export const EMPTY_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
-export const ZERO_NONCE: Hex = '0x0000000000000000'
+const ZERO_NONCE: Hex = '0x0000000000000000'
 
 const quantity = (value: bigint | number): Hex => {
   if (BigInt(value) === 0n) return '0x'
@@ -89,7 +88,7 @@ export const bloomOf = (blooms: Blooms, transactions: readonly SealedTransaction
 }
 
 /** Price of a unit of gas that a transaction paid. */
-export const gasPriceOf = (baseFeeRaw: bigint, tx: SealedTransaction): bigint =>
+const gasPriceOf = (baseFeeRaw: bigint, tx: SealedTransaction): bigint =>
   smaller(baseFeeRaw + tx.priorityFeeRaw, tx.maxFeeRaw)
 
 const hex = numberToHex

@@ -11,7 +11,7 @@ export const FINAL_DEPTH = 64
 export const SAFE_DEPTH = 32
 
 /** Deepest reorg on demand: what is final stays. */
-export const DEEPEST_REORG = FINAL_DEPTH - 1
+const DEEPEST_REORG = FINAL_DEPTH - 1
 
 /** The chain as a node shows it at this moment. */
 export interface Chain

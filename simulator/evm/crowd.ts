@@ -4,7 +4,7 @@ import { addressAt, balanceOf, pay, unwrap, wrap } from './machine.ts'
 import { rawForUsd, usdOf } from './prices.ts'
 import { otherToken } from './router.ts'
 import { trade } from './trading.ts'
-import { callData } from './transactions.ts'
+import { callData, NO_INPUT } from './transactions.ts'
 import { smaller } from './v2-math.ts'
 import { pairBurn, poolValue } from './v2-pair.ts'
 import { poolBurn } from './v3-pool.ts'
@@ -196,7 +196,14 @@ const sendEther = (desk: Desk): void => {
   const to = random.pick(byRole.holder).index
   const valueRaw = BigInt(1 + random.below(900)) * 10n ** 15n
   const run = (): void => pay(machine, from, to, valueRaw)
-  desk.submit({ from, to: addressAt(machine.world, to), valueRaw, input: '0x', gas: 21_000, run })
+  desk.submit({
+    from,
+    to: addressAt(machine.world, to),
+    valueRaw,
+    input: NO_INPUT,
+    gas: 21_000,
+    run,
+  })
 }
 
 const wrapOrUnwrap = (desk: Desk): void => {

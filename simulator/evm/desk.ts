@@ -1,15 +1,21 @@
 import type { Hex } from 'viem'
 import { addressAt, balanceOf, leader, type Machine, pay, Reverted, transfer } from './machine.ts'
 import type { Random } from './random.ts'
-import { callData, type SealedTransaction, sealTransaction } from './transactions.ts'
+import {
+  callData,
+  type Input,
+  NO_INPUT,
+  type SealedTransaction,
+  sealTransaction,
+} from './transactions.ts'
 import type { Token } from './world.ts'
 
 /** One transaction that somebody wants to send. */
-export interface Order {
+interface Order {
   readonly from: number
   readonly to: Hex | null
   readonly valueRaw?: bigint
-  readonly input: Hex
+  readonly input: Input
   /** Usual gas of this kind of transaction. */
   readonly gas: number
   readonly contractAddress?: Hex
@@ -73,7 +79,6 @@ const seal = (
       to: order.to,
       nonce,
       valueRaw: order.valueRaw ?? 0n,
-      input: order.input,
       gasUsed,
       gasLimit: order.gas === 21_000 ? 21_000 : Math.ceil((order.gas * 1.4) / 1_000) * 1_000,
       maxFeeRaw: baseFeeRaw * 2n + priorityFeeRaw,
@@ -82,6 +87,7 @@ const seal = (
       contractAddress: success ? (order.contractAddress ?? null) : null,
       logs: machine.logs,
     },
+    order.input,
     random,
   )
   const tip = priorityFeeRaw * BigInt(gasUsed)
@@ -103,7 +109,7 @@ export const makeDesk = (machine: Machine, random: Random, coinbase: number): De
     const valueRaw = enough - LOW_ETHER + ETHER_REFILL
     const to = addressAt(world, account)
     const run = (): void => pay(machine, exchange, account, valueRaw)
-    desk.submit({ from: exchange, to, valueRaw, input: '0x', gas: 21_000, run })
+    desk.submit({ from: exchange, to, valueRaw, input: NO_INPUT, gas: 21_000, run })
   }
   const desk: Desk = {
     machine,

@@ -1,6 +1,6 @@
 import { encodeAbiParameters, type Hex, pad, parseAbi, toEventSelector } from 'viem'
 
-/** One log as a contract emits it, before it has its place in a block. */
+/** One log as a contract emits it, before it has its place in a block. Its data is encoded at the first reading and then kept. */
 export interface RawLog {
   readonly address: Hex
   readonly topics: readonly Hex[]
@@ -57,8 +57,18 @@ const makerOf = (event: Event): LogMaker => {
   return (address, ...values) => {
     const topics: Hex[] = [selector]
     for (const at of topicPlaces) topics.push(topicOf(values[at] ?? 0, at))
-    const data = dataPlaces.map((at) => values[at])
-    return { address, topics, data: encodeAbiParameters(plain, data) }
+    let data: Hex | undefined
+    return {
+      address,
+      topics,
+      get data() {
+        data ??= encodeAbiParameters(
+          plain,
+          dataPlaces.map((at) => values[at]),
+        )
+        return data
+      },
+    }
   }
 }
 

@@ -9,7 +9,7 @@ const FAIR_SCALE = 1e18
 const Q96 = 2 ** 96
 
 /** What a whole token is worth in USD, as everybody in this market believes. */
-export const fairUsd = ({ layout, state }: Machine, token: Token): number =>
+const fairUsd = ({ layout, state }: Machine, token: Token): number =>
   Number(state.get(layout.fair(token.index))) / FAIR_SCALE
 
 const setFair = ({ layout, state }: Machine, token: Token, usd: number): void =>
@@ -42,7 +42,7 @@ export const usdOf = (machine: Machine, token: Token, raw: bigint): number =>
   (Number(raw) / powerOf(token.decimals)) * fairUsd(machine, token)
 
 /** Reserves as the constant product sees them; those of a V3 pool are virtual. */
-export const virtualReserves = (machine: Machine, pool: Pool): readonly [number, number] => {
+const virtualReserves = (machine: Machine, pool: Pool): readonly [number, number] => {
   if (pool.version === 2) {
     const [reserve0, reserve1] = reservesOf(machine, pool)
     return [Number(reserve0), Number(reserve1)]

@@ -111,7 +111,7 @@ const digestOf = (parts: Iterable<string>): Hex => {
 function* receiptParts(transactions: readonly SealedTransaction[]): Generator<string> {
   for (const { success, gasUsed, logs } of transactions) {
     let text = `${success} ${gasUsed}`
-    for (const { address, topics, data } of logs) text += `${address}${topics.join('')}${data}`
+    for (const { address, topics } of logs) text += `${address}${topics.join('')}`
     yield text
   }
 }
@@ -123,8 +123,8 @@ const writeText = (parentRoot: string, writes: ReadonlyMap<number, bigint>): str
 }
 
 /**
- * Roots of a block. They commit to everything that they name, but are plain digests: tries would cost more than all
- * the rest, and nobody can prove anything against them over JSON-RPC without `eth_getProof`.
+ * Roots of a block: plain digests of its signatures, its receipts and what it wrote. Tries would cost more than all the
+ * rest, and nobody can prove anything against them over JSON-RPC without `eth_getProof`.
  */
 const rootsOf = (
   parentRoot: string,
@@ -134,7 +134,7 @@ const rootsOf = (
   ({
     stateRoot: digestOf([writeText(parentRoot, writes)]),
     transactionsRoot:
-      transactions.length === 0 ? EMPTY_ROOT : digestOf(transactions.map(({ hash }) => hash)),
+      transactions.length === 0 ? EMPTY_ROOT : digestOf(transactions.map(({ r, s }) => r + s)),
     receiptsRoot: transactions.length === 0 ? EMPTY_ROOT : digestOf(receiptParts(transactions)),
   }) as const
 

@@ -1,7 +1,7 @@
 import type { QuoteKind } from '../../schemas/chains.ts'
 
 /** How a token behaves where it differs from a plain ERC-20. */
-export type TokenQuirk =
+type TokenQuirk =
   /** `deposit` and `withdraw` instead of mint and burn. */
   | 'wrapped-native'
   /** `decimals()` reverts. */

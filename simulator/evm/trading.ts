@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import type { Desk } from './desk.ts'
 import { addressAt } from './machine.ts'
 import { type Route, runRoute, tokenOutOf } from './router.ts'
-import { callData } from './transactions.ts'
+import { callData, type Input } from './transactions.ts'
 import type { Pool, Token } from './world.ts'
 
 const exactTokens = callData('swapExactTokensForTokens(uint256,uint256,address[],address,uint256)')
@@ -27,7 +27,7 @@ const v3Path = (route: Route): Hex => {
   return `0x${tokens.map((token, at) => `${token}${fees[at] ?? ''}`).join('')}`
 }
 
-const inputOf = (desk: Desk, route: Route, minimum: bigint): Hex => {
+const inputOf = (desk: Desk, route: Route, minimum: bigint): Input => {
   const trader = addressAt(desk.machine.world, route.trader)
   const path = pathOf(route).map(({ address }) => address)
   const deadline = BigInt(desk.machine.height * 12 + 1_700_000_000)
@@ -50,7 +50,7 @@ export interface Intent {
 }
 
 /** Full route of an intent. */
-export const routeOf = (desk: Desk, intent: Intent): Route => {
+const routeOf = (desk: Desk, intent: Intent): Route => {
   const { weth, venues } = desk.machine.world
   const venue = intent.pools[0]?.venue ?? 'uniswap_v2'
   const same = intent.pools.every((pool) => pool.venue === venue)

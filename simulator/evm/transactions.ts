@@ -2,6 +2,12 @@ import { encodeAbiParameters, type Hex, keccak256, toFunctionSelector, toRlp } f
 import type { RawLog } from './logs.ts'
 import type { Random } from './random.ts'
 
+/** Call data that is encoded when somebody reads it: most of a chain is made and never read. */
+export type Input = () => Hex
+
+/** Call data of a plain payment. */
+export const NO_INPUT: Input = () => '0x'
+
 /** A transaction as it was run, before it is sealed into a block. */
 export interface Draft {
   readonly from: Hex
@@ -9,7 +15,6 @@ export interface Draft {
   readonly to: Hex | null
   readonly nonce: number
   readonly valueRaw: bigint
-  readonly input: Hex
   readonly gasUsed: number
   readonly gasLimit: number
   readonly maxFeeRaw: bigint
@@ -19,8 +24,9 @@ export interface Draft {
   readonly logs: readonly RawLog[]
 }
 
-/** A transaction in its block. */
+/** A transaction in its block. Input and hash are made at the first reading and then kept. */
 export interface SealedTransaction extends Draft {
+  readonly input: Hex
   readonly hash: Hex
   readonly yParity: 0 | 1
   readonly r: Hex
@@ -41,41 +47,60 @@ const evenHex = (value: bigint | number): Hex => {
 const wordBelow = (random: Random, limit: number): Hex =>
   `0x${(0x1000_0000 + random.below(limit - 0x1000_0000)).toString(16)}${random.hex(56)}`
 
-/**
- * Gives a draft its signature words and its hash, keccak over the typed RLP envelope (EIP-2718, EIP-1559). The
- * signature is not one of a key: it has the shape of one, `s` in the lower half of the curve order.
- */
-export const sealTransaction = (draft: Draft, random: Random): SealedTransaction => {
-  const r = wordBelow(random, 0xffff_fff0)
-  const s = wordBelow(random, 0x7fff_fff0)
-  const yParity = (random.word() & 1) as 0 | 1
+/** Keccak over the typed RLP envelope (EIP-2718, EIP-1559). */
+const hashOf = (tx: Omit<SealedTransaction, 'hash'>): Hex => {
   const payload = toRlp(
     [
       quantity(CHAIN_ID),
-      quantity(draft.nonce),
-      quantity(draft.priorityFeeRaw),
-      quantity(draft.maxFeeRaw),
-      quantity(draft.gasLimit),
-      draft.to ?? '0x',
-      quantity(draft.valueRaw),
-      draft.input,
+      quantity(tx.nonce),
+      quantity(tx.priorityFeeRaw),
+      quantity(tx.maxFeeRaw),
+      quantity(tx.gasLimit),
+      tx.to ?? '0x',
+      quantity(tx.valueRaw),
+      tx.input,
       [],
-      quantity(yParity),
-      r,
-      s,
+      quantity(tx.yParity),
+      tx.r,
+      tx.s,
     ],
     'bytes',
   )
   const envelope = new Uint8Array(payload.length + 1)
   envelope[0] = 2
   envelope.set(payload, 1)
-  return { ...draft, hash: keccak256(envelope), yParity, r, s }
+  return keccak256(envelope)
+}
+
+/**
+ * Gives a draft its signature words and its hash. The signature is not one of a key: it has the shape of one, `s` in
+ * the lower half of the curve order.
+ */
+export const sealTransaction = (draft: Draft, input: Input, random: Random): SealedTransaction => {
+  let encoded: Hex | undefined
+  let hash: Hex | undefined
+  return {
+    ...draft,
+    r: wordBelow(random, 0xffff_fff0),
+    s: wordBelow(random, 0x7fff_fff0),
+    yParity: (random.word() & 1) as 0 | 1,
+    get input() {
+      encoded ??= input()
+      return encoded
+    },
+    get hash() {
+      hash ??= hashOf(this)
+      return hash
+    },
+  }
 }
 
 /** Call data of a function by its signature, e.g. `transfer(address,uint256)`. */
-export const callData = (signature: string): ((...values: readonly unknown[]) => Hex) => {
+export const callData = (signature: string): ((...values: readonly unknown[]) => Input) => {
   const selector = toFunctionSelector(signature)
   const inside = signature.slice(signature.indexOf('(') + 1, -1)
   const types = inside === '' ? [] : inside.split(',').map((type) => ({ type }))
-  return (...values) => `${selector}${encodeAbiParameters(types, values).slice(2)}`
+  return (...values) =>
+    () =>
+      `${selector}${encodeAbiParameters(types, values).slice(2)}`
 }

@@ -13,7 +13,7 @@ import {
 import type { Pool } from './world.ts'
 
 /** `tick` of slot0. */
-export const tickOf = (stored: bigint): number => Number(stored - TICK_OFFSET)
+const tickOf = (stored: bigint): number => Number(stored - TICK_OFFSET)
 
 const setPrice = (machine: Machine, pool: Pool, sqrtPriceX96: bigint): number => {
   const tick = tickAtSqrtPrice(

@@ -11,7 +11,7 @@ import { POOLS, type PoolRow, TOKENS, type TokenRow, VENUES, type VenueId } from
 import { MAX_TICK, sqrtPriceAtTick } from './v3-math.ts'
 
 /** How an account behaves. */
-export type Role =
+type Role =
   | 'exchange'
   | 'deployer'
   | 'liquidity'

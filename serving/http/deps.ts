@@ -3,13 +3,13 @@ import type { Config } from '../../core/config.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Check } from '../../core/ops.ts'
-import type { Warehouse } from '../../core/warehouse.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Freshness, Guard } from '../contract.ts'
+import type { Reader } from './bounded.ts'
 
 /** What the routes work with. */
 export interface RouteDeps {
-  readonly warehouse: Warehouse
+  readonly warehouse: Reader
   readonly freshness: Freshness
   /** Chains that this installation holds data of, by internal id. */
   readonly chains: readonly string[]

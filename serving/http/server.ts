@@ -6,6 +6,7 @@ import { ulid } from 'ulid'
 import { Fault } from '../../core/fault.ts'
 import { opsAnswer } from '../../core/ops.ts'
 import { Problem } from '../../schemas/api/common.ts'
+import { boundedReader } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
 import type { ServerDeps } from './deps.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
@@ -47,7 +48,8 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
   await app.register(swagger, openapiOptions)
   app.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply))
   openRoutes(app, deps)
-  const families: readonly Family[] = [tokenRoutes(deps), candleRoutes(deps)]
+  const bounded = { ...deps, warehouse: boundedReader(deps.warehouse) }
+  const families: readonly Family[] = [tokenRoutes(bounded), candleRoutes(bounded)]
   await app.register(async (guarded) => {
     guarded.addHook('onRoute', ({ url, config }) => {
       assert(config?.milliUnits !== undefined, `${url} has no price`)

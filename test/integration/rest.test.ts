@@ -511,6 +511,7 @@ test('one unit: four calls of a quarter, then the quota; failures cost nothing',
   assert.ok(refusal)
   assert.equal(record(record(refusal.body).details).reason, 'quota_exhausted')
   assert.equal(refusal.headers.get('x-quota-remaining'), '0')
+  refused(await call(api, '/v2/token/search?limit=0', { headers }), { status: 400, code: 40002 })
 })
 
 test('too fast is 429 with the same numbers in body and headers, and ends after Retry-After', async () => {

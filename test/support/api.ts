@@ -35,7 +35,7 @@ export interface TestApi {
 
 /** Starts one; without a warehouse it opens an embedded one, of which a process may have a single one. */
 export const startApi = async (
-  given: Partial<Pick<ServerDeps, 'warehouse' | 'plugins'>> = {},
+  given: { readonly warehouse?: Warehouse } & Pick<ServerDeps, 'plugins'> = {},
 ): Promise<TestApi> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
   const log = silentLogger()

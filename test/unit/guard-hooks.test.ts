@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { Fault } from '../../core/fault.ts'
+import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
+import type { Guard, Principal } from '../../serving/contract.ts'
+import { installGuard } from '../../serving/http/guard-hooks.ts'
+
+const PRINCIPAL: Principal = {
+  kind: 'api-key',
+  orgId: 'org_1',
+  appId: 'app_1',
+  credentialId: 'key_1',
+  plan: 'free',
+  scopes: ['kyt.read'],
+  expiresAtMs: null,
+}
+const answering = (answer: Principal | Fault | undefined): Guard => ({
+  authenticate: () => answer,
+  onRevoked: () => () => undefined,
+})
+
+const serverOf = (guard: Guard, meter: QuotaMeter = makeMeter()): FastifyInstance => {
+  const app = Fastify()
+  app.setErrorHandler((error, _request, reply) => {
+    const fault = error instanceof Fault ? error : new Fault('INTERNAL_SERVER_ERROR')
+    return reply.status(fault.status).send({ code: fault.code, details: fault.details })
+  })
+  installGuard(app, { guard, meter })
+  const config = { milliUnits: 500, scopes: ['kyt.read'] }
+  app.get('/ok', { config }, () => 'ok')
+  app.post('/write', { config: { ...config, scopes: ['kyt.write'] } }, () => 'ok')
+  app.get('/missing', { config }, () => {
+    throw new Fault('NOT_FOUND')
+  })
+  app.get('/bug', { config }, () => {
+    throw new Error('bug')
+  })
+  app.get('/redirect', { config }, (_request, reply) => reply.redirect('/ok'))
+  return app
+}
+
+test('a missing scope is 40301, before the body is looked at', async () => {
+  const app = serverOf(answering(PRINCIPAL))
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/write',
+    headers: { 'content-type': 'application/json' },
+    payload: '{',
+  })
+  assert.equal(answer.statusCode, 403)
+  assert.deepEqual(answer.json(), {
+    code: 40301,
+    details: { required_scope: 'kyt.write', current_scopes: ['kyt.read'] },
+  })
+  assert.equal(
+    answer.headers['www-authenticate'],
+    'Bearer error="insufficient_scope", scope="kyt.write"',
+  )
+})
+
+test('only a success is charged; nothing stays held', async () => {
+  const meter = makeMeter()
+  const app = serverOf(answering(PRINCIPAL), meter)
+  const costs: Record<string, unknown> = {}
+  for (const url of ['/missing', '/bug', '/redirect', '/ok']) {
+    const { headers } = await app.inject(url)
+    costs[url] = headers['x-cu-cost']
+  }
+  assert.deepEqual(costs, { '/missing': '0', '/bug': '0', '/redirect': '0', '/ok': '0.5' })
+  const { used, remaining } = meter.quota(PRINCIPAL)
+  assert.deepEqual([used, remaining], [0.5, 29_999.5])
+})
+
+test('addresses without a good credential are slowed, organizations are not', async () => {
+  const meter = makeMeter()
+  const nobody = serverOf(answering(undefined), meter)
+  const wrong = serverOf(answering(new Fault('UNAUTHORIZED')), meter)
+  const statuses: number[] = []
+  for (let call = 0; call < 110; call += 1) {
+    statuses.push((await (call % 2 === 0 ? nobody : wrong).inject('/ok')).statusCode)
+  }
+  assert.equal(statuses.filter((status) => status === 401).length, 100)
+  assert.ok(statuses.slice(-10).every((status) => status === 429))
+  assert.equal((await serverOf(answering(PRINCIPAL), meter).inject('/ok')).statusCode, 200)
+})
+
+test('accounts that cannot be checked are 503, not 401', async () => {
+  const answer = await serverOf(answering(new Fault('DATABASE_ERROR'))).inject('/ok')
+  assert.equal(answer.statusCode, 503)
+  assert.equal(answer.headers['www-authenticate'], undefined)
+})

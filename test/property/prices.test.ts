@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { makeAligner } from '../../processors/operations.ts'
+import { PRICES } from '../../processors/prices.ts'
+import type { Folding, Operation, OperationRecord } from '../../processors/stage.ts'
+import type { TradeEvent } from '../../schemas/wire.ts'
+import {
+  blockEventOf,
+  type Move,
+  movesArbitrary,
+  operationOf,
+  type Tape,
+  tapeOf,
+} from '../support/tape.ts'
+
+interface Output {
+  readonly op: string
+  readonly seq: number
+  readonly part: number
+  readonly key: string
+  readonly events: readonly TradeEvent[]
+}
+
+const operations = ({ ops }: Tape): readonly Operation[] =>
+  ops.map((op) => operationOf(op, 'trades'))
+
+/** All outputs in order, with a flush after every so many operations and a restart from state where asked. */
+const run = (
+  ops: readonly Operation[],
+  sizes: readonly number[] = [1],
+  restarts: readonly boolean[] = [false],
+): { readonly outputs: readonly Output[]; readonly state: ReadonlyMap<string, string> } => {
+  const state = new Map<string, string>()
+  const outputs: Output[] = []
+  let folding: Folding = PRICES.load([])
+  let at = 0
+  for (let round = 0; at < ops.length; round += 1) {
+    const size = sizes[round % sizes.length] ?? 1
+    for (const operation of ops.slice(at, at + size)) folding.step(operation)
+    at += size
+    const { publications, changes } = folding.flush()
+    for (const { message, key, value } of publications) {
+      assert.equal(message, 'dex.trade.TradeEvents')
+      if (message !== 'dex.trade.TradeEvents' || value.meta === null) continue
+      const { op, seq, part } = value.meta
+      outputs.push({ op, seq, part, key, events: value.events })
+    }
+    for (const [key, text] of changes) {
+      if (text === null) state.delete(key)
+      else state.set(key, text)
+    }
+    if (restarts[round % restarts.length]) folding = PRICES.load([...state])
+  }
+  return { outputs, state }
+}
+
+const courses = movesArbitrary.map((moves) => tapeOf(moves))
+const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
+const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
+
+test('one output per input: same key, same place, same events but for what was found', () => {
+  fc.assert(
+    fc.property(courses, (tape) => {
+      const ops = operations(tape)
+      const inputs = ops.flatMap(({ block, records }) =>
+        records.map(({ key, part, value }) => ({
+          op: block.meta.op,
+          seq: block.meta.seq,
+          part,
+          key,
+          events: value.events,
+        })),
+      )
+      const outputs = run(ops).outputs.map((output) => ({
+        ...output,
+        events: output.events.map((event) => ({ ...event, trade_processed: null })),
+      }))
+      assert.deepEqual(outputs, inputs)
+    }),
+  )
+})
+
+test('where a batch is cut and where a run is interrupted changes nothing', () => {
+  fc.assert(
+    fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
+      const ops = operations(tape)
+      const [one, other] = [run(ops), run(ops, flushes, stops)]
+      assert.deepEqual(other.outputs, one.outputs)
+      assert.deepEqual([...other.state].toSorted(), [...one.state].toSorted())
+    }),
+  )
+})
+
+test('a retraction repeats word for word what was said when its block came', () => {
+  fc.assert(
+    fc.property(courses, (tape) => {
+      const said = new Map<string, TradeEvent>()
+      const idOf = (event: TradeEvent): string =>
+        `${event.block?.hash}/${event.instruction?.event_index}`
+      for (const { op, events } of run(operations(tape)).outputs) {
+        for (const event of events) {
+          if (op === 'OP_APPLY') said.set(idOf(event), event)
+          else assert.deepEqual(event, said.get(idOf(event)))
+        }
+      }
+    }),
+  )
+})
+
+test('a block that is applied and taken back changes no later answer', () => {
+  const applied = (moves: readonly Move[]) => moves.filter(({ kind }) => kind === 'apply')
+  fc.assert(
+    fc.property(movesArbitrary, movesArbitrary, movesArbitrary, (before, gone, later) => {
+      const detour = applied(gone).slice(0, 5)
+      const back = detour.map((): Move => ({ kind: 'revert' }))
+      const rest = applied(later)
+      const answers = (moves: readonly Move[]) =>
+        run(operations(tapeOf(moves)))
+          .outputs.flatMap(({ events }) => events.map(({ trade_processed }) => trade_processed))
+          .slice(-rest.flatMap((move) => (move.kind === 'apply' ? move.trades : [])).length)
+      const count = rest.flatMap((move) => (move.kind === 'apply' ? move.trades : [])).length
+      if (count === 0) return
+      assert.deepEqual(
+        answers([...before, ...detour, ...back, ...rest]),
+        answers([...before, ...rest]),
+      )
+    }),
+  )
+})
+
+test('records that are delivered again, in any mixture of topics, change nothing', () => {
+  interface Piece {
+    readonly record?: OperationRecord
+    readonly seq: number
+    readonly offset: number
+  }
+  const again = fc.array(fc.tuple(fc.nat({ max: 60 }), fc.integer({ min: 1, max: 20 })), {
+    maxLength: 6,
+  })
+  const delivered = (pieces: readonly Piece[], repeats: readonly (readonly [number, number])[]) => {
+    const list = [...pieces]
+    for (const [from, count] of repeats) {
+      const start = Math.min(from, list.length)
+      list.splice(start + count, 0, ...list.slice(start, start + count))
+    }
+    return list
+  }
+  fc.assert(
+    fc.property(courses, again, again, (tape, repeats, blockRepeats) => {
+      const ops = operations(tape)
+      const aligner = makeAligner<OperationRecord>({
+        blocksTopic: 'eth.blocks',
+        partition: 0,
+        inputs: [{ topic: 'eth.dex.trades', spansOf: 'eth.dex.trades' }],
+        progress: { seq: null, blocksNext: 0 },
+      })
+      const records = ops.flatMap(({ block, records: list }) =>
+        list.map((record): Piece => ({ record, seq: block.meta.seq, offset: 0 })),
+      )
+      for (const [offset, { record, seq }] of delivered(records, repeats).entries()) {
+        if (record === undefined) continue
+        aligner.push({ topic: 'eth.dex.trades', offset, seq, part: record.part, value: record })
+      }
+      const blocks = tape.ops.map((op, offset): Piece => ({ seq: op.seq, offset }))
+      for (const { seq } of delivered(blocks, blockRepeats)) {
+        const op = tape.ops[seq - 1]
+        const count = ops[seq - 1]?.records.length ?? 0
+        if (op === undefined) continue
+        const span = { topic: 'eth.dex.trades', partition: 0, base_offset: 0, events: count }
+        aligner.pushBlock(seq, blockEventOf(op, [{ ...span, records: count }]))
+      }
+      const aligned: Operation[] = []
+      for (let next = aligner.next(); next !== undefined; next = aligner.next()) {
+        aligned.push({ block: next.block, records: next.arrivals.map(({ value }) => value) })
+      }
+      assert.deepEqual(run(aligned).outputs, run(ops).outputs)
+    }),
+  )
+})

@@ -121,8 +121,7 @@ export const normalizeTransaction = (
   }
 }
 
-/** One log of a known block and transaction. Throws `Malformed`. */
-export const normalizeLog = (
+const normalizeLog = (
   log: unknown,
   { name, hash }: { readonly name: BlockName; readonly hash: string },
 ): Log => {

@@ -28,7 +28,7 @@ export interface SaidChange {
 }
 
 /** A pool's reserves after the event that it logs next. */
-export interface SaidReserves {
+interface SaidReserves {
   readonly kind: 'reserves'
   readonly pool: string
   readonly reserves: readonly [bigint, bigint]
@@ -58,7 +58,7 @@ export interface SaidTransfer {
 }
 
 /** Everything logged since the operation before was done for this account (ERC-4337). */
-export interface SaidOperation {
+interface SaidOperation {
   readonly kind: 'operation'
   readonly sender: string
 }
@@ -110,7 +110,7 @@ export interface EvmFamily {
 }
 
 /** Amounts from here on do not exist on any chain: they are forged or misread. */
-export const IMPOSSIBLE_AMOUNT = 1n << 255n
+const IMPOSSIBLE_AMOUNT = 1n << 255n
 
 /** The refusal, or undefined, for amounts that no trade has: nothing on one side (a loan paid back), or beyond any token. */
 export const refusal = (amountInRaw: bigint, amountOutRaw: bigint): Refused | undefined => {

@@ -172,11 +172,7 @@ test('without a node, what any contract can log about itself is no evidence', ()
   const into = transfer(TOKEN_A, USER, POOL, 10n)
   assert.equal(kept([swap]), 0)
   assert.equal(kept([into, swap]), 0, 'nothing left the pool')
-  assert.equal(
-    kept([transfer(POOL, USER, POOL, 10n), transfer(POOL, POOL, USER, 7n), swap]),
-    0,
-    "the pool's own token",
-  )
+  assert.equal(kept([into, transfer(POOL, POOL, USER, 7n), swap]), 0, "the pool's own token")
   assert.equal(kept([into, transfer(TOKEN_A, POOL, USER, 7n), swap]), 0, 'one token both ways')
   assert.equal(
     kept([transfer(TOKEN_B, USER, POOL, 10n), transfer(TOKEN_A, POOL, USER, 7n), swap]),

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { POOLS } from '../../processors/pools.ts'
+import type { Folding, Operation, OperationRecord, Publication } from '../../processors/stage.ts'
+import { poolBirthRows, poolRows, tokenRows } from '../../processors/state-rows.ts'
+import { TOKENS } from '../../processors/tokens.ts'
+import type { DexPoolEvent, DexPoolEvents, TokenEvent, TokenEvents } from '../../schemas/wire.ts'
+import { blockEventOf, metaOf, operationOf, type TapeOp, tapeOf } from '../support/tape.ts'
+
+const blockAt = (height: number) => ({
+  height,
+  hash: `0xb${height}`,
+  parent: `0xb${height - 1}`,
+  timeMs: 1_700_000_000_000 + height * 1_000,
+  trades: [],
+})
+
+const opAt = (op: TapeOp['op'], seq: number, height: number): TapeOp => ({
+  op,
+  seq,
+  block: blockAt(height),
+  finalHeight: op === 'finalize' ? height : 0,
+})
+
+const poolEvent = (
+  type: DexPoolEvent['type'],
+  pool: string,
+  {
+    pre,
+    post,
+  }: { readonly pre: readonly [string, string]; readonly post: readonly [string, string] },
+  protocol = 'uniswap_v2',
+): DexPoolEvent => ({
+  instruction: {
+    index: 0,
+    is_inner_instruction: false,
+    inner_instruction_index: 0,
+    type: protocol,
+    event_index: 4,
+    log_index: 9,
+  },
+  block: null,
+  transaction: null,
+  d_app: { program_address: '0xfa', inner_program_address: '', chain: 'CHAIN_ETHEREUM' },
+  quote_price_in_usd: '2000',
+  quote_price_in_native: '1',
+  type,
+  pool: {
+    address: pool,
+    token_a_vault_address: pool,
+    token_a_vault_owner_address: pool,
+    token_a_address: '0xaaa',
+    token_a_amount: '1000000',
+    token_a_vault_pre_amount: pre[0],
+    token_a_vault_post_amount: post[0],
+    token_a_decimals: 6,
+    token_b_vault_address: pool,
+    token_b_vault_owner_address: pool,
+    token_b_address: '0xweth',
+    token_b_amount: '500000000000000000',
+    token_b_vault_pre_amount: pre[1],
+    token_b_vault_post_amount: post[1],
+    token_b_decimals: 18,
+    lp_wallet: '',
+  },
+  pool_processed: null,
+})
+
+const operation = (op: TapeOp, records: readonly OperationRecord[] = []): Operation => ({
+  block: blockEventOf(op),
+  records,
+})
+
+const poolOp = (op: TapeOp, events: readonly DexPoolEvent[]): Operation =>
+  operation(op, [{ topic: 'pools', key: '0xaaa', part: 0, value: { meta: metaOf(op), events } }])
+
+const stepped = (folding: Folding, next: Operation): readonly Publication[] => {
+  folding.step(next)
+  return folding.flush().publications
+}
+
+const poolsOf = (publications: readonly Publication[]): DexPoolEvents => {
+  const [only] = publications
+  assert.equal(only?.message, 'dex.pool.DexPoolEvents')
+  assert.ok(only.message === 'dex.pool.DexPoolEvents')
+  return only.value
+}
+
+const tokensOf = (publications: readonly Publication[]): readonly TokenEvents[] =>
+  publications.flatMap((one) => (one.message === 'token.TokenEvents' ? [one.value] : []))
+
+const ETH = (whole: number): string => `${whole}${'0'.repeat(18)}`
+const SWAP = 'DEX_POOL_EVENT_TYPE_SWAP'
+
+test('both sides of a constant-product pool are worth its quote, and a token adds up over its pools', () => {
+  const folding = POOLS.load([])
+  const first = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
+  const second = poolEvent(SWAP, '0xp2', { pre: ['', ''], post: ['1000000', ETH(1)] })
+  const value = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [first, second])))
+  const [one, two] = value.events.map(({ pool_processed }) => pool_processed)
+  assert.equal(one?.token_b_vault_post_amount_in_usd, '10000')
+  assert.equal(one?.token_a_vault_post_amount_in_usd, '10000')
+  assert.equal(one?.token_b_vault_pre_amount_in_native, '4')
+  assert.equal(one?.token_a_amount_in_usd, '1000')
+  assert.equal(two?.token_b_vault_pre_amount_in_usd, '')
+  assert.deepEqual(two?.token_a_liquidity, {
+    token_address: '0xaaa',
+    amount: '9000000',
+    liquidity_in_native: '6',
+    liquidity_in_usd: '12000',
+    pool_address: '',
+    pool_count: 2,
+  })
+  assert.equal(two?.token_a_max_liquidity?.pool_address, '0xp1')
+  assert.deepEqual(
+    poolRows(value).map(({ pool_address, reserve_a, liquidity_usd, price_a_to_b, _del }) => ({
+      pool_address,
+      reserve_a,
+      liquidity_usd,
+      price_a_to_b,
+      _del,
+    })),
+    [
+      {
+        pool_address: '0xp1',
+        reserve_a: '8000000',
+        liquidity_usd: '20000',
+        price_a_to_b: 0.625,
+        _del: 0,
+      },
+      {
+        pool_address: '0xp2',
+        reserve_a: '1000000',
+        liquidity_usd: '4000',
+        price_a_to_b: 1,
+        _del: 0,
+      },
+    ],
+  )
+})
+
+test('a pool that logs no reserves has no liquidity, not zero', () => {
+  const event = poolEvent(SWAP, '0xp3', { pre: ['', ''], post: ['', ''] }, 'uniswap_v3')
+  const value = poolsOf(stepped(POOLS.load([]), poolOp(opAt('apply', 1, 1), [event])))
+  assert.equal(value.events[0]?.pool_processed?.token_a_liquidity, null)
+  const [row] = poolRows(value)
+  assert.deepEqual([row?.reserve_a, row?.liquidity_usd, row?.price_a_to_b], [null, null, 0.5])
+})
+
+test('a retracted pool event repeats its answer, and the pool is stored as it was before', () => {
+  const folding = POOLS.load([])
+  const event = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
+  const applied = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [event])))
+  const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 2, 1), [event])))
+  assert.deepEqual(reverted.events, applied.events)
+  const [before] = poolRows(reverted)
+  assert.deepEqual(
+    [before?.reserve_a, before?.liquidity_usd, before?._del],
+    ['9000000', '16000', 0],
+  )
+  const [after] = poolRows(applied)
+  assert.ok(BigInt(String(before?._ver)) > BigInt(String(after?._ver)))
+  const fresh = poolsOf(stepped(folding, poolOp(opAt('apply', 3, 1), [event])))
+  assert.equal(fresh.events[0]?.pool_processed?.token_a_liquidity?.pool_count, 1)
+})
+
+test('a pool whose making was taken back is gone, and its birth with it', () => {
+  const made = poolEvent('DEX_POOL_EVENT_TYPE_INITIALIZE', '0xp1', {
+    pre: ['', ''],
+    post: ['', ''],
+  })
+  const folding = POOLS.load([])
+  const applied = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [made])))
+  const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 2, 1), [made])))
+  const marks = [applied, reverted].map((value) => [
+    poolRows(value)[0]?._del,
+    poolBirthRows(value)[0]?._del,
+  ])
+  assert.deepEqual(marks, [
+    [0, 0],
+    [1, 1],
+  ])
+})
+
+const factsOp = (op: TapeOp, name: string, supply = '', decimals = 9): Operation => {
+  const event: TokenEvent = {
+    instruction: null,
+    block: null,
+    transaction: null,
+    d_app: null,
+    type: 'EVENT_TYPE_UPDATED',
+    token: {
+      address: '0xaaa',
+      name,
+      symbol: name.slice(0, 3),
+      decimals,
+      uri: '',
+      metadata_address: '',
+      creators: [],
+      additional_metadata: supply === '' ? {} : { total_supply: supply },
+      solana_extra: null,
+      evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' },
+    },
+    token_processed: null,
+    launch_from: null,
+    migrated_to: null,
+    created_at: 0,
+    created_slot: 0,
+    created_tx: '',
+    dev: '',
+    migrated_at: 0,
+  }
+  const value = { meta: metaOf(op), events: [event] }
+  return operation(op, [{ topic: 'tokenMetadata', key: '0xaaa', part: 0, value }])
+}
+
+test('a token is published whole: its newest facts with its first sight', () => {
+  const folding = TOKENS.load([])
+  const [first] = tokensOf(stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha', '77')))
+  const [second] = tokensOf(stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta')))
+  assert.ok(first && second)
+  const [row] = tokenRows(second)
+  assert.deepEqual(
+    [row?.name, row?.total_supply, row?.decimals, row?.created_slot, row?.supply_height],
+    ['Beta', null, 9, 1, 2],
+  )
+  assert.equal(tokenRows(first)[0]?.total_supply, '77')
+})
+
+test('unknown decimals are NULL', () => {
+  const [value] = tokensOf(stepped(TOKENS.load([]), factsOp(opAt('apply', 1, 1), 'X', '', -1)))
+  assert.ok(value)
+  assert.equal(tokenRows(value)[0]?.decimals, null)
+})
+
+test('a reorg restores the record before, or takes the token back with its first sight', () => {
+  const folding = TOKENS.load([])
+  stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha'))
+  stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta'))
+  const [restored] = tokensOf(stepped(folding, operation(opAt('revert', 3, 2))))
+  const [gone] = tokensOf(stepped(folding, operation(opAt('revert', 4, 1))))
+  assert.ok(restored && gone)
+  assert.deepEqual(
+    [tokenRows(restored)[0]?.name, tokenRows(restored)[0]?._del, tokenRows(gone)[0]?._del],
+    ['Alpha', 0, 1],
+  )
+})
+
+test('a token without facts is known from its first trade', () => {
+  const trade = {
+    base: '0xaaa',
+    quote: '0xusdc',
+    pool: '0xp1',
+    baseRaw: 1n,
+    quoteRaw: 1n,
+    baseDecimals: null,
+    quoteDecimals: 6,
+    buy: true,
+    quoteUsd: '1',
+    quoteNative: '',
+    suspect: false,
+  }
+  const { ops } = tapeOf([
+    { kind: 'apply', stepMs: 0, trades: [trade, trade] },
+    { kind: 'apply', stepMs: 0, trades: [trade] },
+  ])
+  const folding = TOKENS.load([])
+  const published = ops.map((op) => tokensOf(stepped(folding, operationOf(op, 'trades'))))
+  assert.deepEqual(
+    published.map((list) => list.length),
+    [1, 0],
+  )
+  const [row] = tokenRows(published[0]?.[0] ?? { meta: null, events: [] })
+  assert.deepEqual([row?.created_slot, row?.created_tx, row?.decimals], [1, '0xb1f0', null])
+})

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { localCodec } from '../../core/codec.ts'
+import { Malformed } from '../../core/fault.ts'
+import { checkTrades } from '../../processors/check.ts'
+import { blockRows, finalRows, rowVersion } from '../../processors/rows.ts'
+import { insertToken, SINKS } from '../../processors/sinks.ts'
+import { tradeRows } from '../../processors/trade-rows.ts'
+import type { TradeEvents } from '../../schemas/wire.ts'
+import { blockEventOf, metaOf, type TapeOp, type TapeTrade, tradeEventOf } from '../support/tape.ts'
+
+const TABLES = new URL('../../schemas/tables/', import.meta.url)
+const ddl = readdirSync(TABLES)
+  .toSorted()
+  .map((name) => readFileSync(new URL(name, TABLES), 'utf8'))
+  .join('\n')
+
+const trade: TapeTrade = {
+  base: '0xaaa',
+  quote: '0xweth',
+  pool: '0xp1',
+  baseRaw: 3_000_000n,
+  quoteRaw: 500_000_000_000_000_000n,
+  baseDecimals: 6,
+  quoteDecimals: 18,
+  buy: true,
+  quoteUsd: '2000',
+  quoteNative: '1',
+  suspect: false,
+}
+
+const tradesOf = (op: TapeOp['op'], change: Partial<TapeTrade> = {}): TradeEvents => {
+  const block = {
+    height: 5,
+    hash: '0xb5',
+    parent: '0xb4',
+    timeMs: 1_700_000_000_123,
+    trades: [{ ...trade, ...change }],
+  }
+  return {
+    meta: metaOf({ op, seq: 9, block, finalHeight: 0 }),
+    events: [tradeEventOf(block, 0)],
+  }
+}
+
+test('a trade becomes one row with the leg that was bought and the leg that was sold', () => {
+  const [row] = tradeRows(tradesOf('apply'))
+  assert.deepEqual(
+    [row?.buy_token, row?.buy_amount, row?.sell_token, row?.sell_amount, row?.base_is_buy],
+    ['0xaaa', '3000000', '0xweth', '500000000000000000', 1],
+  )
+  assert.deepEqual(
+    [row?.buy_amount_usd, row?.sell_amount_usd, row?.sell_amount_native],
+    ['1000', '1000', '0.5'],
+  )
+  assert.deepEqual(
+    [row?.tx_fee, row?.tx_fee_native, row?.tx_fee_usd],
+    ['21000000000000', '0.000021', '0.042'],
+  )
+  assert.equal(row?.block_time, '2023-11-14T22:13:20.123Z')
+  const [sale] = tradeRows(tradesOf('apply', { buy: false }))
+  assert.deepEqual([sale?.sell_token, sale?.buy_token, sale?.base_is_buy], ['0xaaa', '0xweth', 0])
+})
+
+test('unknown is NULL: prices, values, decimals', () => {
+  const [row] = tradeRows(tradesOf('apply', { quoteUsd: '', quoteNative: '', baseDecimals: null }))
+  assert.deepEqual(
+    [
+      row?.buy_decimals,
+      row?.buy_price_usd,
+      row?.buy_amount_usd,
+      row?.buy_amount_native,
+      row?.tx_fee_usd,
+    ],
+    [null, null, null, null, null],
+  )
+})
+
+test('a retraction is the same key with a newer version and a mark', () => {
+  const [applied] = tradeRows(tradesOf('apply'))
+  const [reverted] = tradeRows({
+    ...tradesOf('revert'),
+    meta: {
+      ...metaOf({
+        op: 'revert',
+        seq: 10,
+        block: { height: 5, hash: '0xb5', parent: '0xb4', timeMs: 1_700_000_000_123, trades: [] },
+        finalHeight: 0,
+      }),
+    },
+  })
+  const key = (row: typeof applied) => [
+    row?.block_slot,
+    row?.tx_index,
+    row?.event_index,
+    row?.block_time,
+  ]
+  assert.deepEqual(key(reverted), key(applied))
+  assert.deepEqual([applied?._del, reverted?._del], [0, 1])
+  assert.ok(BigInt(String(reverted?._ver)) > BigInt(String(applied?._ver)))
+})
+
+test('versions keep 40 bits of seq above 24 bits of index', () => {
+  assert.equal(rowVersion(2 ** 40 - 1, 2 ** 24 - 1), String(2n ** 64n - 1n))
+})
+
+test('a block row counts its trades by partition; FINALIZE is the final row of the chain', () => {
+  const op: TapeOp = {
+    op: 'apply',
+    seq: 3,
+    block: { height: 5, hash: '0xb5', parent: '0xb4', timeMs: 0, trades: [] },
+    finalHeight: 4,
+  }
+  const span = { base_offset: 0, records: 1 }
+  const block = blockEventOf(op, [
+    { ...span, topic: 'eth.dex.trades', partition: 2, events: 7 },
+    { ...span, topic: 'eth.dex.trades', partition: 0, events: 1 },
+    { ...span, topic: 'eth.dex.pools', partition: 1, events: 20 },
+  ])
+  const [row] = blockRows(block)
+  assert.deepEqual(
+    [row?.trades_count, row?.trades_by_partition, row?.events_count],
+    [8, [1, 0, 7], 28],
+  )
+  assert.deepEqual(finalRows(block), [])
+  const final = blockEventOf({ ...op, op: 'finalize' })
+  assert.deepEqual(blockRows(final), [])
+  assert.equal(finalRows(final)[0]?.final_slot, 4)
+})
+
+test('numbers that are none, or that no table can hold, are poison', () => {
+  const spoilt = (change: object): TradeEvents => {
+    const value = tradesOf('apply')
+    return {
+      ...value,
+      events: value.events.map((event) => ({
+        ...event,
+        trade: event.trade && { ...event.trade, ...change },
+      })),
+    }
+  }
+  const cases = [
+    { user_a_amount: '-1' },
+    { user_a_amount: '1e5' },
+    { user_b_amount: String(2n ** 256n) },
+    { token_a_decimals: 256 },
+    { vault_a_pre_amount: 'x' },
+  ]
+  for (const change of cases)
+    assert.throws(() => checkTrades(spoilt(change)), Malformed, JSON.stringify(change))
+  assert.doesNotThrow(() =>
+    checkTrades(spoilt({ user_b_amount: String(2n ** 256n - 1n), vault_a_pre_amount: '-5' })),
+  )
+})
+
+test('every sink maps what its topic carries, and refuses other bytes', () => {
+  const codec = localCodec()
+  for (const { map } of SINKS) assert.throws(() => map(codec, Buffer.from('no avro')), Malformed)
+})
+
+test('the same range of a lane has the same token, and no other range has', () => {
+  assert.equal(insertToken('t', 0, 5, 9), insertToken('t', 0, 5, 9))
+  const tokens = [
+    insertToken('t', 0, 5, 9),
+    insertToken('t', 1, 5, 9),
+    insertToken('u', 0, 5, 9),
+    insertToken('t', 0, 5, 10),
+  ]
+  assert.equal(new Set(tokens).size, 4)
+})
+
+/** Views with the table they read from and what they select. */
+const views = [
+  ...ddl.matchAll(/CREATE MATERIALIZED VIEW IF NOT EXISTS (\S+) TO (\S+) AS\s+([\s\S]*?);\s*$/gm),
+].map(([, name = '', target = '', select = '']) => ({
+  name,
+  target,
+  source: /FROM\s+(\S+)/.exec(select)?.[1] ?? '',
+  sums: /GROUP BY|State\(|\bsum\(|\bcount\(/i.test(select),
+}))
+
+test('no view that sums over inserts is fed by a sink: they all read the Null table of the finalizer', () => {
+  assert.ok(views.length >= 7)
+  const summing = views.filter(({ sums }) => sums)
+  assert.ok(summing.length >= 5)
+  for (const { name, source } of summing) assert.equal(source, '{chain}_trades_final', name)
+})
+
+test('every table that a sink or a view writes replaces, aggregates finals, or is Null', () => {
+  const engines = new Map(
+    [...ddl.matchAll(/CREATE TABLE IF NOT EXISTS (\S+) \([\s\S]*?\) ENGINE=(\w+)/g)].map(
+      ([, name = '', engine = '']) => [name, engine] as const,
+    ),
+  )
+  const sunk = [
+    'blocks',
+    'chain_state',
+    'dex_trades',
+    'dex_pool_events_enriched',
+    'dex_pools',
+    'dex_pool_births',
+    'tokens',
+    'transfers',
+  ]
+  const written = [
+    ...sunk.map((table) => `{chain}_${table}`),
+    ...views.filter(({ sums }) => !sums).map(({ target }) => target),
+  ]
+  for (const table of written) assert.equal(engines.get(table), 'ReplacingMergeTree', table)
+  assert.equal(engines.get('{chain}_trades_final'), 'Null')
+})
+
+test('migrations carry no TTL: retention is a setting', () => {
+  assert.doesNotMatch(ddl, /\bTTL\b/)
+})

@@ -81,7 +81,7 @@ export const openChain = async (options: ChainOptions): Promise<Chain> => {
   let busy = false
   const follow = async (): Promise<void> => {
     while (!queue.isClosed() && isDue()) await show.step()
-    if (!queue.isClosed()) await archive.grow(show.head().height + 1)
+    if (!queue.isClosed()) await show.prepare()
     busy = false
   }
   const timer = setInterval(() => {

@@ -3,6 +3,7 @@ import type { SealedBlock } from './blocks.ts'
 import { type Branch, makeBranches } from './branches.ts'
 import type { Producer } from './producer.ts'
 import { orphanedAt } from './schedule.ts'
+import { readied } from './segments.ts'
 import type { Read } from './state.ts'
 
 /** What a node shows: canonical blocks, with a branch in place of the newest while one is due. */
@@ -18,6 +19,8 @@ export interface Show {
   onHead(listener: (block: SealedBlock) => void): () => void
   /** Shows everything up to a height at once, without telling anybody. */
   jump(height: number): Promise<void>
+  /** Makes the next block ahead of its time. */
+  prepare(): Promise<void>
   /** Shows the next block. */
   step(): Promise<void>
   /** Replaces the newest blocks by others. */
@@ -25,8 +28,8 @@ export interface Show {
 }
 
 const TRANSACTIONS_INDEXED = 200_000
-/** Blocks below the first head whose transactions can be found by hash. */
-const INDEXED_AT_START = 64
+/** Transactions below the first head that can be found by hash at once. */
+const INDEXED_AT_START = 4_000
 /** Ids of branches on demand; those of scheduled ones are heights. */
 const DEMAND_IDS = 2 ** 40
 
@@ -60,6 +63,7 @@ export const makeShow = (archive: Archive, producer: Producer, reorgEvery: numbe
   let head: SealedBlock = producer.genesis().block
   let branch: Branch | undefined
   let demands = 0
+  const clock = { since: performance.now() }
 
   const scheduled = async (height: number): Promise<Branch | undefined> => {
     const due = orphanedAt(producer.spec.seed, reorgEvery, height)
@@ -74,7 +78,8 @@ export const makeShow = (archive: Archive, producer: Producer, reorgEvery: numbe
     { changed, to }: { readonly changed: number; readonly to: number },
   ): Promise<void> => {
     const blocks: SealedBlock[] = []
-    for (let at = changed; at <= to; at += 1) blocks.push(await blockOn(next, at))
+    for (let at = changed; at <= to; at += 1)
+      blocks.push(await readied(await blockOn(next, at), clock))
     branch = next
     head = blocks.at(-1) ?? head
     for (const block of blocks) index.add(block)
@@ -87,8 +92,16 @@ export const makeShow = (archive: Archive, producer: Producer, reorgEvery: numbe
       await archive.grow(height)
       branch = await scheduled(height)
       head = await blockOn(branch, height)
-      for (let at = Math.max(1, height - INDEXED_AT_START); at <= height; at += 1)
-        index.add(await blockOn(branch, at))
+      for (let at = height, count = 0; at > 0 && count < INDEXED_AT_START; at -= 1) {
+        const block = await readied(await blockOn(branch, at), clock)
+        index.add(block)
+        count += block.transactions.length
+      }
+    },
+    prepare: async () => {
+      const next = head.height + 1
+      await archive.grow(next)
+      await readied(await archive.block(next), clock)
     },
     step: async () => {
       const to = head.height + 1

@@ -313,6 +313,25 @@ test('a revert after a restart takes the bodies from where the spans say they li
   await bus.close()
 })
 
+test('a restart behind a reorg stands on the branch that counts', async (t) => {
+  const bus = await openBus(folder(t))
+  const source = handSource()
+  const chain = chainOf(100, 4)
+  const branch = chainOf(102, 1, 'b', chain[1]?.hash)
+  const ingestor = await start(bus, source)
+  source.push(...apply(chain), ...revert(chain.slice(2)), ...apply(branch))
+  await atSeq(ingestor, 7)
+  await ingestor.stop()
+  const again = await start(bus, source)
+  await until(() => source.positions.length === 2)
+  assert.deepEqual(
+    source.positions[1]?.stack.map(({ hash }) => hash),
+    [chain[0]?.hash, chain[1]?.hash, branch[0]?.hash],
+  )
+  await again.stop()
+  await bus.close()
+})
+
 test('FINALIZE is a block record alone, and forgets how to take final blocks back', async (t) => {
   const path = folder(t)
   const chain = chainOf(100, 5)

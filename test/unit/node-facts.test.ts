@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { enterBlock } from '../../core/quote-fold.ts'
+import { NO_QUOTES } from '../../core/quote-state.ts'
+import { MAX_AGE_MS, stampsAt } from '../../core/quotes.ts'
+import { nodeFacts } from '../../ingestors/evm/node-facts.ts'
+import { learn } from '../../ingestors/facts.ts'
+import { primesFromPools } from '../../ingestors/prime.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { Call, CallAnswer, StateReader } from '../../ingestors/source.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import {
+  COIN,
+  COIN_POOL,
+  FACTORY,
+  handBlock,
+  poolFact,
+  USDC,
+  WBTC,
+  WETH,
+} from '../support/hand-chain.ts'
+import { BOOK, timeAt } from '../support/quote-trades.ts'
+
+const word = (value: bigint | string): string => BigInt(value).toString(16).padStart(64, '0')
+const value = (...words: readonly (bigint | string)[]): CallAnswer => ({
+  kind: 'value',
+  data: `0x${words.map(word).join('')}`,
+})
+const reverted: CallAnswer = { kind: 'reverted' }
+const noState: CallAnswer = { kind: 'no-state' }
+const { signal } = new AbortController()
+const protocols = protocolBook('eth')
+const block = handBlock({ height: 100 }, [])
+const nothing = { token: () => undefined, pool: () => undefined }
+
+/** A node whose answers are a table by contract and selector; it keeps what it was asked. */
+const node = (answers: Readonly<Record<string, CallAnswer>>, fallback: CallAnswer = reverted) => {
+  const asked: { readonly calls: readonly Call[]; readonly hash: string }[] = []
+  const reader: StateReader = {
+    calls: async (calls, hash) => {
+      asked.push({ calls, hash })
+      return calls.map(({ to, data }) => answers[`${to} ${data.slice(0, 10)}`] ?? fallback)
+    },
+  }
+  return { reader, asked }
+}
+
+const [TOKEN0 = '', TOKEN1 = ''] = [COIN, WETH].sort()
+const PROVEN = {
+  [`${COIN_POOL} 0xc45a0155`]: value(FACTORY),
+  [`${COIN_POOL} 0x0dfe1681`]: value(TOKEN0),
+  [`${COIN_POOL} 0xd21220a7`]: value(TOKEN1),
+  [`${FACTORY} 0xe6a43905`]: value(COIN_POOL),
+  [`${COIN} 0x313ce567`]: value(9n),
+}
+const subjects = { pools: [{ address: COIN_POOL, family: 'uniswap_v2' }], tokens: [COIN] }
+
+test("facts are asked at the block's own hash, pools first, then tokens with those of the pools", async () => {
+  const { reader, asked } = node(PROVEN)
+  const facts = nodeFacts(reader, protocols)
+  const learned = await learn({ reader: facts, known: nothing }, subjects, block, signal)
+  assert.deepEqual(learned.pools, [poolFact(COIN_POOL, COIN, WETH)])
+  assert.deepEqual(
+    learned.tokens.map(({ address, decimals }) => [address, decimals]),
+    [
+      [COIN, 9],
+      [WETH, null],
+    ],
+  )
+  assert.ok(asked.every(({ hash }) => hash === block.hash))
+})
+
+test('what is known is not asked for again; a revert is an answer that is kept', async () => {
+  const { reader, asked } = node({})
+  const facts = nodeFacts(reader, protocols)
+  const first = await learn({ reader: facts, known: nothing }, subjects, block, signal)
+  assert.deepEqual(
+    first.pools.map(({ proven, tokenA }) => [proven, tokenA]),
+    [[false, '']],
+  )
+  assert.deepEqual(
+    first.tokens.map(({ decimals, name }) => [decimals, name]),
+    [[null, null]],
+  )
+  const known = { token: () => first.tokens[0], pool: () => first.pools[0] }
+  const before = asked.length
+  assert.deepEqual(await learn({ reader: facts, known }, subjects, block, signal), {
+    pools: [],
+    tokens: [],
+  })
+  assert.equal(asked.length, before)
+})
+
+test('without the state of a block nothing is learned, and the node is asked again 64 blocks later', async () => {
+  const { reader, asked } = node({}, noState)
+  const facts = nodeFacts(reader, protocols)
+  const at = (height: number) =>
+    learn({ reader: facts, known: nothing }, subjects, handBlock({ height }, []), signal)
+  assert.deepEqual(await at(100), { pools: [], tokens: [] })
+  const calls = () => asked.reduce((sum, { calls: { length } }) => sum + length, 0)
+  const once = calls()
+  await at(163)
+  assert.equal(calls(), once)
+  await at(164)
+  assert.equal(calls(), 2 * once)
+})
+
+test('first prices come from reserves and from the root price, in whole tokens', async () => {
+  const [v3, v2, btc] = CHAINS.eth.referencePools
+  // USDC is token 0: raw WETH per raw USDC at 2,500 USD is 1e18 / 2.5e9 = 4e8, its root is 2e4.
+  const root = 20_000n << 96n
+  const { reader } = node({
+    [`${v3.pool} 0x3850c7bd`]: value(root, 0n),
+    [`${v2.pool} 0x0902f1ac`]: value(9_000_000n * 10n ** 6n, 3_000n * 10n ** 18n, 0n),
+  })
+  const at = { hash: block.parentHash, timeMs: timeAt(1), signal }
+  const all = await primesFromPools(reader, [v3, v2, btc], BOOK, at)
+  assert.deepEqual(
+    all.map(({ token, quote, price }) => [token, quote, Math.round(price)]),
+    [[WETH, USDC, 2_500]],
+    'the first pool that answers counts',
+  )
+  const [only] = await primesFromPools(reader, [v2], BOOK, at)
+  assert.equal(Math.round(only?.price ?? 0), 3_000)
+  const stamp = stampsAt(enterBlock(NO_QUOTES, 2, all), timeAt(1) + MAX_AGE_MS, BOOK)
+  assert.equal(Math.round(stamp.get(WETH)?.usd ?? 0), 2_500)
+  assert.equal(stamp.get(WBTC)?.usd, null)
+})
+
+test('a reference pool that is empty, absent or no quote pair primes nothing', async () => {
+  const [, v2] = CHAINS.eth.referencePools
+  const at = { hash: block.parentHash, timeMs: timeAt(1), signal }
+  const empty = node({ [`${v2.pool} 0x0902f1ac`]: value(0n, 0n, 0n) })
+  assert.deepEqual(await primesFromPools(empty.reader, [v2], BOOK, at), [])
+  const short = node({ [`${v2.pool} 0x0902f1ac`]: { kind: 'value', data: '0x' } })
+  assert.deepEqual(await primesFromPools(short.reader, [v2], BOOK, at), [])
+  const coin = { ...v2, token: COIN }
+  assert.deepEqual(await primesFromPools(node({}).reader, [coin], BOOK, at), [])
+})

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { silentLogger } from '../../core/log.ts'
+import { factTable } from '../../ingestors/fact-table.ts'
+import { type Recordings, recordedSource } from '../../ingestors/replay.ts'
+import type { ChainOp, Position } from '../../ingestors/source.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import { COIN, COIN_POOL, USDC, WETH } from '../support/hand-chain.ts'
+import { recordingNames, recordingPath } from '../support/recordings.ts'
+
+const { signal } = new AbortController()
+const FILES = recordingNames().map(recordingPath)
+
+const open = (more: Partial<Recordings> = {}) =>
+  recordedSource({ chain: CHAINS.eth, files: FILES, log: silentLogger(), ...more })
+
+const all = async (
+  source: Awaited<ReturnType<typeof open>>,
+  position: Position | null = null,
+): Promise<ChainOp[]> => {
+  const ops: ChainOp[] = []
+  for await (const op of source.operations(position, signal)) ops.push(op)
+  return ops
+}
+
+const header = (height: number, mark = 'aa') => ({
+  number: `0x${height.toString(16)}`,
+  hash: `0x${mark.repeat(32)}`,
+  parentHash: `0x${'bb'.repeat(32)}`,
+  timestamp: '0x64ea4e00',
+  miner: `0x${'00'.repeat(20)}`,
+  gasLimit: '0x1',
+  gasUsed: '0x0',
+  difficulty: '0x0',
+  extraData: '0x',
+  transactions: [],
+})
+const blockFile = (height: number, mark?: string): string =>
+  JSON.stringify({ eth_getBlockByNumber: header(height, mark), eth_getBlockReceipts: [] })
+
+test('recordings are ordered by height and end with a FINALIZE (R40)', async () => {
+  const source = await open({ files: FILES.toReversed() })
+  const ops = await all(source)
+  const heights = ops.flatMap((op) => (op.op === 'apply' ? [op.block.height] : []))
+  assert.ok(heights.length >= 20)
+  assert.deepEqual(
+    heights,
+    heights.toSorted((a, b) => a - b),
+  )
+  const last = ops.at(-1)
+  assert.ok(last?.op === 'finalize' && last.ref.height === heights.at(-1))
+  assert.equal(source.gaps, true)
+  assert.equal(source.head()?.height, heights.at(-1))
+})
+
+test('a replay goes on behind its position', async () => {
+  const source = await open()
+  const ops = await all(source)
+  const [, second] = ops.flatMap((op) => (op.op === 'apply' ? [op.block] : []))
+  assert.ok(second)
+  const rest = await all(source, { stack: [second], final: null })
+  assert.deepEqual(
+    rest.flatMap((op) => (op.op === 'apply' ? [op.block.height] : [])),
+    ops.flatMap((op) => (op.op === 'apply' ? [op.block.height] : [])).slice(2),
+  )
+})
+
+test('files of one block are one block, two blocks of one height are refused', async () => {
+  const texts: Readonly<Record<string, string>> = {
+    a: blockFile(5),
+    b: blockFile(5),
+    c: blockFile(5, 'cc'),
+  }
+  const readFile = async (file: string) => texts[file] ?? ''
+  const ops = await all(await open({ files: ['a', 'b'], readFile }))
+  assert.deepEqual(
+    ops.map(({ op }) => op),
+    ['apply', 'finalize'],
+  )
+  await assert.rejects(open({ files: ['a', 'c'], readFile }), { reason: 'two-blocks' })
+})
+
+test('a long recording is final in steps', async () => {
+  const files = Array.from({ length: 70 }, (_, height) => String(height + 1))
+  const readFile = async (file: string) =>
+    blockFile(Number(file), Number(file).toString(16).padStart(2, '0'))
+  const ops = await all(await open({ files, readFile }))
+  assert.deepEqual(
+    ops.flatMap((op) => (op.op === 'finalize' ? [op.ref.height] : [])),
+    [32, 64, 70],
+  )
+})
+
+test('a file that is no recording is refused by its name', async () => {
+  for (const [text, reason] of [
+    ['{', 'not-json'],
+    ['{}', 'unknown-shape'],
+    ['{"chain": "base", "eth_getBlockReceipts": []}', 'other-chain'],
+  ] as const) {
+    const opened = open({ files: ['odd.json'], readFile: async () => text })
+    await assert.rejects(opened, (error: Error & { reason?: string }) => {
+      assert.equal(error.reason, reason)
+      assert.match(error.message, /odd\.json/)
+      return true
+    })
+  }
+})
+
+test('facts files give tokens and proven pools, a list alone is tokens', async () => {
+  const tokens = [{ token: COIN.toUpperCase().replace('0X', '0x'), decimals: 9, origin: 'docs' }]
+  const pools = [{ pool: COIN_POOL, token0: COIN, token1: WETH, protocol: 'uniswap_v2' }]
+  const table = factTable({ tokens, pools })
+  assert.deepEqual(table.tokens, [
+    { address: COIN, decimals: 9, name: null, symbol: null, totalSupplyRaw: null },
+  ])
+  assert.deepEqual(
+    table.pools.map(({ address, proven }) => [address, proven]),
+    [[COIN_POOL, true]],
+  )
+  assert.deepEqual(factTable(tokens), { tokens: table.tokens, pools: [] })
+  const { facts } = await open({ files: [], facts: table })
+  const [reference] = CHAINS.eth.referencePools
+  const asked = [COIN_POOL, reference.pool].map((address) => ({ address, family: 'uniswap_v2' }))
+  const [block] = (await all(await open())).flatMap((op) => (op.op === 'apply' ? [op.block] : []))
+  assert.ok(block)
+  const learned = await facts.read({ pools: asked, tokens: [COIN, USDC] }, block, signal)
+  assert.deepEqual(
+    learned.tokens.map(({ address }) => address),
+    [COIN],
+  )
+  assert.deepEqual(
+    learned.pools.map(({ address, proven }) => [address, proven]),
+    [
+      [COIN_POOL, true],
+      [reference.pool, true],
+    ],
+  )
+})
+
+test('a wrong facts file says where it is wrong', () => {
+  for (const [json, message] of [
+    [{ tokens: [{ token: 'x' }] }, /\/tokens\/0\/token/],
+    [[{ token: COIN, decimals: 300 }], /\/tokens\/0\/decimals/],
+    ['text', /facts/],
+    [
+      { pools: [{ pool: COIN_POOL, token0: COIN, token1: WETH, protocol: 'nodex' }] },
+      /no protocol/,
+    ],
+  ] as const) {
+    assert.throws(() => factTable(json), { reason: 'bad-facts', message })
+  }
+})

@@ -72,7 +72,8 @@ test('only a success is charged; nothing stays held', async () => {
   assert.deepEqual([used, remaining], [0.5, 29_999.5])
 })
 
-test('addresses without a good credential are slowed, organizations are not', async () => {
+test('addresses without a good credential are slowed, organizations are not', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const meter = makeMeter()
   const nobody = serverOf(answering(undefined), meter)
   const wrong = serverOf(answering(new Fault('UNAUTHORIZED')), meter)

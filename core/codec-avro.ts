@@ -121,16 +121,81 @@ export const avroType = (text: string): avsc.Type => {
   const type = avsc.Type.forSchema(JSON.parse(text), {
     wrapUnions: 'never',
     logicalTypes: { 'byte-view': ByteView },
-    typeHook: (schema, options) =>
-      schema === 'bytes'
-        ? avsc.Type.forSchema({ type: 'bytes', logicalType: 'byte-view' }, { ...options })
-        : undefined,
+    typeHook: guarded,
   })
   makePlain(type, new Set())
   return type
 }
 
-/** avsc builds one constructor per record; with this prototype what it builds compares equal to a literal. */
+/** What avsc reads from; its own types leave it out. */
+interface Tap {
+  readonly buf: Buffer
+  readonly pos: number
+  readLong(): number
+  skipLong(): void
+  readString(): string
+}
+interface Inner {
+  _read(tap: Tap): unknown
+}
+
+/**
+ * Number of items of the next block. avsc reads past the end of its bytes and only complains afterwards, so a broken
+ * count would fill the memory first; no item of ours takes less than a byte.
+ */
+const blockCount = (tap: Tap): number => {
+  let count = tap.readLong()
+  if (count < 0) {
+    count = -count
+    tap.skipLong()
+  }
+  if (count > Math.max(0, tap.buf.length - tap.pos)) throw new Error('more items than bytes')
+  return count
+}
+
+const inner = (type: unknown): Inner => type as Inner
+
+/** Avro arrays with a guarded count; a resolver takes `_read` over, so `this` may be one. */
+class GuardedArray extends avsc.types.ArrayType {
+  protected _read(tap: Tap): unknown[] {
+    const items: unknown[] = []
+    for (let count = blockCount(tap); count > 0; count = blockCount(tap)) {
+      for (let i = 0; i < count; i += 1) items.push(inner(this.itemsType)._read(tap))
+    }
+    return items
+  }
+  protected _skip(tap: Tap): void {
+    this._read(tap)
+  }
+}
+
+/** Avro maps with a guarded count, and no key that reaches a prototype. */
+class GuardedMap extends avsc.types.MapType {
+  protected _read(tap: Tap): Record<string, unknown> {
+    const pairs: [string, unknown][] = []
+    for (let count = blockCount(tap); count > 0; count = blockCount(tap)) {
+      for (let i = 0; i < count; i += 1) {
+        pairs.push([tap.readString(), inner(this.valuesType)._read(tap)])
+      }
+    }
+    return Object.fromEntries(pairs)
+  }
+  protected _skip(tap: Tap): void {
+    this._read(tap)
+  }
+}
+
+const guarded: NonNullable<Partial<avsc.TypeOptions>['typeHook']> = (schema, options) => {
+  if (schema === 'bytes') {
+    return avsc.Type.forSchema({ type: 'bytes', logicalType: 'byte-view' }, { ...options })
+  }
+  if (typeof schema !== 'object' || !('type' in schema)) return undefined
+  if (schema.type === 'array') return new GuardedArray(schema, options)
+  if (schema.type === 'map') return new GuardedMap(schema, options)
+  return undefined
+}
+
+/** avsc builds one constructor per record: with the plain prototype what it builds compares equal to a literal. */
 const makePlain = (type: avsc.Type, seen: Set<avsc.Type>): void => {
   if (seen.has(type)) return
   seen.add(type)

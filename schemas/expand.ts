@@ -123,9 +123,14 @@ const tsType = (type: string): string => {
   return TYPES[type] ?? typeName(type)
 }
 
+/** The formatter's line width, so that the written file is already formatted. */
+const LINE_WIDTH = 100
+
 const declaration = (name: string): string => {
   const { kind, body } = definitionOf(name)
   if (kind === 'enum') {
+    const line = `export type ${typeName(name)} = ${body.map((symbol) => `'${symbol}'`).join(' | ')}`
+    if (line.length <= LINE_WIDTH) return `${line}\n`
     return `export type ${typeName(name)} =\n${body.map((symbol) => `  | '${symbol}'`).join('\n')}\n`
   }
   const lines = body.map(fieldOf).map(({ name: field, type, nullable }) => {

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import avsc from 'avsc'
+import fc from 'fast-check'
+import { localCodec, messageNames, schemaText } from '../../core/codec.ts'
+import { avroType, codecOver } from '../../core/codec-avro.ts'
+import type { Draft, MessageName } from '../../core/codec-contract.ts'
+import { Malformed } from '../../core/fault.ts'
+import type { Messages } from '../../schemas/wire.ts'
+
+const codec = localCodec()
+
+/** Any value of a schema. */
+const anyOf = (type: avsc.Type): fc.Arbitrary<unknown> => {
+  if (avsc.Type.isType(type, 'record')) {
+    const { fields } = type as avsc.types.RecordType
+    const model = fields.map((field) => [field.name, anyOf(field.type)] as const)
+    return fc.record(Object.fromEntries(model), { noNullPrototype: true })
+  }
+  if (avsc.Type.isType(type, 'array')) {
+    return fc.array(anyOf((type as avsc.types.ArrayType).itemsType), { maxLength: 3 })
+  }
+  if (avsc.Type.isType(type, 'map')) {
+    return fc
+      .array(fc.tuple(fc.string(), anyOf((type as avsc.types.MapType).valuesType)), {
+        maxLength: 3,
+      })
+      .map((pairs) => Object.fromEntries(pairs.filter(([key]) => key !== '__proto__')))
+  }
+  if (avsc.Type.isType(type, 'union')) {
+    return fc.oneof(...(type as avsc.types.UnwrappedUnionType).types.map(anyOf))
+  }
+  if (avsc.Type.isType(type, 'enum')) {
+    return fc.constantFrom(...(type as avsc.types.EnumType).symbols)
+  }
+  return SCALARS[type.typeName]?.() ?? assert.fail(`no values of ${type.typeName}`)
+}
+
+const SCALARS: Readonly<Record<string, () => fc.Arbitrary<unknown>>> = {
+  null: () => fc.constant(null),
+  string: () => fc.string({ unit: 'grapheme' }),
+  int: () => fc.integer(),
+  long: () => fc.integer({ min: -(2 ** 52), max: 2 ** 52 }),
+  boolean: () => fc.boolean(),
+  'logical:byte-view': () => fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+}
+
+const anyMessage = fc.constantFrom(...messageNames).chain((name) =>
+  fc.record({
+    name: fc.constant(name),
+    value: anyOf(avroType(schemaText(name))) as fc.Arbitrary<Draft<Messages[MessageName]>>,
+  }),
+)
+
+test('what is encoded decodes to the same value', () => {
+  fc.assert(
+    fc.property(anyMessage, ({ name, value }) => {
+      assert.deepEqual(codec.decode(name, codec.encode(name, value)), value)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('bytes of any kind decode or are malformed, and nothing else', () => {
+  const cut = fc.tuple(anyMessage, fc.nat(), fc.nat(), fc.nat(255))
+  fc.assert(
+    fc.property(cut, ([{ name, value }, length, at, byte]) => {
+      const bytes = codec.encode(name, value)
+      const broken = Buffer.from(bytes.subarray(0, length % (bytes.length + 1)))
+      if (broken.length > 0) broken[at % broken.length] = byte
+      try {
+        codec.decode(name, broken)
+      } catch (error) {
+        assert.ok(error instanceof Malformed, String(error))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a count that no bytes can follow is malformed at once', () => {
+  const bytes = Buffer.from([0, 0, 0, 0, 2, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0])
+  assert.throws(() => codec.decode('dex.trade.TradeEvents', bytes), {
+    name: 'Malformed',
+    message: /more items than bytes/,
+  })
+})
+
+test('a value that does not fit is malformed and says where', () => {
+  const wrong = {
+    meta: { chain: 'eth', op: 'OP_APPLY', seq: 1 },
+    events: [{ trade: { vault_a: 7 } }],
+  }
+  assert.throws(
+    () => codec.encode('dex.trade.TradeEvents', wrong as never),
+    (error: unknown) =>
+      error instanceof Malformed && /events\.0\.trade\.vault_a/.test(error.message),
+  )
+  assert.throws(() => codec.encode('control.Org', null as never), Malformed)
+  assert.throws(() => codec.encode('no.Such' as never, {} as never), Malformed)
+})
+
+test('what is left out at any depth is the default', () => {
+  const value = { events: [{ transaction: {}, trade: { user_a_amount: '5' } }] }
+  const decoded = codec.decode(
+    'dex.trade.TradeEvents',
+    codec.encode('dex.trade.TradeEvents', value),
+  )
+  const [event] = decoded.events
+  assert.equal(decoded.meta, null)
+  assert.deepEqual(event?.transaction?.bundles, [])
+  assert.equal(event?.transaction?.status, 'STATUS_UNSPECIFIED')
+  assert.equal(event?.trade?.token_a_decimals, null)
+  assert.equal(event?.trade?.user_b_amount, '')
+  assert.equal(event?.bonding_curve, null)
+})
+
+/** A codec that reads today's schema from bytes of a writer whose schema was changed as given. */
+const newerWriter = (message: MessageName, change: (schema: string) => string) => {
+  const writer = avroType(change(schemaText(message)))
+  const reader = avroType(schemaText(message))
+  const resolver = reader.createResolver(writer)
+  const of = (type: avsc.Type, via: avsc.Resolver | null) =>
+    codecOver(new Map([[message, type]]), { writerId: () => 9, resolver: () => via })
+  return { writer: of(writer, null), reader: of(reader, resolver) }
+}
+
+test('a symbol and a field of a newer writer: the default symbol, and the field ignored', () => {
+  const name = 'dex.trade.TradeEvents'
+  const { writer, reader } = newerWriter(name, (schema) =>
+    schema
+      .replace('"OP_FINALIZE"', '"OP_FINALIZE", "OP_AMEND"')
+      .replace(
+        /"fields": \[/,
+        '"fields": [{"name": "region", "type": ["null", "string"], "default": null},',
+      ),
+  )
+  const value = { region: 'eu', meta: { chain: 'eth', op: 'OP_AMEND', seq: 3 }, events: [] }
+  const decoded = reader.decode(name, writer.encode(name, value as never))
+  assert.deepEqual([decoded.meta?.op, decoded.meta?.seq], ['OP_UNSPECIFIED', 3])
+  assert.ok(!('region' in decoded))
+})

@@ -1,13 +1,10 @@
 import type { Bus, Running } from '../core/bus-contract.ts'
-import { openEmbeddedBus } from '../core/bus-embedded.ts'
-import { localCodec } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import type { ChainExtra, Config } from '../core/config.ts'
 import { type Lifecycle, makeLifecycle } from '../core/lifecycle.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
-import { topicSpecs } from '../core/topic-specs.ts'
-import { openWarehouse, type Warehouse } from '../core/warehouse.ts'
+import type { Warehouse } from '../core/warehouse.ts'
 import type { FactReader } from '../ingestors/facts.ts'
 import { type Ingestor, startIngestor } from '../ingestors/run.ts'
 import type { Source } from '../ingestors/source.ts'
@@ -19,6 +16,7 @@ import { makeFreshness } from '../serving/freshness.ts'
 import { graphqlPlugin } from '../serving/graphql/plugin.ts'
 import { makeServer } from '../serving/http/server.ts'
 import { startRealtime } from '../serving/realtime/server.ts'
+import { openParts } from './parts.ts'
 import { isSettled } from './settled.ts'
 
 /** One chain of a process: where its blocks come from. */
@@ -78,19 +76,12 @@ export const openHouse = async (options: HouseOptions): Promise<House> => {
 const assemble = async (options: HouseOptions, lifecycle: Lifecycle): Promise<House> => {
   const { config, metrics, log, onFatal } = options
   const chains = options.chains.map(({ row }) => row.id)
-  const bus = await openEmbeddedBus({
-    path: options.logPath,
-    mapSizeBytes: config.lmdbMapSizeMb * 1_048_576,
-    retention: config.retention,
-    log: log.child({ part: 'bus' }),
-    onHalt: onFatal,
+  const { bus, codec, warehouse } = await openParts({
+    ...options,
+    chains,
+    opened: (name, stop) => lifecycle.add({ name, stop }),
   })
-  lifecycle.add({ name: 'bus', stop: () => bus.close() })
-  const { partitions, retention } = config
-  await bus.createTopics(topicSpecs({ chains, partitions, retention }))
-  const codec = localCodec()
-  const warehouse = await openWarehouse({ kind: 'embedded', path: options.warehousePath })
-  lifecycle.add({ name: 'warehouse', stop: () => warehouse.close() })
+  const { partitions } = config
   const processors = await startProcessors({
     ...{ chains, bus, codec, warehouse, config },
     metrics,

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import { openHouse } from '../cli/house.ts'
+import { loadConfig } from '../core/config.ts'
+import { silentLogger } from '../core/log.ts'
+import { makeMetrics } from '../core/metrics.ts'
+import { evmSource } from '../ingestors/evm/source.ts'
+import { CHAINS } from '../schemas/chains.ts'
+import { startSimulator } from '../simulator/start.ts'
+
+const WARM_UP_MS = 5_000
+const MEASURE_MS = 15_000
+/** 120 times the pace of the clock: a block of about 60 trades every 100 ms. */
+const RATE = 5
+
+const quantile = (sorted: readonly number[], level: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * level))] ?? Number.NaN
+
+/** A plain socket; every JSON line that comes is handed over with its time of arrival. */
+const openLines = (url: string, onLine: (line: unknown, atMs: number) => void) =>
+  new Promise<WebSocket>((resolve, reject) => {
+    const socket = new WebSocket(url)
+    socket.once('open', () => resolve(socket))
+    socket.once('error', reject)
+    socket.on('message', (data) => {
+      const atMs = performance.now()
+      for (const text of String(data).split('\n')) if (text !== '') onLine(JSON.parse(text), atMs)
+    })
+  })
+
+/** Time from a block being announced by the node to its trades being read by a client of the product. */
+export const latencyBench = async (): Promise<void> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  const log = silentLogger()
+  const metrics = makeMetrics()
+  const closing = new AbortController()
+  const simulator = await startSimulator({
+    ...{ chain: 'eth', seed: 7, ratePerSecond: RATE, pace: 'fast', log },
+    genesisMs: Date.UTC(2026, 0, 1),
+  })
+  const source = await evmSource({
+    ...{ chain: CHAINS.eth, urls: [simulator.wsUrl], concurrency: 8, timeoutMs: 10_000 },
+    ...{ from: null, metrics, log, signal: closing.signal },
+  })
+  const { extra } = simulator
+  const house = await openHouse({
+    config: { ...loadConfig({}, { port: 0, keyPepper: 'bench' }), chainExtra: { eth: extra } },
+    chains: [{ row: CHAINS.eth, source, extra }],
+    ...{ metrics, log, logPath: join(folder, 'log'), warehousePath: join(folder, 'warehouse') },
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  const { apiKey } = await house.accounts.createDemo()
+  const announced = new Map<number, number>()
+  const delays: number[] = []
+  let measuring = false
+  const node = await openLines(simulator.wsUrl, (line, atMs) => {
+    const { params } = line as { params?: { result?: { timestamp: string } } }
+    const timestamp = params?.result?.timestamp
+    if (timestamp !== undefined) announced.set(Number(timestamp) * 1_000, atMs)
+  })
+  node.send(
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }),
+  )
+  const client = await openLines(house.wsUrl, (line, atMs) => {
+    const { push } = line as { push?: { pub?: { data: { t: number } } } }
+    const seenMs = push?.pub && announced.get(push.pub.data.t)
+    if (measuring && seenMs !== undefined) delays.push(atMs - seenMs)
+    else if (Object.keys(line as object).length === 0) client.send('{}')
+  })
+  const quotes = extra.quotes.map(({ address }) => address)
+  const channels = quotes.map((token) => `dex-trade:eth_${token}`)
+  const commands = channels.map((channel, index) => ({ id: index + 2, subscribe: { channel } }))
+  const connect = { id: 1, connect: { token: apiKey } }
+  client.send([connect, ...commands].map((command) => JSON.stringify(command)).join('\n'))
+  await sleep(WARM_UP_MS)
+  measuring = true
+  await sleep(MEASURE_MS)
+  measuring = false
+  node.close()
+  client.close()
+  await house.stop('measured')
+  closing.abort()
+  await simulator.stop()
+  rmSync(folder, { recursive: true, force: true })
+  delays.sort((a, b) => a - b)
+  const row = {
+    bench: 'latency',
+    node: process.version,
+    perSecond: Math.round((delays.length / MEASURE_MS) * 1_000),
+    p50Ms: Math.round(quantile(delays, 0.5)),
+    p99Ms: Math.round(quantile(delays, 0.99)),
+    bare: 'none: block announced by the node to dex-trade frame read by a client',
+  }
+  console.log(JSON.stringify(row))
+}

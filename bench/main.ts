@@ -1,0 +1,69 @@
+/**
+ * `npm run bench [-- NAME...]`: one JSON line per row. Every row measures our code against the bare minimum loop of the
+ * same work in the same run; the ratio is what counts, absolute times drift with the machine.
+ */
+interface Row {
+  readonly name: string
+  readonly about: string
+  readonly run: () => Promise<() => unknown>
+}
+
+const ROWS: readonly Row[] = [
+  {
+    name: 'decode',
+    about: 'blocks to trades against a bare decoder of one event; aim 0.8',
+    run: async () => (await import('./decode.ts')).decodeBench,
+  },
+  {
+    name: 'produce',
+    about: 'one commit per block on real Kafka against bare kafkajs with the same bytes; aim 0.9',
+    run: async () => (await import('./produce.ts')).produceBench,
+  },
+  {
+    name: 'fold',
+    about: 'candles in 18 resolutions and 3 dimensions against a plain loop; aim 0.8',
+    run: async () => (await import('./fold.ts')).foldBench,
+  },
+  {
+    name: 'insert',
+    about: 'a sink batch against the bare client with the same bytes; aim 0.9',
+    run: async () => (await import('./insert.ts')).insertBench,
+  },
+  {
+    name: 'cube-query',
+    about: 'GraphQL against hand-written SQL, p50 at 50, 1,000 and 10,000 rows; aim 1.1 at most',
+    run: async () => (await import('./cube-query.ts')).cubeQueryBench,
+  },
+  {
+    name: 'fanout',
+    about: 'publications to sockets against a bare uWebSockets.js loop; aim 0.9',
+    run: async () => (await import('./fanout.ts')).fanoutBench,
+  },
+  {
+    name: 'latency',
+    about: 'block seen at the node to `dex-trade` frame at a client, whole product in one process',
+    run: async () => (await import('./latency.ts')).latencyBench,
+  },
+]
+
+const asked = process.argv.slice(2)
+const unknown = asked.filter((name) => !ROWS.some((row) => row.name === name))
+if (unknown.length > 0) {
+  console.error(
+    `no such row: ${unknown.join(', ')}; rows are ${ROWS.map(({ name }) => name).join(', ')}`,
+  )
+  process.exit(2)
+}
+let failed = false
+for (const { name, about, run } of ROWS) {
+  if (asked.length > 0 && !asked.includes(name)) continue
+  console.error(`# ${name}: ${about}`)
+  try {
+    const bench = await run()
+    await bench()
+  } catch (error) {
+    failed = true
+    console.error(`# ${name} failed:`, error)
+  }
+}
+process.exit(failed ? 1 : 0)

@@ -1,0 +1,78 @@
+import { openKafkaBus } from '../core/bus.ts'
+import type { Bus } from '../core/bus-contract.ts'
+import { openEmbeddedBus } from '../core/bus-embedded.ts'
+import { localCodec } from '../core/codec.ts'
+import type { Codec } from '../core/codec-contract.ts'
+import { registerSchemas, registryCodec } from '../core/codec-registry.ts'
+import type { Config } from '../core/config.ts'
+import type { Logger } from '../core/log.ts'
+import { topicSpecs } from '../core/topic-specs.ts'
+import { openWarehouse, type Warehouse } from '../core/warehouse.ts'
+
+/** The three things that a process works on. */
+export interface Parts {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly warehouse: Warehouse
+}
+
+/** Where they are, and for which chains. */
+export interface PartsOptions {
+  readonly config: Config
+  readonly chains: readonly string[]
+  readonly logPath: string
+  readonly warehousePath: string
+  readonly log: Logger
+  readonly onFatal: (error: unknown) => void
+  /** Told of each part as it opens, so that a later failure can close it. */
+  readonly opened: (name: string, close: () => Promise<void>) => void
+}
+
+/**
+ * Opens bus, codec and warehouse as the configuration says: embedded in the data folder, or Kafka with its registry and a
+ * ClickHouse server. Topics are made and schemas registered. Throws `Outage`.
+ */
+export const openParts = async (options: PartsOptions): Promise<Parts> => {
+  const { config, chains, opened } = options
+  const bus = await openBus(options)
+  opened('bus', () => bus.close())
+  const { partitions, retention } = config
+  const topics = topicSpecs({ chains, partitions, retention })
+  await bus.createTopics(topics)
+  const codec = await openCodec(
+    options,
+    topics.map(({ topic }) => topic),
+  )
+  const warehouse = await openWarehouse(
+    config.clickhouseUrl === ''
+      ? { kind: 'embedded', path: options.warehousePath }
+      : { kind: 'server', url: config.clickhouseUrl, database: config.clickhouseDatabase },
+  )
+  opened('warehouse', () => warehouse.close())
+  return { bus, codec, warehouse }
+}
+
+const openBus = ({ config, logPath, log, onFatal }: PartsOptions): Promise<Bus> => {
+  const busLog = log.child({ part: 'bus' })
+  if (config.kafkaBrokers.length > 0) {
+    const brokers = config.kafkaBrokers
+    return openKafkaBus({ brokers, clientId: 'sluice', log: busLog, onHalt: onFatal })
+  }
+  return openEmbeddedBus({
+    path: logPath,
+    mapSizeBytes: config.lmdbMapSizeMb * 1_048_576,
+    retention: config.retention,
+    log: busLog,
+    onHalt: onFatal,
+  })
+}
+
+const openCodec = async (
+  { config, log }: PartsOptions,
+  topics: readonly string[],
+): Promise<Codec> => {
+  if (config.kafkaBrokers.length === 0) return localCodec()
+  const registry = { url: config.schemaRegistryUrl, log: log.child({ part: 'registry' }) }
+  await registerSchemas(registry, topics)
+  return registryCodec(registry)
+}

@@ -2,7 +2,7 @@ import { toEventSelector } from 'viem'
 import type { ChainExtra } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import { type Chain, openChain } from './evm/chain.ts'
-import { FIRST_TRADING_HEIGHT } from './evm/producer.ts'
+import { produced } from './evm/segments.ts'
 import { serveRpc } from './evm/server.ts'
 import type { World } from './evm/world.ts'
 
@@ -70,15 +70,19 @@ const extraOf = (world: World): ChainExtra => ({
 
 const EXAMPLE_TOKEN = 'FROGO'
 const EXAMPLE_SWAP = toEventSelector('Swap(address,uint256,uint256,uint256,uint256,address)')
-/** Blocks that are searched for an example. */
-const EXAMPLE_BLOCKS = 20
+/** Blocks from the first on that are searched for an example. */
+const EXAMPLE_BLOCKS = 24
 
 const examplesOf = async (chain: Chain): Promise<Examples> => {
-  const { world } = chain.producer
+  const { producer } = chain
+  const { world } = producer
   const pool = world.pools.find(({ base }) => base === EXAMPLE_TOKEN)
   if (pool === undefined) throw new RangeError('no pool for the examples')
-  for (let at = 0; at < EXAMPLE_BLOCKS; at += 1) {
-    const block = await chain.canonical(FIRST_TRADING_HEIGHT + at)
+  const { block: genesis, state } = producer.genesis()
+  const clock = { since: performance.now() }
+  let block = genesis
+  while (block.height < EXAMPLE_BLOCKS) {
+    block = await produced(producer.next(block, state, 0), clock)
     const found = block.transactions.find(({ logs }) =>
       logs.some(({ address, topics }) => address === pool.address && topics[0] === EXAMPLE_SWAP),
     )

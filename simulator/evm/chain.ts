@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import type { Logger } from '../../core/log.ts'
 import { openArchive } from './archive.ts'
-import { headerOf, type SealedBlock } from './blocks.ts'
+import { headerOf } from './blocks.ts'
 import { BLOCK_TIME_MS, type ChainSpec, makeProducer, type Producer } from './producer.ts'
 import { makeShow, type Show } from './show.ts'
 import { openSnapshots } from './snapshots.ts'
@@ -21,8 +21,6 @@ export interface Chain
   > {
   readonly producer: Producer
   readonly genesisHash: Hex
-  /** A canonical block whether it is on show yet or not: for examples. */
-  canonical(height: number): Promise<SealedBlock>
   /** Replaces the newest `depth` blocks; the canonical ones return with the next block. Throws RangeError. */
   reorg(depth: number): void
   stop(): Promise<void>
@@ -94,10 +92,6 @@ export const openChain = async (options: ChainOptions): Promise<Chain> => {
     ...show,
     producer,
     genesisHash: genesis.hash,
-    canonical: async (height) => {
-      await new Promise<void>((done) => queue.add(() => archive.grow(height).finally(done)))
-      return archive.block(height)
-    },
     reorg: (depth) => {
       const most = Math.min(DEEPEST_REORG, show.head().height - 1)
       if (!Number.isInteger(depth) || depth < 1 || depth > most)

@@ -29,7 +29,7 @@ export const MODEL_VERSION = 1
 export const BLOCK_TIME_MS = 12_000
 
 /** First block in which people trade; before it tokens and pools are made. */
-export const FIRST_TRADING_HEIGHT = 7
+const FIRST_TRADING_HEIGHT = 7
 
 /** Makes the blocks of one spec. */
 export interface Producer {

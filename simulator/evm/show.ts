@@ -29,7 +29,7 @@ export interface Show {
 
 const TRANSACTIONS_INDEXED = 200_000
 /** Transactions below the first head that can be found by hash at once. */
-const INDEXED_AT_START = 4_000
+const INDEXED_AT_START = 500
 /** Ids of branches on demand; those of scheduled ones are heights. */
 const DEMAND_IDS = 2 ** 40
 

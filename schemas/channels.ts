@@ -4,7 +4,7 @@ import type { Topic } from './topics.ts'
 export type ChannelParameter = 'token' | 'pool' | 'pair' | 'wallet' | 'resolution'
 
 /** How a short key is written: `d` decimal (R9), `n` integer, `ms` epoch milliseconds, `s` text. */
-export type KeyType = 'd' | 'n' | 'ms' | 's'
+type KeyType = 'd' | 'n' | 'ms' | 's'
 
 /** One short key of a payload with the name that filters and documents use for it. */
 export interface ChannelKey {

@@ -18,7 +18,7 @@ export interface Channel {
 }
 
 /** Longest channel name in bytes (contract/websocket.md 5.1). */
-export const MAX_CHANNEL_BYTES = 255
+const MAX_CHANNEL_BYTES = 255
 
 const BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(
   CHANNELS.flatMap((row) => [row.prefix, ...row.aliases].map((name) => [name, row] as const)),

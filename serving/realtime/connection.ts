@@ -6,7 +6,7 @@ import type { Session } from './session.ts'
 import type { Socket } from './socket.ts'
 
 /** Above this, latest-value channels keep only their newest publication (contract/websocket.md 5.3). */
-export const CONFLATE_BYTES = 256 * 1_024
+const CONFLATE_BYTES = 256 * 1_024
 /** Above this, the connection is closed as too slow. */
 export const MAX_QUEUED_BYTES = 1_024 * 1_024
 /** Below this, a congested connection goes back to the shared topics. */

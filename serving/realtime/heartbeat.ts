@@ -1,6 +1,7 @@
 import type { Close } from './protocol.ts'
 import { CLOSES } from './protocol.ts'
-import { EXPIRY_GRACE_MS, PING_SECONDS, type Session } from './session.ts'
+import type { Session } from './session.ts'
+import { PING_SECONDS } from './session-credentials.ts'
 
 /** Times of one connection, epoch milliseconds. */
 export interface Pulse {
@@ -18,6 +19,8 @@ const STALE_MS = 10_000
 const SILENCE_MS = 60_000
 /** How long a refused client may take to close by itself. */
 const REJECTED_MS = 5_000
+/** How long a credential may be over before the connection is closed. */
+const EXPIRY_GRACE_MS = 25_000
 const PING_MS = PING_SECONDS * 1_000
 
 /** A connection that was just opened; the first ping comes at random in the second half of the interval. */

@@ -49,6 +49,8 @@ export interface HubOptions {
 interface Lane {
   readonly history: History
   epoch: string
+  /** Given out before the chain had a block; good as long as this process lives. */
+  readonly firstEpoch: string
   seq: number
   part: number
 }
@@ -99,15 +101,17 @@ export class Hub {
       positionBefore(startOffset),
     )
     this.#partitions.set(topic, partitions)
+    const epoch = epochOf(lane, origin)
     this.#lanes.set(`${topic}/${partition}`, {
       history,
-      epoch: epochOf(lane, origin),
+      epoch,
+      firstEpoch: epoch,
       seq: -1,
       part: -1,
     })
   }
 
-  /** Names the life of a topic, once it is known; positions given out before are not recovered. */
+  /** Names the life of a topic, once it is known. */
   setOrigin(topic: string, origin: string): void {
     const partitions = this.#partitions.get(topic) ?? 0
     for (let partition = 0; partition < partitions; partition += 1) {
@@ -173,7 +177,8 @@ export class Hub {
   /** What a subscriber has missed since a position. */
   recover(channel: Channel, since: Position, retractions: boolean): Recovery {
     const lane = this.#homeOf(channel.row, channel.chain, channel.address)
-    if (lane === undefined || lane.epoch !== since.epoch) return { recovered: false }
+    if (lane === undefined) return { recovered: false }
+    if (since.epoch !== lane.epoch && since.epoch !== lane.firstEpoch) return { recovered: false }
     const missed = lane.history.since(channel.subject, since.offset)
     if (missed === undefined) return { recovered: false }
     const wanted = missed.filter(({ retraction }) => retractions || !retraction)
@@ -260,9 +265,13 @@ export class Hub {
     return payloadText(payload, row.keys, this.#options.numbers)
   }
 
+  #isRecoverable({ recoverable }: ChannelRow, chain: string, address: string): boolean {
+    return recoverable && this.#options.quotes.get(chain)?.has(address) !== true
+  }
+
   /** The partition that alone feeds a recoverable channel. */
   #homeOf(row: ChannelRow, chain: string, address: string): Lane | undefined {
-    if (!row.recoverable || this.#options.quotes.get(chain)?.has(address)) return undefined
+    if (!this.#isRecoverable(row, chain, address)) return undefined
     const topic = topicName(row.topic, chain)
     const partitions = this.#partitions.get(topic)
     if (partitions === undefined) return undefined
@@ -279,7 +288,7 @@ export class Hub {
       chain,
       nameOf: (token: string) => this.#names.get(`${chain}/${token}`),
       wanted: (subject: string, row: ChannelRow, address: string) =>
-        this.#fanout.listens(subject) || this.#homeOf(row, chain, address) !== undefined,
+        this.#fanout.listens(subject) || this.#isRecoverable(row, chain, address),
     }
     this.#desks.set(chain, desk)
     return desk

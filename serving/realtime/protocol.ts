@@ -45,9 +45,6 @@ export const CLOSES = {
   quotaExceeded: { code: 4503, reason: 'quota exceeded' },
 } as const satisfies Record<string, Close>
 
-/** Unsubscribe push that makes clients subscribe again at once: the position they hold is worth nothing any more. */
-export const UNSUBSCRIBE_INSUFFICIENT = { code: 2500, reason: 'insufficient state' } as const
-
 /** Methods with an id, in the order in which upstream looks for them. */
 const METHODS = [
   'connect',
@@ -144,12 +141,6 @@ export const publicationText = (data: string, offset: number): string =>
 /** A push of one publication to the subscribers of a literal channel name. */
 export const pushText = (literal: string, publication: string): string =>
   `{"push":{"channel":${JSON.stringify(literal)},"pub":${publication}}}`
-
-/** Takes a subscription away; codes from 2500 make clients subscribe again. */
-export const unsubscribeText = (
-  literal: string,
-  why: { readonly code: number; readonly reason: string },
-): string => `{"push":{"channel":${JSON.stringify(literal)},"unsubscribe":${JSON.stringify(why)}}}`
 
 /** A subscribe or history reply with publications that are JSON text already. */
 export const replyWithPublications = (

@@ -129,20 +129,32 @@ export const tradePublications = (message: TradeEvents, desk: Desk): readonly Pu
       [TOKEN_TRADES, trade.token_b_address, trade.token_b_address],
       ...walletsOf(trade).map((wallet) => [WALLET_TRADES, wallet, base] as const),
     ]
+    let shared: SharedPayload | undefined
     for (const [row, address, about] of views) {
       const subject = subjectOf(row.prefix, desk.chain, address)
       if (!desk.wanted(subject, row, address)) continue
-      const payload = tradePayload(event, trade, { about, retraction, desk })
+      shared ??= sharedPayload(event, trade, desk)
+      const payload: TradePayload = {
+        a: about,
+        t: event.block?.timestamp ?? 0,
+        k: shared.btma === about ? 'buy' : 'sell',
+        ...shared,
+        ...(retraction && { op: 'revert' }),
+      }
       publications.push({ row, subject, address, payload, index, retraction, bucketMs: 0 })
     }
   }
   return publications
 }
 
-const walletsOf = (trade: Trade): readonly string[] =>
-  [...new Set([trade.user_a_account_owner_address, trade.user_b_account_owner_address])].filter(
-    (wallet) => wallet !== '',
-  )
+const walletsOf = ({
+  user_a_account_owner_address: a,
+  user_b_account_owner_address: b,
+}: Trade): readonly string[] => [a, ...(b === a ? [] : [b])].filter((wallet) => wallet !== '')
+
+type TradePayload = Readonly<Partial<Record<TradeKey, string | number>>>
+/** What every view of a trade has in common. */
+type SharedPayload = Readonly<Record<Exclude<TradeKey, 'a' | 't' | 'k' | 'op'>, string>>
 
 /** One side of a trade: amount in token units and USD, "" when unknown. */
 interface Side {
@@ -152,11 +164,7 @@ interface Side {
   readonly amountInUsd: string
 }
 
-const tradePayload = (
-  event: TradeEvent,
-  trade: Trade,
-  view: { readonly about: string; readonly retraction: boolean; readonly desk: Desk },
-): Readonly<Partial<Record<TradeKey, string | number>>> => {
+const sharedPayload = (event: TradeEvent, trade: Trade, desk: Desk): SharedPayload => {
   const prices = event.trade_processed
   const a = sideOf({
     token: trade.token_a_address,
@@ -173,12 +181,9 @@ const tradePayload = (
     price: prices?.token_b_price_in_usd ?? '',
   })
   const [bought, sold] = trade.was_original_direction ? [b, a] : [a, b]
-  const buyName = view.desk.nameOf(bought.token)
-  const sellName = view.desk.nameOf(sold.token)
+  const buyName = desk.nameOf(bought.token)
+  const sellName = desk.nameOf(sold.token)
   return {
-    a: view.about,
-    t: event.block?.timestamp ?? 0,
-    k: bought.token === view.about ? 'buy' : 'sell',
     ba: bought.amount,
     sa: sold.amount,
     baiu: bought.amountInUsd,
@@ -192,7 +197,6 @@ const tradePayload = (
     bwa: bought.wallet,
     swa: sold.wallet,
     h: event.transaction?.signature ?? '',
-    ...(view.retraction && { op: 'revert' }),
   }
 }
 

@@ -2,7 +2,7 @@ import { monotonicFactory } from 'ulid'
 import { Fault } from '../../core/fault.ts'
 import type { Credentials, Guard, Meter, Principal } from '../contract.ts'
 import { problemMedia, problemOf } from '../http/problem.ts'
-import { isExpiry } from './session.ts'
+import { isExpiry } from './session-credentials.ts'
 import type { UpgradeAnswer, UpgradeRequest } from './socket.ts'
 
 /** What a connection starts with. */

@@ -417,3 +417,31 @@ for (const transport of ['uws', 'ws'] as const) {
     })
   })
 }
+
+test('a subscription from before the first block keeps its position', async () => {
+  const stack = await openStack()
+  const server = await stack.serve()
+  const client = new Centrifuge(`ws://127.0.0.1:${server.port}/connection/websocket`, {
+    websocket: WebSocket,
+    token: stack.key.apiKey,
+  })
+  const subscription = client.newSubscription(TRADES)
+  const subscribed: SubscribedContext[] = []
+  const times: number[] = []
+  subscription.on('subscribed', (context) => subscribed.push(context))
+  subscription.on('publication', ({ data }) => times.push((data.t - EPOCH_MS) / 12_000))
+  subscription.subscribe()
+  client.connect()
+  await subscription.ready(5_000)
+  await stack.commit([{ trade: tradeAt(1) }])
+  await until(() => times.length === 1)
+  client.disconnect()
+  await stack.commit([{ trade: tradeAt(2) }])
+  client.connect()
+  await until(() => times.length === 2)
+  assert.deepEqual(times, [1, 2])
+  assert.equal(subscribed.at(-1)?.recovered, true)
+  assert.notEqual(subscribed.at(-1)?.streamPosition?.epoch, subscribed[0]?.streamPosition?.epoch)
+  client.disconnect()
+  await stack.close()
+})

@@ -14,8 +14,9 @@ export interface Answer<Row> {
   readonly elapsedMs: number
 }
 
-/** Rows as the text of a JSON list, not parsed, and what they cost. */
+/** Rows as the engine printed them, not parsed, and what they cost. */
 export interface TextAnswer {
+  /** The rows one after the other, each a JSON list with `, ` between its values; anything may stand between rows. */
   readonly text: string
   readonly rowCount: number
   readonly rowsRead: number
@@ -28,10 +29,7 @@ export interface Warehouse {
   query<Row>(query: Query, options?: { readonly signal?: AbortSignal }): Promise<Answer<Row>>
   /** Rows as arrays in the order of the SELECT list: cheaper for wide answers. */
   queryArrays(query: Query, options?: { readonly signal?: AbortSignal }): Promise<Answer<unknown[]>>
-  /**
-   * Rows of a statement that selects one column of named tuples, printed by the engine as a JSON list of objects:
-   * big integers and decimals as JSON numbers, what is not finite as null.
-   */
+  /** Rows as JSON text, for answers that are text again: big integers and decimals as numbers, what is not finite as null. */
   queryText(query: Query, options?: { readonly signal?: AbortSignal }): Promise<TextAnswer>
   /** One insert; the same token again is dropped by the engine. Big numbers as strings. */
   insert(
@@ -61,7 +59,6 @@ const TEXT_SETTINGS = {
   ...READ_SETTINGS,
   output_format_json_quote_64bit_integers: 0,
   output_format_json_quote_decimals: 0,
-  output_format_json_named_tuples_as_objects: 1,
   precise_float_parsing: 1,
 } as const
 
@@ -101,25 +98,19 @@ const asOutage = (error: unknown, aborted = false): never => {
   throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
 }
 
-/**
- * The rows of a JSONCompact answer with one column, without the list around each. A raw line break stands only between
- * rows, and an unescaped `"data":` or last `"rows":` only in the frame, so text inside values cannot be taken for either.
- */
+/** The frame of a JSONCompact answer around its rows. An unescaped `"data":` or last `"rows":` stands in the frame only. */
 const rowsText = (answer: string): Omit<TextAnswer, 'elapsedMs'> => {
   const start = answer.indexOf('"data":')
   const end = answer.lastIndexOf('"rows":')
   if (start === -1 || end === -1)
     throw new Outage('warehouse', 'the answer of the store is not whole')
-  const data = answer.slice(start + '"data":'.length, answer.lastIndexOf(',', end))
   const tail = JSON.parse(`{${answer.slice(end)}`) as {
     readonly rows: number
     readonly statistics?: { readonly rows_read?: number }
   }
-  const text = data
-    .replaceAll('\n\t\t[', '\n')
-    .replaceAll('],\n', ',\n')
-    .replace(/\]\n\t\]\s*$/, ']')
-  return { text: text.trim(), rowCount: tail.rows, rowsRead: tail.statistics?.rows_read ?? 0 }
+  const open = answer.indexOf('[', start)
+  const text = answer.slice(open + 1, answer.lastIndexOf(']', end))
+  return { text, rowCount: tail.rows, rowsRead: tail.statistics?.rows_read ?? 0 }
 }
 
 /** Opens the warehouse. One process may hold an embedded folder; a second open throws `Outage`. */

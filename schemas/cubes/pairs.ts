@@ -148,6 +148,7 @@ export const PAIRS: Cube = {
       Base: {
         sql: units('volume', 'own_places'),
         fast: fastUnits('volume', 'own_places'),
+        exactUnits: { raw: 'volume', places: 'own_places' },
         rollup: units('sum(volume)', 'any(own_places)'),
         needs: 'own',
         type: 'Float',

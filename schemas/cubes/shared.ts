@@ -145,6 +145,7 @@ export const amounts = (raw: string, decimals: string): Tree => ({
   Amount: {
     sql: units(raw, decimals),
     fast: fastUnits(raw, decimals),
+    exactUnits: { raw, places: decimals },
     type: 'Float',
     about: 'Token units.',
   },

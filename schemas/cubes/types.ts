@@ -8,6 +8,8 @@ export interface Leaf {
   readonly sql: string
   readonly type: LeafType
   readonly about: string
+  /** Base units and decimal places behind `sql`, from which rows are printed without rounding. */
+  readonly exactUnits?: { readonly raw: string; readonly places: string }
   /** A cheaper expression that differs from `sql` in the last digit at most; for sums, averages and order. */
   readonly fast?: string
   /** An address or a hash: operands compare in lower case where the chain writes hex. */

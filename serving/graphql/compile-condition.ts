@@ -92,6 +92,9 @@ const decimalCompare = (compare: Compare, sql: string, binder: Binder): string =
 
 const timeCompare = (compare: Compare, sql: string, binder: Binder): string => {
   const bind = (text: string): string => binder.bind(text, TIME_TYPE)
+  if (compare.operator === 'in' || compare.operator === 'notIn') {
+    return numberCompare(compare, `toDateTime64(${sql}, 3, 'UTC')`, bind)
+  }
   if (compare.operator !== 'between') return numberCompare(compare, sql, bind)
   const [from = '', to = from] = compare.value as readonly string[]
   return `(${sql} >= ${bind(from)} AND ${sql} <= ${bind(to)})`

@@ -12,7 +12,7 @@ import {
   type ValueField,
   valueFields,
 } from './selection.ts'
-import { type Output, printed, recordTuple } from './shape.ts'
+import { type Output, printed, type Shape, shapeOf } from './shape.ts'
 import { fromText, limitText, orderText, type Statement, whereText } from './statement.ts'
 
 /** Columns of the inner, aggregating SELECT: an expression stands there once. */
@@ -244,7 +244,10 @@ const orderSql = (grouping: Grouping, key: OrderKey, buckets: Map<string, string
     : pathColumn(grouping, key.leaf, key.descending)
 
 /** Statement of an aggregated record: an inner SELECT groups, the outer one calculates, keeps, orders and prints. */
-export const compileGrouped = (statement: Statement, nowMs: number): string => {
+export const compileGrouped = (
+  statement: Statement,
+  nowMs: number,
+): { readonly sql: string; readonly shape: Shape } => {
   const { selection } = statement
   const fields = valueFields(selection.fields)
   const grouping: Grouping = {
@@ -256,7 +259,7 @@ export const compileGrouped = (statement: Statement, nowMs: number): string => {
       fields.some((field) => field.kind === 'dimension' && field.interval !== undefined),
   }
   const buckets = new Map<string, string>()
-  const record = recordTuple(selection.fields, (field) => outputOf(grouping, field, buckets))
+  const shape = shapeOf(selection.fields, (field) => outputOf(grouping, field, buckets))
   const merges =
     grouping.widened && fields.some((field) => field.kind === 'dimension' && field.leaf.rollup)
   if (merges) for (const key of selection.cube.rowKey ?? []) groupKey(grouping, key)
@@ -274,6 +277,6 @@ export const compileGrouped = (statement: Statement, nowMs: number): string => {
   const groupBy = inner.keys.size > 0 ? ` GROUP BY ${[...inner.keys].join(', ')}` : ''
   const where = whereText(grouping, nowMs)
   const source = `SELECT ${columns} FROM ${fromText(grouping)} WHERE ${where}${groupBy}`
-  const type = record.type.replaceAll(`'`, `\\'`)
-  return `SELECT CAST(${record.sql}, '${type}') AS r FROM (${source})${having}${tail}`
+  const printedColumns = shape.columns.join(', ') || '1'
+  return { shape, sql: `SELECT ${printedColumns} FROM (${source})${having}${tail}` }
 }

@@ -1,7 +1,7 @@
 import type { Query } from '../../core/warehouse.ts'
 import { compileGrouped } from './compile-grouped.ts'
 import { type CubeSelection, isGrouped, type ValueField, valueFields } from './selection.ts'
-import { printed, recordTuple } from './shape.ts'
+import { type Output, printed, type Shape, shapeOf } from './shape.ts'
 import {
   fromText,
   limitText,
@@ -11,13 +11,16 @@ import {
   whereText,
 } from './statement.ts'
 
-const compileRaw = (statement: Statement, nowMs: number): string => {
+const compileRaw = (statement: Statement, nowMs: number): Compiled => {
   const { selection, use } = statement
-  const output = (field: ValueField) => {
+  const output = (field: ValueField): Output => {
     if (field.kind !== 'dimension') throw new Error(`an aggregate in a plain record: ${field.key}`)
-    return printed(use(field.leaf), field.leaf)
+    const sql = use(field.leaf)
+    const { exactUnits } = field.leaf
+    if (!exactUnits) return printed(sql, field.leaf)
+    return { sql: exactUnits.raw, printer: 'units', places: exactUnits.places }
   }
-  const record = recordTuple(selection.fields, output)
+  const shape = shapeOf(selection.fields, output)
   const keys = selection.order.map((key) => {
     const leaf =
       'leaf' in key ? key.leaf : key.field.kind === 'dimension' ? key.field.leaf : undefined
@@ -28,19 +31,27 @@ const compileRaw = (statement: Statement, nowMs: number): string => {
   const by = (selection.limitBy?.by ?? []).map(({ leaf }) => use(leaf))
   const where = whereText(statement, nowMs)
   const tail = orderText(keys, selection.cube.order) + limitText(statement, by)
-  return `SELECT CAST(${record.sql}, '${quoted(record.type)}') AS r FROM ${fromText(statement)} WHERE ${where}${tail}`
+  const columns = shape.columns.join(', ') || '1'
+  return { shape, sql: `SELECT ${columns} FROM ${fromText(statement)} WHERE ${where}${tail}` }
 }
 
-const quoted = (text: string): string => text.replaceAll(`'`, `\\'`)
+/** A statement and how its rows become records. */
+export interface Compiled {
+  readonly sql: string
+  readonly shape: Shape
+}
 
 /**
- * One statement for one cube selection; its rows are single columns that print as the records of the answer. Pure.
- * Values stand in `params` only: SQL text is made of the cube's own fragments and of response keys.
+ * One statement for one cube selection, and the shape of its rows. Pure. Values stand in `params` only: SQL text is made
+ * of the cube's own fragments.
  */
-export const compile = (selection: CubeSelection, nowMs: number): Query => {
+export const compile = (
+  selection: CubeSelection,
+  nowMs: number,
+): Query & { readonly shape: Shape } => {
   const statement = statementOf(selection)
-  const sql = isGrouped(valueFields(selection.fields))
+  const compiled = isGrouped(valueFields(selection.fields))
     ? compileGrouped(statement, nowMs)
     : compileRaw(statement, nowMs)
-  return { sql, params: statement.binder.params }
+  return { ...compiled, params: statement.binder.params }
 }

@@ -6,7 +6,8 @@ import { compile } from './compile.ts'
 import { creditFactors, creditHundredths } from './credits.ts'
 import type { QueryLimits } from './limits.ts'
 import type { Plan } from './plan.ts'
-import type { GroupMember, RootMember } from './select.ts'
+import { recordsBytes } from './records.ts'
+import type { GroupMember } from './select.ts'
 import type { CubeSelection } from './selection.ts'
 
 /** What a plan runs on. */
@@ -19,19 +20,20 @@ export interface ExecuteDeps {
 
 /** An answered request. */
 export interface Executed {
-  /** The whole envelope as JSON text. */
-  readonly body: string
+  /** The whole envelope as JSON text, UTF-8. */
+  readonly body: Buffer
   /** What it cost, in thousandths of a CU. */
   readonly milliUnits: number
 }
 
 interface CubeAnswer {
-  readonly text: string
+  /** The JSON list of records. */
+  readonly list: Buffer
   readonly rowCount: number
   readonly rowsRead: number
 }
 
-const NOTHING: CubeAnswer = { text: '[]', rowCount: 0, rowsRead: 0 }
+const NOTHING: CubeAnswer = { list: Buffer.from('[]'), rowCount: 0, rowsRead: 0 }
 
 /** Error numbers of the engine that say "too much" and nothing about the statement: memory, time, rows, bytes. */
 const RESOURCE_ERRORS: ReadonlySet<string> = new Set(['158', '159', '160', '241', '307', '396'])
@@ -47,7 +49,9 @@ const runCube = async (
 ): Promise<CubeAnswer> => {
   signal.throwIfAborted()
   if (selection.chains.length === 0 || selection.limit.count === 0) return NOTHING
-  return deps.warehouse.queryText(compile(selection, deps.nowMs()), { signal })
+  const { shape, ...query } = compile(selection, deps.nowMs())
+  const { text, rowCount, rowsRead } = await deps.warehouse.queryText(query, { signal })
+  return { list: recordsBytes(text, rowCount, shape), rowCount, rowsRead }
 }
 
 /** Runs every cube selection once, a few at a time; the first failure ends the others. */
@@ -116,28 +120,38 @@ const creditsOf = (
   return { hundredths, cubes }
 }
 
-const dataText = (plan: Plan, answers: ReadonlyMap<CubeSelection, CubeAnswer>): string => {
-  const memberText = (member: GroupMember): string =>
+/** Pieces of the `data` object in order. */
+const dataParts = (
+  plan: Plan,
+  answers: ReadonlyMap<CubeSelection, CubeAnswer>,
+): readonly (string | Buffer)[] => {
+  const parts: (string | Buffer)[] = ['{']
+  const memberPart = (member: GroupMember): string | Buffer =>
     'selection' in member
-      ? (answers.get(member.selection) ?? NOTHING).text
+      ? (answers.get(member.selection) ?? NOTHING).list
       : JSON.stringify(member.name)
-  const valueText = (member: RootMember): string => {
-    switch (member.kind) {
-      case 'typename':
-        return JSON.stringify(member.name)
-      case 'introspection':
-        return JSON.stringify(plan.introspection[member.key] ?? null)
-      case 'flat':
-        return memberText(member.member)
-      case 'group':
-        return `{${member.members.map((each) => `"${each.key}":${memberText(each)}`).join(',')}}`
-    }
+  const writeGroup = (members: readonly GroupMember[]): void => {
+    parts.push('{')
+    for (const [index, member] of members.entries())
+      parts.push(`${index > 0 ? ',' : ''}"${member.key}":`, memberPart(member))
+    parts.push('}')
   }
-  return `{${plan.members.map((member) => `"${member.key}":${valueText(member)}`).join(',')}}`
+  for (const [index, member] of plan.members.entries()) {
+    parts.push(`${index > 0 ? ',' : ''}"${member.key}":`)
+    if (member.kind === 'group') writeGroup(member.members)
+    else if (member.kind === 'flat') parts.push(memberPart(member.member))
+    else if (member.kind === 'typename') parts.push(JSON.stringify(member.name))
+    else parts.push(JSON.stringify(plan.introspection[member.key] ?? null))
+  }
+  parts.push('}')
+  return parts
 }
 
+const joined = (parts: readonly (string | Buffer)[]): Buffer =>
+  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
+
 /**
- * Runs a plan and writes the answer as text: the rows stand in it as the engine printed them. Throws `Outage`, the
+ * Runs a plan and writes the answer as text: values stand in it as the engine printed them. Throws `Outage`, the
  * driver's error, or `QueryTooExpensive`; rejects with the signal's reason when the client has left.
  */
 export const execute = async (
@@ -147,8 +161,9 @@ export const execute = async (
 ): Promise<Executed> => {
   const startedMs = performance.now()
   const answers = await runCubes(plan, deps, client)
-  const data = dataText(plan, answers)
-  if (plan.selections.length === 0) return { body: `{"data":${data}}`, milliUnits: 0 }
+  const data = dataParts(plan, answers)
+  if (plan.selections.length === 0)
+    return { body: joined(['{"data":', ...data, '}']), milliUnits: 0 }
   const { hundredths, cubes } = creditsOf(plan, answers)
   const rowsRead = [...answers.values()].reduce((sum, answer) => sum + answer.rowsRead, 0)
   const extensions = {
@@ -160,7 +175,7 @@ export const execute = async (
     },
   }
   return {
-    body: `{"data":${data},"extensions":${JSON.stringify(extensions)}}`,
+    body: joined(['{"data":', ...data, ',"extensions":', JSON.stringify(extensions), '}']),
     milliUnits: hundredths * 10,
   }
 }

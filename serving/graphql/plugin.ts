@@ -156,7 +156,7 @@ const charged = async (
   plan: Plan,
   { principal }: FastifyRequest,
   reply: FastifyReply,
-): Promise<string> => {
+): Promise<Buffer> => {
   const reservation = principal && meter.reserve(principal, plan.worstMilliUnits)
   try {
     const deps = { warehouse, freshness, limits, nowMs }

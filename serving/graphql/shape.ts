@@ -1,51 +1,71 @@
 import type { Leaf } from '../../schemas/cubes/types.ts'
 import type { Field, ValueField } from './selection.ts'
 
-/** An SQL expression and the type in which it is printed. */
+/** How a value of the engine becomes a value of the answer. */
+export type Printer = 'as-is' | 'time' | 'date' | 'boolean' | 'units'
+
+/** One value of a record: its SQL, and with `units` the SQL of the decimal places. */
 export interface Output {
   readonly sql: string
-  readonly type: string
+  readonly printer: Printer
+  readonly places?: string
 }
 
-/** How a value of a leaf is printed (contract/graphql.md 6): times as ISO 8601 with seconds and `Z`, days as YYYY-MM-DD. */
-export const printed = (sql: string, leaf: Pick<Leaf, 'type' | 'exact'>): Output => {
-  switch (leaf.type) {
-    case 'DateTime':
-      return {
-        sql: `formatDateTime(${sql}, '%Y-%m-%dT%H:%i:%SZ', 'UTC')`,
-        type: 'Nullable(String)',
+/** Text around the values of a record, and which columns they are. */
+export interface Shape {
+  /** Expressions of the SELECT list. */
+  readonly columns: readonly string[]
+  /** One more than `slots`: before the first value, between two, after the last. */
+  readonly literals: readonly string[]
+  readonly slots: readonly {
+    readonly column: number
+    readonly printer: Printer
+    readonly places: number
+  }[]
+}
+
+const PRINTERS: Readonly<Record<Leaf['type'], Printer>> = {
+  String: 'as-is',
+  Int: 'as-is',
+  Float: 'as-is',
+  Boolean: 'boolean',
+  DateTime: 'time',
+  Date: 'date',
+}
+
+/** A value of a leaf's type (contract/graphql.md 6). */
+export const printed = (sql: string, { type }: Pick<Leaf, 'type'>): Output => ({
+  sql,
+  printer: PRINTERS[type],
+})
+
+/** The shape of a record with the names and the nesting of the query. Names are GraphQL names, so they need no escape. */
+export const shapeOf = (fields: readonly Field[], output: (field: ValueField) => Output): Shape => {
+  const columns = new Map<string, number>()
+  const literals: string[] = []
+  const slots: { column: number; printer: Printer; places: number }[] = []
+  let text = ''
+  const columnOf = (sql: string): number => {
+    const known = columns.get(sql) ?? columns.size
+    columns.set(sql, known)
+    return known
+  }
+  const write = (inner: readonly Field[]): void => {
+    text += '{'
+    for (const [index, field] of inner.entries()) {
+      text += `${index > 0 ? ',' : ''}"${field.key}":`
+      if (field.kind === 'group') write(field.fields)
+      else if (field.kind === 'typename') text += `"${field.name}"`
+      else {
+        const { sql, printer, places } = output(field)
+        literals.push(text)
+        text = ''
+        slots.push({ column: columnOf(sql), printer, places: places ? columnOf(places) : -1 })
       }
-    case 'Date':
-      return { sql: `toString(toDate(${sql}))`, type: 'Nullable(String)' }
-    case 'Int':
-      return { sql, type: 'Nullable(Int64)' }
-    case 'Float':
-      return { sql, type: leaf.exact ? 'Nullable(Decimal(38, 12))' : 'Nullable(Float64)' }
-    case 'Boolean':
-      return { sql, type: 'Nullable(Bool)' }
-    case 'String':
-      return { sql, type: 'Nullable(String)' }
+    }
+    text += '}'
   }
-}
-
-const EMPTY: Output = { sql: `CAST(map(), 'Map(String, String)')`, type: 'Map(String, String)' }
-
-/**
- * A record as one tuple with the names and the nesting of the answer: the engine prints it as the JSON object that the
- * client gets. Names are GraphQL names, so they need no escape.
- */
-export const recordTuple = (
-  fields: readonly Field[],
-  output: (field: ValueField) => Output,
-): Output => {
-  if (fields.length === 0) return EMPTY
-  const members = fields.map((field): readonly [string, Output] => {
-    if (field.kind === 'group') return [field.key, recordTuple(field.fields, output)]
-    if (field.kind === 'typename') return [field.key, { sql: `'${field.name}'`, type: 'String' }]
-    return [field.key, output(field)]
-  })
-  return {
-    sql: `tuple(${members.map(([, { sql }]) => sql).join(', ')})`,
-    type: `Tuple(${members.map(([key, { type }]) => `\`${key}\` ${type}`).join(', ')})`,
-  }
+  write(fields)
+  literals.push(text)
+  return { columns: [...columns.keys()], literals, slots }
 }

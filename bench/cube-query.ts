@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrate } from '../core/migrate.ts'
+import { openWarehouse, type Warehouse } from '../core/warehouse.ts'
+import { CUBES } from '../schemas/cubes/all.ts'
+import { makeFreshness } from '../serving/freshness.ts'
+import { execute } from '../serving/graphql/execute.ts'
+import { QUERY_LIMITS } from '../serving/graphql/limits.ts'
+import { makePlanner } from '../serving/graphql/plan.ts'
+import { catalogueOf } from '../serving/graphql/schema.ts'
+import { makeTrades, storeTrades } from '../test/support/trades.ts'
+
+const STORED = 30_000
+const START_MS = Date.UTC(2026, 2, 1)
+const ROW_COUNTS = [50, 1_000, 10_000] as const
+const ROUNDS = { 50: 60, 1000: 40, 10000: 20 } as const
+
+/** One line of the bench: ours, and hand-written SQL through the same client. */
+export interface CubeQueryLine {
+  readonly bench: string
+  readonly node: string
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly bareP50Ms: number
+  /** Ours divided by bare. */
+  readonly ratio: number
+  readonly bare: string
+}
+
+const QUERY = `query Bench($rows: Int!, $from: Int!) {
+  EVM(network: eth) {
+    DEXTrades(limit: {count: $rows}, orderBy: {descending: Block_Time}, where: {Block: {Slot: {ge: $from}}}) {
+      Block { Time Slot }
+      Transaction { Hash }
+      Trade {
+        Buy { Amount PriceInUSD AmountInUSD Account { Owner } Currency { MintAddress } }
+        Sell { Amount Currency { MintAddress } }
+        Dex { ProtocolName }
+      }
+      Pool { Address }
+    }
+  }
+}`
+
+/** What a person would write for the same rows; numbers that the client reads as they are. */
+const BARE = `SELECT block_time, block_slot, tx_hash, toFloat64(buy_amount) / exp10(buy_decimals), buy_price_usd,
+  buy_amount_usd, buy_owner, buy_token, toFloat64(sell_amount) / exp10(sell_decimals), sell_token, protocol_name, pool_address
+FROM eth_dex_trades FINAL WHERE block_slot >= {from:UInt64} AND is_suspect = 0
+ORDER BY block_slot DESC, tx_index DESC, event_index DESC LIMIT {rows:UInt64}`
+
+const quantile = (sorted: readonly number[], level: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * level))] ?? 0
+
+const timed = async (run: () => Promise<unknown>): Promise<number> => {
+  const startedMs = performance.now()
+  await run()
+  return performance.now() - startedMs
+}
+
+/** Both sides take turns, so that what else the machine does meets both. */
+const measure = async (
+  warehouse: Warehouse,
+  rows: (typeof ROW_COUNTS)[number],
+): Promise<CubeQueryLine> => {
+  const planner = makePlanner(catalogueOf(CUBES, ['eth']), QUERY_LIMITS)
+  const freshness = makeFreshness(warehouse, ['eth'])
+  const deps = { warehouse, freshness, limits: QUERY_LIMITS, nowMs: Date.now }
+  const { signal } = new AbortController()
+  const ours = async (from: number): Promise<void> => {
+    const { body } = await execute(
+      planner({ query: QUERY, variables: { rows, from } }),
+      deps,
+      signal,
+    )
+    if (body.length < rows * 100) throw new Error(body.toString().slice(0, 200))
+  }
+  const bare = (from: number): Promise<unknown> =>
+    warehouse.queryArrays({ sql: BARE, params: { from, rows } })
+  const spent: number[] = []
+  const bareSpent: number[] = []
+  for (let round = -3; round < ROUNDS[rows]; round++) {
+    const from = 10 + round
+    const mine = await timed(() => ours(from))
+    const theirs = await timed(() => bare(from))
+    if (round < 0) continue
+    spent.push(mine)
+    bareSpent.push(theirs)
+  }
+  spent.sort((a, b) => a - b)
+  bareSpent.sort((a, b) => a - b)
+  const p50Ms = quantile(spent, 0.5)
+  const bareP50Ms = quantile(bareSpent, 0.5)
+  return {
+    bench: `cube-query-${rows}`,
+    node: process.version,
+    perSecond: Math.round(1_000 / p50Ms),
+    p50Ms: Number(p50Ms.toFixed(2)),
+    p99Ms: Number(quantile(spent, 0.99).toFixed(2)),
+    bareP50Ms: Number(bareP50Ms.toFixed(2)),
+    ratio: Number((p50Ms / bareP50Ms).toFixed(3)),
+    bare: 'hand-written SQL through the same client, rows parsed, nothing shaped',
+  }
+}
+
+/** From the text of a GraphQL query to the text of its answer, against hand-written SQL for the same rows. */
+export const cubeQueryBench = async (): Promise<readonly CubeQueryLine[]> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  const warehouse = await openWarehouse({ kind: 'embedded', path: folder })
+  try {
+    await migrate(warehouse, ['eth'])
+    const trades = makeTrades(STORED, START_MS)
+    for (let from = 0; from < trades.length; from += 10_000) {
+      await storeTrades(warehouse, 'eth', trades.slice(from, from + 10_000))
+    }
+    const lines: CubeQueryLine[] = []
+    for (const rows of ROW_COUNTS) lines.push(await measure(warehouse, rows))
+    return lines
+  } finally {
+    await warehouse.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -36,7 +36,6 @@ export const EXPOSED_HEADERS = [
   'X-Quota-Remaining',
   'X-Chain-Head',
   'X-Chain-Since',
-  'X-Control-Offset',
 ] as const
 
 /**

@@ -310,6 +310,7 @@ for (const query of [
       assert.equal(page.hasMore, page.hasNext)
       assert.equal(page.nextCursor, page.hasNext ? page.endCursor : '')
       pages.push(page)
+      assert.ok(pages.length <= 7, 'the pages do not end')
       if (!page.hasMore) break
       cursor = String(page.nextCursor)
     }
@@ -323,6 +324,7 @@ for (const query of [
       const page = record(answer.body)
       backwards.unshift(...list(answer).map(({ address }) => address))
       assert.equal(page.hasNext, true)
+      assert.ok(backwards.length <= 45, 'the pages do not end')
       if (!page.hasPrev) break
       cursor = String(page.startCursor)
     }

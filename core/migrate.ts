@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { TABLE_RETENTION } from '../schemas/retention.ts'
 import type { Warehouse } from './warehouse.ts'
 
 const FOLDER = new URL('../schemas/tables/', import.meta.url)
@@ -29,6 +30,39 @@ export const migrate = async (warehouse: Warehouse, chains: readonly string[]): 
       const text = readFileSync(new URL(name, FOLDER), 'utf8').replaceAll('{chain}', chain)
       for (const statement of statementsOf(text)) await warehouse.command(statement)
       await warehouse.insert('migrations', [{ name, chain }])
+    }
+  }
+}
+
+interface TableRow {
+  readonly name: string
+  readonly engine_full: string
+}
+
+/**
+ * Sets how long tables keep their rows (R36): the contract's days, or for ever. Tables that are set already are left
+ * alone; the engine drops expired rows with its next merges. With `contract`, rows older than their days vanish at insert.
+ */
+export const applyRetention = async (
+  warehouse: Warehouse,
+  chains: readonly string[],
+  retention: 'off' | 'contract',
+): Promise<void> => {
+  const { rows } = await warehouse.query<TableRow>({
+    sql: 'SELECT name, engine_full FROM system.tables WHERE database = currentDatabase()',
+  })
+  const engines = new Map(rows.map(({ name, engine_full }) => [name, engine_full]))
+  for (const chain of chains) {
+    for (const { table, column, days } of TABLE_RETENTION) {
+      const name = `${chain}_${table}`
+      const engine = engines.get(name)
+      if (engine === undefined) continue
+      const limited = / TTL /.test(engine)
+      if (retention === 'off' && limited) await warehouse.command(`ALTER TABLE ${name} REMOVE TTL`)
+      if (retention === 'off' || engine.includes(`toIntervalDay(${days})`)) continue
+      await warehouse.command(
+        `ALTER TABLE ${name} MODIFY TTL toDateTime(${column}) + toIntervalDay(${days}) DELETE SETTINGS materialize_ttl_after_modify = 0`,
+      )
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Codec } from '../core/codec-contract.ts'
 import type { Config } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
-import { migrate } from '../core/migrate.ts'
+import { applyRetention, migrate } from '../core/migrate.ts'
 import { deadLetterSpec, stateSpec, topicSpecs } from '../core/topic-specs.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
@@ -63,6 +63,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
     ...processorTopics(chains, config),
   ])
   await migrate(warehouse, chains)
+  await applyRetention(warehouse, chains, retention)
   const parts = await Promise.all(
     chains.map(async (chain) => {
       const chainDeps = { ...deps, chain, log: log.child({ role: 'process', chain }) }

@@ -242,6 +242,8 @@ class StageLane {
     const newest = ready.at(-1)?.block.meta
     if (newest === undefined) return
     const { seq, height, block_time: blockTimeMs } = newest
+    const app = `${this.#stage.app}.${this.#deps.chain}`
+    this.#deps.metrics.processLagSeconds.set({ app }, Math.max(0, Date.now() - blockTimeMs) / 1_000)
     this.#status = { partition: this.#lane.partition, seq, height, blockTimeMs }
     this.#report(this.#status)
   }

@@ -205,6 +205,8 @@ class SinkLane {
     const { newest } = batch
     if (newest === null) return
     const { seq, height, block_time: blockTimeMs } = newest
+    const lagMs = Math.max(0, Date.now() - blockTimeMs)
+    metrics.processLagSeconds.set({ app: this.#group }, lagMs / 1_000)
     this.#report({ partition, seq, height, blockTimeMs })
   }
 }

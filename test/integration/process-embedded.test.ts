@@ -10,7 +10,7 @@ import type { Codec } from '../../core/codec-contract.ts'
 import { Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
-import { migrate } from '../../core/migrate.ts'
+import { applyRetention, migrate } from '../../core/migrate.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../../core/warehouse.ts'
 import {
@@ -21,6 +21,7 @@ import {
 } from '../../processors/all.ts'
 import { finalizeRound } from '../../processors/finalize.ts'
 import { SINKS, sinkGroup } from '../../processors/sinks.ts'
+import { TABLE_RETENTION } from '../../schemas/retention.ts'
 import { deadLetterTopic, topicName } from '../../schemas/topics.ts'
 import { type BruteCandleTrade, bruteCandles } from '../support/candle-brute-force.ts'
 import { publishTape } from '../support/publish-tape.ts'
@@ -334,6 +335,24 @@ test('migrations can be repeated', async () => {
     sql: 'SELECT count() AS n, uniqExact(name) AS files FROM migrations',
   })
   assert.deepEqual(rows, [{ n: '5', files: '5' }])
+})
+
+test('retention is a setting: the contract sets days, off takes them away again', async () => {
+  const limited = async (): Promise<readonly string[]> =>
+    (
+      await warehouse.query<{ name: string }>({
+        sql: "SELECT name FROM system.tables WHERE engine_full LIKE '% TTL %' ORDER BY name",
+      })
+    ).rows.map(({ name }) => name)
+  const trades = async () => (await storedTrades()).length
+  const before = await trades()
+  assert.deepEqual(await limited(), [])
+  await applyRetention(warehouse, ['eth'], 'contract')
+  assert.deepEqual(await limited(), TABLE_RETENTION.map(({ table }) => `eth_${table}`).toSorted())
+  await applyRetention(warehouse, ['eth'], 'contract')
+  await applyRetention(warehouse, ['eth'], 'off')
+  assert.deepEqual(await limited(), [])
+  assert.equal(await trades(), before)
 })
 
 test('a poison record goes to the dead letters of its readers and stops the roll-up of its minute only', async () => {

@@ -1,0 +1,21 @@
+/** How long a table keeps its rows where retention is on; tables that are not listed keep everything. */
+export interface RetentionRow {
+  /** Name behind the chain prefix. */
+  readonly table: string
+  /** Column that the age is counted from. */
+  readonly column: 'block_time' | 'bucket'
+  readonly days: number
+}
+
+/** The contract's days. Source: contract/kafka.md 4.3, README R20. */
+export const TABLE_RETENTION: readonly RetentionRow[] = [
+  { table: 'dex_trades', column: 'block_time', days: 10 },
+  { table: 'dex_trades_enriched', column: 'block_time', days: 10 },
+  { table: 'dex_trades_by_wallet', column: 'block_time', days: 10 },
+  { table: 'dex_pool_events_enriched', column: 'block_time', days: 10 },
+  { table: 'transfers', column: 'block_time', days: 10 },
+  { table: 'ohlc_1s', column: 'bucket', days: 2 },
+  { table: 'ohlc_1m', column: 'bucket', days: 60 },
+  { table: 'ohlc_1h', column: 'bucket', days: 730 },
+  { table: 'token_trade_stats_1m', column: 'bucket', days: 60 },
+]

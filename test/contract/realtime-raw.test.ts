@@ -244,6 +244,34 @@ for (const transport of ['uws', 'ws'] as const) {
       assert.equal(plain.status, 400)
     })
 
+    test('a used up quota: 403 at the upgrade, 4503 at connect, 4503 for the live connection', async () => {
+      const own = await openStack()
+      const alone = await own.serve({ transport })
+      const here = `ws://127.0.0.1:${alone.port}/connection/websocket`
+      const key = await own.accounts.createKey({ name: 'poor', plan: 'free' })
+      const principal = own.accounts.guard.authenticate({ apiKey: key.apiKey })
+      assert.ok(principal !== undefined && !(principal instanceof Error))
+      const live = await openRaw(`${here}?token=${key.apiKey}`)
+      live.send(`{"connect":{},"id":1}\n${subscribe(2, TRADES)}`)
+      await live.frame('"id":2')
+      const { remaining } = own.meter.quota(principal)
+      own.meter
+        .reserve(principal, Math.floor((remaining ?? 0) * 1_000))
+        .settle((remaining ?? 0) * 1_000)
+      const { status, body } = await refusedUpgrade(`${here}?token=${key.apiKey}`)
+      assert.deepEqual([status, JSON.parse(body).details.reason], [403, 'quota_exhausted'])
+      const late = await openRaw(here)
+      late.send(`{"connect":{"token":"${key.apiKey}"},"id":1}`)
+      assert.deepEqual(await late.closed(), { code: 4503, reason: 'quota exceeded' })
+      await own.commit([{ trade: tradeAt(1) }])
+      await live.frame('"push"')
+      assert.deepEqual(await until(() => live.closed(), 'the charge', 15_000), {
+        code: 4503,
+        reason: 'quota exceeded',
+      })
+      await own.close()
+    })
+
     test('guessing keys is limited by address: 429 with Retry-After', async () => {
       const answers = await Promise.all(
         Array.from({ length: 2 * ANONYMOUS_REQUESTS_PER_SECOND + 20 }, () =>

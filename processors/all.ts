@@ -31,7 +31,7 @@ export interface ProcessorDeps {
 }
 
 /** How far every part is, by consumer group, and what the finalizers last did, by chain. */
-export interface ProcessorsStatus {
+interface ProcessorsStatus {
   readonly groups: Readonly<Record<string, readonly LaneStatus[]>>
   readonly finalized: Readonly<Record<string, FinalizeRound | undefined>>
 }

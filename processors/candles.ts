@@ -41,7 +41,7 @@ const EVENTS_PER_RECORD = 200
 const numberOr = (text: string, unknown: number): number => (text === '' ? unknown : Number(text))
 
 /** A trade as a fold of one; undefined for trades that make no candle: suspect, failed, or without a USD price. */
-export const foldOfTrade = (event: TradeEvent, version: number): Fold | undefined => {
+const foldOfTrade = (event: TradeEvent, version: number): Fold | undefined => {
   const { trade, trade_processed: processed, transaction } = event
   if (trade === null || processed === null) return undefined
   if (processed.is_token_a_price_in_usd_suspect) return undefined

@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** What one event was found to be, and what is known after it. */
-export interface Enriched<Processed, Value> {
+interface Enriched<Processed, Value> {
   readonly processed: Processed
   readonly writes: readonly (readonly [key: string, value: Value])[]
 }

@@ -39,7 +39,7 @@ interface Ends {
 }
 
 /** Watermark, first block and final time in epoch seconds; 0 = none. The final row is written after the blocks it names. */
-export const endsQuery = (chain: string): Query => ({
+const endsQuery = (chain: string): Query => ({
   sql: `SELECT
   (SELECT toUInt32(argMax(hot_from, _ver)) FROM ${chain}_chain_state WHERE key = 'rollup') AS hot_from,
   (SELECT toUInt32(toUnixTimestamp(min(block_time))) FROM ${chain}_blocks FINAL) AS first_block,
@@ -57,7 +57,7 @@ interface MinuteRow {
  * Minutes in `[from, to)` with trades or announced trades, oldest first. Counted block by block: equal sums could hide
  * a removed block's trades beside the missing ones of its successor.
  */
-export const minutesQuery = (chain: string, from: number, to: number): Query => ({
+const minutesQuery = (chain: string, from: number, to: number): Query => ({
   sql: `SELECT minute, sum(actual) AS trades, countIf(expected != actual) AS open FROM (
   SELECT minute, block_hash, sum(expected_trades) AS expected, sum(actual_trades) AS actual FROM (
     SELECT toUnixTimestamp(toStartOfMinute(block_time)) AS minute, block_hash, toUInt64(trades_count) AS expected_trades, toUInt64(0) AS actual_trades
@@ -82,7 +82,7 @@ export const fanOutSql = (chain: string, minute: number): string =>
   WHERE block_time >= toDateTime64(${minute}, 3, 'UTC') AND block_time < toDateTime64(${minute + MINUTE}, 3, 'UTC') ORDER BY ALL`
 
 /** Token of a minute's insert: the grid is fixed, so a repeat after a crash has the same one. */
-export const minuteToken = (chain: string, minute: number): string => `fin:${chain}:${minute}`
+const minuteToken = (chain: string, minute: number): string => `fin:${chain}:${minute}`
 
 const floorMinute = (seconds: number): number => Math.floor(seconds / MINUTE) * MINUTE
 

@@ -1,12 +1,12 @@
 /** Which block wrote something. */
-export interface Writing {
+interface Writing {
   readonly hash: string
   readonly height: number
   readonly timeMs: number
 }
 
 /** What one unfinalized block wrote, with whatever else must be kept for it. */
-export interface HotBlock<Value, Extra> extends Writing {
+interface HotBlock<Value, Extra> extends Writing {
   readonly values: ReadonlyMap<string, Value>
   readonly extra: Extra
 }

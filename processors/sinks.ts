@@ -14,7 +14,7 @@ import { poolBirthRows, poolEventRows, poolRows, tokenRows } from './state-rows.
 import { tradeRows, transferRows } from './trade-rows.ts'
 
 /** Rows for one table, without the chain prefix. */
-export interface TableRows {
+interface TableRows {
   readonly table: string
   readonly rows: readonly Row[]
 }

@@ -21,7 +21,7 @@ export interface TradeNumbers {
 }
 
 /** Base units of an amount as the wire writes them; "" counts as none. */
-export const rawAmount = (text: string): bigint => (text === '' ? 0n : BigInt(text))
+const rawAmount = (text: string): bigint => (text === '' ? 0n : BigInt(text))
 
 /** Base units of an amount that may be unknown: "" or, where it was reckoned back, below zero. */
 export const knownRaw = (text: string): bigint | null =>

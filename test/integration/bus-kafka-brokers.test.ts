@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { openKafkaBus } from '../../core/bus.ts'
+import type { Bus, Writer } from '../../core/bus-contract.ts'
+import { Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { retry } from '../../core/retry.ts'
+import { readAll } from '../support/bus-suite.ts'
+import { type KafkaCluster, kafkaOrExplain, startKafka } from '../support/kafka.ts'
+
+/** How often a broker is killed; the long drill sets more. */
+const KILLS = Number(process.env.SLUICE_BROKER_KILLS ?? 3)
+const PARTITIONS = 6
+const PER_COMMIT = 60
+const TOPIC = 'ledger'
+
+const cluster = await kafkaOrExplain('three Kafka brokers (Java, Maven)', () => startKafka(3))
+
+const openWriter = (bus: Bus): Promise<Writer> =>
+  retry(() => bus.writer('ledger'), { firstMs: 50, maxMs: 1_000, tries: 120 })
+
+interface Ledger {
+  readonly acked: number[]
+  /** Longest time between two acknowledged commits. */
+  stallMs: number
+  outages: number
+  /** Commits so far, whatever came of them. */
+  commits: number
+}
+
+/** Commits numbers over all partitions until stopped; what an outage leaves unknown is not sent again. */
+const write = async (bus: Bus, ledger: Ledger, stopped: () => boolean): Promise<void> => {
+  let writer = await openWriter(bus)
+  let lastMs = Date.now()
+  while (!stopped()) {
+    const first = ledger.commits * PER_COMMIT
+    ledger.commits += 1
+    const numbers = Array.from({ length: PER_COMMIT }, (_, i) => first + i)
+    const records = numbers.map((number) => ({
+      topic: TOPIC,
+      partition: number % PARTITIONS,
+      key: `${number % 97}`,
+      value: Buffer.from(String(number)),
+    }))
+    try {
+      await writer.commit({ records })
+      ledger.acked.push(...numbers)
+      ledger.stallMs = Math.max(ledger.stallMs, Date.now() - lastMs)
+      lastMs = Date.now()
+    } catch (error) {
+      assert.ok(error instanceof Outage, String(error))
+      ledger.outages += 1
+      writer = await openWriter(bus)
+    }
+  }
+  await writer.close()
+}
+
+const acknowledges = async (ledger: Ledger, commits: number): Promise<void> => {
+  const goal = ledger.acked.length + commits * PER_COMMIT
+  const endMs = Date.now() + 60_000
+  while (ledger.acked.length < goal) {
+    assert.ok(Date.now() < endMs, 'no commit came through for a minute')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+const suite = ({ brokers, kill, restart }: KafkaCluster): void => {
+  test(`${KILLS} broker kills while writing: nothing acknowledged is lost, nothing is doubled`, async () => {
+    const bus = await openKafkaBus({ brokers, clientId: 'brokers', log: silentLogger() })
+    const spec = { cleanup: 'delete', retentionMs: null } as const
+    await bus.createTopics([{ ...spec, topic: TOPIC, partitions: PARTITIONS }])
+    const ledger: Ledger = { acked: [], stallMs: 0, outages: 0, commits: 0 }
+    let stopped = false
+    const writing = write(bus, ledger, () => stopped)
+    for (let round = 0; round < KILLS; round += 1) {
+      await acknowledges(ledger, 30)
+      await kill(round % 3)
+      await acknowledges(ledger, 10)
+      await restart(round % 3)
+    }
+    await acknowledges(ledger, 10)
+    stopped = true
+    await writing
+    const seen = new Map<number, number>()
+    for (const { value } of await readAll(bus, TOPIC)) {
+      const number = Number(Buffer.from(value ?? []).toString())
+      seen.set(number, (seen.get(number) ?? 0) + 1)
+    }
+    const lost = ledger.acked.filter((number) => !seen.has(number))
+    const doubled = [...seen].filter(([, times]) => times > 1)
+    assert.deepEqual({ lost, doubled }, { lost: [], doubled: [] })
+    const commits = new Map<number, number>()
+    for (const number of seen.keys()) {
+      const commit = Math.floor(number / PER_COMMIT)
+      commits.set(commit, (commits.get(commit) ?? 0) + 1)
+    }
+    assert.ok([...commits.values()].every((count) => count === PER_COMMIT))
+    const { outages, stallMs, acked } = ledger
+    console.log(`# ${KILLS} kills, ${outages} outages, longest stall ${stallMs} ms`)
+    console.log(`# ${acked.length} records acknowledged, ${seen.size} in the log`)
+    await bus.close()
+  })
+}
+
+if (cluster) suite(cluster)
+after(() => cluster?.stop())

@@ -1,0 +1,45 @@
+/**
+ * A writer for the crash suite: commits blocks of records, a seal, state and offsets, says each acknowledged one, and
+ * kills itself inside the given step of the given block. `torn` runs each step of a commit in a transaction of its own.
+ */
+import { writeSync } from 'node:fs'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import type { CommitHooks, CommitStep, Transact } from '../../core/bus-embedded-commit.ts'
+import { silentLogger } from '../../core/log.ts'
+import { BLOCKS, crashCommit, GROUP, RECORDS, STORE } from './bus-crash.ts'
+
+const [path = '', step = '', killAt = '0', mode = 'whole'] = process.argv.slice(2)
+
+const torn: Transact = ({ root }, steps) => {
+  for (const work of steps) root.transactionSync(work)
+}
+
+const main = async (): Promise<void> => {
+  let block = 0
+  const hooks: CommitHooks = {
+    onStep: (at: CommitStep) => {
+      if (at === step && block === Number(killAt)) process.kill(process.pid, 'SIGKILL')
+    },
+    ...(mode === 'torn' && { transact: torn }),
+  }
+  const bus = await openEmbeddedBus({
+    path,
+    mapSizeBytes: 67_108_864,
+    log: silentLogger(),
+    retention: 'off',
+    hooks,
+  })
+  const spec = { cleanup: 'delete', retentionMs: null } as const
+  await bus.createTopics([
+    { ...spec, topic: RECORDS, partitions: 2 },
+    { ...spec, topic: BLOCKS, partitions: 1 },
+  ])
+  const done = (await bus.offsets(GROUP, [BLOCKS]))[0]?.offset ?? 0
+  const writer = await bus.writer(STORE)
+  for (block = done; ; block += 1) {
+    await writer.commit(crashCommit(block))
+    writeSync(1, `${block}\n`)
+  }
+}
+
+await main()

@@ -188,21 +188,19 @@ interface Leaf {
 }
 const LEAVES = Settings.properties as unknown as Readonly<Record<string, Leaf>>
 
-/** Every variable with its default and meaning, for `.env.example` and the README. */
-export const configVariables = (): readonly {
-  readonly variable: string
-  readonly fallback: string
-  readonly about: string
-}[] =>
-  Object.entries(LEAVES).map(([key, leaf]) => ({
-    variable: variableOf(key),
-    fallback: Array.isArray(leaf.default)
-      ? leaf.default.join(',')
-      : typeof leaf.default === 'object'
-        ? JSON.stringify(leaf.default)
-        : String(leaf.default),
-    about: leaf.description ?? '',
-  }))
+/** Text of `.env.example`: every variable with its default and meaning. */
+export const envExample = (): string =>
+  Object.entries(LEAVES)
+    .map(
+      ([key, leaf]) =>
+        `# ${leaf.description ?? ''}\n#${variableOf(key)}=${defaultText(leaf.default)}\n`,
+    )
+    .join('\n')
+
+const defaultText = (value: unknown): string => {
+  if (Array.isArray(value)) return value.join(',')
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
+}
 
 const parseText = (text: string, leaf: Leaf): unknown => {
   if (leaf.type === 'array')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ConfigError, loadConfig } from '../../core/config.ts'
+import { ConfigError, envExample, loadConfig } from '../../core/config.ts'
 
 test('defaults need no environment', () => {
   const config = loadConfig({})
@@ -39,4 +40,9 @@ test('a secret does not print', () => {
   const config = loadConfig({ KEY_PEPPER: 'hush' })
   assert.equal(JSON.stringify({ pepper: config.keyPepper }), '{"pepper":"[redacted]"}')
   assert.equal(config.keyPepper.reveal(), 'hush')
+})
+
+test('.env.example lists every setting with its default', () => {
+  const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8')
+  assert.equal(text, envExample())
 })

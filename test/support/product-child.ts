@@ -1,0 +1,147 @@
+/**
+ * The whole product as a process of its own, so that it can be killed: follows a node, and when told the hash at which the
+ * chain ends waits until all of it is processed, says what it holds and ends.
+ */
+import { join } from 'node:path'
+import { type House, openHouse } from '../../cli/house.ts'
+import { type ChainExtra, loadConfig } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { evmSource } from '../../ingestors/evm/source.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
+import { until } from './until.ts'
+
+/** What the child is started with, as JSON in its first argument. */
+export interface ChildOrder {
+  readonly nodeUrl: string
+  readonly folder: string
+  readonly extra: ChainExtra
+}
+
+/** What the child tells its parent. */
+export type ChildWord =
+  | { readonly kind: 'at'; readonly height: number; readonly seq: number }
+  | { readonly kind: 'content'; readonly content: Readonly<Record<string, readonly string[]>> }
+
+/** Settled content: what two runs over the same chain must agree on (R38), one line per thing. */
+const TABLES: Readonly<Record<string, string>> = {
+  blocks: 'SELECT block_height, block_hash, tx_count, trades_count FROM eth_blocks FINAL',
+  dex_trades:
+    'SELECT block_height, block_hash, tx_hash, event_index, pool_address, buy_token, buy_amount, buy_price_usd, sell_token, sell_amount, sell_price_usd, buy_amount_usd, is_suspect, suspect_reason FROM eth_dex_trades FINAL',
+  dex_trades_enriched:
+    'SELECT block_height, tx_hash, event_index, side, token_address, amount, price_usd, owner, is_suspect FROM eth_dex_trades_enriched FINAL',
+  dex_pool_events:
+    'SELECT block_height, tx_hash, event_index, event_type, pool_address, base_post, quote_post, liquidity_usd FROM eth_dex_pool_events_enriched FINAL',
+  dex_pools:
+    'SELECT pool_address, token_a, token_b, reserve_a, reserve_b, liquidity_usd FROM eth_dex_pools FINAL',
+  tokens:
+    'SELECT token_address, name, symbol, decimals, total_supply, created_at FROM eth_tokens FINAL',
+  transfers:
+    'SELECT block_height, tx_hash, event_index, token_address, sender, receiver, amount FROM eth_transfers FINAL',
+  pairs:
+    'SELECT token_address, side_token, pool_address, bucket, open, high, low, close, volume, trades FROM eth_ohlc_mv',
+}
+
+const tableLines = async ({ warehouse }: House, sql: string): Promise<readonly string[]> => {
+  const { rows } = await warehouse.queryArrays({ sql })
+  return rows.map((row) => JSON.stringify(row)).sort()
+}
+
+const tradeLine = (event: TradeEvent): string => {
+  const { trade, trade_processed: processed, transaction, instruction, block } = event
+  return JSON.stringify([
+    ...[block?.height, block?.hash, transaction?.signature, instruction?.log_index],
+    ...[trade?.pool_address, trade?.token_a_address, trade?.user_a_amount, trade?.user_b_amount],
+    ...[trade?.was_original_direction, event.quote_price_in_usd],
+    ...[processed?.token_a_price_in_usd, processed?.is_token_a_price_in_usd_suspect],
+  ])
+}
+
+async function* valuesOf({ bus }: House, topic: string): AsyncGenerator<Uint8Array> {
+  for (const { partition, low, end } of await bus.ends(topic)) {
+    for await (const { value } of bus.read(topic, partition, low, end)) if (value) yield value
+  }
+}
+
+/** Trades of an append topic after its retractions. */
+const nettedTrades = async (house: House, topic: string): Promise<readonly string[]> => {
+  const standing = new Map<string, number>()
+  for await (const bytes of valuesOf(house, topic)) {
+    const { meta, events } = house.codec.decode('dex.trade.TradeEvents', bytes)
+    for (const event of events) {
+      const line = tradeLine(event)
+      const count = (standing.get(line) ?? 0) + (meta?.op === 'OP_REVERT' ? -1 : 1)
+      if (count === 0) standing.delete(line)
+      else standing.set(line, count)
+    }
+  }
+  return [...standing].map(([line, count]) => `${count} ${line}`).sort()
+}
+
+const candleLine = (candle: CandlestickEvent): string => {
+  const { version: _, is_final: __, ...rest } = candle
+  return JSON.stringify(rest)
+}
+
+/** Newest value per key of the candles; one without trades counts as absent. */
+const newestCandles = async (house: House): Promise<readonly string[]> => {
+  const newest = new Map<string, CandlestickEvent>()
+  for await (const bytes of valuesOf(house, 'eth.candlesticks')) {
+    for (const candle of house.codec.decode('candlestick.CandlestickEvents', bytes).events) {
+      const { dimension, dimension_address: address, token_address: token } = candle
+      newest.set([dimension, address, token, candle.resolution, candle.timestamp].join(), candle)
+    }
+  }
+  return [...newest.values()]
+    .filter(({ trades }) => trades > 0)
+    .map(candleLine)
+    .sort()
+}
+
+const contentOf = async (house: House): Promise<Record<string, readonly string[]>> => {
+  const content: Record<string, readonly string[]> = {
+    'eth.dex.trades': await nettedTrades(house, 'eth.dex.trades'),
+    'eth.dex.trades.processed': await nettedTrades(house, 'eth.dex.trades.processed'),
+    'eth.candlesticks': await newestCandles(house),
+  }
+  for (const [name, sql] of Object.entries(TABLES)) content[name] = await tableLines(house, sql)
+  return content
+}
+
+const say = (word: ChildWord): Promise<void> =>
+  new Promise((resolve) => process.send?.(word, undefined, undefined, () => resolve()))
+
+const main = async ({ nodeUrl, folder, extra }: ChildOrder): Promise<void> => {
+  const metrics = makeMetrics()
+  const log = silentLogger()
+  const closing = new AbortController()
+  const source = await evmSource({
+    ...{ chain: CHAINS.eth, urls: [nodeUrl], concurrency: 8, timeoutMs: 10_000, from: 0 },
+    ...{ metrics, log, signal: closing.signal },
+  })
+  const house = await openHouse({
+    config: { ...loadConfig({}, { port: 0, keyPepper: 'p' }), chainExtra: { eth: extra } },
+    chains: [{ row: CHAINS.eth, source, extra }],
+    ...{ metrics, log, logPath: join(folder, 'log'), warehousePath: join(folder, 'warehouse') },
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  const status = () => house.ingestors[0]?.status()
+  const timer = setInterval(() => {
+    say({ kind: 'at', height: status()?.height ?? -1, seq: status()?.seq ?? 0 })
+  }, 50)
+  const hash = await new Promise<string>((resolve) =>
+    process.once('message', (message) => resolve(String(message))),
+  )
+  await until(() => status()?.hash === hash, `the ingestor is at ${hash}`, 120_000)
+  await until(() => house.settled(), 'everything is processed', 120_000)
+  clearInterval(timer)
+  await say({ kind: 'content', content: await contentOf(house) })
+  await house.stop('told to')
+  closing.abort()
+  process.disconnect()
+}
+
+if (process.send !== undefined) await main(JSON.parse(process.argv[2] ?? '{}'))

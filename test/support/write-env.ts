@@ -1,0 +1,5 @@
+/** Writes `.env.example` from the settings. */
+import { writeFileSync } from 'node:fs'
+import { envExample } from '../../core/config.ts'
+
+writeFileSync(new URL('../../.env.example', import.meta.url), envExample())

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CUBES } from '../../schemas/cubes/all.ts'
+import { compile } from '../../serving/graphql/compile.ts'
+import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
+import { makePlanner } from '../../serving/graphql/plan.ts'
+import { recordsBytes } from '../../serving/graphql/records.ts'
+import { boundTime, timeMs } from '../../serving/graphql/scalars.ts'
+import { catalogueOf } from '../../serving/graphql/schema.ts'
+import type { Shape } from '../../serving/graphql/shape.ts'
+
+const planner = makePlanner(catalogueOf(CUBES, ['eth', 'bsc']), QUERY_LIMITS)
+const NOW = Date.UTC(2026, 2, 2)
+
+const compiled = (cube: string, group = 'EVM(network: eth)') => {
+  const [selection] = planner({ query: `{ ${group} { ${cube} } }` }).selections
+  assert.ok(selection)
+  return compile(selection, NOW)
+}
+
+test('tables that are upserts are read FINAL, roll-up states never', () => {
+  assert.match(compiled('DEXTrades { Block { Time } }').sql, /FROM eth_dex_trades FINAL WHERE/)
+  assert.match(
+    compiled('DEXTradeByTokens { Trade { Currency { Symbol } } }').sql,
+    /eth_dex_trades_enriched FINAL LEFT ANY JOIN .*eth_tokens FINAL/,
+  )
+  const { sql } = compiled('Pairs { TimeMinute }')
+  assert.match(sql, /FROM eth_ohlc_1m WHERE bucket < /)
+  assert.match(sql, /eth_dex_trades_enriched FINAL WHERE block_time >= /)
+})
+
+test('names of tokens are joined only where something asks for them', () => {
+  assert.doesNotMatch(
+    compiled('DEXTrades { Trade { Buy { Currency { MintAddress } } } }').sql,
+    /JOIN/,
+  )
+  const joins = (text: string): number => text.match(/LEFT ANY JOIN/g)?.length ?? 0
+  assert.equal(joins(compiled('DEXTrades { Trade { Buy { Currency { Name Symbol } } } }').sql), 1)
+  assert.equal(
+    joins(
+      compiled(
+        'DEXTrades(where: {Trade: {Sell: {Currency: {Symbol: "X"}}}}) { Trade { Buy { Currency { Name } } } }',
+      ).sql,
+    ),
+    2,
+  )
+})
+
+test('rows ordered by time are in chain order, and every order is unique', () => {
+  assert.match(
+    compiled('DEXTrades { Block { Time } }').sql,
+    /ORDER BY block_slot DESC, tx_index DESC, event_index DESC LIMIT/,
+  )
+  assert.match(
+    compiled('DEXTrades(orderBy: {ascending: Trade_Buy_PriceInUSD}) { Block { Time } }').sql,
+    /ORDER BY buy_price_usd ASC, block_slot ASC, tx_index ASC/,
+  )
+  assert.match(
+    compiled('DEXTrades(orderBy: {descending: Block_Time}) { Pool { Address } count }').sql,
+    /maxOrNull\(block_time\) AS c2 .*ORDER BY c2 DESC, c0 DESC/,
+  )
+})
+
+test('the Trading group reads every chain, and joins names within one', () => {
+  const { sql } = compiled('Pairs { Token { Symbol } }', 'Trading')
+  assert.match(sql, /eth_ohlc_1m[\s\S]*UNION ALL[\s\S]*bsc_ohlc_1m/)
+  assert.match(sql, /own_key = token_address AND own_chain = chain/)
+})
+
+test('the window of a dataset is bound to the clock that is passed in', () => {
+  const { params } = compiled('DEXTrades { count }', 'EVM(network: eth, dataset: realtime)')
+  assert.ok(Object.values(params ?? {}).includes('2026-03-01 00:00:00.000'))
+})
+
+test('addresses compare in lower case, the rest as written', () => {
+  const values = (cube: string): readonly unknown[] => Object.values(compiled(cube).params ?? {})
+  assert.ok(values('DEXTrades(poolAddress: "0xABC") { count }').includes('0xabc'))
+  assert.ok(
+    values('DEXTrades(where: {Trade: {Buy: {Currency: {Symbol: "WETH"}}}}) { count }').includes(
+      'WETH',
+    ),
+  )
+})
+
+test('times are read in every documented form', () => {
+  const at = Date.UTC(2026, 0, 2, 3, 4, 5)
+  for (const text of [
+    '2026-01-02T03:04:05Z',
+    '2026-01-02 03:04:05',
+    '2026-01-02T03:04:05.000000Z',
+    '2026-01-02T05:04:05+02:00',
+    '2026-01-02 03:04:05.000',
+  ])
+    assert.equal(timeMs(text), at, text)
+  assert.equal(timeMs('2026-01-02'), Date.UTC(2026, 0, 2))
+  for (const text of ['2026-02-30', '2026-13-01', 'now', '2026-01-01T25:00:00Z', ''])
+    assert.equal(timeMs(text), undefined, text)
+  assert.equal(boundTime(-1e15), '1970-01-01 00:00:00.000')
+})
+
+test('rows become records without losing a byte or a digit', () => {
+  const shape: Shape = {
+    columns: ['a', 'b', 'c', 'd', 'e'],
+    literals: ['{"n":', ',"t":', ',"u":', ',"b":', ',"d":', '}'],
+    slots: [
+      { column: 0, printer: 'as-is', places: -1 },
+      { column: 1, printer: 'time', places: -1 },
+      { column: 2, printer: 'units', places: 3 },
+      { column: 4, printer: 'boolean', places: -1 },
+      { column: 1, printer: 'date', places: -1 },
+    ],
+  }
+  const hostile = '], [ "\\ é😀 \n\u0000,'
+  const rows = [
+    [JSON.stringify(hostile), '"2026-03-01 00:39:48.000"', '1500000', '6', '1'],
+    ['null', 'null', '12', 'null', '0'],
+    ['""', '"2026-03-01 00:39:48"', '5', '3', 'true'],
+    ['"\\\\"', '"2026-03-01 00:39:48"', '1000', '3', 'null'],
+    ['1', '"2026-03-01 00:39:48"', '0', '18', 'false'],
+    ['1', '"2026-03-01 00:39:48"', '123456789012345678901234567890', '18', 'false'],
+  ]
+  const text = rows.map((row) => `\n\t\t[${row.join(', ')}]`).join(',')
+  const out = recordsBytes(text, rows.length, shape).toString()
+  const units = [...out.matchAll(/"u":([^,]+)/g)].map(([, value]) => value)
+  assert.deepEqual(units, ['1.5', 'null', '0.005', '1', '0', '123456789012.34567890123456789'])
+  const records = JSON.parse(out) as readonly Readonly<Record<string, unknown>>[]
+  assert.deepEqual(records[0], {
+    n: hostile,
+    t: '2026-03-01T00:39:48Z',
+    u: 1.5,
+    b: true,
+    d: '2026-03-01',
+  })
+  assert.deepEqual(records[1], { n: null, t: null, u: null, b: false, d: null })
+  assert.deepEqual(
+    records.slice(2).map(({ n, b }) => [n, b]),
+    [
+      ['', true],
+      ['\\', null],
+      [1, false],
+      [1, false],
+    ],
+  )
+  assert.equal(recordsBytes('\n\t', 0, shape).toString(), '[]')
+})

@@ -33,15 +33,22 @@ import { until } from '../support/until.ts'
 
 const codec = localCodec()
 
-const openBus = async (path: string): Promise<Bus> => {
+/** A bus on a folder; closed with the test, so that a failing one ends. */
+const openBus = async (t: TestContext, path: string): Promise<Bus> => {
   const bus = await openEmbeddedBus({
     path,
     mapSizeBytes: 64 << 20,
     log: silentLogger(),
     retention: 'off',
   })
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closed ??= bus.close()
+    return closed
+  }
+  t.after(close)
   await bus.createTopics(topicSpecs({ chains: ['eth'], partitions: 3, retention: 'off' }))
-  return bus
+  return { ...bus, close }
 }
 
 const folder = (t: TestContext): string => {
@@ -138,7 +145,7 @@ const topicSuffix = {
 }
 
 test('blocks are committed one operation each, with facts, trades and prices of the block before', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const source = handSource()
   const ingestor = await start(bus, source)
   source.push(...apply(chainOf(100, 3)))
@@ -168,33 +175,30 @@ test('blocks are committed one operation each, with facts, trades and prices of 
   ])
   assert.equal(ingestor.status().height, 102)
   await ingestor.stop()
-  await bus.close()
 })
 
 test('a restart in the middle goes on with the next operation and the same prices', async (t) => {
   const path = folder(t)
   const script = apply(chainOf(100, 6))
-  const whole = await openBus(join(path, 'whole'))
+  const whole = await openBus(t, join(path, 'whole'))
   const uncut = handSource()
   const one = await start(whole, uncut, { nowMs: () => 7 })
   uncut.push(...script)
   await atSeq(one, 6)
   const cut = handSource()
   for (const [index, part] of [script.slice(0, 3), script.slice(3)].entries()) {
-    const bus = await openBus(join(path, 'cut'))
+    const bus = await openBus(t, join(path, 'cut'))
     const ingestor = await start(bus, cut, { nowMs: () => 7 })
     cut.push(...part)
     await atSeq(ingestor, 3 * (index + 1))
     await ingestor.stop()
     await bus.close()
   }
-  const again = await openBus(join(path, 'cut'))
+  const again = await openBus(t, join(path, 'cut'))
   assert.deepEqual(await blocksOf(again, codec), await blocksOf(whole, codec))
   assert.deepEqual(await dataOf(again, codec), await dataOf(whole, codec))
   assert.equal(cut.positions[1]?.stack.at(-1)?.height, 102)
   await one.stop()
-  await whole.close()
-  await again.close()
 })
 
 /** Per partition the bodies of one operation as a reader meets them. */
@@ -236,7 +240,7 @@ for (const depth of [1, 5]) {
     const fork = before.at(-1)?.hash ?? ''
     const orphans = chainOf(108 - depth, depth, 'a', fork)
     const branch = chainOf(108 - depth, depth + 1, 'b', fork)
-    const bus = await openBus(join(path, 'reorg'))
+    const bus = await openBus(t, join(path, 'reorg'))
     const source = handSource()
     const ingestor = await start(bus, source, { nowMs: () => 7 })
     source.push(...apply([...before, ...orphans]), ...revert(orphans), ...apply(branch))
@@ -249,7 +253,7 @@ for (const depth of [1, 5]) {
       const priced = (seq: number) => blocks.find(({ meta }) => meta.seq === seq)?.quote_prices
       assert.deepEqual(priced(9 + step), priced(7 - step), 'prices of the block below')
     }
-    const straight = await openBus(join(path, 'straight'))
+    const straight = await openBus(t, join(path, 'straight'))
     const uncut = handSource()
     const other = await start(straight, uncut, { nowMs: () => 7 })
     uncut.push(...apply([...before, ...branch]))
@@ -260,12 +264,11 @@ for (const depth of [1, 5]) {
       (await blocksOf(straight, codec)).at(-1)?.quote_prices,
     )
     for (const part of [ingestor, other]) await part.stop()
-    for (const part of [bus, straight]) await part.close()
   })
 }
 
 test('a fact that an orphaned block brought is learned again by its replacement', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const source = handSource()
   const ingestor = await start(bus, source)
   const first = handBlock({ height: 100 }, [wethTrade(2_000)])
@@ -285,20 +288,19 @@ test('a fact that an orphaned block brought is learned again by its replacement'
     ],
   )
   await ingestor.stop()
-  await bus.close()
 })
 
 test('a revert after a restart takes the bodies from where the spans say they lie', async (t) => {
   const path = folder(t)
   const chain = chainOf(100, 4)
   const source = handSource()
-  let bus = await openBus(path)
+  let bus = await openBus(t, path)
   let ingestor = await start(bus, source)
   source.push(...apply(chain))
   await atSeq(ingestor, 4)
   await ingestor.stop()
   await bus.close()
-  bus = await openBus(path)
+  bus = await openBus(t, path)
   ingestor = await start(bus, source)
   source.push(...revert(chain.slice(2)))
   await atSeq(ingestor, 6)
@@ -310,11 +312,10 @@ test('a revert after a restart takes the bodies from where the spans say they li
   assert.deepEqual(blocks.at(-1)?.quote_prices, blocks[1]?.quote_prices)
   assert.equal(blocks.at(-1)?.tx_count, blocks[2]?.tx_count)
   await ingestor.stop()
-  await bus.close()
 })
 
 test('a restart behind a reorg stands on the branch that counts', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const source = handSource()
   const chain = chainOf(100, 4)
   const branch = chainOf(102, 1, 'b', chain[1]?.hash)
@@ -329,13 +330,12 @@ test('a restart behind a reorg stands on the branch that counts', async (t) => {
     [chain[0]?.hash, chain[1]?.hash, branch[0]?.hash],
   )
   await again.stop()
-  await bus.close()
 })
 
 test('FINALIZE is a block record alone, and forgets how to take final blocks back', async (t) => {
   const path = folder(t)
   const chain = chainOf(100, 5)
-  const bus = await openBus(path)
+  const bus = await openBus(t, path)
   const source = handSource()
   const ingestor = await start(bus, source)
   const [, , third] = chain
@@ -359,7 +359,6 @@ test('FINALIZE is a block record alone, and forgets how to take final blocks bac
   )
   assert.equal(source.positions[1]?.final?.hash, third.hash)
   await again.stop()
-  await bus.close()
 })
 
 /** Keys of the undo entries that the ingestor's state holds. */
@@ -379,7 +378,7 @@ const storedUndo = async (bus: Bus): Promise<string[]> => {
 }
 
 test('across a gap every price is unknown until the next trade', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const source = handSource(true, true)
   source.push(...apply([...chainOf(100, 2), ...chainOf(500, 2)]))
   const ingestor = await start(bus, source)
@@ -393,11 +392,10 @@ test('across a gap every price is unknown until the next trade', async (t) => {
   assert.deepEqual(stamps, ['', '2002', '', '2003'])
   assert.equal(ingestor.status().state, 'done')
   await ingestor.stop()
-  await bus.close()
 })
 
 test('a start in the middle of a chain takes first prices from the reference pools at the parent block', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const asked: string[] = []
   const [block] = chainOf(100, 1)
   assert.ok(block)
@@ -429,11 +427,10 @@ test('a start in the middle of a chain takes first prices from the reference poo
   assert.equal(Number(coin?.quote_price_in_usd).toFixed(6), '2200.000000')
   assert.deepEqual(asked, [block.parentHash])
   await ingestor.stop()
-  await bus.close()
 })
 
 test('configured prices prime the table of a recording, also behind a gap', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const source = handSource(true, true)
   const only = (height: number) => handBlock({ height }, [coinTrade(5n)])
   source.push(...apply([only(100), only(900)]))
@@ -443,11 +440,10 @@ test('configured prices prime the table of a recording, also behind a gap', asyn
   const records = await dataOf(bus, codec)
   for (const seq of [1, 2]) assert.equal(tradesOf(records, seq)[0]?.quote_price_in_usd, '1800')
   await ingestor.stop()
-  await bus.close()
 })
 
 test('a fenced writer is replaced, and nothing is lost or doubled', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const source = handSource()
   const ingestor = await start(bus, source)
   const chain = chainOf(100, 4)
@@ -462,11 +458,10 @@ test('a fenced writer is replaced, and nothing is lost or doubled', async (t) =>
     chain.map(({ height }, index) => [index + 1, height]),
   )
   await ingestor.stop()
-  await bus.close()
 })
 
 test('a commit whose answer was lost is read back, not written again', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   let lost = 1
   const losing = (writer: Writer): Writer => ({
     ...writer,
@@ -498,11 +493,10 @@ test('a commit whose answer was lost is read back, not written again', async (t)
     chain.map(({ height }, index) => [index + 1, height]),
   )
   await ingestor.stop()
-  await bus.close()
 })
 
 test('a block that no endpoint gives in shape halts the chain with a dead letter', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const chain = chainOf(100, 2)
   const source: HandSource = {
     ...handSource(),
@@ -520,11 +514,10 @@ test('a block that no endpoint gives in shape halts the chain with a dead letter
   assert.equal(letters[0]?.['dlq.error.class'], 'Malformed bad-hex')
   await ingestor.stop()
   assert.equal(ingestor.status().state, 'halted')
-  await bus.close()
 })
 
 test('an error that is no outage is told as fatal', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const told: unknown[] = []
   const source: HandSource = {
     ...handSource(),
@@ -538,7 +531,6 @@ test('an error that is no outage is told as fatal', async (t) => {
   assert.ok(told[0] instanceof TypeError)
   assert.equal(ingestor.status().state, 'halted')
   await ingestor.stop()
-  await bus.close()
 })
 
 const lettersOf = async (bus: Bus) => {
@@ -550,7 +542,7 @@ const lettersOf = async (bus: Bus) => {
 }
 
 test('a forged swap is counted, and one letter per reason and block is kept', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const metrics = makeMetrics()
   const source = handSource(true)
   const forged = { ...coinTrade(5n), pool: '0x00000000000000000000000000000000000000f0' }
@@ -566,11 +558,10 @@ test('a forged swap is counted, and one letter per reason and block is kept', as
   )
   assert.equal((await lettersOf(bus)).length, 1)
   await ingestor.stop()
-  await bus.close()
 })
 
 test('`until` ends the ingestor behind the block that reaches it, at once when it is reached already', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const chain = chainOf(100, 5)
   const source = handSource()
   source.push(...apply(chain))
@@ -582,16 +573,14 @@ test('`until` ends the ingestor behind the block that reaches it, at once when i
     await ingestor.stop()
   }
   assert.equal((await blocksOf(bus, codec)).length, 3)
-  await bus.close()
 })
 
 test('blocks that fall out of the reorg window are forgotten without a FINALIZE', async (t) => {
-  const bus = await openBus(folder(t))
+  const bus = await openBus(t, folder(t))
   const source = handSource(true)
   source.push(...apply(chainOf(100, 6)))
   const ingestor = await start(bus, source, { chain: { ...CHAINS.eth, reorgWindow: 2 } })
   await ingestor.done
   await ingestor.stop()
   assert.deepEqual(await storedUndo(bus), ['undo/5', 'undo/6'])
-  await bus.close()
 })

@@ -16,7 +16,7 @@ export interface FolderOrigin {
 }
 
 /** Writes a file whole or not at all; `mode` as in chmod. */
-export const writeWhole = (path: string, text: string, mode = 0o644): void => {
+const writeWhole = (path: string, text: string, mode = 0o644): void => {
   const draft = `${path}.new`
   writeFileSync(draft, text, { mode, flush: true })
   renameSync(draft, path)

@@ -19,7 +19,7 @@ export interface TailRequest {
 }
 
 /** A record as one JSON line: bytes of a known topic decoded, others as base64. */
-export const recordLine = (codec: Codec, record: LogRecord): string => {
+const recordLine = (codec: Codec, record: LogRecord): string => {
   const { topic, partition, offset, key, timestampMs, headers } = record
   return JSON.stringify({
     ...{ topic, partition, offset, key, time: new Date(timestampMs).toISOString(), headers },

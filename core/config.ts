@@ -62,10 +62,6 @@ const Settings = Type.Object({
   }),
   host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address to listen on' }),
   port: port(8_080, 'HTTP port; streams listen on the next one'),
-  opsPort: port(
-    0,
-    'Port of /health, /ready and /metrics for roles without HTTP; 0 takes a free one',
-  ),
   logLevel: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     default: 'info',
     description: 'Least severe line that is written',

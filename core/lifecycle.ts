@@ -47,21 +47,6 @@ export const makeLifecycle = (log: Logger, limitMs = 10_000): Lifecycle => {
   }
 }
 
-/** Stops on SIGINT and SIGTERM with status 0; an escaped error is logged and ends the process with status 1. */
-export const handleSignals = (lifecycle: Lifecycle, log: Logger): void => {
-  const end = (code: number, reason: string): void => {
-    lifecycle.stop(reason).then(() => process.exit(code))
-  }
-  process.once('SIGINT', () => end(0, 'SIGINT'))
-  process.once('SIGTERM', () => end(0, 'SIGTERM'))
-  const crash = (error: unknown): void => {
-    log.fatal({ err: error }, 'escaped error')
-    end(1, 'crash')
-  }
-  process.once('uncaughtException', crash)
-  process.once('unhandledRejection', crash)
-}
-
 const deferred = (): { promise: Promise<void>; resolve: () => void } => {
   let resolve = (): void => undefined
   const promise = new Promise<void>((done) => {

@@ -1,4 +1,3 @@
-import { createServer } from 'node:http'
 import type { Metrics } from './metrics.ts'
 
 /** One question that decides readiness; `ok: false` carries the reason. */
@@ -7,13 +6,7 @@ export interface Check {
   readonly run: () => { readonly ok: boolean; readonly detail?: string }
 }
 
-/** The ops port of a role: `/health` (the process lives), `/ready` (every check holds), `/metrics`. */
-export interface Ops {
-  readonly port: number
-  stop(): Promise<void>
-}
-
-/** Answers of the ops paths; shared by the ops port and the API port. */
+/** Answers of `/health` (the process lives), `/ready` (every check holds) and `/metrics`; undefined for other paths. */
 export const opsAnswer = async (
   path: string,
   metrics: Metrics,
@@ -33,33 +26,5 @@ export const opsAnswer = async (
     status: ready ? 200 : 503,
     type: 'application/json',
     body: JSON.stringify({ status: ready ? 'ready' : 'not ready', checks: results }),
-  }
-}
-
-/** Serves the ops paths on their own port; port 0 takes a free one. */
-export const serveOps = async (
-  host: string,
-  port: number,
-  metrics: Metrics,
-  checks: readonly Check[],
-): Promise<Ops> => {
-  const server = createServer(async (request, response) => {
-    const path = (request.url ?? '/').split('?')[0] ?? '/'
-    const answer = await opsAnswer(path, metrics, checks)
-    response.writeHead(answer?.status ?? 404, { 'content-type': answer?.type ?? 'text/plain' })
-    response.end(answer?.body ?? 'not found')
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
-  const address = server.address()
-  return {
-    port: typeof address === 'object' && address ? address.port : port,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
   }
 }

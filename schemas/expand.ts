@@ -50,7 +50,7 @@ const DEFINITIONS: ReadonlyMap<string, Definition> = new Map(
 )
 
 /** Names of all types, without the namespace root, in the table's order. */
-export const TYPE_NAMES: readonly string[] = [...DEFINITIONS.keys()]
+const TYPE_NAMES: readonly string[] = [...DEFINITIONS.keys()]
 
 /** Names of the records that are the value of a topic. */
 export const MESSAGE_NAMES: readonly string[] = TYPE_NAMES.filter((name) =>

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { welcomeText } from '../../cli/demo.ts'
+import { readPlan } from '../../cli/start.ts'
+import { UsageError } from '../../cli/usage.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+
+test('without options: the simulator on the default port', () => {
+  const plan = readPlan({}, {})
+  assert.equal(plan.rpc, null)
+  assert.equal(plan.config.port, 8080)
+  assert.equal(plan.untilMs, undefined)
+})
+
+test('every option of a simulated chain', () => {
+  const plan = readPlan(
+    {
+      ...{ data: 'd', port: '9000', seed: '7', rate: '2.5' },
+      ...{ genesis: '2026-01-01T00:00:00Z', until: '10m' },
+    },
+    {},
+  )
+  assert.equal(plan.config.dataDir, 'd')
+  assert.equal(plan.config.port, 9000)
+  assert.equal(plan.seed, 7)
+  assert.equal(plan.ratePerSecond, 2.5)
+  assert.equal(plan.genesisMs, Date.UTC(2026, 0, 1))
+  assert.equal(plan.untilMs, 600_000)
+})
+
+test('a real chain takes its endpoints from the option, else the public table', () => {
+  const given = readPlan({ chain: 'ethereum', rpc: ['wss://node.example'], from: '19000000' }, {})
+  assert.deepEqual(given.rpc, ['wss://node.example'])
+  assert.equal(given.from, 19_000_000)
+  assert.deepEqual(readPlan({ chain: 'eth' }, {}).rpc, CHAINS.eth.publicRpc)
+})
+
+test('all wrong options are named together', () => {
+  const wrong = { port: 'x', seed: '-1', rate: '0', genesis: 'soon', until: '10', chain: 'doge' }
+  assert.throws(
+    () => readPlan(wrong, {}),
+    (error: unknown) => {
+      assert.ok(error instanceof UsageError)
+      for (const name of Object.keys(wrong)) assert.match(error.message, new RegExp(`--${name}:`))
+      return true
+    },
+  )
+})
+
+test('the welcome names a made-up chain as one, and its commands carry key and token', () => {
+  const token = `0x${'ab'.repeat(20)}`
+  const text = welcomeText({
+    baseUrl: 'http://127.0.0.1:8080',
+    graphqlUrl: 'http://127.0.0.1:8080/graphql',
+    wsUrl: 'ws://127.0.0.1:8081/connection/websocket',
+    apiKey: 'sluice_live_key',
+    origin: 'SIMULATED Ethereum',
+    dataDir: '.data',
+    chain: CHAINS.eth,
+    examples: { chain: 'ethereum', token, pool: 'p', wallet: 'w', txHash: 'h' },
+  })
+  assert.match(text, /SIMULATED/)
+  const curls = text.split('\n').filter((line) => line.startsWith('curl '))
+  assert.equal(curls.length, 3)
+  for (const line of curls) assert.match(line, /X-API-KEY: sluice_live_key/)
+  assert.match(text, new RegExp(`npx --no sluice listen 'dex-trade:eth_${token}'`))
+  assert.match(text, /npx --no sluice tail eth\.dex\.trades\.processed/)
+})

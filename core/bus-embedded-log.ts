@@ -151,7 +151,7 @@ export const recordKey = (topicId: number, partition: number, offset: number): B
 export const offsetIn = (key: Buffer): number => key.readUIntBE(6, 6)
 
 /** Memory that a stored record takes, about. */
-export const recordBytes = ([, key, headers, value]: StoredRecord): number =>
+const recordBytes = ([, key, headers, value]: StoredRecord): number =>
   headers.reduce((sum, text) => sum + text.length, 64 + key.length + (value?.byteLength ?? 0))
 
 /** Committed records from `from` up to `to`, and where to read on; `next` passes over compacted offsets. */

@@ -61,7 +61,7 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
     return entry
   }
   return {
-    createTopics: async (specs) => ensureTopics(store, specs),
+    createTopics: (specs) => onDisk(path, async () => ensureTopics(store, specs)),
     partitions: async (topic) => topicOf(store, topic).spec.partitions,
     ends: async (topic) => endsOf(topicOf(store, topic)),
     writer,
@@ -69,7 +69,8 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
     offsets: async (group, topics) => groupOffsets(store, group, topics),
     subscribe: async (subscription) => held(groups.join(subscription)),
     tail: async (tail) => held(startTail(host, tail)),
-    sweep: (at) => sweepLog(store, { nowMs: at, retention, signal: closing.signal }),
+    sweep: (at) =>
+      onDisk(path, () => sweepLog(store, { nowMs: at, retention, signal: closing.signal })),
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
@@ -77,6 +78,18 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
       process.off('SIGXFSZ', ignore)
       await store.close()
     },
+  }
+}
+
+/** What lmdb refuses outside a commit, as an outage; nothing of that step was written. */
+const onDisk = async (path: string, work: () => Promise<void>): Promise<void> => {
+  try {
+    await work()
+  } catch (cause) {
+    if (cause instanceof Outage) throw cause
+    throw new Outage('disk', `${path}: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
+    })
   }
 }
 

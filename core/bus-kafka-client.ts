@@ -4,19 +4,14 @@ import kafkajs, { Kafka, type logCreator, logLevel } from 'kafkajs'
 import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 
-/** SCRAM over the given listener (contract/kafka.md 2.11). */
-export interface KafkaSasl {
-  readonly username: string
-  readonly password: string
-}
-
 /** How to reach the brokers. */
 export interface KafkaAccess {
   /** `host:port`. */
   readonly brokers: readonly string[]
   readonly clientId: string
   readonly log: Logger
-  readonly sasl?: KafkaSasl
+  /** SCRAM-SHA-512 over these listeners (contract/kafka.md 2.11). */
+  readonly sasl?: { readonly username: string; readonly password: string }
 }
 
 /**

@@ -14,7 +14,7 @@ import type { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 
 /** Fetch settings of every consumer (contract/kafka.md 5.5). */
-export const FETCH = {
+const FETCH = {
   minBytes: 1,
   maxWaitTimeInMs: 100,
   maxBytes: 16_777_216,

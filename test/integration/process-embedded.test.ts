@@ -25,7 +25,15 @@ import { TABLE_RETENTION } from '../../schemas/retention.ts'
 import { deadLetterTopic, topicName } from '../../schemas/topics.ts'
 import { type BruteCandleTrade, bruteCandles } from '../support/candle-brute-force.ts'
 import { publishTape } from '../support/publish-tape.ts'
-import { type Move, type Tape, type TapeBlock, type TapeTrade, tapeOf } from '../support/tape.ts'
+import {
+  blockEventOf,
+  type Move,
+  type Tape,
+  type TapeBlock,
+  type TapeOp,
+  type TapeTrade,
+  tapeOf,
+} from '../support/tape.ts'
 import { until } from '../support/until.ts'
 
 const CONFIG = { partitions: 3, retention: 'off' } as const
@@ -414,4 +422,29 @@ test('a poison record goes to the dead letters of its readers and stops the roll
       assert.equal(headers['dlq.error.class']?.startsWith('Malformed.'), true)
     }
   }
+})
+
+test('a lane whose input breaks the contract stands still and says why', async () => {
+  const blocks = topicName('blocks', 'eth')
+  const op: TapeOp = {
+    op: 'apply',
+    seq: 10_000,
+    block: { height: 10_000, hash: '0xgap', parent: '', timeMs: START_MS, trades: [] },
+    finalHeight: 0,
+  }
+  const value = codec.encode('block.BlockEvent', blockEventOf(op))
+  await writer.commit({ records: [{ topic: blocks, partition: 0, key: 'eth', value }] })
+  const processors = await start(warehouse)
+  const halted = () =>
+    STAGES.every(({ app }) => {
+      const lanes = processors.status().groups[`${app}.eth`] ?? []
+      return (
+        lanes.length === CONFIG.partitions &&
+        lanes.every(
+          ({ halted: why }) => why?.startsWith('gap: eth.blocks: operation 10000') === true,
+        )
+      )
+    })
+  await until(halted, 'every stage says why', 30_000)
+  await processors.stop()
 })

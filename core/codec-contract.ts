@@ -16,6 +16,9 @@ export type Draft<T> = T extends Uint8Array
 export interface Codec {
   /** Throws `Malformed` for a value that does not fit the schema. */
   encode<Name extends MessageName>(message: Name, value: Draft<Messages[Name]>): Buffer
-  /** Throws `Malformed` for a wrong magic byte, an unknown schema id or bytes that do not parse. */
+  /**
+   * Throws `Malformed` for a wrong magic byte, an unknown schema id or bytes that do not parse; an `Outage` of the
+   * registry while a foreign schema is being fetched: the same bytes decode soon after.
+   */
   decode<Name extends MessageName>(message: Name, bytes: Uint8Array): Messages[Name]
 }

@@ -17,7 +17,7 @@ const ROW_COUNTS = [50, 1_000, 10_000] as const
 const ROUNDS = { 50: 60, 1000: 40, 10000: 20 } as const
 
 /** One line of the bench: ours, and hand-written SQL through the same client. */
-export interface CubeQueryLine {
+interface CubeQueryLine {
   readonly bench: string
   readonly node: string
   readonly perSecond: number
@@ -104,8 +104,8 @@ const measure = async (
   }
 }
 
-/** From the text of a GraphQL query to the text of its answer, against hand-written SQL for the same rows. */
-export const cubeQueryBench = async (): Promise<readonly CubeQueryLine[]> => {
+/** Prints one JSON line per row count: from the text of a GraphQL query to the text of its answer, against hand-written SQL for the same rows. */
+export const cubeQueryBench = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const warehouse = await openWarehouse({ kind: 'embedded', path: folder })
   try {
@@ -114,9 +114,9 @@ export const cubeQueryBench = async (): Promise<readonly CubeQueryLine[]> => {
     for (let from = 0; from < trades.length; from += 10_000) {
       await storeTrades(warehouse, 'eth', trades.slice(from, from + 10_000))
     }
-    const lines: CubeQueryLine[] = []
-    for (const rows of ROW_COUNTS) lines.push(await measure(warehouse, rows))
-    return lines
+    for (const rows of ROW_COUNTS) {
+      process.stdout.write(`${JSON.stringify(await measure(warehouse, rows))}\n`)
+    }
   } finally {
     await warehouse.close()
     rmSync(folder, { recursive: true, force: true })

@@ -56,23 +56,31 @@ const width = ({ binder }: Statement, { unit, count }: Interval): string =>
   `${UNIT_FUNCTION[unit]}(${binder.bind(String(count), 'UInt32')})`
 
 /** The same interval of the same leaf is one group key, however often it is selected. */
-const bucketOf = (
+const bucketStart = (
   grouping: Grouping,
   { leaf, interval }: DimensionField,
   buckets: Map<string, string>,
-): Output => {
+): string => {
   if (!interval) throw new Error('no interval')
   const { time } = grouping.selection.cube
   const base = leaf.bucket === 'start' && leaf.type === 'DateTime' ? leaf.sql : time
   const id = `${base} ${interval.unit} ${interval.count}`
-  const start =
-    buckets.get(id) ??
-    groupKey(
-      grouping,
-      `toDateTime64(toStartOfInterval(${base}, ${width(grouping, interval)}), 0, 'UTC')`,
-    )
+  const known = buckets.get(id)
+  if (known) return known
+  const bucket = `toStartOfInterval(${base}, ${width(grouping, interval)})`
+  const start = groupKey(grouping, `toDateTime64(${bucket}, 0, 'UTC')`)
   buckets.set(id, start)
-  if (leaf.bucket === 'start') return printed(start, leaf)
+  return start
+}
+
+const bucketOutput = (
+  grouping: Grouping,
+  field: DimensionField,
+  buckets: Map<string, string>,
+): Output => {
+  const { leaf, interval } = field
+  const start = bucketStart(grouping, field, buckets)
+  if (leaf.bucket === 'start' || !interval) return printed(start, leaf)
   const end = `(${start} + ${width(grouping, interval)})`
   if (leaf.bucket === 'end') return printed(end, leaf)
   return printed(`dateDiff('second', ${start}, ${end})`, leaf)
@@ -138,9 +146,9 @@ const metricType = (
 const valueSql = (grouping: Grouping, field: ValueField, buckets: Map<string, string>): string => {
   switch (field.kind) {
     case 'dimension':
-      if (!field.interval) return dimensionColumn(grouping, field.leaf)
-      bucketOf(grouping, field, buckets)
-      return bucketStart(grouping, field, buckets)
+      return field.interval
+        ? bucketStart(grouping, field, buckets)
+        : dimensionColumn(grouping, field.leaf)
     case 'pick':
       return pickColumn(grouping, field)
     case 'metric':
@@ -150,18 +158,8 @@ const valueSql = (grouping: Grouping, field: ValueField, buckets: Map<string, st
   }
 }
 
-const bucketStart = (
-  grouping: Grouping,
-  { leaf, interval }: DimensionField,
-  buckets: ReadonlyMap<string, string>,
-): string => {
-  const { time } = grouping.selection.cube
-  const base = leaf.bucket === 'start' && leaf.type === 'DateTime' ? leaf.sql : time
-  return buckets.get(`${base} ${interval?.unit} ${interval?.count}`) ?? ''
-}
-
 const outputOf = (grouping: Grouping, field: ValueField, buckets: Map<string, string>): Output => {
-  if (field.kind === 'dimension' && field.interval) return bucketOf(grouping, field, buckets)
+  if (field.kind === 'dimension' && field.interval) return bucketOutput(grouping, field, buckets)
   const sql = valueSql(grouping, field, buckets)
   if (field.kind === 'calculate') return printed(sql, { type: 'Float' })
   if (field.kind === 'metric') return printed(sql, metricType(field.metric, field.leaf))

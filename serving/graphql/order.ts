@@ -11,7 +11,7 @@ const aliased = (path: string, key: string): string =>
   underscored([...path.split('.').slice(0, -1), key].join('.'))
 
 /** Every name under which a field of a record can be ordered by or calculated with. */
-export const namesOf = (field: ValueField): readonly string[] => {
+const namesOf = (field: ValueField): readonly string[] => {
   switch (field.kind) {
     case 'metric': {
       const path = field.path ? underscored(field.path) : undefined

@@ -428,6 +428,8 @@ test('older and shorter forms give the same rows', async () => {
     ],
   ]
   for (const [form, other] of same) assert.deepEqual(await rows(other), await rows(form), other)
+  const words = await rows('DEXTrades { count }', 'EVM(network: ethereum)')
+  assert.deepEqual(words, await rows('DEXTrades { count }'))
   const flat = await api.ask(
     `{ DEXTrades(network: ethereum, limit: {count: 3}) { Pool { Address } } }`,
   )

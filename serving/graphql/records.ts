@@ -12,28 +12,18 @@ const [NULL, TRUE, FALSE] = ['null', 'true', 'false'].map((text) => Buffer.from(
   Buffer,
 ]
 
-/** Bytes of the answer so far; grows by doubling. */
-interface Writer {
-  bytes: Buffer
-  at: number
+/** Copies a range and returns where it ended. A loop, because ranges are short: a call into the runtime costs more. */
+const copy = (
+  into: Uint8Array,
+  at: number,
+  from: Uint8Array,
+  start: number,
+  end: number,
+): number => {
+  let to = at
+  for (let index = start; index < end; index++) into[to++] = from[index] as number
+  return to
 }
-
-const makeRoom = (writer: Writer, length: number): void => {
-  const size = Math.max(writer.bytes.length * 2, writer.at + length)
-  const bytes = Buffer.allocUnsafe(size)
-  writer.bytes.copy(bytes, 0, 0, writer.at)
-  writer.bytes = bytes
-}
-
-const copy = (writer: Writer, from: Uint8Array, start: number, end: number): void => {
-  if (writer.at + end - start > writer.bytes.length) makeRoom(writer, end - start)
-  const { bytes } = writer
-  let { at } = writer
-  for (let index = start; index < end; index++) bytes[at++] = from[index] as number
-  writer.at = at
-}
-
-const copyAll = (writer: Writer, from: Uint8Array): void => copy(writer, from, 0, from.length)
 
 /** First index behind the JSON value that starts at `from`: a text, a number, or null. */
 const valueEnd = (bytes: Uint8Array, from: number): number => {
@@ -46,19 +36,13 @@ const valueEnd = (bytes: Uint8Array, from: number): number => {
   return at
 }
 
-/** `"2026-03-01 00:39:48.000"` as `"2026-03-01T00:39:48Z"`: seconds, because no chain of ours has finer block times. */
-const writeTime = (writer: Writer, bytes: Buffer, from: number): void => {
-  copy(writer, bytes, from, from + 20)
-  writer.bytes[writer.at - 9] = 84
-  copyAll(writer, TIME_END)
-}
 const TIME_END = Buffer.from('Z"')
 const DATE_END = Buffer.from('"')
-
 const ZERO = 48
 const POINT = 46
-/** A base unit has at most 255 places: `0.` and as many digits. */
-const MOST_ZEROS = 258
+const LETTER_T = 84
+/** What a printed value may be longer than the engine's: a base unit has at most 255 places, `0.` and zeros. */
+const MOST_GROWTH = 260
 
 const numberAt = (bytes: Uint8Array, from: number, end: number): number => {
   let value = 0
@@ -68,41 +52,61 @@ const numberAt = (bytes: Uint8Array, from: number, end: number): number => {
 
 /** Digits of base units as a plain decimal without trailing zeros; every digit is kept. */
 const writeUnits = (
-  writer: Writer,
+  into: Uint8Array,
+  at: number,
   bytes: Uint8Array,
   from: number,
   end: number,
   places: number,
-): void => {
+): number => {
   const whole = end - from - places
+  const point = from + Math.max(whole, 0)
   let last = end
-  while (last > from && last > from + whole && bytes[last - 1] === ZERO) last--
-  if (writer.at + MOST_ZEROS + end - from > writer.bytes.length)
-    makeRoom(writer, MOST_ZEROS + end - from)
-  if (whole > 0) copy(writer, bytes, from, from + whole)
-  else writer.bytes[writer.at++] = ZERO
-  if (last <= from + Math.max(whole, 0)) return
-  writer.bytes[writer.at++] = POINT
-  for (let zeros = whole; zeros < 0; zeros++) writer.bytes[writer.at++] = ZERO
-  copy(writer, bytes, from + Math.max(whole, 0), last)
+  while (last > point && bytes[last - 1] === ZERO) last--
+  let to = at
+  if (whole > 0) to = copy(into, to, bytes, from, point)
+  else into[to++] = ZERO
+  if (last === point) return to
+  into[to++] = POINT
+  for (let zeros = whole; zeros < 0; zeros++) into[to++] = ZERO
+  return copy(into, to, bytes, point, last)
 }
 
-/** Writes one value that is no amount. */
+/** Times as `2026-03-01T00:39:48Z`: seconds, because no chain of ours has finer block times. */
 const writeValue = (
-  writer: Writer,
+  into: Uint8Array,
+  at: number,
   printer: Printer,
-  bytes: Buffer,
+  bytes: Uint8Array,
   from: number,
-  end: number,
-): void => {
-  if (printer === 'as-is' || bytes[from] === LETTER_N) copy(writer, bytes, from, end)
-  else if (printer === 'time') writeTime(writer, bytes, from)
-  else if (printer === 'boolean') {
-    copyAll(writer, bytes[from] === 49 || bytes[from] === 116 ? TRUE : FALSE)
-  } else {
-    copy(writer, bytes, from, from + 11)
-    copyAll(writer, DATE_END)
+): number => {
+  if (printer === 'boolean') {
+    const text = bytes[from] === 49 || bytes[from] === 116 ? TRUE : FALSE
+    return copy(into, at, text, 0, text.length)
   }
+  if (printer === 'date') {
+    return copy(into, copy(into, at, bytes, from, from + 11), DATE_END, 0, DATE_END.length)
+  }
+  const to = copy(into, at, bytes, from, from + 20)
+  into[to - 9] = LETTER_T
+  return copy(into, to, TIME_END, 0, TIME_END.length)
+}
+
+/** Scans the values of one row that starts behind its bracket; returns the index behind the row. */
+const scanRow = (
+  bytes: Uint8Array,
+  from: number,
+  starts: Uint32Array,
+  ends: Uint32Array,
+): number => {
+  let at = from
+  for (let column = 0; column < starts.length; column++) {
+    starts[column] = at
+    at = valueEnd(bytes, at)
+    ends[column] = at
+    at += 2
+  }
+  return at
 }
 
 /**
@@ -110,50 +114,58 @@ const writeValue = (
  * by byte and not parsed: at 10,000 rows strings would cost more than the query.
  */
 export const recordsBytes = (text: string, rowCount: number, shape: Shape): Buffer => {
-  const bytes = Buffer.from(text)
+  const bytes: Uint8Array = Buffer.from(text)
   const { slots } = shape
-  const literals = shape.literals.map((literal) => Buffer.from(literal))
-  const last = literals[slots.length] ?? NULL
+  const literals: readonly Uint8Array[] = shape.literals.map((literal) => Buffer.from(literal))
   const width = Math.max(shape.columns.length, 1)
   const starts = new Uint32Array(width)
   const ends = new Uint32Array(width)
-  const literalBytes = literals.reduce((sum, literal) => sum + literal.length, 1)
-  const writer: Writer = {
-    bytes: Buffer.allocUnsafe(bytes.length + rowCount * literalBytes + 2),
-    at: 0,
-  }
-  writer.bytes[writer.at++] = OPEN
+  const rowRoom = literals.reduce((sum, { length }) => sum + length, 2) + slots.length * MOST_GROWTH
+  let out: Uint8Array = Buffer.allocUnsafe(bytes.length * 2 + rowRoom)
+  let to = 0
   let at = 0
+  out[to++] = OPEN
   for (let row = 0; row < rowCount; row++) {
     while (bytes[at] !== OPEN) at++
-    at++
-    for (let column = 0; column < width; column++) {
-      starts[column] = at
-      at = valueEnd(bytes, at)
-      ends[column] = at
-      at += 2
-    }
+    const from = at + 1
+    at = scanRow(bytes, from, starts, ends)
+    const room = rowRoom + (at - from) * slots.length
+    if (to + room > out.length) out = grown(out, to, room)
+    if (row > 0) out[to++] = COMMA
     for (let index = 0; index < slots.length; index++) {
       const { column, printer, places } = slots[index] ?? NO_SLOT
-      copyAll(writer, literals[index] ?? NULL)
-      const from = starts[column] as number
+      const literal = literals[index] ?? NULL
+      to = copy(out, to, literal, 0, literal.length)
+      const start = starts[column] as number
       const end = ends[column] as number
-      if (printer !== 'units') writeValue(writer, printer, bytes, from, end)
+      if (printer === 'as-is' || bytes[start] === LETTER_N) to = copy(out, to, bytes, start, end)
+      else if (printer !== 'units') to = writeValue(out, to, printer, bytes, start)
       else {
         const digits = starts[places] as number
-        if (bytes[digits] === LETTER_N || bytes[from] === LETTER_N) copyAll(writer, NULL)
-        else {
-          const count = numberAt(bytes, digits, ends[places] as number)
-          writeUnits(writer, bytes, from, end, count)
-        }
+        to =
+          bytes[digits] === LETTER_N
+            ? copy(out, to, NULL, 0, NULL.length)
+            : writeUnits(
+                out,
+                to,
+                bytes,
+                start,
+                end,
+                numberAt(bytes, digits, ends[places] as number),
+              )
       }
     }
-    copyAll(writer, last)
-    if (writer.at + 1 >= writer.bytes.length) makeRoom(writer, 2)
-    writer.bytes[writer.at++] = row + 1 < rowCount ? COMMA : CLOSE
+    const last = literals[slots.length] ?? NULL
+    to = copy(out, to, last, 0, last.length)
   }
-  if (rowCount === 0) writer.bytes[writer.at++] = CLOSE
-  return writer.bytes.subarray(0, writer.at)
+  out[to++] = CLOSE
+  return Buffer.from(out.buffer, out.byteOffset, to)
+}
+
+const grown = (out: Uint8Array, used: number, room: number): Uint8Array => {
+  const bigger = Buffer.allocUnsafe(Math.max(out.length * 2, used + room))
+  bigger.set(out.subarray(0, used))
+  return bigger
 }
 
 const NO_SLOT = { column: 0, printer: 'as-is', places: -1 } as const

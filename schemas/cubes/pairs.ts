@@ -49,10 +49,10 @@ const usd: Leaf = {
 const trades = sum('trades', 'Trades of the bucket.')
 
 const POSITION = 'bitShiftLeft(block_slot, 24) + event_index'
-const COUNTED = 'is_suspect = 0 AND price_usd > 0'
+const COUNTED = 'is_suspect = 0 AND price_usd > 0 AND is_base = 1'
 
 /**
- * Candles of one chain: rolled-up minutes below the watermark, raw trades above it (contract/kafka.md 4.4), merged over
+ * Candles of one chain, of the base leg as on streams (contract/kafka.md 2.2): rolled-up minutes below the watermark, raw trades above it (contract/kafka.md 4.4), merged over
  * pools and counter tokens. A native price that is not known is 0 in the states and null here.
  */
 const SOURCE = `(SELECT '{chain}' AS chain, token_address, b AS bucket,
@@ -64,7 +64,7 @@ FROM (
   SELECT token_address, bucket AS b, open AS o, close AS cl, high AS h, low AS l, open_native AS no, close_native AS nc,
     high_native AS nh, low_native AS nl, volume AS v, volume_usd AS vu, volume_native AS vn, trades AS n, buys AS nb,
     sells AS ns
-  FROM {chain}_ohlc_1m WHERE bucket < {watermark}
+  FROM {chain}_ohlc_1m WHERE bucket < {watermark} AND is_base = 1
   UNION ALL
   SELECT token_address, toStartOfMinute(block_time) AS b, argMinState(assumeNotNull(price_usd), ${POSITION}) AS o,
     argMaxState(assumeNotNull(price_usd), ${POSITION}) AS cl, max(assumeNotNull(price_usd)) AS h,

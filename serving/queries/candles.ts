@@ -38,7 +38,11 @@ export interface CandleRow {
 const SERIES: Readonly<
   Record<Series['kind'], { readonly priced: (chain: string) => string; readonly where: string }>
 > = {
-  token: { priced: () => '{token:String} AS priced', where: 'token_address = {token:String}' },
+  // A quote leg is no candle of the quote: streams and cubes leave it out as well (contract/kafka.md 2.2).
+  token: {
+    priced: () => '{token:String} AS priced',
+    where: 'token_address = {token:String} AND is_base = 1',
+  },
   pair: {
     priced: () => '{token:String} AS priced',
     where: 'token_address = {token:String} AND side_token = {side:String}',

@@ -52,8 +52,9 @@ const POSITION = 'bitShiftLeft(block_slot, 24) + event_index'
 const COUNTED = 'is_suspect = 0 AND price_usd > 0 AND is_base = 1'
 
 /**
- * Candles of one chain, of the base leg as on streams (contract/kafka.md 2.2): rolled-up minutes below the watermark, raw trades above it (contract/kafka.md 4.4), merged over
- * pools and counter tokens. A native price that is not known is 0 in the states and null here.
+ * Candles of one chain, of the base leg as on streams (contract/kafka.md 2.2): rolled-up minutes below the watermark, raw
+ * trades above it (contract/kafka.md 4.4), merged over pools and counter tokens. A native price that is not known is 0 in
+ * the states and null here.
  */
 const SOURCE = `(SELECT '{chain}' AS chain, token_address, b AS bucket,
   argMinMerge(o) AS open, max(h) AS high, min(l) AS low, argMaxMerge(cl) AS close,
@@ -79,7 +80,7 @@ FROM (
 export const PAIRS: Cube = {
   name: 'Pairs',
   about:
-    'One candle per token, chain and minute over all pools; suspect trades are left out. `interval` widens the bucket.',
+    'One candle per base token, chain and minute over all pools, without suspect trades. `interval` widens the bucket.',
   groups: ['Trading', 'EVM', 'Solana'],
   layer: 'DWM',
   baseCost: 1_200,

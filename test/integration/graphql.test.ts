@@ -5,6 +5,7 @@ import { fanOutSql } from '../../processors/finalize.ts'
 import { DOCUMENTED, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
 import { type Envelope, startGraphql, type TestGraphql } from '../support/graphql.ts'
 import {
+  baseOf,
   hashOf,
   makeTrades,
   storeTrades,
@@ -269,7 +270,7 @@ const candles = (token: string, bucketOf: (fact: TradeFact) => number) => {
   const found = new Map<number, { prices: number[]; usd: number; base: number; buys: number }>()
   for (const fact of VISIBLE) {
     const bought = fact.buyToken === token
-    if (!bought && fact.sellToken !== token) continue
+    if (baseOf(fact) !== token) continue
     const price = bought ? fact.buyPrice : fact.sellPrice
     if (price === null) continue
     const candle = found.get(bucketOf(fact)) ?? { prices: [], usd: 0, base: 0, buys: 0 }

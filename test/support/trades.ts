@@ -22,6 +22,10 @@ export interface TradeFact {
   readonly suspect: boolean
 }
 
+/** The leg that candles are about: no token here is a listed quote, so the smaller address is the base (R7). */
+export const baseOf = ({ buyToken, sellToken }: TradeFact): string =>
+  buyToken < sellToken ? buyToken : sellToken
+
 /** A small generator that gives the same numbers for the same seed (mulberry32). */
 export const makeRandom = (seed: number): (() => number) => {
   let state = seed >>> 0
@@ -127,6 +131,7 @@ export const tradeRow = (fact: TradeFact): object => ({
   sell_price_native: fact.sellPrice === null ? null : fact.sellPrice / NATIVE_USD,
   sell_amount_usd: fact.usd,
   sell_amount_native: fact.usd === null ? null : String(Number(fact.usd) / NATIVE_USD),
+  base_is_buy: baseOf(fact) === fact.buyToken ? 1 : 0,
   is_suspect: fact.suspect ? 1 : 0,
   _ver: fact.slot * 16_777_216 + fact.eventIndex,
 })

@@ -129,14 +129,12 @@ const nested = (path: string, inner: string): string =>
 
 const filterOf = (cube: Cube): fc.Arbitrary<Part> => {
   const paths = pathsOf(cube)
-  const one = fc
-    .constantFrom(...paths.keys())
-    .chain((path) =>
-      operatorOn(leafAt(paths, path)).map((part) => ({
-        text: nested(path, part.text),
-        values: part.values,
-      })),
-    )
+  const one = fc.constantFrom(...paths.keys()).chain((path) =>
+    operatorOn(leafAt(paths, path)).map((part) => ({
+      text: nested(path, part.text),
+      values: part.values,
+    })),
+  )
   return fc.oneof(
     { weight: 3, arbitrary: one },
     {

@@ -182,3 +182,17 @@ test('the lockfile names no download addresses', () => {
     /"resolved": *"https?:/,
   )
 })
+
+test('the lockfile holds every optional package of every platform, or a clean install refuses it', () => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<
+      Record<string, { readonly optionalDependencies?: Readonly<Record<string, string>> }>
+    >
+  }
+  const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) => !packages[`node_modules/${name}`] && !packages[`${path}/node_modules/${name}`],
+    ),
+  )
+  assert.deepEqual(missing, [])
+})

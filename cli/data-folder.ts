@@ -13,6 +13,8 @@ export interface FolderOrigin {
   readonly genesisMs?: number
   /** Node only: chain id and genesis hash as the source names them. */
   readonly genesis?: string
+  /** Node only: chain time at the first start, from which `--until` counts. */
+  readonly sinceMs?: number
 }
 
 /** Writes a file whole or not at all; `mode` as in chmod. */

@@ -36,6 +36,8 @@ export interface HouseOptions {
   readonly warehousePath: string
   readonly config: Config
   readonly chains: readonly HouseChain[]
+  /** Where the blocks come from, in words for people. */
+  readonly origin?: string
   readonly metrics: Metrics
   readonly log: Logger
   readonly onFatal: (error: unknown) => void
@@ -145,6 +147,7 @@ const serve = async (
   const server = await makeServer({
     ...shared,
     checks: [accounts.check, ingestCheck],
+    ...(options.origin !== undefined && { origin: options.origin }),
     plugins: [graphqlPlugin(shared)],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })

@@ -69,7 +69,7 @@ const run = async (options: ProcessOptions, { signal, end, onFatal }: Course): P
   const pepper = config.keyPepper.reveal() === '' ? new Secret(folder.pepper) : config.keyPepper
   const house = await openHouse({
     config: { ...config, chainExtra: origin.chainExtra, keyPepper: pepper },
-    ...{ metrics, log, onFatal, chains: [origin.chain] },
+    ...{ metrics, log, onFatal, chains: [origin.chain], origin: origin.label },
     ...{ logPath: folder.logPath, warehousePath: folder.warehousePath },
   })
   const progress = origin.progress ? showProgress(house, origin.chain.source) : undefined

@@ -175,11 +175,10 @@ const real = async (
     log: log.child({ role: 'ingest', chain: chain.id }),
     signal,
   })
-  folder.claim({ kind: 'node', chain: chain.id, genesis: source.origin })
+  const sinceMs = folder.origin?.sinceMs ?? source.startMs ?? Date.now()
+  folder.claim({ kind: 'node', chain: chain.id, genesis: source.origin, sinceMs })
   const extra = config.chainExtra[chain.id]
-  const first = folder.origin === undefined ? (source.head()?.timeMs ?? Date.now()) : undefined
-  const until =
-    plan.untilMs === undefined || first === undefined ? {} : { until: first + plan.untilMs }
+  const until = plan.untilMs === undefined ? {} : { until: sinceMs + plan.untilMs }
   return {
     chain: { row: chain, source, ...(extra && { extra }), ...until },
     chainExtra: config.chainExtra,

@@ -50,6 +50,8 @@ export interface StateReader {
 export interface Source {
   /** What the data comes from, e.g. genesis hash; a data folder belongs to one origin. */
   readonly origin: string
+  /** Time of the block that a first run starts with, where the source knows it. */
+  readonly startMs?: number
   /** True: heights need not be contiguous (recorded files, R40). */
   readonly gaps: boolean
   /** null: no node to ask; facts come from the caller's tables. */

@@ -123,9 +123,12 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const genesis = await rpc.attempt((ask) => header(ask, hex(0)))
   if (genesis === undefined) throw new Outage('rpc', 'no endpoint has block 0')
   const heads = watchHeads(rpc, options)
-  await heads.refresh()
+  const head = await heads.refresh()
+  const { from } = options
+  const first = from === null ? head : await rpc.attempt((ask) => header(ask, hex(from)))
   return {
     origin: `${chain.id}:${genesis.hash}`,
+    ...(first && { startMs: first.timeMs }),
     gaps: false,
     state: stateReader(rpc, options.log),
     head: heads.newest,

@@ -24,6 +24,8 @@ export interface ServerDeps extends RouteDeps {
   readonly log: Logger
   readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra'>
   readonly checks: readonly Check[]
+  /** Where the data are from, in words for people. */
+  readonly origin?: string
   /** Further surfaces on the same origin (GraphQL): they bring their own guard and their own error shape. */
   readonly plugins?: readonly FastifyPluginAsync[]
 }

@@ -12,17 +12,20 @@ const problem = (status: number) => ({
 
 const ERRORS = Object.fromEntries(ERROR_STATUSES.map((status) => [status, problem(status)]))
 
-const ABOUT = {
+const about = (origin: string) => ({
   title: 'Sluice',
   version: '2.0.0',
-  description: 'On-chain data over REST. Every /v2 path also answers under /v1.',
-}
+  description: `On-chain data over REST, of ${origin}. Every /v2 path also answers under /v1.`,
+})
 
-/** Settings of the document at `/openapi.json`: written from the route schemas, with prices and credentials. */
-export const openapiOptions: FastifyDynamicSwaggerOptions = {
+/**
+ * Settings of the document at `/openapi.json`: written from the route schemas, with prices and credentials. `origin` says
+ * in words where the data are from: a made-up chain is called so here too.
+ */
+export const openapiOptions = (origin: string): FastifyDynamicSwaggerOptions => ({
   openapi: {
     openapi: '3.1.0',
-    info: ABOUT,
+    info: about(origin),
     components: {
       securitySchemes: {
         bearer_auth: { type: 'http', scheme: 'bearer', description: 'An API key' },
@@ -46,4 +49,4 @@ export const openapiOptions: FastifyDynamicSwaggerOptions = {
       },
     }
   },
-}
+})

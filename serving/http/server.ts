@@ -45,7 +45,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     if (request.is404) throw unknownPath(methodsAt(routes, pathOf(request)), reply)
   })
   app.addSchema(Problem)
-  await app.register(swagger, openapiOptions)
+  await app.register(swagger, openapiOptions(deps.origin ?? 'the chains of this installation'))
   app.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply))
   openRoutes(app, deps)
   const bounded = { ...deps, warehouse: boundedReader(deps.warehouse) }

@@ -33,6 +33,8 @@ for (const tier of TIERS.filter((name) => asked.length === 0 || asked.includes(n
     process.execPath,
     [
       ...['--import', 'tsx', '--test', '--test-reporter=spec'],
+      '--test-force-exit',
+      '--test-timeout=900000',
       `--test-concurrency=${SIDE_BY_SIDE.has(tier) ? 2 : 1}`,
       ...files,
     ],

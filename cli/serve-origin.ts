@@ -63,9 +63,21 @@ interface Course {
   readonly onFatal: (error: unknown) => void
 }
 
-const run = async (options: ProcessOptions, { signal, end, onFatal }: Course): Promise<number> => {
+const run = async (options: ProcessOptions, course: Course): Promise<number> => {
+  const origin = await options.origin(course.signal)
+  try {
+    return await serve(options, origin, course)
+  } finally {
+    await origin.stop()
+  }
+}
+
+const serve = async (
+  options: ProcessOptions,
+  origin: Origin,
+  { signal, end, onFatal }: Course,
+): Promise<number> => {
   const { config, folder, metrics, log } = options
-  const origin = await options.origin(signal)
   const pepper = config.keyPepper.reveal() === '' ? new Secret(folder.pepper) : config.keyPepper
   const house = await openHouse({
     config: { ...config, chainExtra: origin.chainExtra, keyPepper: pepper },
@@ -80,7 +92,6 @@ const run = async (options: ProcessOptions, { signal, end, onFatal }: Course): P
   const { status, reason } = await ended(signal)
   progress?.stop()
   await house.stop(reason)
-  await origin.stop()
   return status
 }
 

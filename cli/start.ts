@@ -6,6 +6,7 @@ import { durationMs } from '../core/time.ts'
 import { evmSource } from '../ingestors/evm/source.ts'
 import { CHAIN_WORDS, type ChainRow, chainRow } from '../schemas/chains.ts'
 import { startSimulator } from '../simulator/start.ts'
+import { chainClock, ingestedHeight } from './chain-clock.ts'
 import { type DataFolder, type FolderOrigin, openDataFolder } from './data-folder.ts'
 import { type Origin, serveOrigin } from './serve-origin.ts'
 import { UsageError } from './usage.ts'
@@ -39,6 +40,8 @@ interface Plan {
 /** How far in the past a new simulated chain starts: enough to look at, little enough to be live within seconds. */
 const DEFAULT_HISTORY_MS = 20 * 60_000
 const DEFAULTS = { seed: 1, ratePerSecond: 5 } as const
+/** A chain with an end has a block or two beyond it, so that the end is passed. */
+const END_MARGIN_MS = 24_000
 /** Trades per second that one process is made for, and then some. */
 const MAX_RATE = 5_000
 /** Steps of the genesis time, so that a simulated chain reads well. */
@@ -127,8 +130,12 @@ const simulated = async (plan: Plan, { folder, metrics, log }: Parts): Promise<O
   } as const satisfies FolderOrigin
   folder.claim(origin)
   const { seed, ratePerSecond, genesisMs } = origin
+  const endMs =
+    plan.untilMs === undefined ? {} : { endMs: genesisMs + plan.untilMs + END_MARGIN_MS }
+  const ingested = await ingestedHeight(folder.logPath, plan.chain.id)
   const simulator = await startSimulator({
     ...{ chain: 'eth', seed, ratePerSecond, genesisMs },
+    nowMs: chainClock({ genesisMs, ratePerSecond, ingested, ...endMs, nowMs: Date.now }),
     checkpointDir: folder.simulatorPath,
     log: log.child({ role: 'simulator' }),
   })

@@ -24,6 +24,8 @@ export interface EmbeddedReader {
    * Throws `Outage` for a topic that is not there.
    */
   follow(topic: string, back: number, signal: AbortSignal): AsyncIterable<LogRecord>
+  /** Newest record of a partition; undefined when it is empty. */
+  last(topic: string, partition: number): LogRecord | undefined
   close(): Promise<void>
 }
 
@@ -45,6 +47,13 @@ export const openEmbeddedReader = (path: string): EmbeddedReader => {
   return {
     topics: () => [...log().topics.keys()],
     follow: (topic, back, signal) => follow(log, topic, back, signal),
+    last: (topic, partition) => {
+      const now = log()
+      const held = now.topics.get(topic)
+      const { low = 0, end = 0 } = (held && endsOf(held)[partition]) ?? {}
+      const range = { topic, partition, from: Math.max(low, end - 1), to: end }
+      return held && end > low ? scan(now, range, CHUNK).records.at(-1) : undefined
+    },
     close: () => root.close(),
   }
 }

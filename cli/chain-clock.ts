@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs'
+import { openEmbeddedReader } from '../core/bus-embedded-reader.ts'
+import { topicName } from '../schemas/topics.ts'
+
+/** What a made-up chain is shown of at once; the rest of a long past appears as fast as it can be made. */
+const AT_ONCE_MS = 30 * 60_000
+/** Swaps per second that are made while a long past appears. */
+const MADE_PER_SECOND = 2_500
+const BLOCK_MS = 12_000
+/** Blocks above the newest one that a log holds, so that its node is never behind it. */
+const MARGIN_BLOCKS = 8
+
+/** What decides how far a made-up chain has come. */
+export interface ChainClockOptions {
+  readonly genesisMs: number
+  readonly ratePerSecond: number
+  /** Height of the newest block that was ingested before; null for a new chain. */
+  readonly ingested: number | null
+  /** End of the chain; absent = it goes on with the clock. */
+  readonly endMs?: number
+  readonly nowMs: () => number
+}
+
+/**
+ * The clock of a made-up chain: the real one, but a past that is longer than half an hour appears step by step, and a
+ * chain with an end stops there. Never behind what was ingested.
+ */
+export const chainClock = (options: ChainClockOptions): (() => number) => {
+  const { genesisMs, ratePerSecond, ingested, endMs = Number.POSITIVE_INFINITY, nowMs } = options
+  const startedMs = nowMs()
+  const heldMs = ingested === null ? 0 : (ingested + MARGIN_BLOCKS) * BLOCK_MS
+  const firstMs = genesisMs + Math.max(AT_ONCE_MS, heldMs)
+  const factor = Math.max(1, MADE_PER_SECOND / ratePerSecond)
+  return () => Math.min(nowMs(), endMs, firstMs + (nowMs() - startedMs) * factor)
+}
+
+/** Height of the newest block operation in a log folder; null when there is none. */
+export const ingestedHeight = async (logPath: string, chain: string): Promise<number | null> => {
+  if (!existsSync(logPath)) return null
+  const reader = openEmbeddedReader(logPath)
+  const topic = topicName('blocks', chain)
+  try {
+    if (!reader.topics().includes(topic)) return null
+    const last = reader.last(topic, 0)
+    return last === undefined ? null : Number(last.headers.height ?? 0)
+  } finally {
+    await reader.close()
+  }
+}

@@ -10,6 +10,8 @@ import { silentLogger } from '../../core/log.ts'
 import { judge, type Verdict } from '../support/bus-crash.ts'
 
 const CHILD = join(import.meta.dirname, '../support/bus-crash-child.ts')
+/** Kills from outside, at a time of their own. */
+const ROUNDS = Number(process.env.SLUICE_CRASH_ROUNDS ?? 5)
 const STEPS: readonly CommitStep[] = ['records', 'seal', 'state', 'offsets', 'written', 'durable']
 /** Steps after which part of a commit would be seen if its writes were not one transaction. */
 const TEARING: readonly CommitStep[] = ['seal', 'state', 'offsets']
@@ -94,8 +96,8 @@ const killAfter = async (path: string, lines: number): Promise<number> => {
 
 test('killed from outside, again and again: what was acknowledged is there, each block once', () =>
   withFolder(async (path) => {
-    for (let round = 1; round <= 5; round += 1) {
-      const acked = await killAfter(path, 20 * round)
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const acked = await killAfter(path, 20 * (1 + (round % 10)))
       const { blocks, fault } = await verdictOf(path)
       assert.equal(fault, undefined)
       assert.ok(blocks === acked || blocks === acked + 1, `${blocks} blocks, ${acked} acknowledged`)

@@ -35,6 +35,7 @@ class Run {
   #child: ChildProcess
   height = -1
   content: Content | undefined
+  stream: readonly string[] = []
   deaths = 0
 
   constructor(order: ChildOrder) {
@@ -49,7 +50,10 @@ class Run {
     })
     child.on('message', (word: ChildWord) => {
       if (word.kind === 'at') this.height = word.height
-      else this.content = word.content
+      else {
+        this.content = word.content
+        this.stream = word.stream
+      }
     })
     return child
   }
@@ -89,8 +93,9 @@ describe('an hour of a simulated chain with reorgs', () => {
       log: silentLogger(),
     })
     const { wsUrl: nodeUrl, extra } = simulator
-    clean = new Run({ nodeUrl, extra, folder: join(folder, 'clean') })
-    interrupted = new Run({ nodeUrl, extra, folder: join(folder, 'interrupted') })
+    const channels = extra.quotes.map(({ address }) => `dex-trade:eth_${address}`)
+    clean = new Run({ nodeUrl, extra, channels, folder: join(folder, 'clean') })
+    interrupted = new Run({ nodeUrl, extra, channels: [], folder: join(folder, 'interrupted') })
     for (let kill = 1; kill <= KILLS; kill += 1) {
       const height = Math.floor((kill * HOUR_MS) / 12_000 / (KILLS + 1))
       await until(() => interrupted.height >= height, `the run is at ${height}`, 120_000)
@@ -153,6 +158,9 @@ describe('an hour of a simulated chain with reorgs', () => {
     }
     assert.ok(priced >= 1_000, `${priced} priced trades`)
     compareCandles(clean.content?.['eth.candlesticks'] ?? [], cleanTrades)
+    compareCube(clean.content?.['cube DEXTrades'] ?? [], brute)
+    compareRest(clean.content?.['REST candles'] ?? [], cleanTrades)
+    compareStream(clean.stream, brute, simulator)
   })
 })
 
@@ -185,6 +193,63 @@ const compareCandles = (lines: readonly string[], trades: readonly BruteTrade[])
     }
   }
   assert.ok(compared >= 1_000, `${compared} candles`)
+}
+
+/** The cube holds every trade once, with its legs. */
+const compareCube = (lines: readonly string[], trades: readonly BruteTrade[]): void => {
+  const legs = (hash: string, pool: string, bought: string, sold: string): string =>
+    [hash, pool, bought, sold].join()
+  const got = lines.map((line) => {
+    const { Transaction, Pool, Trade } = JSON.parse(line)
+    const { Buy, Sell } = Trade
+    return legs(Transaction.Hash, Pool.Address, Buy.Currency.MintAddress, Sell.Currency.MintAddress)
+  })
+  const want = trades.map(({ txHash, pool, tokenIn, tokenOut }) =>
+    legs(txHash, pool, tokenOut, tokenIn),
+  )
+  assert.deepEqual(got.sort(), want.sort(), 'cube DEXTrades')
+}
+
+/** REST minute candles of every token. */
+const compareRest = (lines: readonly string[], trades: readonly BruteTrade[]): void => {
+  const got = lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>)
+  const tokens = [...new Set(trades.map(({ base }) => base))].sort()
+  const want = tokens.flatMap((token) => {
+    const mine = trades.filter(({ base }) => base === token)
+    return candlesOf(mine, '1m').map((candle) => ({ token, ...candle }))
+  })
+  assert.deepEqual(
+    got.map(({ token, timestamp, trades: count }) => [token, Number(timestamp), Number(count)]),
+    want.map(({ token, startMs, trades: count }) => [token, startMs, count]),
+    'REST candles',
+  )
+  for (const [index, candle] of want.entries()) {
+    const close = Number(got[index]?.close)
+    assert.ok(Math.abs(close / candle.close - 1) < 1e-9, `${candle.token} ${candle.startMs}`)
+  }
+}
+
+/** A stream of each quote asset: what it told and did not take back is every trade of that asset. */
+const compareStream = (
+  lines: readonly string[],
+  trades: readonly BruteTrade[],
+  { extra }: Simulator,
+): void => {
+  const counts = new Map<string, number>()
+  for (const { address } of extra.quotes) {
+    for (const { txHash, tokenIn, tokenOut } of trades) {
+      if (tokenIn !== address && tokenOut !== address) continue
+      const line = JSON.stringify([`dex-trade:eth_${address}`, txHash, tokenOut, tokenIn])
+      counts.set(line, (counts.get(line) ?? 0) + 1)
+    }
+  }
+  const want = [...counts].map(([line, count]) => `${count} ${line}`).sort()
+  assert.deepEqual(lines.slice(0, 3), want.slice(0, 3))
+  assert.equal(
+    lines.join('\n') === want.join('\n'),
+    true,
+    `${lines.length} of ${want.length} lines`,
+  )
 }
 
 const canonicalChain = async (url: string): Promise<readonly RawBlock[]> => {

@@ -3,6 +3,8 @@
  * chain ends waits until all of it is processed, says what it holds and ends.
  */
 import { join } from 'node:path'
+import { Centrifuge } from 'centrifuge'
+import { WebSocket } from 'ws'
 import { type House, openHouse } from '../../cli/house.ts'
 import { type ChainExtra, loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
@@ -17,12 +19,18 @@ export interface ChildOrder {
   readonly nodeUrl: string
   readonly folder: string
   readonly extra: ChainExtra
+  /** Streams to listen to from the start; what they said is part of the content. */
+  readonly channels: readonly string[]
 }
 
 /** What the child tells its parent. */
 export type ChildWord =
   | { readonly kind: 'at'; readonly height: number; readonly seq: number }
-  | { readonly kind: 'content'; readonly content: Readonly<Record<string, readonly string[]>> }
+  | {
+      readonly kind: 'content'
+      readonly content: Readonly<Record<string, readonly string[]>>
+      readonly stream: readonly string[]
+    }
 
 /** Settled content: what two runs over the same chain must agree on (R38), one line per thing. */
 const TABLES: Readonly<Record<string, string>> = {
@@ -99,8 +107,13 @@ const newestCandles = async (house: House): Promise<readonly string[]> => {
     .sort()
 }
 
-const contentOf = async (house: House): Promise<Record<string, readonly string[]>> => {
+const contentOf = async (
+  house: House,
+  apiKey: string,
+): Promise<Record<string, readonly string[]>> => {
   const content: Record<string, readonly string[]> = {
+    'cube DEXTrades': await cubeLines(house, apiKey),
+    'REST candles': await restLines(house, apiKey),
     'eth.dex.trades': await nettedTrades(house, 'eth.dex.trades'),
     'eth.dex.trades.processed': await nettedTrades(house, 'eth.dex.trades.processed'),
     'eth.candlesticks': await newestCandles(house),
@@ -109,10 +122,77 @@ const contentOf = async (house: House): Promise<Record<string, readonly string[]
   return content
 }
 
+/** Every trade as the cube gives it, page by page. */
+const cubeLines = async (house: House, apiKey: string): Promise<readonly string[]> => {
+  const lines: string[] = []
+  for (let offset = 0; ; offset += 5_000) {
+    const query = `{ EVM(network: eth) { DEXTrades(
+      where: {any: [{IsSuspect: true}, {IsSuspect: false}]}, limit: {count: 5000, offset: ${offset}}) {
+      Block { Height } Transaction { Hash } Pool { Address } Trade {
+        Buy { Currency { MintAddress } Amount } Sell { Currency { MintAddress } Amount } } } } }`
+    const response = await fetch(house.graphqlUrl, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    })
+    const { data } = (await response.json()) as { data: { EVM: { DEXTrades: object[] } } }
+    for (const row of data.EVM.DEXTrades) lines.push(JSON.stringify(row))
+    if (data.EVM.DEXTrades.length < 5_000) return lines.sort()
+  }
+}
+
+/** Minute candles of every token as REST gives them. */
+const restLines = async (house: House, apiKey: string): Promise<readonly string[]> => {
+  const { rows } = await house.warehouse.query<{ token_address: string }>({
+    sql: 'SELECT token_address FROM eth_tokens FINAL ORDER BY token_address',
+  })
+  const lines: string[] = []
+  for (const { token_address: token } of rows) {
+    const path = `/v2/token/ethereum/${token}/candles?resolution=1m&limit=1000&from=1`
+    const response = await fetch(`${house.baseUrl}${path}`, { headers: { 'x-api-key': apiKey } })
+    for (const candle of (await response.json()) as object[]) {
+      lines.push(JSON.stringify({ token, ...candle }))
+    }
+  }
+  return lines
+}
+
+interface Frame {
+  readonly op?: string
+  readonly h: string
+  readonly btma: string
+  readonly stma: string
+}
+
+/** Trades that a socket was told of and not asked to forget, by channel. */
+const listenTo = async (house: House, apiKey: string, channels: readonly string[]) => {
+  const standing = new Map<string, number>()
+  const centrifuge = new Centrifuge(house.wsUrl, { token: apiKey, websocket: WebSocket })
+  centrifuge.connect()
+  for (const channel of channels) {
+    const subscription = centrifuge.newSubscription(channel, { data: { retractions: true } })
+    subscription.on('publication', ({ data }) => {
+      const { op, h, btma, stma } = data as Frame
+      const line = JSON.stringify([channel, h, btma, stma])
+      standing.set(line, (standing.get(line) ?? 0) + (op === 'revert' ? -1 : 1))
+    })
+    subscription.subscribe()
+    await subscription.ready(10_000)
+  }
+  return {
+    lines: () =>
+      [...standing]
+        .filter(([, n]) => n !== 0)
+        .map(([line, n]) => `${n} ${line}`)
+        .sort(),
+    close: () => centrifuge.disconnect(),
+  }
+}
+
 const say = (word: ChildWord): Promise<void> =>
   new Promise((resolve) => process.send?.(word, undefined, undefined, () => resolve()))
 
-const main = async ({ nodeUrl, folder, extra }: ChildOrder): Promise<void> => {
+const main = async ({ nodeUrl, folder, extra, channels }: ChildOrder): Promise<void> => {
   const metrics = makeMetrics()
   const log = silentLogger()
   const closing = new AbortController()
@@ -128,6 +208,8 @@ const main = async ({ nodeUrl, folder, extra }: ChildOrder): Promise<void> => {
       throw error
     },
   })
+  const { apiKey } = await house.accounts.createKey({ name: 'run', plan: 'selfhost' })
+  const stream = await listenTo(house, apiKey, channels)
   const status = () => house.ingestors[0]?.status()
   const timer = setInterval(() => {
     say({ kind: 'at', height: status()?.height ?? -1, seq: status()?.seq ?? 0 })
@@ -138,7 +220,9 @@ const main = async ({ nodeUrl, folder, extra }: ChildOrder): Promise<void> => {
   await until(() => status()?.hash === hash, `the ingestor is at ${hash}`, 120_000)
   await until(() => house.settled(), 'everything is processed', 120_000)
   clearInterval(timer)
-  await say({ kind: 'content', content: await contentOf(house) })
+  const content = await contentOf(house, apiKey)
+  await say({ kind: 'content', content, stream: stream.lines() })
+  stream.close()
   await house.stop('told to')
   closing.abort()
   process.disconnect()

@@ -1,4 +1,5 @@
 import type { Warehouse } from '../../core/warehouse.ts'
+import { seeded } from './market.ts'
 
 /** One swap as the tests know it; amounts in base units, prices null where no path to USD exists. */
 export interface TradeFact {
@@ -26,17 +27,6 @@ export interface TradeFact {
 export const baseOf = ({ buyToken, sellToken }: TradeFact): string =>
   buyToken < sellToken ? buyToken : sellToken
 
-/** A small generator that gives the same numbers for the same seed (mulberry32). */
-export const makeRandom = (seed: number): (() => number) => {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 const hex = (kind: string, index: number): string =>
   `0x${kind}${index.toString(16).padStart(40 - kind.length, '0')}`
 
@@ -52,7 +42,7 @@ const DECIMALS: readonly (number | null)[] = [6, 18, 8, 0, 18, null]
 
 /** Swaps in chain order: two per block, a block every 12 seconds from `startMs`. */
 export const makeTrades = (count: number, startMs: number, seed = 1): readonly TradeFact[] => {
-  const random = makeRandom(seed)
+  const random = seeded(seed)
   const below = (limit: number): number => Math.floor(random() * limit)
   return Array.from({ length: count }, (_, index): TradeFact => {
     const buy = below(TOKENS.length)

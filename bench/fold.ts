@@ -217,7 +217,7 @@ const rounded = (value: number): number => Math.round(value * 100) / 100
  * Candle stage (reorgs, finality, state to be kept, 18 resolutions of three dimensions) against a loop that can do
  * none of that, over the same trades; both print every touched candle. They take turns, the first turn warms up.
  */
-export const foldBench = async (): Promise<FoldLine> => {
+export const foldBench = async (): Promise<void> => {
   const operations = chainOf()
   const ours: number[] = []
   const bare: number[] = []
@@ -234,7 +234,7 @@ export const foldBench = async (): Promise<FoldLine> => {
   const trades = TRADES_PER_BLOCK * BLOCKS_PER_FLUSH
   const perSecond = (trades * ours.length * 1_000) / sumOf(ours)
   const barePerSecond = (trades * bare.length * 1_000) / sumOf(bare)
-  return {
+  const line: FoldLine = {
     bench: 'fold',
     node: process.version,
     perSecond: Math.round(perSecond),
@@ -244,4 +244,5 @@ export const foldBench = async (): Promise<FoldLine> => {
     ratio: rounded(perSecond / barePerSecond),
     bare: 'a loop that folds every trade into its 54 candles',
   }
+  process.stdout.write(`${JSON.stringify(line)}\n`)
 }

@@ -113,7 +113,7 @@ const quantile = (times: readonly number[], level: number): number =>
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
 /** The sink's insert of trades (deterministic token, two views behind the table) against the bare client, same rows, same tables, chDB. */
-export const insertBench = async (): Promise<InsertLine> => {
+export const insertBench = async (): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
   try {
     const batches = batchesOf()
@@ -122,7 +122,7 @@ export const insertBench = async (): Promise<InsertLine> => {
     const rows = BLOCKS_PER_INSERT * TRADES_PER_BLOCK
     const perSecond = (rows * times.length * 1_000) / sumOf(times)
     const barePerSecond = (rows * bareTimes.length * 1_000) / sumOf(bareTimes)
-    return {
+    const line: InsertLine = {
       bench: 'insert',
       node: process.version,
       perSecond: Math.round(perSecond),
@@ -132,6 +132,7 @@ export const insertBench = async (): Promise<InsertLine> => {
       ratio: rounded(perSecond / barePerSecond),
       bare: 'the client alone: same rows, same tables, no token',
     }
+    process.stdout.write(`${JSON.stringify(line)}\n`)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -5,7 +5,8 @@
 interface Row {
   readonly name: string
   readonly about: string
-  readonly run: () => Promise<() => unknown>
+  /** Loads the row's file; what it gives runs the row and prints its lines. */
+  readonly run: () => Promise<() => void | Promise<void>>
 }
 
 const ROWS: readonly Row[] = [

@@ -60,6 +60,12 @@ export const readPlan = (
     problems.push(`--${name}: ${text} is not a number from ${min} to ${max}`)
     return undefined
   }
+  const whole = (name: string, text: string | undefined, max: number) => {
+    const value = number(name, text, 0, max)
+    if (value === undefined || Number.isSafeInteger(value)) return value
+    problems.push(`--${name}: ${text} is not a whole number`)
+    return undefined
+  }
   const time = (name: string, text: string | undefined) => {
     if (text === undefined) return undefined
     const value = Date.parse(text)
@@ -76,13 +82,13 @@ export const readPlan = (
   const chain = chainRow(CHAIN_WORDS[words.chain ?? 'eth'] ?? '')
   if (chain === undefined) problems.push(`--chain: ${words.chain} is not a chain of this build`)
   const plan = {
-    seed: number('seed', words.seed, 0, 0xffff_ffff),
+    seed: whole('seed', words.seed, 0xffff_ffff),
     ratePerSecond: number('rate', words.rate, 0.01, MAX_RATE),
     genesisMs: time('genesis', words.genesis),
     untilMs: duration('until', words.until),
-    from: number('from', words.from, 0, Number.MAX_SAFE_INTEGER) ?? null,
+    from: whole('from', words.from, Number.MAX_SAFE_INTEGER) ?? null,
   }
-  const port = number('port', words.port, 0, 65_534)
+  const port = whole('port', words.port, 65_534)
   if (words.from !== undefined && words.chain === undefined) {
     problems.push('--from: needs --chain; a simulated chain starts at its genesis')
   }

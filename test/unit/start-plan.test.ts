@@ -47,6 +47,13 @@ test('all wrong options are named together', () => {
   )
 })
 
+test('half a seed, half a port and half a block are refused', () => {
+  assert.throws(
+    () => readPlan({ seed: '1.5', port: '80.5', chain: 'eth', from: '7.5' }, {}),
+    /--seed: 1\.5 is not a whole number[\s\S]*--from[\s\S]*--port/,
+  )
+})
+
 test('the welcome names a made-up chain as one, and its commands carry key and token', () => {
   const token = `0x${'ab'.repeat(20)}`
   const text = welcomeText({

@@ -19,7 +19,7 @@ export const findExamples = async (
   const { rows } = await warehouse.query<Omit<DemoExamples, 'chain'>>({
     sql: `SELECT token_address AS token, pool_address AS pool, owner AS wallet, tx_hash AS txHash
       FROM ${id}_dex_trades_enriched FINAL
-      WHERE price_usd > 0 AND is_suspect = 0
+      WHERE price_usd > 0 AND is_suspect = 0 AND is_base = 1
         AND ({token:String} = '' OR token_address = {token:String})
       ORDER BY block_slot DESC, event_index DESC LIMIT 1`,
     params: { token: proposed?.token ?? '' },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ChainExtra, type Config, Secret } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { pause } from '../core/retry.ts'
 import type { DataFolder } from './data-folder.ts'
 import { type DemoExamples, findExamples, printWelcome } from './demo.ts'
 import { type House, type HouseChain, openHouse } from './house.ts'
@@ -31,8 +32,9 @@ export interface ProcessOptions {
   readonly endWhenProcessed: boolean
 }
 
-/** How long the welcome waits for a first trade to show. */
-const WELCOME_WAIT_MS = 10_000
+/** How long the welcome waits for a first trade to show, and how often a later one is looked for. */
+const WELCOME_WAIT_MS = 5_000
+const LOOK_AGAIN_MS = 2_000
 
 interface Ending {
   readonly status: number
@@ -88,11 +90,14 @@ const serve = async (
   if (options.endWhenProcessed) {
     whenProcessed(house, signal).then(() => end(0, 'everything is processed'), onFatal)
   }
-  await welcome(house, folder, origin, signal)
-  const { status, reason } = await ended(signal)
-  progress?.stop()
-  await house.stop(reason)
-  return status
+  try {
+    await welcome(house, folder, origin, signal)
+    const { status } = await ended(signal)
+    return status
+  } finally {
+    progress?.stop()
+    await house.stop(signal.aborted ? (signal.reason as Ending).reason : 'start failed')
+  }
 }
 
 /** Listens to what ends a process; returns the way to stop listening. */
@@ -128,15 +133,22 @@ const welcome = async (
   const { baseUrl, graphqlUrl, wsUrl } = house
   const { row } = origin.chain
   const base = { baseUrl, graphqlUrl, wsUrl, apiKey, origin: origin.label }
-  let examples: DemoExamples | null = null
+  const look = () => findExamples(house.warehouse, row, origin.examples)
+  let examples = await look()
   const limitMs = Date.now() + WELCOME_WAIT_MS
-  while (examples === null && Date.now() < limitMs) {
-    examples = await findExamples(house.warehouse, row, origin.examples)
-    if (examples === null && signal.aborted) return
-    if (examples === null) await sleep(100)
+  while (examples === null && Date.now() < limitMs && !signal.aborted) {
+    await sleep(100)
+    examples = await look()
   }
   folder.writeDemo({ ...base, examples })
   printWelcome({ ...base, examples, dataDir: folder.path, chain: row })
+  // A chain without a trade yet: the file gets its examples with the first one.
+  while (examples === null && !signal.aborted) {
+    await pause(LOOK_AGAIN_MS, signal).catch(() => undefined)
+    if (signal.aborted) return
+    examples = await look()
+    if (examples !== null) folder.writeDemo({ ...base, examples })
+  }
 }
 
 /** Resolves when every chain is ingested as far as asked and all of it is processed. */

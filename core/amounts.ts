@@ -1,5 +1,7 @@
 /** Raw base units to decimals and back; the only place where either happens. */
 
+const ZERO = 48
+
 const pow10 = (digits: number): bigint => 10n ** BigInt(digits)
 
 /** Base units as a plain decimal string without trailing zeros: (1500000n, 6) is "1.5". */
@@ -7,9 +9,11 @@ export const unitsText = (raw: bigint, decimals: number): string => {
   if (decimals === 0) return raw.toString()
   const negative = raw < 0n
   const digits = (negative ? -raw : raw).toString().padStart(decimals + 1, '0')
-  const whole = digits.slice(0, -decimals)
-  const fraction = digits.slice(-decimals).replace(/0+$/, '')
-  return `${negative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+  const point = digits.length - decimals
+  let end = digits.length
+  while (end > point && digits.charCodeAt(end - 1) === ZERO) end -= 1
+  const whole = negative ? `-${digits.slice(0, point)}` : digits.slice(0, point)
+  return end === point ? whole : `${whole}.${digits.slice(point, end)}`
 }
 
 /** Base units as a double in token units; for prices and ratios only. */

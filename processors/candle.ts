@@ -1,4 +1,4 @@
-import { decimalText, unitsNumber, unitsText } from '../core/amounts.ts'
+import { decimalText, unitsText } from '../core/amounts.ts'
 import { bucketStart, type Resolution } from '../core/time.ts'
 import { valueText } from './trade.ts'
 
@@ -145,21 +145,28 @@ const average = (valueTextOfSum: string, units: number): string =>
 
 /** Texts of a fold; unknown native prices are "". */
 export const textsOf = (fold: Fold, decimals: number): CandleTexts => {
-  const units = unitsNumber(fold.volumeRaw, decimals)
+  const volume = unitsText(fold.volumeRaw, decimals)
+  const units = Number(volume)
   const usd = valueText(fold.usdRaw)
   const native = valueText(fold.nativeRaw)
+  const open = decimalText(fold.openUsd)
+  const openNative = decimalText(fold.openNative)
+  // Most buckets hold few trades, and so few different prices; printing a double is what costs here.
+  const inUsd = (value: number): string => (value === fold.openUsd ? open : decimalText(value))
+  const inNative = (value: number): string =>
+    value === fold.openNative ? openNative : decimalText(value)
   return {
-    open: decimalText(fold.openUsd),
-    high: decimalText(fold.highUsd),
-    low: decimalText(fold.lowUsd),
-    close: decimalText(fold.closeUsd),
-    open_in_native: decimalText(fold.openNative),
-    high_in_native: decimalText(fold.highNative),
-    low_in_native: decimalText(fold.lowNative),
-    close_in_native: decimalText(fold.closeNative),
+    open,
+    high: inUsd(fold.highUsd),
+    low: inUsd(fold.lowUsd),
+    close: inUsd(fold.closeUsd),
+    open_in_native: openNative,
+    high_in_native: inNative(fold.highNative),
+    low_in_native: inNative(fold.lowNative),
+    close_in_native: inNative(fold.closeNative),
     average_price: average(usd, units),
     average_price_in_native: Number.isNaN(fold.openNative) ? '' : average(native, units),
-    volume: unitsText(fold.volumeRaw, decimals),
+    volume,
     volume_in_usd: usd,
     volume_in_native: Number.isNaN(fold.openNative) ? '' : native,
     trades: fold.trades,

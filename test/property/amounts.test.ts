@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { decimalText, rawOf, unitsText, usdText } from '../../core/amounts.ts'
+
+const raws = fc.bigInt({ min: -(2n ** 256n), max: 2n ** 256n })
+const places = fc.integer({ min: 0, max: 80 })
+
+test('base units survive the way to a decimal and back, without trailing zeros or exponents', () => {
+  fc.assert(
+    fc.property(raws, places, (raw, decimals) => {
+      const text = unitsText(raw, decimals)
+      assert.match(text, /^-?\d+(\.\d*[1-9])?$/)
+      assert.equal(rawOf(text, decimals), raw)
+    }),
+  )
+})
+
+test('a double in plain notation reads back as the same double', () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+      const text = decimalText(value)
+      assert.match(text, /^-?\d+(\.\d+)?$/)
+      assert.equal(Number(text), value === 0 ? 0 : value)
+    }),
+  )
+})
+
+test('a USD amount has at most 12 places and is off by half of the last one at most', () => {
+  fc.assert(
+    fc.property(fc.double({ min: -1e9, max: 1e9, noNaN: true }), (value) => {
+      const text = usdText(value)
+      assert.match(text, /^-?\d+(\.\d{1,12})?$/)
+      assert.ok(Math.abs(Number(text) - value) <= 5e-13 + Math.abs(value) * Number.EPSILON)
+    }),
+  )
+})
+
+test('what is not known is empty', () => {
+  for (const value of [null, Number.NaN, Number.POSITIVE_INFINITY]) {
+    assert.equal(decimalText(value), '')
+    assert.equal(usdText(value), '')
+  }
+  assert.throws(() => rawOf('1e5', 6), RangeError)
+})

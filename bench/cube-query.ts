@@ -10,6 +10,7 @@ import { QUERY_LIMITS } from '../serving/graphql/limits.ts'
 import { makePlanner } from '../serving/graphql/plan.ts'
 import { catalogueOf } from '../serving/graphql/schema.ts'
 import { makeTrades, storeTrades } from '../test/support/trades.ts'
+import { quantile } from './quantile.ts'
 
 const STORED = 30_000
 const START_MS = Date.UTC(2026, 2, 1)
@@ -49,9 +50,6 @@ const BARE = `SELECT block_time, block_slot, tx_hash, toFloat64(buy_amount) / ex
   buy_amount_usd, buy_owner, buy_token, toFloat64(sell_amount) / exp10(sell_decimals), sell_token, protocol_name, pool_address
 FROM eth_dex_trades FINAL WHERE block_slot >= {from:UInt64} AND is_suspect = 0
 ORDER BY block_slot DESC, tx_index DESC, event_index DESC LIMIT {rows:UInt64}`
-
-const quantile = (sorted: readonly number[], level: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * level))] ?? 0
 
 const timed = async (run: () => Promise<unknown>): Promise<number> => {
   const startedMs = performance.now()

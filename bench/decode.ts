@@ -2,6 +2,7 @@ import { type Books, decodeBlock } from '../ingestors/decode.ts'
 import { protocolBook } from '../ingestors/protocols/book.ts'
 import type { Block, Log, PoolFact } from '../schemas/events.ts'
 import { recording, recordingNames } from '../test/support/recordings.ts'
+import { quantile } from './quantile.ts'
 
 const V2_SWAP = '0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822'
 const ROUNDS = 400
@@ -77,9 +78,6 @@ const elapsedMs = (work: () => void): number => {
   work()
   return Number(process.hrtime.bigint() - start) / 1e6
 }
-
-const quantile = (sorted: readonly number[], at: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? 0
 
 const rounded = (value: number): number => Number(value.toPrecision(4))
 

@@ -11,6 +11,7 @@ import { Hub } from '../serving/realtime/hub.ts'
 import type { Socket, SocketServer } from '../serving/realtime/socket.ts'
 import { serveUws } from '../serving/realtime/uws.ts'
 import { TOKEN, tradeAt, USDC } from '../test/support/realtime.ts'
+import { quantile } from './quantile.ts'
 
 const SOCKETS = 500
 /** Publications of one sample: a busy block of one token. */
@@ -220,9 +221,6 @@ const sampleMs = async ({ batch, readers }: Side): Promise<number> => {
   while (readers.received() < expected) await turn()
   return Number(process.hrtime.bigint() - start) / 1e6
 }
-
-const quantile = (sorted: readonly number[], at: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? 0
 
 /**
  * Prints one JSON line: deliveries per second (publications times sockets) from a record of the log to 500 sockets, beside a

@@ -4,6 +4,7 @@ import { CANDLES } from '../processors/candles.ts'
 import type { Operation } from '../processors/stage.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
 import { operationOf, type TapeOp, type TapeTrade, tapeOf } from '../test/support/tape.ts'
+import { quantile } from './quantile.ts'
 
 /** One line of the bench: trades per second of the candle stage, and of a plain loop over the same trades. */
 export interface FoldLine {
@@ -209,8 +210,6 @@ const timesOf = (fold: Fold, operations: readonly Operation[]): readonly number[
 }
 
 const sumOf = (times: readonly number[]): number => times.reduce((sum, time) => sum + time, 0)
-const quantile = (times: readonly number[], level: number): number =>
-  times.toSorted((one, other) => one - other)[Math.floor((times.length - 1) * level)] ?? 0
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
 /**

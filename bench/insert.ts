@@ -9,6 +9,7 @@ import type { Row } from '../processors/rows.ts'
 import { insertToken } from '../processors/sinks.ts'
 import { tradeRows } from '../processors/trade-rows.ts'
 import { metaOf, type TapeTrade, tapeOf, tradeEventOf } from '../test/support/tape.ts'
+import { quantile } from './quantile.ts'
 
 /** One line of the bench: rows per second of the sink's insert, and of the bare client with the same rows. */
 export interface InsertLine {
@@ -108,8 +109,6 @@ const bare = async (folder: string, batches: readonly (readonly Row[])[]) => {
 }
 
 const sumOf = (times: readonly number[]): number => times.reduce((sum, time) => sum + time, 0)
-const quantile = (times: readonly number[], level: number): number =>
-  times.toSorted((one, other) => one - other)[Math.floor((times.length - 1) * level)] ?? 0
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
 /** The sink's insert of trades (deterministic token, two views behind the table) against the bare client, same rows, same tables, chDB. */

@@ -10,6 +10,7 @@ import { makeMetrics } from '../core/metrics.ts'
 import { evmSource } from '../ingestors/evm/source.ts'
 import { CHAINS } from '../schemas/chains.ts'
 import { startSimulator } from '../simulator/start.ts'
+import { quantile } from './quantile.ts'
 
 const WARM_UP_MS = 6_000
 const MEASURE_MS = 20_000
@@ -17,9 +18,6 @@ const MEASURE_MS = 20_000
 const RATE = 5
 const PACE = 12
 const GENESIS_MS = Date.UTC(2026, 0, 1)
-
-const quantile = (sorted: readonly number[], level: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * level))] ?? Number.NaN
 
 /** A plain socket; every JSON line that comes is handed over with its time of arrival. */
 const openLines = (url: string, onLine: (line: unknown, atMs: number) => void) =>

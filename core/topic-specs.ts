@@ -1,4 +1,4 @@
-import { TOPICS, type TopicRow } from '../schemas/topics.ts'
+import { TOPICS, type Topic, type TopicRow, topicName } from '../schemas/topics.ts'
 import type { TopicSpec } from './bus-contract.ts'
 
 const HOUR_MS = 3_600_000
@@ -31,10 +31,10 @@ const specOf = (topic: string, row: TopicRow, plan: TopicPlan): TopicSpec => ({
 
 /** Every topic of `schemas/topics.ts`: global ones once, the others per chain. */
 export const topicSpecs = (plan: TopicPlan): readonly TopicSpec[] =>
-  Object.values(TOPICS).flatMap((row: TopicRow) =>
+  (Object.entries(TOPICS) as [Topic, TopicRow][]).flatMap(([topic, row]) =>
     row.scope === 'global'
       ? [specOf(row.suffix, row, plan)]
-      : plan.chains.map((chain) => specOf(`${chain}.${row.suffix}`, row, plan)),
+      : plan.chains.map((chain) => specOf(topicName(topic, chain), row, plan)),
   )
 
 /** The changelog of a state store: compacted, with as many partitions as the inputs of its stage. */

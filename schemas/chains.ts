@@ -40,6 +40,8 @@ export interface ChainRow {
   readonly network: string | null
   readonly nativeSymbol: string
   readonly nativeDecimals: number
+  /** How balances and transfers name the coin (R29). */
+  readonly nativeAddress: string
   readonly wrappedNative: string
   /** Usual time between blocks. */
   readonly blockTimeMs: number
@@ -62,6 +64,38 @@ const asset = (kind: QuoteKind, symbol: string, decimals: number, address: strin
 
 /** Chains by internal id. A chain is a row here; what it decodes is in `protocols.ts`. */
 export const CHAINS = {
+  sol: {
+    id: 'sol',
+    name: 'Solana',
+    apiName: 'sol',
+    aliases: ['sol', 'solana'],
+    vm: 'svm',
+    wire: 'CHAIN_SOLANA',
+    network: null,
+    nativeSymbol: 'SOL',
+    nativeDecimals: 9,
+    nativeAddress: '11111111111111111111111111111111',
+    wrappedNative: 'So11111111111111111111111111111111111111112',
+    blockTimeMs: 400,
+    finalityDepth: 32,
+    reorgWindow: 64,
+    quotes: [
+      asset('stable', 'USDC', 6, 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
+      asset('stable', 'USDT', 6, 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB'),
+      asset('native', 'SOL', 9, 'So11111111111111111111111111111111111111112'),
+      asset('btc', 'cbBTC', 8, 'cbbtcf3aa214zXHbiAZQwf4122FBYbraNdFqgw4iMij'),
+      asset('btc', 'WBTC', 8, '3NZ9JMVBmGAqocybic2c7LQCJScmgsAZ6vQqTDzcqmJh'),
+    ],
+    referencePools: [
+      {
+        pool: '58oQChx4yWmvKdwLLZzi4ChoCc2fqCUWBkwMihLYQo2',
+        token: 'So11111111111111111111111111111111111111112',
+        quote: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+        protocol: 'raydium_amm_v4',
+      },
+    ],
+    publicRpc: ['https://api.mainnet-beta.solana.com'],
+  },
   eth: {
     id: 'eth',
     name: 'Ethereum',
@@ -73,6 +107,7 @@ export const CHAINS = {
     network: 'eth',
     nativeSymbol: 'ETH',
     nativeDecimals: 18,
+    nativeAddress: '0x0000000000000000000000000000000000000000',
     wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
     blockTimeMs: 12_000,
     finalityDepth: 64,

@@ -9,27 +9,96 @@ export interface Log {
   readonly index: number
 }
 
-/** One transaction with its receipt. A failed one (`success: false`) has no logs but still paid its fee. */
-export interface Transaction {
+/** What every transaction has, whatever its chain runs. */
+interface AnyTransaction {
+  /** Hash, or first signature. */
   readonly hash: string
+  /** Place in the block. */
   readonly index: number
+  /** Who signed first and paid the fee. */
   readonly from: string
+  readonly feeRaw: bigint
+  readonly success: boolean
+}
+
+/** One EVM transaction with its receipt. A failed one (`success: false`) has no logs but still paid its fee. */
+export interface Transaction extends AnyTransaction {
   /** null: contract creation. */
   readonly to: string | null
   readonly valueRaw: bigint
-  readonly feeRaw: bigint
-  readonly success: boolean
+  /** Contract that the transaction made. */
   readonly contractAddress: string | null
   readonly logs: readonly Log[]
 }
 
-/** A block as every decoder reads it: their JSON, checked and normalized. */
-export interface Block {
+/** One instruction as it ran. Inner ones follow the one that called them, in the order in which they ran. */
+export interface SvmInstruction {
+  readonly program: string
+  readonly accounts: readonly string[]
+  /** null: of a program that no decoder reads. */
+  readonly data: Uint8Array | null
+  /** Place among the message's own instructions; inner ones carry their outermost caller's. */
+  readonly outer: number
+  /** Place among the inner instructions of `outer`; null for the message's own. */
+  readonly inner: number | null
+  /** Depth of the call, 1 = the message's own. */
+  readonly depth: number
+  /** `Program log:` and `Program data:` lines that it wrote itself, with their prefix; only for programs whose events are logs. */
+  readonly logs: readonly string[]
+}
+
+/** A token account before and after a transaction; null = it was not there. */
+export interface SvmTokenBalance {
+  readonly account: string
+  readonly owner: string
+  readonly mint: string
+  readonly tokenProgram: string
+  readonly decimals: number
+  readonly preRaw: bigint | null
+  readonly postRaw: bigint | null
+}
+
+/** Lamports of an account that a transaction changed. */
+export interface SvmLamports {
+  readonly account: string
+  readonly preRaw: bigint
+  readonly postRaw: bigint
+}
+
+/** One Solana transaction that is no vote. A failed one has no instructions: nothing that it did counts but its fee. */
+export interface SvmTransaction extends AnyTransaction {
+  readonly version: 'legacy' | 0 | 1
+  readonly instructions: readonly SvmInstruction[]
+  readonly tokenBalances: readonly SvmTokenBalance[]
+  /** Changed accounts only, fee and rent included. */
+  readonly lamports: readonly SvmLamports[]
+}
+
+/** What every block has. */
+interface AnyBlock {
   readonly chain: string
+  /** What orders blocks: the block number, on Solana the slot. */
   readonly height: number
   readonly hash: string
   readonly parentHash: string
   readonly timeMs: number
+}
+
+/** A Solana block, its votes left out. */
+export interface SvmBlock extends AnyBlock {
+  readonly vm: 'svm'
+  readonly parentSlot: number
+  /** Number of the block; slots without a block are not counted. null: the recording does not say. */
+  readonly blockHeight: number | null
+  /** All transactions of the block, votes too. */
+  readonly txCount: number
+  readonly rewardsCount: number
+  readonly transactions: readonly SvmTransaction[]
+}
+
+/** An EVM block as every decoder reads it: their JSON, checked and normalized. */
+export interface EvmBlock extends AnyBlock {
+  readonly vm: 'evm'
   readonly coinbase: string
   readonly gasLimitRaw: bigint
   readonly gasUsedRaw: bigint
@@ -40,19 +109,28 @@ export interface Block {
   readonly transactions: readonly Transaction[]
 }
 
-/** What a node or a fixture says of a token. null = asked and not answered (a revert, or no archive state). */
+/** A block of any chain. */
+export type Block = EvmBlock | SvmBlock
+
+/** What a node, a fixture or the token's own birth says of a token. null = not known (a revert, or no archive state). */
 export interface TokenFact {
   readonly address: string
   readonly decimals: number | null
   readonly name: string | null
   readonly symbol: string | null
   readonly totalSupplyRaw: bigint | null
+  /** Where its metadata document lies. */
+  readonly uri?: string
+  /** Token program (Solana). */
+  readonly program?: string
+  readonly mintAuthority?: string
+  readonly freezeAuthority?: string
 }
 
 /** What is known of a pool. `proven`: its factory is listed and the factory itself names this pool (contract/chains.md 2.8). */
 export interface PoolFact {
   readonly address: string
-  /** Lower address of the two on V2 and V3 shapes. */
+  /** In the pool's own order: the lower address of the two on V2 and V3 shapes, the launched token of a curve. */
   readonly tokenA: string
   readonly tokenB: string
   /** Row id of `protocols.ts`, or null where the factory is not listed. */
@@ -63,11 +141,36 @@ export interface PoolFact {
   readonly proven: boolean
 }
 
-/** One pool hop: the trade as the pool logged it. */
-export interface Swap {
-  readonly kind: 'swap'
+/** Where in its block an event happened. */
+export interface Spot {
   readonly txIndex: number
+  /** Index of the log in the block; on Solana the instruction's place among all that the transaction ran. */
   readonly logIndex: number
+  /** Solana: the message's own instruction, and the place among the inner ones below it (null: itself). */
+  readonly path?: { readonly outer: number; readonly inner: number | null }
+}
+
+/** A side's accounts, where tokens lie in accounts of their own (Solana). */
+export interface SwapAccounts {
+  /** Trader's token accounts. */
+  readonly userIn: string
+  readonly userOut: string
+  /** Pool's vaults. */
+  readonly vaultIn: string
+  readonly vaultOut: string
+}
+
+/** State of a bonding curve after a trade. */
+export interface CurveState {
+  readonly virtualQuoteRaw: bigint
+  readonly virtualTokenRaw: bigint
+  readonly realQuoteRaw: bigint
+  readonly realTokenRaw: bigint
+}
+
+/** One pool hop: the trade as the pool logged it. */
+export interface Swap extends Spot {
+  readonly kind: 'swap'
   readonly pool: string
   readonly protocol: string
   readonly trader: string
@@ -78,6 +181,10 @@ export interface Swap {
   readonly amountOutRaw: bigint
   /** Pool reserves after the swap in the pool's own order, where the protocol logs them. */
   readonly reserves?: readonly [bigint, bigint]
+  /** Pool reserves after the swap as [of tokenIn, of tokenOut], where the protocol tells them that way. */
+  readonly reservesInOut?: readonly [bigint, bigint]
+  readonly curve?: CurveState
+  readonly accounts?: SwapAccounts
   /** Square root price after the swap, concentrated liquidity only. */
   readonly sqrtPriceX96?: bigint
   /** Liquidity in range after the swap, concentrated liquidity only. */
@@ -88,10 +195,8 @@ export interface Swap {
  * Liquidity moved in or out of a pool, or a pool opened. Where a protocol owes first and pays later (Uniswap V3), `decrease` is
  * what a position gave up; it stays in the pool until a `collect`, which also holds the position's fees.
  */
-export interface PoolChange {
+export interface PoolChange extends Spot {
   readonly kind: 'initialize' | 'increase' | 'decrease' | 'collect'
-  readonly txIndex: number
-  readonly logIndex: number
   readonly pool: string
   readonly protocol: string
   readonly owner: string
@@ -103,16 +208,67 @@ export interface PoolChange {
 }
 
 /** A fungible token moved. */
-export interface Transfer {
+export interface Transfer extends Spot {
   readonly kind: 'transfer'
-  readonly txIndex: number
-  readonly logIndex: number
   readonly token: string
+  /** Owners, not token accounts. */
   readonly from: string
   readonly to: string
+  readonly fromAccount?: string
+  readonly toAccount?: string
   readonly amountRaw: bigint
   /** The native coin turned into its wrapped token (from the zero address) or back (to it); no transfer log says so. */
   readonly wrap: boolean
+}
+
+/**
+ * What an owner's account holds of a token after a transaction. One per (transaction, account); in block order the `preRaw` of
+ * one is the `postRaw` of the one before.
+ */
+export interface BalanceChange extends Spot {
+  readonly kind: 'balance'
+  /** Token account; where tokens have none (EVM, coins) the owner itself. */
+  readonly account: string
+  readonly owner: string
+  /** The chain's coin: EVM zero address, Solana system address (R29). */
+  readonly token: string
+  readonly decimals: number | null
+  readonly preRaw: bigint
+  readonly postRaw: bigint
+  readonly lifecycle: 'new' | 'existing' | 'closed'
+}
+
+/** A token's supply grew or shrank, or the token was set up. */
+export interface SupplyChange extends Spot {
+  readonly kind: 'supply'
+  readonly type: 'initialize' | 'mint' | 'burn'
+  readonly token: string
+  readonly amountRaw: bigint
+}
+
+/** A token came to be. */
+export interface Birth extends Spot {
+  readonly kind: 'birth'
+  readonly fact: TokenFact
+  /** Who made it. */
+  readonly dev: string
+  readonly creators: readonly string[]
+  /** Launchpad (row id of `protocols.ts`) and its curve; null: made by hand. */
+  readonly launch: LaunchPlace | null
+}
+
+/** A launchpad token left its curve for a pool. */
+export interface Migration extends Spot {
+  readonly kind: 'migration'
+  readonly token: string
+  readonly from: LaunchPlace
+  readonly to: LaunchPlace
+}
+
+/** A protocol and its curve or pool. */
+export interface LaunchPlace {
+  readonly protocol: string
+  readonly pool: string
 }
 
 /** Why a chain event was not taken; counted, and sampled to the dead letters. */
@@ -128,7 +284,11 @@ export interface Decoded {
   readonly swaps: readonly Swap[]
   readonly poolChanges: readonly PoolChange[]
   readonly transfers: readonly Transfer[]
-  /** Pools that listed factories made in this block: proven. */
+  readonly balances: readonly BalanceChange[]
+  readonly supplies: readonly SupplyChange[]
+  readonly births: readonly Birth[]
+  readonly migrations: readonly Migration[]
+  /** Pools that listed factories made in this block, or whose program showed them: proven. */
   readonly pools: readonly PoolFact[]
   readonly dropped: readonly Dropped[]
 }

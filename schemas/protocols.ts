@@ -1,6 +1,6 @@
 /**
  * One row per DEX: which factory makes its pools, and which decoder family reads their events.
- * Factories: contract/chains.md 3.2 and 3.3. Adding a DEX on a known family is adding a row.
+ * Factories: contract/chains.md 3.2, 3.3 and 4.1. Adding a DEX on a known family is adding a row.
  */
 export interface ProtocolRow {
   /** Snake-case id on the wire and in tables (R28). */
@@ -8,12 +8,14 @@ export interface ProtocolRow {
   /** Display name. */
   readonly name: string
   /** Decoder file under `ingestors/protocols/`. */
-  readonly family: 'uniswap_v2' | 'uniswap_v3'
+  readonly family: 'uniswap_v2' | 'uniswap_v3' | 'pump_fun' | 'pumpswap' | 'raydium_amm_v4'
   /** Short name that recorded expectations use. */
   readonly short: string
   /** Fee of every pool in hundredths of a basis point, where the pools do not say it themselves. */
   readonly feePips?: number
-  /** Factory addresses by chain id, lower case. */
+  /** Makes tokens and sells them along a curve until they migrate. */
+  readonly launchpad?: true
+  /** Factory addresses by chain id, lower case; on Solana the program. */
   readonly factories: Readonly<Record<string, readonly string[]>>
 }
 
@@ -63,6 +65,29 @@ export const PROTOCOLS = [
     family: 'uniswap_v3',
     short: 'pancakev3',
     factories: { eth: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'] },
+  },
+  {
+    id: 'pump_fun',
+    name: 'Pump.fun',
+    family: 'pump_fun',
+    short: 'pumpfun',
+    launchpad: true,
+    factories: { sol: ['6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P'] },
+  },
+  {
+    id: 'pumpswap',
+    name: 'PumpSwap',
+    family: 'pumpswap',
+    short: 'pumpswap',
+    factories: { sol: ['pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'] },
+  },
+  {
+    id: 'raydium_amm_v4',
+    name: 'Raydium AMM v4',
+    family: 'raydium_amm_v4',
+    short: 'raydium_amm_v4',
+    feePips: 2500,
+    factories: { sol: ['675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8'] },
   },
 ] as const satisfies readonly ProtocolRow[]
 

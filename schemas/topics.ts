@@ -5,9 +5,9 @@ export type Cleanup = 'delete' | 'compact' | 'compact,delete'
 
 /** One row per topic. Source: contract/kafka.md 2.2, 2.9, 2.10 and the internal list below it. */
 export interface TopicRow {
-  /** Name behind the chain prefix, or the whole name where `scope` is `global`. */
+  /** Name behind the chain prefix; the whole name where `scope` is `global`, the name before the chain where it is `internal`. */
   readonly suffix: string
-  readonly scope: 'chain' | 'global'
+  readonly scope: 'chain' | 'internal' | 'global'
   readonly message: keyof Messages | null
   /** What the record key is, in words. */
   readonly key: string
@@ -27,6 +27,11 @@ const token = (suffix: string, message: keyof Messages, retentionHours: number):
   partitions: 'token',
   cleanup: 'delete',
   retentionHours,
+})
+const upsert = (suffix: string, message: keyof Messages): TopicRow => ({
+  ...token(suffix, message, 168),
+  cleanup: 'compact,delete',
+  key: 'token',
 })
 const control = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
   suffix,
@@ -54,7 +59,36 @@ export const TOPICS = {
   pools: token('dex.pools', 'dex.pool.DexPoolEvents', 72),
   poolsProcessed: token('dex.pools.processed', 'dex.pool.DexPoolEvents', 72),
   transfers: token('transfers', 'transfer.TransferEvents', 72),
+  transfersProcessed: token('transfers.processed', 'transfer.TransferEvents', 72),
+  balances: { ...token('balances', 'balance.BalanceEvents', 72), key: 'owner wallet' },
+  balancesProcessed: {
+    ...token('balances.processed', 'balance.BalanceEvents', 72),
+    key: 'owner wallet',
+  },
+  holderDeltas: {
+    ...token('_repart.holder-deltas', 'balance.BalanceEvents', 24),
+    scope: 'internal',
+    key: 'token',
+  },
+  tokenSupplies: token('token-supplies', 'token.supply.TokenSupplyEvents', 72),
+  tokenSuppliesProcessed: token('token-supplies.processed', 'token.supply.TokenSupplyEvents', 72),
+  tokenPrices: upsert('token-prices', 'token.price.TokenPriceEvents'),
+  tokenMarketCaps: upsert('token-market-caps.processed', 'token.market_cap.TokenMarketCapEvents'),
+  tokenHoldings: upsert('token-holdings', 'token.holding.TokenHoldingEvents'),
+  tradeStats: token('trade-stats', 'trade.stat.TradeStatEvents', 24),
+  walletTokenPnls: {
+    ...token('wallet-token-pnls', 'wallet.pnl.WalletTokenPnlEvents', 24),
+    key: 'wallet',
+  },
+  tokens: token('tokens', 'token.TokenEvents', 168),
+  tokensCreated: token('tokens.created', 'token.TokenEvents', 168),
+  tokensMigrated: token('tokens.migrated', 'token.TokenEvents', 168),
   tokenMetadata: token('token-metadata', 'token.TokenEvents', 168),
+  tokenDocuments: {
+    ...upsert('token-documents', 'token.TokenEvents'),
+    cleanup: 'compact',
+    retentionHours: null,
+  },
   tokensProcessed: {
     ...token('tokens.processed', 'token.TokenEvents', 168),
     cleanup: 'compact',
@@ -72,7 +106,8 @@ export type Topic = keyof typeof TOPICS
 /** Full name of a chain's topic, e.g. `eth.dex.trades`. */
 export const topicName = (topic: Topic, chain: string): string => {
   const { scope, suffix } = TOPICS[topic]
-  return scope === 'global' ? suffix : `${chain}.${suffix}`
+  if (scope === 'global') return suffix
+  return scope === 'internal' ? `${suffix}.${chain}` : `${chain}.${suffix}`
 }
 
 /** Full name of a topic that belongs to no chain. */
@@ -88,8 +123,8 @@ export const deadLetterTopic = (group: string): string => `dlq.${group}`
 
 /** Row of a topic by its full name; undefined for names that are not ours. */
 export const topicRow = (name: string): TopicRow | undefined =>
-  Object.values(TOPICS).find((candidate: TopicRow) =>
-    candidate.scope === 'global'
-      ? candidate.suffix === name
-      : name.slice(name.indexOf('.') + 1) === candidate.suffix,
-  )
+  Object.values(TOPICS).find(({ scope, suffix }: TopicRow) => {
+    if (scope === 'global') return name === suffix
+    if (scope === 'internal') return name.slice(0, name.lastIndexOf('.')) === suffix
+    return name.slice(name.indexOf('.') + 1) === suffix
+  })

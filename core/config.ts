@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { CHAIN_WORDS } from '../schemas/chains.ts'
 
 /** A secret: prints as `[redacted]`, its text only through `reveal`. */
 export class Secret {
@@ -25,6 +26,7 @@ export class Secret {
 const port = (fallback: number, about: string) =>
   Type.Integer({ minimum: 0, maximum: 65_535, default: fallback, description: about })
 const address = Type.String({ pattern: '^0x[0-9a-f]{40}$' })
+const rpcUrl = Type.String({ pattern: '^(https?|wss?)://' })
 
 const FactoryRow = Type.Object({
   protocol: Type.String({ minLength: 1 }),
@@ -62,6 +64,11 @@ const Settings = Type.Object({
   }),
   host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address to listen on' }),
   port: port(8_080, 'HTTP port; streams listen on the next one'),
+  opsPort: port(0, 'Port of /health, /ready, /metrics, /status; 0 = a free one'),
+  activityFile: Type.String({
+    default: '',
+    description: 'File that always says which commits and inserts are in flight; empty = none',
+  }),
   logLevel: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     default: 'info',
     description: 'Least severe line that is written',
@@ -105,9 +112,14 @@ const Settings = Type.Object({
     default: {},
     description: 'JSON: extra factories, quotes and reference pools per chain (R50)',
   }),
-  rpcUrls: Type.Array(Type.String({ pattern: '^(https?|wss?)://' }), {
+  rpcUrls: Type.Array(rpcUrl, {
     default: [],
     description: 'Node endpoints, best first; empty = the simulator',
+  }),
+  chainRpcUrls: Type.Record(Type.String(), Type.Array(rpcUrl, { minItems: 1 }), {
+    default: {},
+    prefix: 'RPC_URLS_',
+    description: 'Node endpoints of one chain, best first: RPC_URLS_SOL, RPC_URLS_ETHEREUM',
   }),
   rpcConcurrency: Type.Integer({
     minimum: 1,
@@ -149,6 +161,34 @@ const Settings = Type.Object({
     default: 20,
     description: 'Then close 3504',
   }),
+  authUrl: Type.String({
+    pattern: '^$|^https?://[^?#]+$',
+    default: '',
+    description: 'Public address of the token service; empty = where REST listens',
+  }),
+  apiAudience: Type.String({
+    minLength: 1,
+    default: 'https://api.sluice.invalid',
+    description: 'Audience of access tokens',
+  }),
+  authRequireAudience: Type.Boolean({
+    default: true,
+    description: 'false = a token request may leave the audience out',
+  }),
+  authTokenTtlSeconds: Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    default: 86_400,
+    description: 'Life of an access token',
+  }),
+  authSigningKeyFile: Type.String({
+    default: '',
+    description: 'RSA key (PKCS 8, PEM) that signs tokens; empty = made and kept sealed',
+  }),
+  adminToken: Type.Unsafe<Secret>(
+    Type.String({ default: '', description: 'Opens the admin API; empty = there is none' }),
+  ),
+  adminPort: port(0, 'Port of the admin API; 0 = two above PORT'),
 })
 
 /** The frozen configuration of a process. */
@@ -181,29 +221,37 @@ interface Leaf {
   readonly type?: string
   readonly default?: unknown
   readonly description?: string
+  /** One variable per chain, named by this and a word for the chain. */
+  readonly prefix?: string
 }
 const LEAVES = Settings.properties as unknown as Readonly<Record<string, Leaf>>
 
 /** Text of `.env.example`: every variable with its default and meaning. */
 export const envExample = (): string =>
   Object.entries(LEAVES)
-    .map(
-      ([key, leaf]) =>
-        `# ${leaf.description ?? ''}\n#${variableOf(key)}=${defaultText(leaf.default)}\n`,
-    )
+    .map(([key, leaf]) => {
+      const value = leaf.prefix === undefined ? defaultText(leaf.default) : ''
+      return `# ${leaf.description ?? ''}\n#${namesOf(key, leaf)}=${value}\n`
+    })
     .join('\n')
+
+/** Variable of a leaf; one that each chain has an own of ends in the word for it. */
+const namesOf = (key: string, leaf: Leaf | undefined): string =>
+  leaf?.prefix === undefined ? variableOf(key) : `${leaf.prefix}<CHAIN>`
 
 const defaultText = (value: unknown): string => {
   if (Array.isArray(value)) return value.join(',')
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
 }
 
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+
 const parseText = (text: string, leaf: Leaf): unknown => {
-  if (leaf.type === 'array')
-    return text
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '')
+  if (leaf.type === 'array') return listOf(text)
   if (leaf.type === 'integer' || leaf.type === 'number')
     return text.trim() === '' ? text : Number(text)
   if (leaf.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
@@ -225,6 +273,12 @@ export const loadConfig = (
   const problems: ConfigProblem[] = []
   const draft: Record<string, unknown> = {}
   for (const [key, leaf] of Object.entries(LEAVES)) {
+    if (leaf.prefix !== undefined) {
+      const { values, unknown } = perChain(environment, leaf.prefix)
+      draft[key] = values
+      problems.push(...unknown)
+      continue
+    }
     const text = environment[variableOf(key)]
     if (text === undefined) continue
     try {
@@ -241,11 +295,36 @@ export const loadConfig = (
   for (const error of Value.Errors(Settings, value)) {
     const [top = '', ...rest] = error.instancePath.split('/').slice(1)
     const at = rest.length > 0 ? ` (at ${rest.join('.')})` : ''
-    problems.push({ variable: variableOf(top), message: `${error.message}${at}` })
+    problems.push({ variable: namesOf(top, LEAVES[top]), message: `${error.message}${at}` })
   }
   problems.push(...crossProblems(value))
   if (problems.length > 0) throw new ConfigError(problems)
-  return Object.freeze({ ...value, keyPepper: new Secret(String(value.keyPepper)) }) as Config
+  return Object.freeze({ ...value, ...secretsOf(value) }) as Config
+}
+
+/** Leaves that no log may show. */
+const SECRETS = ['keyPepper', 'adminToken'] as const
+
+const secretsOf = (value: Readonly<Record<string, unknown>>): Readonly<Record<string, Secret>> =>
+  Object.fromEntries(SECRETS.map((key) => [key, new Secret(String(value[key]))]))
+
+/** Lists by internal chain id, from variables that end in any word for a chain. */
+const perChain = (
+  environment: Readonly<Record<string, string | undefined>>,
+  prefix: string,
+): {
+  readonly values: Readonly<Record<string, readonly string[]>>
+  readonly unknown: readonly ConfigProblem[]
+} => {
+  const values: Record<string, readonly string[]> = {}
+  const unknown: ConfigProblem[] = []
+  for (const [variable, text] of Object.entries(environment)) {
+    if (!variable.startsWith(prefix) || text === undefined || text.trim() === '') continue
+    const chain = CHAIN_WORDS[variable.slice(prefix.length).toLowerCase()]
+    if (chain === undefined) unknown.push({ variable, message: 'names no chain' })
+    else values[chain] = listOf(text)
+  }
+  return { values, unknown }
 }
 
 const crossProblems = (value: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {

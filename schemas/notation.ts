@@ -309,9 +309,23 @@ export const NOTATION: readonly string[] = [
   [
     'record control.Application = client_id:s app_id:s org_id:s name:s secret_hashes:s[]',
     'scopes:s[] disabled:b tokens_valid_after:ts created_at:ts updated_at:ts version:l',
+    'previous_secret_until:ts',
   ].join(' '),
   [
     'record control.ApiKey = key_id:s prefix:s hash:s app_id:s org_id:s scopes:s[]',
     'expires_at:ts created_at:ts version:l',
+  ].join(' '),
+  [
+    'record control.SigningKey = kid:s public_jwk:s private_enc:s active_from:ts created_at:ts',
+    'version:l',
+  ].join(' '),
+  [
+    'record control.AuditEvent = id:s at:ts action:s subject:s org_id:s detail:s',
+    'request_id:s',
+  ].join(' '),
+  'record usage.UsageLine = route:s calls:l milli_units:l',
+  [
+    'record usage.UsageEvents = org_id:s node:s day:ts lines:usage.UsageLine[] updated_at:ts',
+    'version:l',
   ].join(' '),
 ]

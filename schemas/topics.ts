@@ -99,6 +99,16 @@ export const TOPICS = {
   controlOrgs: control('_control.orgs', 'control.Org', 'org id'),
   controlApplications: control('_control.applications', 'control.Application', 'client id'),
   controlApiKeys: control('_control.api-keys', 'control.ApiKey', 'key id'),
+  controlSigningKeys: control('_control.signing-keys', 'control.SigningKey', 'kid'),
+  controlAudit: {
+    ...control('_control.audit', 'control.AuditEvent', 'event id'),
+    cleanup: 'delete',
+  },
+  usageEvents: {
+    ...control('_usage.events', 'usage.UsageEvents', 'org id, day and process'),
+    cleanup: 'compact,delete',
+    retentionHours: 62 * 24,
+  },
 } as const satisfies Record<string, TopicRow>
 
 export type Topic = keyof typeof TOPICS
@@ -111,9 +121,10 @@ export const topicName = (topic: Topic, chain: string): string => {
 }
 
 /** Full name of a topic that belongs to no chain. */
-export const globalTopic = (
-  topic: 'controlOrgs' | 'controlApplications' | 'controlApiKeys',
-): string => TOPICS[topic].suffix
+export const globalTopic = (topic: GlobalTopic): string => TOPICS[topic].suffix
+
+/** A topic of the whole installation. */
+export type GlobalTopic = Extract<Topic, `control${string}` | 'usageEvents'>
 
 /** Name of the compacted changelog of one stage's state. */
 export const stateTopic = (app: string, chain: string): string => `_state.${app}.${chain}`

@@ -807,6 +807,7 @@ export interface Application {
   readonly created_at: number
   readonly updated_at: number
   readonly version: number
+  readonly previous_secret_until: number
 }
 
 /** `onchain.v1.control.ApiKey` */
@@ -819,6 +820,44 @@ export interface ApiKey {
   readonly scopes: readonly string[]
   readonly expires_at: number
   readonly created_at: number
+  readonly version: number
+}
+
+/** `onchain.v1.control.SigningKey` */
+export interface SigningKey {
+  readonly kid: string
+  readonly public_jwk: string
+  readonly private_enc: string
+  readonly active_from: number
+  readonly created_at: number
+  readonly version: number
+}
+
+/** `onchain.v1.control.AuditEvent` */
+export interface AuditEvent {
+  readonly id: string
+  readonly at: number
+  readonly action: string
+  readonly subject: string
+  readonly org_id: string
+  readonly detail: string
+  readonly request_id: string
+}
+
+/** `onchain.v1.usage.UsageLine` */
+export interface UsageLine {
+  readonly route: string
+  readonly calls: number
+  readonly milli_units: number
+}
+
+/** `onchain.v1.usage.UsageEvents` */
+export interface UsageEvents {
+  readonly org_id: string
+  readonly node: string
+  readonly day: number
+  readonly lines: readonly UsageLine[]
+  readonly updated_at: number
   readonly version: number
 }
 
@@ -841,4 +880,7 @@ export interface Messages {
   'control.Org': Org
   'control.Application': Application
   'control.ApiKey': ApiKey
+  'control.SigningKey': SigningKey
+  'control.AuditEvent': AuditEvent
+  'usage.UsageEvents': UsageEvents
 }

@@ -36,6 +36,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   '@fastify/swagger': /^serving\/http\//,
   '@fastify/type-provider-typebox': /^serving\//,
   graphql: /^serving\/graphql\//,
+  jose: /^serving\/auth\/jwt\.ts$/,
   'uWebSockets.js': /^serving\/realtime\/uws\.ts$/,
   'rate-limiter-flexible': /^serving\//,
   'lru-cache': /^(core|ingestors|processors|serving)\//,

@@ -1,6 +1,7 @@
-import { type Books, decodeBlock } from '../ingestors/decode.ts'
+import { decodeBlock } from '../ingestors/decode.ts'
+import type { Books } from '../ingestors/decode-contract.ts'
 import { protocolBook } from '../ingestors/protocols/book.ts'
-import type { Block, Log, PoolFact } from '../schemas/events.ts'
+import type { EvmBlock, Log, PoolFact } from '../schemas/events.ts'
 import { recording, recordingNames } from '../test/support/recordings.ts'
 import { quantile } from './quantile.ts'
 
@@ -8,7 +9,7 @@ const V2_SWAP = '0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d
 const ROUNDS = 400
 
 /** Every pool of the recording is a proven V2 pool, and known: what an ingestor holds after a while. */
-const booksFor = (blocks: readonly Block[]): Books => {
+const booksFor = (blocks: readonly EvmBlock[]): Books => {
   const facts = new Map<string, PoolFact>()
   for (const { address } of blocks.flatMap(({ transactions }) =>
     transactions.flatMap((tx) => tx.logs),
@@ -54,7 +55,7 @@ const bareSwap = ({ address, topics, data, index }: Log): BareSwap | undefined =
   }
 }
 
-const bareBlock = (block: Block): readonly BareSwap[] => {
+const bareBlock = (block: EvmBlock): readonly BareSwap[] => {
   const swaps: BareSwap[] = []
   for (const { logs } of block.transactions) {
     for (const log of logs) {
@@ -65,7 +66,7 @@ const bareBlock = (block: Block): readonly BareSwap[] => {
   return swaps
 }
 
-const onlySwaps = (block: Block): Block => ({
+const onlySwaps = (block: EvmBlock): EvmBlock => ({
   ...block,
   transactions: block.transactions.map((tx) => ({
     ...tx,

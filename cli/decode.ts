@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { Malformed } from '../core/fault.ts'
-import { type Books, decodeBlock } from '../ingestors/decode.ts'
+import { decodeBlock } from '../ingestors/decode.ts'
+import type { Books } from '../ingestors/decode-contract.ts'
 import { protocolBook } from '../ingestors/protocols/book.ts'
 import { recordedBlock } from '../ingestors/recorded.ts'
 import { CHAIN_WORDS, chainRow } from '../schemas/chains.ts'

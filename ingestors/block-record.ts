@@ -25,18 +25,30 @@ export type BlockHeader = Omit<
 >
 
 /** Header fields of a normalized block. */
-export const blockHeader = (block: Block): BlockHeader => ({
-  parent_slot: Math.max(block.height - 1, 0),
-  tx_count: block.transactions.length,
-  coinbase: block.coinbase,
-  gas_limit: String(block.gasLimitRaw),
-  gas_used: String(block.gasUsedRaw),
-  base_fee: String(block.baseFeeRaw),
-  difficulty: String(block.difficultyRaw),
-  nonce: block.nonce,
-  extra: Buffer.from(block.extra.slice(2), 'hex'),
-  rewards_count: 0,
-})
+export const blockHeader = (block: Block): BlockHeader =>
+  block.vm === 'evm'
+    ? {
+        parent_slot: Math.max(block.height - 1, 0),
+        tx_count: block.transactions.length,
+        coinbase: block.coinbase,
+        gas_limit: String(block.gasLimitRaw),
+        gas_used: String(block.gasUsedRaw),
+        base_fee: String(block.baseFeeRaw),
+        difficulty: String(block.difficultyRaw),
+        nonce: block.nonce,
+        extra: Buffer.from(block.extra.slice(2), 'hex'),
+        rewards_count: 0,
+      }
+    : {
+        ...NO_HEADER,
+        parent_slot: block.parentSlot,
+        tx_count: block.txCount,
+        gas_limit: '0',
+        gas_used: '0',
+        base_fee: '0',
+        difficulty: '0',
+        rewards_count: block.rewardsCount,
+      }
 
 /** Header fields of a block whose record was written before. */
 export const headerOf = (event: Wire.BlockEvent): BlockHeader => ({

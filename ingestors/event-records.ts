@@ -9,7 +9,6 @@ import type {
   PoolFact,
   Swap,
   TokenFact,
-  Transaction,
   Transfer,
 } from '../schemas/events.ts'
 import type * as Wire from '../schemas/wire.ts'
@@ -52,7 +51,8 @@ export const blockEvents = (
   learned: readonly TokenFact[],
   origin: FactOrigin,
 ): BlockEvents => {
-  const transactions = new Map(context.block.transactions.map((tx) => [tx.index, tx]))
+  const transactions = new Map<number, AnyTransaction>()
+  for (const tx of context.block.transactions) transactions.set(tx.index, tx)
   const place = (at: Place): Head => head(context, transactions.get(at.txIndex), at)
   const swaps = decoded.swaps.flatMap((swap) => sided(context, swap) ?? [])
   const poolEvents = [
@@ -83,9 +83,11 @@ interface Place {
   readonly index: number
 }
 
+type AnyTransaction = Block['transactions'][number]
+
 type Head = Pick<Draft<Wire.TradeEvent>, 'instruction' | 'block' | 'transaction' | 'd_app'>
 
-const head = (context: MappingContext, tx: Transaction | undefined, place: Place): Head => ({
+const head = (context: MappingContext, tx: AnyTransaction | undefined, place: Place): Head => ({
   instruction: {
     index: 0,
     type: place.protocol,
@@ -104,11 +106,11 @@ const head = (context: MappingContext, tx: Transaction | undefined, place: Place
 const blockHead = (block: Block): Wire.Block => ({
   timestamp: block.timeMs,
   hash: block.hash,
-  height: block.height,
+  height: block.vm === 'svm' ? (block.blockHeight ?? block.height) : block.height,
   slot: block.height,
 })
 
-const transactionHead = (tx: Transaction): Draft<Wire.Transaction> => ({
+const transactionHead = (tx: AnyTransaction): Draft<Wire.Transaction> => ({
   fee: String(tx.feeRaw),
   fee_payer: tx.from,
   index: tx.index,

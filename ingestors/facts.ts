@@ -1,5 +1,5 @@
 import type { Block, PoolFact, TokenFact } from '../schemas/events.ts'
-import type { Books, Subjects } from './decode.ts'
+import type { Books, Subjects } from './decode-contract.ts'
 import type { FactOrigin } from './event-records.ts'
 import type { Facts, Learned } from './ledger.ts'
 

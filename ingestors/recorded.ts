@@ -106,6 +106,7 @@ const headerOf = (chain: string, receipts: readonly unknown[]): Header => {
     .map((log) => fieldsOf(log, 'log').blockTimestamp)
     .find((value) => value !== undefined && value !== null)
   return {
+    vm: 'evm',
     chain,
     ...name,
     parentHash: ZERO_HASH,

@@ -3,7 +3,7 @@ import type { ChainExtra } from '../core/config.ts'
 import { Malformed } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import type { ChainRow } from '../schemas/chains.ts'
-import type { Block, PoolFact, Transaction } from '../schemas/events.ts'
+import type { Block, PoolFact } from '../schemas/events.ts'
 import { PROTOCOLS, type ProtocolRow } from '../schemas/protocols.ts'
 import type { FactTable } from './fact-table.ts'
 import { type FactReader, tableFacts } from './facts.ts'
@@ -145,17 +145,31 @@ const joined = (recordings: readonly Recorded[]): Block => {
   const [first] = sorted
   if (first === undefined) throw new Error('a place without files')
   const timeMs = sorted.find(({ timed }) => timed)?.block.timeMs ?? first.block.timeMs
-  const transactions = new Map<string, Transaction>()
-  for (const { block } of sorted) {
-    for (const transaction of block.transactions) {
-      if (!transactions.has(transaction.hash)) transactions.set(transaction.hash, transaction)
-    }
+  const blocks = sorted.map(({ block }) => block)
+  return first.block.vm === 'evm'
+    ? {
+        ...first.block,
+        timeMs,
+        transactions: united(
+          blocks.flatMap((block) => (block.vm === 'evm' ? block.transactions : [])),
+        ),
+      }
+    : {
+        ...first.block,
+        timeMs,
+        transactions: united(
+          blocks.flatMap((block) => (block.vm === 'svm' ? block.transactions : [])),
+        ),
+      }
+}
+
+/** Every transaction once, as it came first, in block order. */
+const united = <T extends Block['transactions'][number]>(all: readonly T[]): readonly T[] => {
+  const transactions = new Map<string, T>()
+  for (const transaction of all) {
+    if (!transactions.has(transaction.hash)) transactions.set(transaction.hash, transaction)
   }
-  return {
-    ...first.block,
-    timeMs,
-    transactions: [...transactions.values()].sort((a, b) => a.index - b.index),
-  }
+  return [...transactions.values()].sort((a, b) => a.index - b.index)
 }
 
 /** The chain's reference pools are known without a node: they may move prices in a replay (R50). */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Block, PoolFact, TokenFact } from '../../schemas/events.ts'
-import type { Subjects } from '../decode.ts'
+import type { Subjects } from '../decode-contract.ts'
 import type { FactReader } from '../facts.ts'
 import type { ProtocolBook } from '../protocols/book.ts'
 import type { Call, CallAnswer, StateReader } from '../source.ts'

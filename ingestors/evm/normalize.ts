@@ -1,5 +1,5 @@
 import { Malformed } from '../../core/fault.ts'
-import type { Block, Log, Transaction } from '../../schemas/events.ts'
+import type { EvmBlock, Log, Transaction } from '../../schemas/events.ts'
 import {
   addressAt,
   countOf,
@@ -20,14 +20,14 @@ export interface BlockName {
 }
 
 /** A block without its transactions. */
-export type Header = Omit<Block, 'transactions'>
+export type Header = Omit<EvmBlock, 'transactions'>
 
 /**
  * A node's block (with whole transactions) and the receipts of the same block, checked against each other: contract/chains.md
  * 1.2. Unknown fields are ignored. Throws `Malformed`; reasons: `not-an-object`, `not-a-list`, `bad-hex`, `too-big`,
  * `receipt-count`, `foreign-receipt`, `foreign-log`, `removed-log`, `log-order`, `topic-count`, `tx-order`, `bloom`.
  */
-export const normalizeBlock = (chain: string, block: unknown, receipts: unknown): Block => {
+export const normalizeBlock = (chain: string, block: unknown, receipts: unknown): EvmBlock => {
   const header = normalizeHeader(chain, block)
   const transactions = listOf(fieldsOf(block, 'block').transactions, 'block.transactions')
   const list = listOf(receipts, 'receipts')
@@ -70,6 +70,7 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
   const timeMs = countOf(said.timestamp, 'block.timestamp') * 1_000
   if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'block.timestamp', said.timestamp)
   return {
+    vm: 'evm',
     chain,
     height: countOf(said.number, 'block.number'),
     hash: hashAt(said.hash, 'block.hash'),

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Malformed } from '../../core/fault.ts'
-import { type Books, decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import type { Books } from '../../ingestors/decode-contract.ts'
 import { recordedBlock } from '../../ingestors/recorded.ts'
-import type { Block, Log } from '../../schemas/events.ts'
+import type { EvmBlock, Log } from '../../schemas/events.ts'
 import { booksOf } from '../support/made-up-chain.ts'
 import { recording, recordingJson, recordingNames } from '../support/recordings.ts'
 
@@ -44,7 +45,7 @@ const mutated: fc.Arbitrary<Omit<Log, 'index'>> = fc
     }
   })
 
-const blockOf = (list: readonly Omit<Log, 'index'>[]): Block => {
+const blockOf = (list: readonly Omit<Log, 'index'>[]): EvmBlock => {
   const [shape] = blocks
   assert.ok(shape)
   const [tx] = shape.transactions

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BlockRef, ChainOp, Position, Source } from '../../ingestors/source.ts'
-import type { Block, Log, PoolFact, TokenFact, Transaction } from '../../schemas/events.ts'
+import type {
+  Block,
+  EvmBlock,
+  Log,
+  PoolFact,
+  TokenFact,
+  Transaction,
+} from '../../schemas/events.ts'
 
 /** A made-up chain for tests of the ingestor's shell: real event layouts, every block given by hand. */
 
@@ -98,7 +105,7 @@ export const handBlock = (
   place: { readonly height: number; readonly parentHash?: string; readonly timeMs?: number },
   swaps: readonly HandSwap[],
   fork = 'a',
-): Block => {
+): EvmBlock => {
   const { height } = place
   let index = 0
   const transactions: readonly Transaction[] = swaps.map((swap, at) => ({
@@ -116,6 +123,7 @@ export const handBlock = (
     }),
   }))
   return {
+    vm: 'evm',
     chain: 'eth',
     height,
     hash: hash(`block ${fork} ${height}`),

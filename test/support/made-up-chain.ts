@@ -1,4 +1,4 @@
-import type { Books } from '../../ingestors/decode.ts'
+import type { Books } from '../../ingestors/decode-contract.ts'
 import { protocolBook } from '../../ingestors/protocols/book.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import { logOf } from './recordings.ts'

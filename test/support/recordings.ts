@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { recordedBlock } from '../../ingestors/recorded.ts'
-import type { Block, Log } from '../../schemas/events.ts'
+import { type Recorded, recordedBlock } from '../../ingestors/recorded.ts'
+import type { EvmBlock, Log } from '../../schemas/events.ts'
 
 const FOLDER = fileURLToPath(new URL('../fixtures/', import.meta.url))
 
@@ -36,7 +36,15 @@ export const recordingJson = (name: string): Record<string, unknown> =>
   JSON.parse(readFileSync(recordingPath(name), 'utf8'))
 
 /** A recorded ethereum file as a block. */
-export const recording = (name: string): Block => recordedBlock('eth', recordingJson(name)).block
+export const recording = (name: string): EvmBlock => recordedEvm(recordingJson(name)).block
+
+/** A parsed recording of an EVM chain. */
+export const recordedEvm = (json: unknown): Recorded & { readonly block: EvmBlock } => {
+  const recorded = recordedBlock('eth', json)
+  const { block } = recorded
+  if (block.vm !== 'evm') throw new Error('no EVM block')
+  return { ...recorded, block }
+}
 
 /** What each recorded file holds, by file name. */
 export const expectations = (): ReadonlyMap<string, Expected> =>
@@ -63,7 +71,8 @@ export const logOf = (
 export const blockOf = (
   logs: readonly Omit<Log, 'index'>[],
   { success = true, from = `0x${'f0'.repeat(20)}` } = {},
-): Block => ({
+): EvmBlock => ({
+  vm: 'evm',
   chain: 'eth',
   height: 1,
   hash: `0x${'01'.repeat(32)}`,

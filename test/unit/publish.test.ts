@@ -4,6 +4,7 @@ import { localCodec } from '../../core/codec.ts'
 import type { Draft } from '../../core/codec-contract.ts'
 import { partitionOf } from '../../core/partition.ts'
 import { decodeBlock } from '../../ingestors/decode.ts'
+import { emptyDraft } from '../../ingestors/decode-contract.ts'
 import {
   type BlockEvents,
   blockEvents,
@@ -52,7 +53,7 @@ const context: MappingContext = {
 const books = { proof: 'facts', protocols: protocolBook('eth'), pool } as const
 const eventsOf = (decoded: Decoded, more: Partial<MappingContext> = {}): BlockEvents =>
   blockEvents({ ...context, ...more }, decoded, [], 'node')
-const NOTHING: Decoded = { swaps: [], poolChanges: [], transfers: [], pools: [], dropped: [] }
+const NOTHING: Decoded = emptyDraft()
 
 const swap = (more: Partial<Swap>): Swap => ({
   kind: 'swap',

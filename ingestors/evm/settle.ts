@@ -1,17 +1,8 @@
-import type {
-  Decoded,
-  PoolChange,
-  PoolFact,
-  Swap,
-  Transaction,
-  Transfer,
-} from '../schemas/events.ts'
-import { protocolRow } from '../schemas/protocols.ts'
+import type { PoolChange, PoolFact, Swap, Transaction, Transfer } from '../../schemas/events.ts'
+import { protocolRow } from '../../schemas/protocols.ts'
+import type { Draft } from '../decode-contract.ts'
+import type { EvmFamily, Leg, SaidChange, SaidSwap } from '../protocols/types.ts'
 import { type Flows, flowsOf, poolTokens, swapTokens } from './evidence.ts'
-import type { EvmFamily, Leg, SaidChange, SaidSwap } from './protocols/types.ts'
-
-/** Decoded events of a block while they are collected. */
-export type Draft = { [K in keyof Decoded]: Decoded[K][number][] }
 
 /** One transaction, where its events go, and what is known of pools at this point of the chain. */
 export interface Scope {

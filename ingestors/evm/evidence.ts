@@ -1,5 +1,5 @@
-import type { Transfer } from '../schemas/events.ts'
-import type { SaidSwap } from './protocols/types.ts'
+import type { Transfer } from '../../schemas/events.ts'
+import type { SaidSwap } from '../protocols/types.ts'
 
 /**
  * Proof of a swap by its own transaction alone, where no node can be asked (R39): tokens that went into and out of the pool.

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Malformed } from '../../core/fault.ts'
+import { makeSealer } from '../../core/seal.ts'
+
+const refuses = (act: () => unknown): void => {
+  assert.throws(act, (error) => error instanceof Malformed)
+}
+
+test('what is sealed opens again, and never looks the same', () => {
+  const sealer = makeSealer('pepper', 'tests')
+  for (const text of ['', 'a', 'ключ 🔑', 'x'.repeat(5_000)]) {
+    const sealed = sealer.seal(text, 'row')
+    assert.equal(sealer.open(sealed, 'row'), text)
+    assert.notEqual(sealer.seal(text, 'row'), sealed)
+  }
+})
+
+test('another secret, purpose or row, or a changed byte, opens nothing', () => {
+  const sealer = makeSealer('pepper', 'tests')
+  const sealed = sealer.seal('secret', 'row')
+  refuses(() => makeSealer('salt', 'tests').open(sealed, 'row'))
+  refuses(() => makeSealer('pepper', 'others').open(sealed, 'row'))
+  refuses(() => sealer.open(sealed, 'another row'))
+  refuses(() => sealer.open('', 'row'))
+  for (let at = 0; at < Buffer.from(sealed, 'base64url').length; at += 1) {
+    const changed = Buffer.from(sealed, 'base64url')
+    changed[at] = (changed[at] ?? 0) ^ 1
+    refuses(() => sealer.open(changed.toString('base64url'), 'row'))
+  }
+})

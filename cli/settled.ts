@@ -1,5 +1,5 @@
 import type { Bus } from '../core/bus-contract.ts'
-import { type ProcessorsRunning, STAGES } from '../processors/all.ts'
+import { PROCESS, type ProcessorsRunning } from '../processors/all.ts'
 import { SINKS, sinkGroup } from '../processors/sinks.ts'
 import { topicName } from '../schemas/topics.ts'
 
@@ -21,11 +21,8 @@ export const isSettled = async (
 ): Promise<boolean> => {
   if (seq === 0) return true
   const { groups } = processors.status()
-  const folded = STAGES.every(({ app }) => {
-    const lanes = groups[`${app}.${chain}`] ?? []
-    return lanes.length === partitions && lanes.every((lane) => (lane.seq ?? 0) >= seq)
-  })
-  if (!folded) return false
+  const lanes = groups[`${PROCESS.app}.${chain}`] ?? []
+  if (lanes.length !== partitions || lanes.some((lane) => (lane.seq ?? 0) < seq)) return false
   const sunk = await Promise.all(
     SINKS.map(async (sink) => {
       const topic = topicName(sink.topic, chain)

@@ -9,6 +9,7 @@ import type { Warehouse } from '../core/warehouse.ts'
 import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
 import { CANDLES } from './candles.ts'
 import { type FinalizeRound, startFinalizer } from './finalize.ts'
+import { pipeline } from './pipeline.ts'
 import { POOLS } from './pools.ts'
 import { PRICES } from './prices.ts'
 import { type LaneStatus, startStage } from './run.ts'
@@ -16,8 +17,11 @@ import { SINKS, sinkGroup, startSink } from './sinks.ts'
 import type { Stage } from './stage.ts'
 import { TOKENS } from './tokens.ts'
 
-/** Every stage of the house. */
-export const STAGES: readonly Stage[] = [PRICES, CANDLES, POOLS, TOKENS]
+/**
+ * Every stage of the house in one lane: co-partitioned topics are folded together, decoded once, and committed at once. A
+ * stage may read what one before it published for the same operation.
+ */
+export const PROCESS: Stage = pipeline('process', [PRICES, CANDLES, POOLS, TOKENS])
 
 /** What the process role works with. */
 export interface ProcessorDeps {
@@ -47,10 +51,8 @@ export const processorTopics = (
   { partitions, retention }: Pick<Config, 'partitions' | 'retention'>,
 ): readonly TopicSpec[] =>
   chains.flatMap((chain) => [
-    ...STAGES.flatMap(({ app }) => [
-      stateSpec(stateTopic(app, chain), partitions),
-      deadLetterSpec(deadLetterTopic(`${app}.${chain}`), retention),
-    ]),
+    stateSpec(stateTopic(PROCESS.app, chain), partitions),
+    deadLetterSpec(deadLetterTopic(`${PROCESS.app}.${chain}`), retention),
     ...SINKS.map((sink) => deadLetterSpec(deadLetterTopic(sinkGroup(sink, chain)), retention)),
   ])
 
@@ -67,9 +69,9 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
   const parts = await Promise.all(
     chains.map(async (chain) => {
       const chainDeps = { ...deps, chain, log: log.child({ role: 'process', chain }) }
-      const stages = await Promise.all(STAGES.map((stage) => startStage(stage, chainDeps)))
+      const stage = await startStage(PROCESS, chainDeps)
       const sinks = await Promise.all(SINKS.map((sink) => startSink(sink, chainDeps)))
-      return { chain, groups: [...stages, ...sinks], finalizer: startFinalizer(chainDeps) }
+      return { chain, groups: [stage, ...sinks], finalizer: startFinalizer(chainDeps) }
     }),
   )
   return {

@@ -24,7 +24,7 @@ import {
   settle,
   versionOf,
 } from './series.ts'
-import type { Flushed, Folding, Operation, Publication, Stage } from './stage.ts'
+import type { Flushed, Folding, Operation, Publication, Stage, StageState } from './stage.ts'
 import { isBuy, valueRaw, valuesOf } from './trade.ts'
 
 /** An unfinalized block: its fold per series. */
@@ -132,7 +132,7 @@ const publicationsOf = (meta: EventMeta, candles: Iterable<Candle>): readonly Pu
     }
   }
   return chunks.map(({ key, events }, part) => ({
-    message: 'candlestick.CandlestickEvents',
+    topic: 'candlesticks',
     key,
     value: { meta: { ...meta, op: 'OP_APPLY', part, parts: chunks.length }, events },
   }))
@@ -151,12 +151,9 @@ class CandleFolding implements Folding {
   #finalities: { readonly seq: number; readonly height: number }[] = []
   #newest: EventMeta | undefined
 
-  constructor(entries: Iterable<readonly [string, string]>) {
-    const hot: HotBlock[] = []
-    for (const [key, text] of entries) {
-      if (key.startsWith('s/')) this.#loadSeries(key.slice(2), JSON.parse(text))
-      if (key.startsWith('h/')) hot.push(this.#hotOf(JSON.parse(text)))
-    }
+  constructor(state: StageState) {
+    for (const [key, text] of state.entries('s/')) this.#loadSeries(key.slice(2), JSON.parse(text))
+    const hot = [...state.entries('h/')].map(([, text]) => this.#hotOf(JSON.parse(text)))
     this.#hot = hot.toSorted((one, other) => one.height - other.height)
     for (const { folds } of this.#hot) for (const key of folds.keys()) this.#at(key).hotBlocks += 1
     for (const series of this.#series.values()) {
@@ -164,12 +161,13 @@ class CandleFolding implements Folding {
     }
   }
 
-  step(operation: Operation): void {
+  step(operation: Operation): readonly Publication[] {
     const { meta, final_height: height } = operation.block
     this.#newest = meta
     if (meta.op === 'OP_APPLY') this.#apply(operation)
     else if (meta.op === 'OP_REVERT') this.#revert(operation)
     else this.#finalities.push({ seq: meta.seq, height })
+    return []
   }
 
   flush(): Flushed {
@@ -353,6 +351,6 @@ class CandleFolding implements Folding {
 export const CANDLES: Stage = {
   app: 'candles',
   inputs: ['tradesProcessed'],
-  output: 'candlesticks',
-  load: (entries) => new CandleFolding(entries),
+  outputs: ['candlesticks'],
+  load: (state) => new CandleFolding(state),
 }

@@ -1,5 +1,12 @@
 import { Malformed } from '../core/fault.ts'
-import type { DexPoolEvents, TokenEvents, TradeEvents, TransferEvents } from '../schemas/wire.ts'
+import type {
+  BalanceEvents,
+  DexPoolEvents,
+  TokenEvents,
+  TokenSupplyEvents,
+  TradeEvents,
+  TransferEvents,
+} from '../schemas/wire.ts'
 
 const RAW = /^\d{0,78}$/
 const SIGNED = /^-?\d{0,78}$/
@@ -100,6 +107,33 @@ export const checkTransfers = (value: TransferEvents): TransferEvents => {
     raw('token_amount', transfer.token_amount)
     raw('token_id', transfer.token_id ?? '')
     decimals('token_decimals', transfer.token_decimals)
+  }
+  return value
+}
+
+/** As `checkTrades`, for balances: both amounts are known. */
+export const checkBalances = (value: BalanceEvents): BalanceEvents => {
+  for (const event of value.events) {
+    placed(event)
+    const { balance } = event
+    if (balance === null) throw new Malformed('balance', 'a balance event without a balance')
+    for (const field of ['pre_amount', 'post_amount'] as const) {
+      if (balance[field] === '') throw new Malformed('amount', `${field} is missing`)
+      raw(field, balance[field])
+    }
+    decimals('decimals', balance.decimals)
+  }
+  return value
+}
+
+/** As `checkTrades`, for supply changes. */
+export const checkSupplies = (value: TokenSupplyEvents): TokenSupplyEvents => {
+  for (const event of value.events) {
+    placed(event)
+    const { token_supply: supply } = event
+    if (supply === null) throw new Malformed('supply', 'a supply event without a supply')
+    raw('amount_without_decimals', supply.amount_without_decimals)
+    if (supply.decimals !== -1) decimals('decimals', supply.decimals)
   }
   return value
 }

@@ -1,7 +1,7 @@
 import { Malformed } from '../core/fault.ts'
 import type { EventMeta, Instruction } from '../schemas/wire.ts'
 import { makeLayers } from './layers.ts'
-import type { Folding, Operation, Publication } from './stage.ts'
+import type { Folding, Operation, Publication, StageState } from './stage.ts'
 
 /** Where an event stands in its chain. */
 export interface Place {
@@ -43,13 +43,12 @@ interface Extra<Processed> {
 export const foldEnrichment = <
   Event extends { readonly instruction: Instruction | null },
   Processed,
-  Value,
+  Value extends object,
 >(
   { batches, enrich, finish, publish }: Enrichment<Event, Processed, Value>,
-  entries: Iterable<readonly [string, string]>,
+  state: StageState,
 ): Folding => {
-  const layers = makeLayers<Value, Extra<Processed>>(entries)
-  let publications: Publication[] = []
+  const layers = makeLayers<Value, Extra<Processed>>(state)
   const apply = (operation: Operation): readonly Batch<Event>[] => {
     const { hash, height, block_time: timeMs } = operation.block.meta
     const values = new Map<string, Value>()
@@ -88,17 +87,14 @@ export const foldEnrichment = <
   return {
     step: (operation) => {
       const { op } = operation.block.meta
-      if (op === 'OP_FINALIZE') layers.finalize(operation.block.final_height)
-      else {
-        const outputs = op === 'OP_REVERT' ? revert(operation) : apply(operation)
-        publications.push(...outputs.map(publish))
+      if (op === 'OP_FINALIZE') {
+        layers.finalize(operation.block.final_height)
+        return []
       }
+      const outputs = op === 'OP_REVERT' ? revert(operation) : apply(operation)
+      return outputs.map(publish)
     },
-    flush: () => {
-      const flushed = { publications, changes: layers.changes() }
-      publications = []
-      return flushed
-    },
+    flush: () => ({ publications: [], changes: layers.changes() }),
   }
 }
 

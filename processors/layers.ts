@@ -1,3 +1,6 @@
+import { LRUCache } from 'lru-cache'
+import type { StageState } from './stage.ts'
+
 /** Which block wrote something. */
 interface Writing {
   readonly hash: string
@@ -7,7 +10,8 @@ interface Writing {
 
 /** What one unfinalized block wrote, with whatever else must be kept for it. */
 interface HotBlock<Value, Extra> extends Writing {
-  readonly values: ReadonlyMap<string, Value>
+  /** null: the key is gone. */
+  readonly values: ReadonlyMap<string, Value | null>
   readonly extra: Extra
 }
 
@@ -29,36 +33,49 @@ export interface Layers<Value, Extra> {
 
 const BASE = 'b/'
 const HOT = 'h/'
+/** Final values held in memory beside those of the log's own store. */
+const CACHED = 16_384
 
-/** Loads the layers from the entries that `changes` gave before; entries under other prefixes are left alone. */
-export const makeLayers = <Value, Extra>(
-  entries: Iterable<readonly [string, string]>,
+/** Opens the layers of a state that `changes` wrote; entries under other prefixes are left alone. */
+export const makeLayers = <Value extends object, Extra>(
+  state: StageState,
 ): Layers<Value, Extra> => {
-  const base = new Map<string, Value>()
-  const latest = new Map<string, Value>()
+  const cached = new LRUCache<string, Value>({ max: CACHED })
+  /** Final values that no flush has handed out yet. */
+  const unsaved = new Map<string, Value | null>()
+  /** Newest unfinalized value per key. */
+  const latest = new Map<string, Value | null>()
   const changed = new Map<string, string | null>()
   let hot: HotBlock<Value, Extra>[] = []
+  const final = (key: string): Value | undefined => {
+    const held = unsaved.has(key) ? unsaved.get(key) : cached.get(key)
+    if (held !== undefined) return held ?? undefined
+    const text = state.get(BASE + key)
+    if (text === undefined) return undefined
+    const value: Value = JSON.parse(text)
+    cached.set(key, value)
+    return value
+  }
   const keep = (block: HotBlock<Value, Extra>): void => {
     hot.push(block)
     for (const [key, value] of block.values) latest.set(key, value)
   }
   const restore = (key: string): void => {
-    const before = hot.findLast(({ values }) => values.has(key))?.values.get(key) ?? base.get(key)
+    const before = hot.findLast(({ values }) => values.has(key))?.values.get(key)
     if (before === undefined) latest.delete(key)
     else latest.set(key, before)
   }
   const found: HotBlock<Value, Extra>[] = []
-  for (const [key, text] of entries) {
-    if (key.startsWith(BASE)) base.set(key.slice(BASE.length), JSON.parse(text))
-    if (key.startsWith(HOT)) {
-      const parsed = JSON.parse(text)
-      found.push({ ...parsed, values: new Map(parsed.values) })
-    }
+  for (const [, text] of state.entries(HOT)) {
+    const parsed = JSON.parse(text)
+    found.push({ ...parsed, values: new Map(parsed.values) })
   }
-  for (const [key, value] of base) latest.set(key, value)
   for (const block of found.toSorted((one, other) => one.height - other.height)) keep(block)
   return {
-    get: (key) => latest.get(key),
+    get: (key) => {
+      const held = latest.get(key)
+      return held === undefined ? final(key) : (held ?? undefined)
+    },
     apply: (block) => {
       keep(block)
       changed.set(HOT + block.hash, JSON.stringify({ ...block, values: [...block.values] }))
@@ -76,14 +93,18 @@ export const makeLayers = <Value, Extra>(
       hot = hot.filter((block) => block.height > height)
       for (const block of done) {
         changed.set(HOT + block.hash, null)
-        for (const [key, value] of block.values) {
-          base.set(key, value)
-          changed.set(BASE + key, JSON.stringify(value))
-        }
+        for (const [key, value] of block.values) unsaved.set(key, value)
       }
+      for (const { values } of done) for (const key of values.keys()) restore(key)
       return done.at(-1)
     },
     changes: () => {
+      for (const [key, value] of unsaved) {
+        if (value === null) cached.delete(key)
+        else cached.set(key, value)
+        changed.set(BASE + key, value === null ? null : JSON.stringify(value))
+      }
+      unsaved.clear()
       const list = [...changed]
       changed.clear()
       return list

@@ -146,7 +146,7 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Holdings> = {
   },
   finish: (event, processed) => ({ ...event, pool_processed: processed }),
   publish: ({ key, value }) => ({
-    message: 'dex.pool.DexPoolEvents',
+    topic: 'poolsProcessed',
     key,
     value: { meta: value.meta, events: value.events },
   }),
@@ -159,6 +159,6 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Holdings> = {
 export const POOLS: Stage = {
   app: 'pools',
   inputs: ['pools'],
-  output: 'poolsProcessed',
-  load: (entries) => foldEnrichment(POOLING, entries),
+  outputs: ['poolsProcessed'],
+  load: (state) => foldEnrichment(POOLING, state),
 }

@@ -171,7 +171,7 @@ const PRICING: Enrichment<TradeEvent, TradeProcessed, LastPrice> = {
   },
   finish: (event, processed) => ({ ...event, trade_processed: processed }),
   publish: ({ key, value }) => ({
-    message: 'dex.trade.TradeEvents',
+    topic: 'tradesProcessed',
     key,
     value: { meta: value.meta, events: value.events },
   }),
@@ -181,6 +181,6 @@ const PRICING: Enrichment<TradeEvent, TradeProcessed, LastPrice> = {
 export const PRICES: Stage = {
   app: 'prices',
   inputs: ['trades'],
-  output: 'tradesProcessed',
-  load: (entries) => foldEnrichment(PRICING, entries),
+  outputs: ['tradesProcessed'],
+  load: (state) => foldEnrichment(PRICING, state),
 }

@@ -3,29 +3,29 @@ import type {
   Bus,
   GroupOffset,
   Lane,
+  LaneState,
   LogRecord,
   OutRecord,
   Running,
   StateChange,
 } from '../core/bus-contract.ts'
-import type { Codec } from '../core/codec-contract.ts'
+import type { Codec, Draft } from '../core/codec-contract.ts'
 import { Malformed } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { stateTopic, topicName } from '../schemas/topics.ts'
-import type { EventMeta } from '../schemas/wire.ts'
+import type { EventMeta, Messages } from '../schemas/wire.ts'
 import { deadLetter, orPoison, placeByHeaders } from './dead-letter.ts'
+import { decodeInput, emptyInput, type InputRecord, type InputTopic, isInput } from './inputs.ts'
 import { type Aligned, type Aligner, makeAligner, type Progress } from './operations.ts'
 import {
-  decodeInput,
-  emptyInput,
   type Flushed,
-  type InputRecord,
-  type InputTopic,
   type Operation,
   type Publication,
-  SPANS_OF,
+  SPREAD,
+  STAGE_MESSAGES,
   type Stage,
+  type StageState,
 } from './stage.ts'
 
 /** What every stage and sink works with. */
@@ -61,6 +61,8 @@ const MOST_WAITING = 4_000
 /** Operations of one commit. */
 const MOST_OPERATIONS = 256
 const PROGRESS = 'progress'
+/** Prefix of what the stage keeps, beside the lane's own progress. */
+const STAGE = 's/'
 const BEFORE_ALL: Progress = { seq: null, blocksNext: 0 }
 
 interface Arrived {
@@ -84,18 +86,24 @@ const headersOf = (meta: EventMeta): Record<string, string> => ({
   ct: 'application/vnd.confluent.avro',
 })
 
-const encoded = (codec: Codec, publication: Publication): Buffer => {
-  switch (publication.message) {
-    case 'dex.trade.TradeEvents':
-      return codec.encode(publication.message, publication.value)
-    case 'dex.pool.DexPoolEvents':
-      return codec.encode(publication.message, publication.value)
-    case 'token.TokenEvents':
-      return codec.encode(publication.message, publication.value)
-    case 'candlestick.CandlestickEvents':
-      return codec.encode(publication.message, publication.value)
-  }
-}
+const encoded = (codec: Codec, { topic, value }: Publication): Buffer =>
+  codec.encode(
+    STAGE_MESSAGES[topic],
+    value as Draft<Messages[(typeof STAGE_MESSAGES)[typeof topic]]>,
+  )
+
+/** A lane's store as the stage reads it: texts, and nothing of the lane's own. */
+const stageState = (state: LaneState): StageState => ({
+  get: (key) => {
+    const bytes = state.get(STAGE + key)
+    return bytes && textOf(bytes)
+  },
+  *entries(prefix) {
+    for (const [key, bytes] of state.entries(STAGE + prefix)) {
+      yield [key.slice(STAGE.length), textOf(bytes)]
+    }
+  },
+})
 
 const operationOf = ({ block, arrivals }: Aligned<Arrived>): Operation => ({
   block,
@@ -120,7 +128,7 @@ class StageLane {
     this.#deps = deps
     this.#lane = lane
     this.#report = report
-    this.#inputs = new Map(stage.inputs.map((input) => [topicName(input, deps.chain), input]))
+    this.#inputs = inputsOf(stage, deps.chain)
     this.#blocks = topicName('blocks', deps.chain)
     this.#status = { partition: lane.partition, seq: null, height: 0, blockTimeMs: 0 }
   }
@@ -131,17 +139,11 @@ class StageLane {
     const progress = progressOf(state.get(PROGRESS))
     this.#status = { ...this.#status, seq: progress.seq }
     this.#report(this.#status)
-    const entries = function* (): Iterable<readonly [string, string]> {
-      for (const [key, bytes] of state.entries()) if (key !== PROGRESS) yield [key, textOf(bytes)]
-    }
-    const folding = this.#stage.load(entries())
+    const folding = this.#stage.load(stageState(state))
     const aligner = makeAligner<Arrived>({
       blocksTopic: this.#blocks,
       partition: this.#lane.partition,
-      inputs: [...this.#inputs].map(([topic, input]) => ({
-        topic,
-        spansOf: topicName(SPANS_OF[input], chain),
-      })),
+      inputs: [...this.#inputs.keys()].map((topic) => ({ topic, spansOf: topic })),
       progress,
     })
     while (!this.#lane.signal.aborted) {
@@ -150,8 +152,12 @@ class StageLane {
       for (;;) {
         const ready = readyOf(aligner)
         if (ready.length === 0) break
-        for (const aligned of ready) folding.step(operationOf(aligned))
-        await this.#commit(aligner, ready, folding.flush())
+        const published = ready.flatMap((aligned) => folding.step(operationOf(aligned)))
+        const { publications, changes } = folding.flush()
+        await this.#commit(aligner, ready, {
+          publications: [...published, ...publications],
+          changes,
+        })
       }
     }
   }
@@ -204,7 +210,7 @@ class StageLane {
     await this.#lane.writer.commit({
       records: [...this.#outRecords(flushed.publications), ...this.#deadLetters(group, ready)],
       state: [
-        ...flushed.changes.map(([key, value]) => change(key, value)),
+        ...flushed.changes.map(([key, value]) => change(STAGE + key, value)),
         change(PROGRESS, JSON.stringify(progress)),
       ],
       offsets: { group, next },
@@ -216,14 +222,19 @@ class StageLane {
 
   #outRecords(publications: readonly Publication[]): readonly OutRecord[] {
     const { chain, codec } = this.#deps
-    const topic = topicName(this.#stage.output, chain)
-    return publications.map((publication) => ({
-      topic,
-      partition: this.#lane.partition,
-      key: publication.key,
-      value: encoded(codec, publication),
-      ...(publication.value.meta && { headers: headersOf(publication.value.meta) }),
-    }))
+    const { partition } = this.#lane
+    return publications.map((publication) => {
+      const { topic, key, value } = publication
+      const headers = value.meta && headersOf(value.meta)
+      return {
+        topic: topicName(topic, chain),
+        key,
+        value: encoded(codec, publication),
+        ...(SPREAD.has(topic)
+          ? { headers: { ...headers, src: String(partition) } }
+          : { partition, ...(headers && { headers }) }),
+      }
+    })
   }
 
   #deadLetters(group: string, ready: readonly Aligned<Arrived>[]): readonly OutRecord[] {
@@ -248,6 +259,15 @@ class StageLane {
     this.#report(this.#status)
   }
 }
+
+/** Inputs of a stage by full name. Throws for one that nobody writes to the log. */
+const inputsOf = (stage: Stage, chain: string): ReadonlyMap<string, InputTopic> =>
+  new Map(
+    stage.inputs.map((input) => {
+      if (!isInput(input)) throw new Error(`${stage.app} reads ${input}, which no ingestor writes`)
+      return [topicName(input, chain), input]
+    }),
+  )
 
 const readyOf = (aligner: Aligner<Arrived>): readonly Aligned<Arrived>[] => {
   const ready: Aligned<Arrived>[] = []
@@ -275,7 +295,7 @@ export const startStage = async (stage: Stage, deps: ProcessDeps): Promise<Stage
   const statuses = new Map<number, LaneStatus>()
   const running = await bus.subscribe({
     group,
-    topics: stage.inputs.map((input) => topicName(input, chain)),
+    topics: [...inputsOf(stage, chain).keys()],
     broadcast: [topicName('blocks', chain)],
     broadcastFrom: async (lane) => {
       const state = await lane.state(stateTopic(stage.app, chain))

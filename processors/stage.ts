@@ -1,27 +1,44 @@
-import type { Codec } from '../core/codec-contract.ts'
-import { Malformed } from '../core/fault.ts'
-import type { Topic } from '../schemas/topics.ts'
-import type {
-  BlockEvent,
-  CandlestickEvents,
-  DexPoolEvents,
-  EventMeta,
-  TokenEvents,
-  TradeEvents,
-} from '../schemas/wire.ts'
-import { checkPools, checkTokens, checkTrades } from './check.ts'
+import type { BlockEvent, Messages } from '../schemas/wire.ts'
 
-/** A decoded record of one input topic. */
-export type InputRecord =
-  | { readonly topic: 'trades' | 'tradesProcessed'; readonly value: TradeEvents }
-  | { readonly topic: 'pools'; readonly value: DexPoolEvents }
-  | { readonly topic: 'tokenMetadata'; readonly value: TokenEvents }
+/** Messages of the topics that stages read and write. */
+export const STAGE_MESSAGES = {
+  trades: 'dex.trade.TradeEvents',
+  tradesProcessed: 'dex.trade.TradeEvents',
+  pools: 'dex.pool.DexPoolEvents',
+  poolsProcessed: 'dex.pool.DexPoolEvents',
+  tokens: 'token.TokenEvents',
+  tokenMetadata: 'token.TokenEvents',
+  tokensCreated: 'token.TokenEvents',
+  tokensMigrated: 'token.TokenEvents',
+  tokensProcessed: 'token.TokenEvents',
+  transfers: 'transfer.TransferEvents',
+  transfersProcessed: 'transfer.TransferEvents',
+  balances: 'balance.BalanceEvents',
+  balancesProcessed: 'balance.BalanceEvents',
+  holderDeltas: 'balance.BalanceEvents',
+  tokenSupplies: 'token.supply.TokenSupplyEvents',
+  tokenSuppliesProcessed: 'token.supply.TokenSupplyEvents',
+  tokenPrices: 'token.price.TokenPriceEvents',
+  tokenMarketCaps: 'token.market_cap.TokenMarketCapEvents',
+  tokenHoldings: 'token.holding.TokenHoldingEvents',
+  candlesticks: 'candlestick.CandlestickEvents',
+  tradeStats: 'trade.stat.TradeStatEvents',
+  walletTokenPnls: 'wallet.pnl.WalletTokenPnlEvents',
+} as const satisfies Record<string, keyof Messages>
 
-/** Topics that a stage can read. */
-export type InputTopic = InputRecord['topic']
+/** A topic that stages read or write. */
+export type StageTopic = keyof typeof STAGE_MESSAGES
+
+/** The message of a topic, decoded. */
+export type ValueOf<Topic extends StageTopic> = Messages[(typeof STAGE_MESSAGES)[Topic]]
+
+/** A decoded record of one topic. */
+export type StageRecord = {
+  readonly [Topic in StageTopic]: { readonly topic: Topic; readonly value: ValueOf<Topic> }
+}[StageTopic]
 
 /** One record of an operation: which key and which part of the operation in its topic. */
-export type OperationRecord = InputRecord & { readonly key: string; readonly part: number }
+export type OperationRecord = StageRecord & { readonly key: string; readonly part: number }
 
 /** One block operation as a stage folds it; records in (topic, part) order, none for FINALIZE. */
 export interface Operation {
@@ -29,24 +46,11 @@ export interface Operation {
   readonly records: readonly OperationRecord[]
 }
 
-/** A record that a stage publishes to its one output topic, at the lane's own partition. */
-export type Publication =
-  | {
-      readonly message: 'dex.trade.TradeEvents'
-      readonly key: string
-      readonly value: TradeEvents
-    }
-  | {
-      readonly message: 'dex.pool.DexPoolEvents'
-      readonly key: string
-      readonly value: DexPoolEvents
-    }
-  | { readonly message: 'token.TokenEvents'; readonly key: string; readonly value: TokenEvents }
-  | {
-      readonly message: 'candlestick.CandlestickEvents'
-      readonly key: string
-      readonly value: CandlestickEvents
-    }
+/** A record that a stage publishes; at the lane's own partition but for topics that are keyed otherwise (`SPREAD`). */
+export type Publication = StageRecord & { readonly key: string }
+
+/** Topics whose key is not the lane's: a record goes to its key's partition and carries the lane as header `src`. */
+export const SPREAD: ReadonlySet<StageTopic> = new Set<StageTopic>(['walletTokenPnls'])
 
 /** What one flush gives to one commit. A null change removes the key. */
 export interface Flushed {
@@ -54,64 +58,26 @@ export interface Flushed {
   readonly changes: readonly (readonly [key: string, value: string | null])[]
 }
 
-/** The state of one lane in memory: same state and operations, same answers; no clock, no I/O. */
+/** The state of one stage in one lane, as committed. Reads are synchronous. */
+export interface StageState {
+  get(key: string): string | undefined
+  /** Entries whose key starts with the prefix. */
+  entries(prefix: string): Iterable<readonly [key: string, value: string]>
+}
+
+/** The state of one lane at work: same state and operations, same answers; no clock, no I/O. */
 export interface Folding {
-  step(operation: Operation): void
-  /** Everything since the last flush. */
+  /** Folds an operation. What it returns belongs to that operation: later stages of the pipeline fold it in the same step. */
+  step(operation: Operation): readonly Publication[]
+  /** Upserts and state changes since the last flush. They are committed before the next step. */
   flush(): Flushed
 }
 
 /** A stage: a fold over block operations. After a failed commit its state is thrown away and loaded again. */
 export interface Stage {
-  /** Names the consumer group `{app}.{c}` and the state store. */
+  /** Names the stage; its state lies under this prefix. */
   readonly app: string
-  readonly inputs: readonly InputTopic[]
-  readonly output: Topic
-  /** From the entries that earlier flushes wrote. */
-  load(entries: Iterable<readonly [string, string]>): Folding
+  readonly inputs: readonly StageTopic[]
+  readonly outputs: readonly StageTopic[]
+  load(state: StageState): Folding
 }
-
-type Decoder = (codec: Codec, bytes: Uint8Array) => InputRecord
-
-const trades =
-  (topic: 'trades' | 'tradesProcessed'): Decoder =>
-  (codec, bytes) => ({ topic, value: checkTrades(codec.decode('dex.trade.TradeEvents', bytes)) })
-
-const DECODERS: Readonly<Record<InputTopic, Decoder>> = {
-  trades: trades('trades'),
-  tradesProcessed: trades('tradesProcessed'),
-  pools: (codec, bytes) => ({
-    topic: 'pools',
-    value: checkPools(codec.decode('dex.pool.DexPoolEvents', bytes)),
-  }),
-  tokenMetadata: (codec, bytes) => ({
-    topic: 'tokenMetadata',
-    value: checkTokens(codec.decode('token.TokenEvents', bytes)),
-  }),
-}
-
-/** Raw topic whose spans count the records of an input. */
-export const SPANS_OF: Readonly<Record<InputTopic, Topic>> = {
-  trades: 'trades',
-  tradesProcessed: 'trades',
-  pools: 'pools',
-  tokenMetadata: 'tokenMetadata',
-}
-
-/** Decodes and checks one input record. Throws `Malformed`. */
-export const decodeInput = (
-  codec: Codec,
-  topic: InputTopic,
-  bytes: Uint8Array | null,
-): InputRecord => {
-  if (bytes === null) throw new Malformed('tombstone', 'a fact cannot be removed')
-  const record = DECODERS[topic](codec, bytes)
-  if (record.value.meta === null) throw new Malformed('meta', 'the record has no meta')
-  return record
-}
-
-/** Stands in for a dead-lettered record: same place, no events, so that one to one topics stay so. */
-export const emptyInput = (topic: InputTopic, meta: EventMeta): InputRecord => ({
-  topic,
-  value: { meta, events: [] },
-})

@@ -1,6 +1,6 @@
 import type { EventMeta, Token, TokenEvent, Transaction } from '../schemas/wire.ts'
 import { makeLayers } from './layers.ts'
-import type { Folding, Operation, Publication, Stage } from './stage.ts'
+import type { Folding, Operation, Publication, Stage, StageState } from './stage.ts'
 
 /** What is known of a token, and when it was first seen. */
 interface TokenRecord {
@@ -100,7 +100,7 @@ interface Outcome {
 
 const publicationsOf = (meta: EventMeta, outcomes: readonly Outcome[]): readonly Publication[] =>
   outcomes.map(({ address, record, gone }, part) => ({
-    message: 'token.TokenEvents',
+    topic: 'tokensProcessed',
     key: address,
     value: {
       meta: { ...meta, op: gone ? 'OP_REVERT' : 'OP_APPLY', part, parts: outcomes.length },
@@ -108,9 +108,8 @@ const publicationsOf = (meta: EventMeta, outcomes: readonly Outcome[]): readonly
     },
   }))
 
-const loadTokens = (entries: Iterable<readonly [string, string]>): Folding => {
-  const layers = makeLayers<TokenRecord, null>(entries)
-  let publications: Publication[] = []
+const loadTokens = (state: StageState): Folding => {
+  const layers = makeLayers<TokenRecord, null>(state)
   const apply = (operation: Operation): readonly Outcome[] => {
     const { hash, height, block_time: timeMs } = operation.block.meta
     const values = new Map<string, TokenRecord>()
@@ -122,25 +121,22 @@ const loadTokens = (entries: Iterable<readonly [string, string]>): Folding => {
   }
   const revert = (operation: Operation): readonly Outcome[] => {
     const block = layers.revert(operation.block.meta.hash)
-    return [...(block?.values ?? [])].map(([address, removed]) => {
-      const record = layers.get(address)
-      return { address, record: record ?? removed, gone: record === undefined }
+    return [...(block?.values ?? [])].flatMap(([address, removed]) => {
+      const before = layers.get(address)
+      const record = before ?? removed
+      return record === null ? [] : [{ address, record, gone: before === undefined }]
     })
   }
   return {
     step: (operation) => {
       const { meta, final_height: height } = operation.block
-      if (meta.op === 'OP_FINALIZE') layers.finalize(height)
-      else {
-        const outcomes = meta.op === 'OP_REVERT' ? revert(operation) : apply(operation)
-        publications.push(...publicationsOf(meta, outcomes))
+      if (meta.op === 'OP_FINALIZE') {
+        layers.finalize(height)
+        return []
       }
+      return publicationsOf(meta, meta.op === 'OP_REVERT' ? revert(operation) : apply(operation))
     },
-    flush: () => {
-      const flushed = { publications, changes: layers.changes() }
-      publications = []
-      return flushed
-    },
+    flush: () => ({ publications: [], changes: layers.changes() }),
   }
 }
 
@@ -151,6 +147,6 @@ const loadTokens = (entries: Iterable<readonly [string, string]>): Folding => {
 export const TOKENS: Stage = {
   app: 'tokens',
   inputs: ['tokenMetadata', 'trades'],
-  output: 'tokensProcessed',
+  outputs: ['tokensProcessed'],
   load: loadTokens,
 }

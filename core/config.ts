@@ -189,6 +189,48 @@ const Settings = Type.Object({
     Type.String({ default: '', description: 'Opens the admin API; empty = there is none' }),
   ),
   adminPort: port(0, 'Port of the admin API; 0 = two above PORT'),
+  webhookAllow: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
+    default: [],
+    description: 'Ranges (CIDR) of inside addresses that webhooks may reach, also over plain http',
+  }),
+  webhookTimeoutMs: Type.Integer({
+    minimum: 100,
+    maximum: 60_000,
+    default: 15_000,
+    description: 'Limit of one webhook attempt',
+  }),
+  webhookRetrySeconds: Type.Array(Type.String({ pattern: '^\\d{1,6}$' }), {
+    minItems: 1,
+    maxItems: 50,
+    default: ['0', '5', '300', '1800', '7200', '18000', '36000', '36000'],
+    description: 'Pause before each webhook attempt, counted from the failure before it',
+  }),
+  webhookInFlight: Type.Integer({
+    minimum: 1,
+    maximum: 256,
+    default: 10,
+    description: 'Webhook attempts at the same time per endpoint',
+  }),
+  webhookEndpoints: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 10,
+    description: 'Webhook endpoints of one organization',
+  }),
+  webhookMaxEventAgeSeconds: Type.Integer({
+    minimum: 0,
+    default: 3_600,
+    description: 'Older events (block time) are not delivered; 0 = every age (R36)',
+  }),
+  webhookPayload: Type.Enum(['full', 'reference'], {
+    default: 'full',
+    description: 'reference leaves id, type and meta out of webhook bodies',
+  }),
+  webhookLegacySignature: Type.Boolean({
+    default: true,
+    description: 'Adds X-Webhook-Timestamp and X-Webhook-Signature',
+  }),
+  webhookSvixHeaders: Type.Boolean({ default: false, description: 'Adds svix-* headers' }),
 })
 
 /** The frozen configuration of a process. */

@@ -43,6 +43,7 @@ export const FAULTS = {
   DEX_NOT_FOUND: row(40406, 404, 'No such DEX'),
   METHOD_NOT_ALLOWED: row(405, 405, 'Method not allowed'),
   CONFLICT: row(409, 409, 'Conflict'),
+  IDEMPOTENCY_CONFLICT: row(40901, 409, 'The idempotency key was used for another request'),
   PAYLOAD_TOO_LARGE: row(413, 413, 'The body is too large'),
   UNSUPPORTED_MEDIA_TYPE: row(415, 415, 'Unsupported media type'),
   RATE_LIMIT: row(429, 429, 'Too many requests', { retry: true }),
@@ -51,6 +52,12 @@ export const FAULTS = {
   CHAIN_SYNC_ERROR: row(50003, 503, 'The chain is behind', { reference: 500, retry: true }),
   DATABASE_ERROR: row(50005, 503, 'The store is not available', { reference: 500, retry: true }),
   CHAIN_NOT_SUPPORTED: row(50008, 400, 'The chain is not enabled here', { reference: 500 }),
+  WEBHOOKS_APPLICATION_NOT_FOUND: row(52000, 404, 'No such webhook endpoint', { reference: 520 }),
+  WEBHOOKS_ENDPOINT_LIMIT_REACHED: row(52001, 409, 'No more webhook endpoints', { reference: 520 }),
+  WEBHOOK_URL_NOT_ALLOWED: row(52010, 400, 'The URL is not allowed'),
+  WEBHOOK_FILTER_INVALID: row(52011, 400, 'The filter is not valid'),
+  WEBHOOK_SECRET_INVALID: row(52012, 400, 'The secret is not valid'),
+  WEBHOOK_MESSAGE_NOT_FOUND: row(52013, 404, 'No such webhook message'),
 } as const satisfies Record<string, FaultRow>
 
 export type FaultName = keyof typeof FAULTS

@@ -54,7 +54,7 @@ const TYPE_NAMES: readonly string[] = [...DEFINITIONS.keys()]
 
 /** Names of the records that are the value of a topic. */
 export const MESSAGE_NAMES: readonly string[] = TYPE_NAMES.filter((name) =>
-  /Events$|BlockEvent$|^control\./.test(name),
+  /Events$|BlockEvent$|^control\.|^webhook\./.test(name),
 )
 
 const definitionOf = (name: string): Definition => {

@@ -328,4 +328,29 @@ export const NOTATION: readonly string[] = [
     'record usage.UsageEvents = org_id:s node:s day:ts lines:usage.UsageLine[] updated_at:ts',
     'version:l',
   ].join(' '),
+  'record common.SealedKey = sealed:s created_at:ts expires_at:ts',
+  [
+    'record control.WebhookEndpoint = endpoint_id:s org_id:s app_id:s uid:s url:s user_enc:s',
+    'channels:s[]? description:s? disabled:b disabled_reason:s disabled_at:ts filter:s?',
+    'filter_types:s[]? metadata:s? headers:map<s> rate_limit:i? secrets:common.SealedKey[]',
+    'first_failure_at:ts enabled_at:ts created_by:s created_at:ts updated_at:ts version:l',
+  ].join(' '),
+  [
+    'record webhook.Message = id:s channel:s body:s event_time:ts created_at:ts chain:s',
+    'token_address:s tx:s slot:l seq:l lane:i',
+  ].join(' '),
+  [
+    'record webhook.Delivery = message_id:s endpoint_id:s org_id:s channel:s body:s',
+    'event_time:ts created_at:ts trigger:s attempt:i due_at:ts',
+  ].join(' '),
+  [
+    'record webhook.Health = exhausted_since:ts first_failed_at:ts last_failed_at:ts',
+    'failed_attempts:i',
+  ].join(' '),
+  [
+    'record webhook.Attempt = id:s message_id:s endpoint_id:s org_id:s channel:s url:s status:s',
+    'response_status:i response:s duration_ms:i error_kind:s error:s trigger:s attempt:i',
+    'at:ts next_at:ts',
+  ].join(' '),
+  'record webhook.Operation = type:s org_id:s endpoint_id:s message_id:s at:ts detail:map<s>',
 ]

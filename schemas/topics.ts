@@ -42,6 +42,15 @@ const control = (suffix: string, message: keyof Messages, key: string): TopicRow
   cleanup: 'compact',
   retentionHours: null,
 })
+const webhook = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
+  suffix,
+  scope: 'global',
+  message,
+  key,
+  partitions: 'light',
+  cleanup: 'delete',
+  retentionHours: 168,
+})
 
 /** Topics that this build creates. */
 export const TOPICS = {
@@ -109,6 +118,16 @@ export const TOPICS = {
     cleanup: 'compact,delete',
     retentionHours: 62 * 24,
   },
+  controlWebhooks: control('_control.webhook-endpoints', 'control.WebhookEndpoint', 'endpoint id'),
+  webhookMessages: webhook('_webhooks.messages', 'webhook.Message', 'message id'),
+  webhookOutbox: webhook('_webhooks.outbox', 'webhook.Delivery', 'endpoint id'),
+  webhookDue: {
+    ...webhook('_webhooks.due', 'webhook.Delivery', 'endpoint and message'),
+    cleanup: 'compact',
+    retentionHours: null,
+  },
+  webhookAttempts: webhook('_webhooks.attempts', 'webhook.Attempt', 'endpoint id'),
+  webhookOps: webhook('_webhooks.ops', 'webhook.Operation', 'endpoint id'),
 } as const satisfies Record<string, TopicRow>
 
 export type Topic = keyof typeof TOPICS
@@ -124,7 +143,7 @@ export const topicName = (topic: Topic, chain: string): string => {
 export const globalTopic = (topic: GlobalTopic): string => TOPICS[topic].suffix
 
 /** A topic of the whole installation. */
-export type GlobalTopic = Extract<Topic, `control${string}` | 'usageEvents'>
+export type GlobalTopic = Extract<Topic, `${'control' | 'webhook'}${string}` | 'usageEvents'>
 
 /** Name of the compacted changelog of one stage's state. */
 export const stateTopic = (app: string, chain: string): string => `_state.${app}.${chain}`

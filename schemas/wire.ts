@@ -861,6 +861,107 @@ export interface UsageEvents {
   readonly version: number
 }
 
+/** `onchain.v1.common.SealedKey` */
+export interface SealedKey {
+  readonly sealed: string
+  readonly created_at: number
+  readonly expires_at: number
+}
+
+/** `onchain.v1.control.WebhookEndpoint` */
+export interface WebhookEndpoint {
+  readonly endpoint_id: string
+  readonly org_id: string
+  readonly app_id: string
+  readonly uid: string
+  readonly url: string
+  readonly user_enc: string
+  readonly channels: readonly string[] | null
+  readonly description: string | null
+  readonly disabled: boolean
+  readonly disabled_reason: string
+  readonly disabled_at: number
+  readonly filter: string | null
+  readonly filter_types: readonly string[] | null
+  readonly metadata: string | null
+  readonly headers: Readonly<Record<string, string>>
+  readonly rate_limit: number | null
+  readonly secrets: readonly SealedKey[]
+  readonly first_failure_at: number
+  readonly enabled_at: number
+  readonly created_by: string
+  readonly created_at: number
+  readonly updated_at: number
+  readonly version: number
+}
+
+/** `onchain.v1.webhook.Message` */
+export interface Message {
+  readonly id: string
+  readonly channel: string
+  readonly body: string
+  readonly event_time: number
+  readonly created_at: number
+  readonly chain: string
+  readonly token_address: string
+  readonly tx: string
+  readonly slot: number
+  readonly seq: number
+  readonly lane: number
+}
+
+/** `onchain.v1.webhook.Delivery` */
+export interface Delivery {
+  readonly message_id: string
+  readonly endpoint_id: string
+  readonly org_id: string
+  readonly channel: string
+  readonly body: string
+  readonly event_time: number
+  readonly created_at: number
+  readonly trigger: string
+  readonly attempt: number
+  readonly due_at: number
+}
+
+/** `onchain.v1.webhook.Health` */
+export interface Health {
+  readonly exhausted_since: number
+  readonly first_failed_at: number
+  readonly last_failed_at: number
+  readonly failed_attempts: number
+}
+
+/** `onchain.v1.webhook.Attempt` */
+export interface Attempt {
+  readonly id: string
+  readonly message_id: string
+  readonly endpoint_id: string
+  readonly org_id: string
+  readonly channel: string
+  readonly url: string
+  readonly status: string
+  readonly response_status: number
+  readonly response: string
+  readonly duration_ms: number
+  readonly error_kind: string
+  readonly error: string
+  readonly trigger: string
+  readonly attempt: number
+  readonly at: number
+  readonly next_at: number
+}
+
+/** `onchain.v1.webhook.Operation` */
+export interface Operation {
+  readonly type: string
+  readonly org_id: string
+  readonly endpoint_id: string
+  readonly message_id: string
+  readonly at: number
+  readonly detail: Readonly<Record<string, string>>
+}
+
 /** Message name, as in topics.ts, to the decoded record. */
 export interface Messages {
   'block.BlockEvent': BlockEvent
@@ -883,4 +984,10 @@ export interface Messages {
   'control.SigningKey': SigningKey
   'control.AuditEvent': AuditEvent
   'usage.UsageEvents': UsageEvents
+  'control.WebhookEndpoint': WebhookEndpoint
+  'webhook.Message': Message
+  'webhook.Delivery': Delivery
+  'webhook.Health': Health
+  'webhook.Attempt': Attempt
+  'webhook.Operation': Operation
 }

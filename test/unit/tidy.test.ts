@@ -46,6 +46,9 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   commander: /^cli\//,
   'cli-progress': /^cli\//,
   tsx: /^cli\//,
+  undici: /^serving\/webhooks\/client\.ts$/,
+  'ipaddr.js': /^serving\/webhooks\/address\.ts$/,
+  '@marcbachmann/cel-js': /^serving\/webhooks\/filter\.ts$/,
 }
 
 const FOLDERS = new Set([

@@ -222,7 +222,7 @@ export const foldBench = async (): Promise<void> => {
   const bare: number[] = []
   for (let turn = 0; turn < 3; turn += 1) {
     const [one, other] = [
-      timesOf(CANDLES.load([]), operations),
+      timesOf(CANDLES.load({ get: () => undefined, entries: () => [] }), operations),
       timesOf(new BareFold(), operations),
     ]
     if (turn > 0) {

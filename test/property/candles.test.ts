@@ -9,6 +9,7 @@ import {
   type BruteCandleTrade,
   bruteCandles,
 } from '../support/candle-brute-force.ts'
+import { stageState } from '../support/stage.ts'
 import {
   type Move,
   movesArbitrary,
@@ -90,8 +91,8 @@ class Board {
   take({ publications, changes }: Flushed): void {
     const seen = new Set<string>()
     for (const publication of publications) {
-      assert.equal(publication.message, 'candlestick.CandlestickEvents')
-      if (publication.message !== 'candlestick.CandlestickEvents') continue
+      assert.equal(publication.topic, 'candlesticks')
+      if (publication.topic !== 'candlesticks') continue
       for (const event of publication.value.events) {
         const key = keyOf(event)
         assert.ok(!seen.has(key), `${key} twice in one flush`)
@@ -116,14 +117,14 @@ const run = (
   restarts: readonly boolean[] = [false],
 ): Board => {
   const board = new Board()
-  let folding: Folding = CANDLES.load([])
+  let folding: Folding = CANDLES.load(stageState())
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
     for (const operation of ops.slice(at, at + size)) folding.step(operation)
     board.take(folding.flush())
     at += size
-    if (restarts[round % restarts.length]) folding = CANDLES.load([...board.state])
+    if (restarts[round % restarts.length]) folding = CANDLES.load(stageState([...board.state]))
   }
   return board
 }
@@ -250,7 +251,7 @@ test('a bucket that a reorg emptied is published once, with no trades', () => {
     { kind: 'apply', stepMs: 90_000, trades: [] },
     { kind: 'finalize', keep: 0 },
   ])
-  const folding = CANDLES.load([])
+  const folding = CANDLES.load(stageState())
   const counts = operations(tape).map((operation) => {
     folding.step(operation)
     return folding.flush().publications.reduce((sum, { value }) => sum + value.events.length, 0)

@@ -5,6 +5,7 @@ import { makeAligner } from '../../processors/operations.ts'
 import { PRICES } from '../../processors/prices.ts'
 import type { Folding, Operation, OperationRecord } from '../../processors/stage.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
+import { stageState } from '../support/stage.ts'
 import {
   blockEventOf,
   type Move,
@@ -33,16 +34,16 @@ const run = (
 ): { readonly outputs: readonly Output[]; readonly state: ReadonlyMap<string, string> } => {
   const state = new Map<string, string>()
   const outputs: Output[] = []
-  let folding: Folding = PRICES.load([])
+  let folding: Folding = PRICES.load(stageState())
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
-    for (const operation of ops.slice(at, at + size)) folding.step(operation)
+    const published = ops.slice(at, at + size).flatMap((operation) => folding.step(operation))
     at += size
     const { publications, changes } = folding.flush()
-    for (const { message, key, value } of publications) {
-      assert.equal(message, 'dex.trade.TradeEvents')
-      if (message !== 'dex.trade.TradeEvents' || value.meta === null) continue
+    for (const { topic, key, value } of [...published, ...publications]) {
+      assert.equal(topic, 'tradesProcessed')
+      if (topic !== 'tradesProcessed' || value.meta === null) continue
       const { op, seq, part } = value.meta
       outputs.push({ op, seq, part, key, events: value.events })
     }
@@ -50,7 +51,7 @@ const run = (
       if (text === null) state.delete(key)
       else state.set(key, text)
     }
-    if (restarts[round % restarts.length]) folding = PRICES.load([...state])
+    if (restarts[round % restarts.length]) folding = PRICES.load(stageState([...state]))
   }
   return { outputs, state }
 }

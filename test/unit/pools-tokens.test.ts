@@ -5,6 +5,7 @@ import type { Folding, Operation, OperationRecord, Publication } from '../../pro
 import { poolBirthRows, poolRows, tokenRows } from '../../processors/state-rows.ts'
 import { TOKENS } from '../../processors/tokens.ts'
 import type { DexPoolEvent, DexPoolEvents, TokenEvent, TokenEvents } from '../../schemas/wire.ts'
+import { stageState } from '../support/stage.ts'
 import { blockEventOf, metaOf, operationOf, type TapeOp, tapeOf } from '../support/tape.ts'
 
 const blockAt = (height: number) => ({
@@ -75,25 +76,24 @@ const poolOp = (op: TapeOp, events: readonly DexPoolEvent[]): Operation =>
   operation(op, [{ topic: 'pools', key: '0xaaa', part: 0, value: { meta: metaOf(op), events } }])
 
 const stepped = (folding: Folding, next: Operation): readonly Publication[] => {
-  folding.step(next)
-  return folding.flush().publications
+  const published = folding.step(next)
+  return [...published, ...folding.flush().publications]
 }
 
 const poolsOf = (publications: readonly Publication[]): DexPoolEvents => {
   const [only] = publications
-  assert.equal(only?.message, 'dex.pool.DexPoolEvents')
-  assert.ok(only.message === 'dex.pool.DexPoolEvents')
+  assert.ok(only?.topic === 'poolsProcessed')
   return only.value
 }
 
 const tokensOf = (publications: readonly Publication[]): readonly TokenEvents[] =>
-  publications.flatMap((one) => (one.message === 'token.TokenEvents' ? [one.value] : []))
+  publications.flatMap((one) => (one.topic === 'tokensProcessed' ? [one.value] : []))
 
 const ETH = (whole: number): string => `${whole}${'0'.repeat(18)}`
 const SWAP = 'DEX_POOL_EVENT_TYPE_SWAP'
 
 test('both sides of a constant-product pool are worth its quote, and a token adds up over its pools', () => {
-  const folding = POOLS.load([])
+  const folding = POOLS.load(stageState())
   const first = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
   const second = poolEvent(SWAP, '0xp2', { pre: ['', ''], post: ['1000000', ETH(1)] })
   const value = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [first, second])))
@@ -141,14 +141,14 @@ test('both sides of a constant-product pool are worth its quote, and a token add
 
 test('a pool that logs no reserves has no liquidity, not zero', () => {
   const event = poolEvent(SWAP, '0xp3', { pre: ['', ''], post: ['', ''] }, 'uniswap_v3')
-  const value = poolsOf(stepped(POOLS.load([]), poolOp(opAt('apply', 1, 1), [event])))
+  const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [event])))
   assert.equal(value.events[0]?.pool_processed?.token_a_liquidity, null)
   const [row] = poolRows(value)
   assert.deepEqual([row?.reserve_a, row?.liquidity_usd, row?.price_a_to_b], [null, null, 0.5])
 })
 
 test('a retracted pool event repeats its answer, and the pool is stored as it was before', () => {
-  const folding = POOLS.load([])
+  const folding = POOLS.load(stageState())
   const event = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
   const applied = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [event])))
   const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 2, 1), [event])))
@@ -169,7 +169,7 @@ test('a pool whose making was taken back is gone, and its birth with it', () => 
     pre: ['', ''],
     post: ['', ''],
   })
-  const folding = POOLS.load([])
+  const folding = POOLS.load(stageState())
   const applied = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [made])))
   const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 2, 1), [made])))
   const marks = [applied, reverted].map((value) => [
@@ -215,7 +215,7 @@ const factsOp = (op: TapeOp, name: string, supply = '', decimals = 9): Operation
 }
 
 test('a token is published whole: its newest facts with its first sight', () => {
-  const folding = TOKENS.load([])
+  const folding = TOKENS.load(stageState())
   const [first] = tokensOf(stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha', '77')))
   const [second] = tokensOf(stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta')))
   assert.ok(first && second)
@@ -228,13 +228,15 @@ test('a token is published whole: its newest facts with its first sight', () => 
 })
 
 test('unknown decimals are NULL', () => {
-  const [value] = tokensOf(stepped(TOKENS.load([]), factsOp(opAt('apply', 1, 1), 'X', '', -1)))
+  const [value] = tokensOf(
+    stepped(TOKENS.load(stageState()), factsOp(opAt('apply', 1, 1), 'X', '', -1)),
+  )
   assert.ok(value)
   assert.equal(tokenRows(value)[0]?.decimals, null)
 })
 
 test('a reorg restores the record before, or takes the token back with its first sight', () => {
-  const folding = TOKENS.load([])
+  const folding = TOKENS.load(stageState())
   stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha'))
   stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta'))
   const [restored] = tokensOf(stepped(folding, operation(opAt('revert', 3, 2))))
@@ -264,7 +266,7 @@ test('a token without facts is known from its first trade', () => {
     { kind: 'apply', stepMs: 0, trades: [trade, trade] },
     { kind: 'apply', stepMs: 0, trades: [trade] },
   ])
-  const folding = TOKENS.load([])
+  const folding = TOKENS.load(stageState())
   const published = ops.map((op) => tokensOf(stepped(folding, operationOf(op, 'trades'))))
   assert.deepEqual(
     published.map((list) => list.length),

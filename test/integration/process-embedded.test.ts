@@ -14,9 +14,9 @@ import { applyRetention, migrate } from '../../core/migrate.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../../core/warehouse.ts'
 import {
+  PROCESS,
   type ProcessorsRunning,
   processorTopics,
-  STAGES,
   startProcessors,
 } from '../../processors/all.ts'
 import { finalizeRound } from '../../processors/finalize.ts'
@@ -253,9 +253,7 @@ afterEach(async () => {
 /** True when the stages are through and the sinks have committed all that there is. */
 const isDrained = async (processors: ProcessorsRunning): Promise<boolean> => {
   const { groups } = processors.status()
-  const through = STAGES.every(({ app }) =>
-    groups[`${app}.eth`]?.every(({ seq }) => seq === tape.ops.length),
-  )
+  const through = groups[`${PROCESS.app}.eth`]?.every(({ seq }) => seq === tape.ops.length)
   if (!through) return false
   for (const sink of SINKS) {
     const topic = topicName(sink.topic, 'eth')
@@ -298,7 +296,7 @@ test('tables hold what a brute force gives: through reorgs, interruptions and a 
   const first = await start(store)
   await publishTape({ bus, codec, writer }, tape.ops.slice(0, half))
   await until(
-    () => first.status().groups['prices.eth']?.some(({ seq }) => (seq ?? 0) > half / 2),
+    () => first.status().groups['process.eth']?.some(({ seq }) => (seq ?? 0) > half / 2),
     'the first half is under way',
   )
   await first.stop()
@@ -395,13 +393,13 @@ test('a poison record goes to the dead letters of its readers and stops the roll
   })
   const processors = await start(warehouse)
   const letters = async (): Promise<number> => {
-    const ends = await bus.ends(deadLetterTopic('prices.eth'))
+    const ends = await bus.ends(deadLetterTopic('process.eth'))
     return ends.reduce((sum, { low, end }) => sum + end - low, 0)
   }
   await until(async () => (await letters()) === 1, 'the dead letter')
   await until(
-    () => processors.status().groups['candles.eth']?.every(({ seq }) => seq === lastSeq + 3),
-    'the candles go on',
+    () => processors.status().groups['process.eth']?.every(({ seq }) => seq === lastSeq + 3),
+    'the lanes go on',
     30_000,
   )
   const minute = Math.floor(block.timeMs / 60_000) * 60
@@ -411,9 +409,9 @@ test('a poison record goes to the dead letters of its readers and stops the roll
     30_000,
   )
   await processors.stop()
-  for (const { partition, low } of await bus.ends(deadLetterTopic('prices.eth'))) {
+  for (const { partition, low } of await bus.ends(deadLetterTopic('process.eth'))) {
     for await (const { headers, value } of bus.read(
-      deadLetterTopic('prices.eth'),
+      deadLetterTopic('process.eth'),
       partition,
       low,
     )) {
@@ -435,16 +433,13 @@ test('a lane whose input breaks the contract stands still and says why', async (
   const value = codec.encode('block.BlockEvent', blockEventOf(op))
   await writer.commit({ records: [{ topic: blocks, partition: 0, key: 'eth', value }] })
   const processors = await start(warehouse)
-  const halted = () =>
-    STAGES.every(({ app }) => {
-      const lanes = processors.status().groups[`${app}.eth`] ?? []
-      return (
-        lanes.length === CONFIG.partitions &&
-        lanes.every(
-          ({ halted: why }) => why?.startsWith('gap: eth.blocks: operation 10000') === true,
-        )
-      )
-    })
-  await until(halted, 'every stage says why', 30_000)
+  const halted = () => {
+    const lanes = processors.status().groups[`${PROCESS.app}.eth`] ?? []
+    return (
+      lanes.length === CONFIG.partitions &&
+      lanes.every(({ halted: why }) => why?.startsWith('gap: eth.blocks: operation 10000') === true)
+    )
+  }
+  await until(halted, 'every lane says why', 30_000)
   await processors.stop()
 })

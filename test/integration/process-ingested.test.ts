@@ -10,7 +10,7 @@ import { makeMetrics } from '../../core/metrics.ts'
 import { openWarehouse } from '../../core/warehouse.ts'
 import { tableFacts } from '../../ingestors/facts.ts'
 import { startIngestor } from '../../ingestors/run.ts'
-import { processorTopics, STAGES, startProcessors } from '../../processors/all.ts'
+import { PROCESS, processorTopics, startProcessors } from '../../processors/all.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import {
@@ -88,11 +88,9 @@ test('what the ingestor publishes is what the stages and sinks read: every table
     Number((await column<string>(`SELECT count() AS value FROM eth_${table} FINAL`))[0])
   const through = () => {
     const { groups } = processors.status()
-    return STAGES.every(({ app }) => {
-      const lanes = groups[`${app}.eth`] ?? []
-      for (const { halted } of lanes) assert.equal(halted, undefined)
-      return lanes.length === CONFIG.partitions && lanes.every(({ seq }) => seq === ops.length)
-    })
+    const lanes = groups[`${PROCESS.app}.eth`] ?? []
+    for (const { halted } of lanes) assert.equal(halted, undefined)
+    return lanes.length === CONFIG.partitions && lanes.every(({ seq }) => seq === ops.length)
   }
   await until(through, 'the stages are through', 30_000)
   const wanted = {

@@ -1,13 +1,14 @@
 import { Malformed } from '../core/fault.ts'
 import { CHAIN_WORDS } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
-import { countOf, type Fields, fieldsOf, hashAt, listOf, refuse } from './evm/json.ts'
+import { countOf, hashAt } from './evm/json.ts'
 import {
   type BlockName,
   type Header,
   normalizeHeader,
   normalizeTransaction,
 } from './evm/normalize.ts'
+import { type Fields, fieldsOf, listOf, refuse } from './json.ts'
 
 /** A recording as a block (R40). */
 export interface Recorded {

@@ -1,17 +1,7 @@
 import { Malformed } from '../../core/fault.ts'
 import type { EvmBlock, Log, Transaction } from '../../schemas/events.ts'
-import {
-  addressAt,
-  countOf,
-  type Fields,
-  fieldsOf,
-  hashAt,
-  hexOf,
-  listOf,
-  orElse,
-  quantityOf,
-  refuse,
-} from './json.ts'
+import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
+import { addressAt, countOf, hashAt, hexOf, quantityOf } from './json.ts'
 
 /** Names of the block that receipts and logs must name too. */
 export interface BlockName {

@@ -2,9 +2,10 @@ import { toEventSelector } from 'viem'
 import type { ChainExtra } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import { type Chain, openChain } from './evm/chain.ts'
-import { produced } from './evm/segments.ts'
-import { serveRpc } from './evm/server.ts'
+import { evmEndpoint } from './evm/server.ts'
 import type { World } from './evm/world.ts'
+import { produced } from './segments.ts'
+import { serveEndpoint } from './server.ts'
 
 /** How to run a made-up chain. Same seed, rate and genesis: the same chain, byte for byte. */
 export interface SimulatorOptions {
@@ -129,7 +130,7 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
     log,
   })
   const examples = await examplesOf(chain)
-  const server = await serveRpc(chain, { host, port, log })
+  const server = await serveEndpoint(evmEndpoint(chain), { host, port, log })
   return {
     httpUrl: `http://${host}:${server.port}`,
     wsUrl: `ws://${host}:${server.port}`,

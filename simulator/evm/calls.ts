@@ -6,7 +6,8 @@ import {
   toFunctionSelector,
   zeroAddress,
 } from 'viem'
-import { type Layout, type Read, TICK_OFFSET } from './state.ts'
+import type { Read } from '../state.ts'
+import { type Layout, TICK_OFFSET } from './layout.ts'
 import type { Pool, Token, Venue, World } from './world.ts'
 
 /** What a contract answered; `undefined` data = it reverted. */

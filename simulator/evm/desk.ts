@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
+import type { Random } from '../random.ts'
 import { addressAt, balanceOf, leader, type Machine, pay, Reverted, transfer } from './machine.ts'
-import type { Random } from './random.ts'
 import {
   callData,
   type Input,

@@ -1,6 +1,7 @@
 import { type Hex, zeroAddress } from 'viem'
+import type { State } from '../state.ts'
+import type { Layout } from './layout.ts'
 import { LOGS, type RawLog } from './logs.ts'
-import type { Layout, State } from './state.ts'
 import { TAX_BASIS_POINTS } from './tokens.ts'
 import type { Account, Token, World } from './world.ts'
 

@@ -1,22 +1,10 @@
 import { type Hex, numberToHex } from 'viem'
+import { RpcError } from '../rpc.ts'
+import type { Read } from '../state.ts'
 import { blockJson, logsJson, receiptsJson, type SealedBlock, transactionJson } from './blocks.ts'
 import { callContract, codeAt } from './calls.ts'
 import { type Chain, FINAL_DEPTH, SAFE_DEPTH } from './chain.ts'
-import type { Read } from './state.ts'
 import { CHAIN_ID } from './transactions.ts'
-
-/** An error as a node answers it. */
-export class RpcError extends Error {
-  readonly code: number
-  readonly data: string | undefined
-
-  constructor(code: number, message: string, data?: string) {
-    super(message)
-    this.name = 'RpcError'
-    this.code = code
-    this.data = data
-  }
-}
 
 type Method = (chain: Chain, params: readonly unknown[]) => unknown
 

@@ -1,5 +1,5 @@
+import type { Random } from '../random.ts'
 import type { Machine } from './machine.ts'
-import type { Random } from './random.ts'
 import { poolValue, reservesOf } from './v2-pair.ts'
 import type { Pool, Token } from './world.ts'
 

@@ -1,45 +1,55 @@
 import { createHash } from 'node:crypto'
 import type { Hex } from 'viem'
+import type { ChainSpec, HeadCodec, Producer } from '../producer.ts'
+import { type Random, randomOf } from '../random.ts'
+import { segmentLength } from '../segments.ts'
+import { State } from '../state.ts'
 import { runBirths } from './births.ts'
-import { bloomOf, EMPTY_ROOT, type Header, headerHash, type SealedBlock } from './blocks.ts'
+import {
+  bloomOf,
+  EMPTY_ROOT,
+  type Header,
+  headerHash,
+  headerOf,
+  type SealedBlock,
+} from './blocks.ts'
 import { type Blooms, makeBlooms } from './bloom.ts'
 import { holderTrade, moveLiquidity, plainTransaction, retailTrade, routedTrade } from './crowd.ts'
 import { type Desk, makeDesk } from './desk.ts'
+import { type Layout, layoutOf } from './layout.ts'
 import { leader, type Machine } from './machine.ts'
 import { correctPrices, settle } from './market.ts'
 import { failedTrade, flashSwap, forgedSwaps, suspectTrade } from './oddities.ts'
 import { walkPrices } from './prices.ts'
-import { type Random, randomOf } from './random.ts'
-import { type Layout, layoutOf, State } from './state.ts'
 import type { SealedTransaction } from './transactions.ts'
 import { type Account, makeWorld, type World } from './world.ts'
 
-/** What decides every byte of a chain. */
-export interface ChainSpec {
-  readonly seed: number
-  /** Pool swaps per second of chain time, on average. */
-  readonly ratePerSecond: number
-  /** Time of block 0, whole seconds. */
-  readonly genesisMs: number
-}
-
 /** Raise it when the same spec gives another chain than before: it is part of the genesis hash. */
-export const MODEL_VERSION = 1
+const MODEL_VERSION = 1
 
-export const BLOCK_TIME_MS = 12_000
+const BLOCK_TIME_MS = 12_000
+/** Most blocks of a segment: a checkpoint every 51 minutes at least. */
+const SEGMENT_MOST = 256
 
 /** First block in which people trade; before it tokens and pools are made. */
 const FIRST_TRADING_HEIGHT = 7
 
 /** Makes the blocks of one spec. */
-export interface Producer {
-  readonly spec: ChainSpec
+export interface EvmProducer extends Producer<Header, SealedBlock> {
   readonly world: World
   readonly layout: Layout
   readonly blooms: Blooms
-  genesis(): { readonly block: SealedBlock; readonly state: State }
-  /** Next block on `parent`; writes `state`, which is that of `parent`. Yields between transactions. `branch` 0 is the canonical chain. */
-  next(parent: Header, state: State, branch: number): Generator<undefined, SealedBlock>
+}
+
+const codec: HeadCodec<Header> = {
+  model: MODEL_VERSION,
+  pack: (head) => ({ ...head, baseFeeRaw: head.baseFeeRaw.toString() }),
+  unpack: (packed) => {
+    const head = packed as Omit<Header, 'baseFeeRaw'> & { readonly baseFeeRaw: string }
+    return { ...head, baseFeeRaw: BigInt(head.baseFeeRaw) }
+  },
+  hashBytes: (hash) => Buffer.from(hash.slice(2), 'hex'),
+  hashText: (bytes) => `0x${Buffer.from(bytes).toString('hex')}`,
 }
 
 /** What happens in a block, and how often relative to the others. Returns the pool swaps that it made. */
@@ -142,7 +152,7 @@ const rootsOf = (
 const EXTRA_DATA = '0x6c6f63616c206275696c646572'
 
 /** A producer for one spec. */
-export const makeProducer = (spec: ChainSpec): Producer => {
+export const makeProducer = (spec: ChainSpec): EvmProducer => {
   const world = makeWorld(spec.seed)
   const layout = layoutOf(world)
   const blooms = makeBlooms()
@@ -185,6 +195,10 @@ export const makeProducer = (spec: ChainSpec): Producer => {
 
   return {
     spec,
+    codec,
+    segmentBlocks: segmentLength((spec.ratePerSecond * BLOCK_TIME_MS) / 1_000, SEGMENT_MOST),
+    heightAt: (timeMs) => Math.floor((timeMs - spec.genesisMs) / BLOCK_TIME_MS),
+    headOf: headerOf,
     world,
     layout,
     blooms,

@@ -1,6 +1,6 @@
 import { encodeAbiParameters, type Hex, keccak256, toFunctionSelector, toRlp } from 'viem'
+import type { Random } from '../random.ts'
 import type { RawLog } from './logs.ts'
-import type { Random } from './random.ts'
 
 /** Call data that is encoded when somebody reads it: most of a chain is made and never read. */
 export type Input = () => Hex

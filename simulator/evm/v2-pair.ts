@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
+import type { PoolField } from './layout.ts'
 import { LOGS } from './logs.ts'
 import { addressAt, balanceOf, type Machine, Reverted, transfer } from './machine.ts'
-import type { PoolField } from './state.ts'
 import { keepsProduct, MINIMUM_LIQUIDITY, smaller, sqrtOf } from './v2-math.ts'
 import type { Pool } from './world.ts'
 

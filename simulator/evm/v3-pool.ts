@@ -1,6 +1,6 @@
+import { TICK_OFFSET } from './layout.ts'
 import { LOGS } from './logs.ts'
 import { addressAt, type Machine, Reverted, transfer } from './machine.ts'
-import { TICK_OFFSET } from './state.ts'
 import { poolValue, setPool } from './v2-pair.ts'
 import {
   amount0Between,

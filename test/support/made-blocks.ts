@@ -1,13 +1,14 @@
 import type { SealedBlock } from '../../simulator/evm/blocks.ts'
-import { type ChainSpec, makeProducer, type Producer } from '../../simulator/evm/producer.ts'
-import type { State } from '../../simulator/evm/state.ts'
+import { type EvmProducer, makeProducer } from '../../simulator/evm/producer.ts'
+import type { ChainSpec } from '../../simulator/producer.ts'
+import type { State } from '../../simulator/state.ts'
 
 /** First blocks of a made-up chain, block 0 included, and the state after the last. */
 export const madeBlocks = (
   spec: ChainSpec,
   count: number,
 ): {
-  readonly producer: Producer
+  readonly producer: EvmProducer
   readonly blocks: readonly SealedBlock[]
   readonly state: State
 } => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLogger } from '../../core/log.ts'
 import { type Chain, FINAL_DEPTH, openChain } from '../../simulator/evm/chain.ts'
-import { orphanedAt } from '../../simulator/evm/schedule.ts'
+import { orphanedAt } from '../../simulator/schedule.ts'
 import { madeBlocks } from '../support/made-blocks.ts'
 import { until } from '../support/until.ts'
 

@@ -1,6 +1,4 @@
-import type { Hex } from 'viem'
-import { type Header, headerOf, type SealedBlock } from './blocks.ts'
-import type { Producer } from './producer.ts'
+import type { BlockHead, MadeBlock, Producer } from './producer.ts'
 import {
   forkSegment,
   makeSegmentCache,
@@ -8,48 +6,56 @@ import {
   readSegment,
   remade,
   type Segment,
-  segmentBlocks,
 } from './segments.ts'
-import type { Snapshots } from './snapshots.ts'
+import type { Snapshot, Snapshots } from './snapshots.ts'
 import { type Read, State } from './state.ts'
 
 /** Every canonical block made so far: the newest in memory, older ones made again when they are asked for. */
-export interface Archive {
+export interface Archive<Block extends MadeBlock> {
   /** Makes blocks up to a height. */
   grow(height: number): Promise<void>
   /** A canonical block that was made; an old one may take a while. */
-  block(height: number): Promise<SealedBlock>
+  block(height: number): Promise<Block>
   /** State after a canonical block. */
   read(height: number): Promise<Read>
   /** State after a canonical block, to go on from. */
   fork(height: number): Promise<State>
   /** Height of a canonical block by its hash. */
   heightOf(hash: string): number | undefined
-  hashAt(height: number): Hex | undefined
+  hashAt(height: number): string | undefined
 }
 
 /** Transactions in memory, in all blocks together. */
 const HELD_TRANSACTIONS = 60_000
 
-/** The growing end of the chain, and the hashes of all of it. */
-const makeTip = async (producer: Producer, snapshots: Snapshots) => {
-  const newest = await snapshots.newest()
-  const hashes: Hex[] = [...snapshots.hashes]
-  return {
-    header: newest.header as Header,
-    state: new State([...newest.values]),
-    /** Segment in the making. */
-    open: { first: newest.header.height + 1, start: newest.values, blocks: [] } as Segment,
-    clock: { since: performance.now() },
-    hashes,
-    heights: new Map<string, number>(hashes.map((hash, height) => [hash, height])),
-    producer,
-  }
+/** The growing end of a chain, and the hashes of all of it. */
+interface Tip<Head, Block extends MadeBlock> {
+  header: Head
+  readonly state: State
+  /** Segment in the making. */
+  open: Segment<Block>
+  readonly clock: { since: number }
+  readonly hashes: string[]
+  readonly heights: Map<string, number>
 }
-type Tip = Awaited<ReturnType<typeof makeTip>>
 
-const addBlock = async (tip: Tip): Promise<void> => {
-  const block = await produced(tip.producer.next(tip.header, tip.state, 0), tip.clock)
+const makeTip = <Head extends BlockHead, Block extends MadeBlock>(
+  { header, values }: Snapshot<Head>,
+  hashes: readonly string[],
+): Tip<Head, Block> => ({
+  header,
+  state: new State([...values]),
+  open: { first: header.height + 1, start: values, blocks: [] },
+  clock: { since: performance.now() },
+  hashes: [...hashes],
+  heights: new Map(hashes.map((hash, height) => [hash, height])),
+})
+
+const addBlock = async <Head extends BlockHead, Block extends Head & MadeBlock>(
+  producer: Producer<Head, Block>,
+  tip: Tip<Head, Block>,
+): Promise<void> => {
+  const block = await produced(producer.next(tip.header, tip.state, 0), tip.clock)
   tip.header = block
   tip.hashes[block.height] = block.hash
   tip.heights.set(block.hash, block.height)
@@ -57,12 +63,15 @@ const addBlock = async (tip: Tip): Promise<void> => {
 }
 
 /** Opens the archive of a producer at its newest snapshot. */
-export const openArchive = async (producer: Producer, snapshots: Snapshots): Promise<Archive> => {
+export const openArchive = async <Head extends BlockHead, Block extends Head & MadeBlock>(
+  producer: Producer<Head, Block>,
+  snapshots: Snapshots<Head>,
+): Promise<Archive<Block>> => {
   const genesis = producer.genesis()
-  const size = segmentBlocks(producer.spec.ratePerSecond)
-  const tip = await makeTip(producer, snapshots)
-  const cache = makeSegmentCache(HELD_TRANSACTIONS)
-  const loading = new Map<number, Promise<Segment>>()
+  const size = producer.segmentBlocks
+  const tip = makeTip<Head, Block>(await snapshots.newest(), snapshots.hashes)
+  const cache = makeSegmentCache<Block>(HELD_TRANSACTIONS)
+  const loading = new Map<number, Promise<Segment<Block>>>()
 
   const closeSegment = async (): Promise<void> => {
     const closed = tip.open
@@ -70,15 +79,15 @@ export const openArchive = async (producer: Producer, snapshots: Snapshots): Pro
     cache.put(closed)
     tip.open = { first: tip.header.height + 1, start: values, blocks: [] }
     const hashes = closed.blocks.map(({ hash }) => hash)
-    await snapshots.put({ header: headerOf(tip.header), values }, hashes)
+    await snapshots.put({ header: producer.headOf(tip.header), values }, hashes)
   }
-  const load = async (first: number): Promise<Segment> => {
+  const load = async (first: number): Promise<Segment<Block>> => {
     const last = Math.min(first + size - 1, tip.header.height)
     const segment = await remade(producer, await snapshots.before(first - 1), { first, last })
     cache.put(segment)
     return segment
   }
-  const segmentOf = (height: number): Segment | Promise<Segment> => {
+  const segmentOf = (height: number): Segment<Block> | Promise<Segment<Block>> => {
     if (height >= tip.open.first) return tip.open
     const first = height - ((height - 1) % size)
     const held = cache.get(first) ?? loading.get(first)
@@ -91,7 +100,7 @@ export const openArchive = async (producer: Producer, snapshots: Snapshots): Pro
   return {
     grow: async (height) => {
       while (tip.header.height < height) {
-        await addBlock(tip)
+        await addBlock(producer, tip)
         if (tip.header.height % size === 0) await closeSegment()
       }
     },

@@ -1,36 +1,38 @@
 import type { Archive } from './archive.ts'
-import type { SealedBlock } from './blocks.ts'
-import type { Producer } from './producer.ts'
+import type { BlockHead, MadeBlock, Producer } from './producer.ts'
 import { produced } from './segments.ts'
 import type { Read } from './state.ts'
 
 /** A fork that is, or was, on show instead of canonical blocks. */
-export interface Branch {
+export interface Branch<Block extends MadeBlock> {
   /** Never 0, which is the canonical chain; another id gives other blocks. */
   readonly id: number
   /** Height of the first block that differs. */
   readonly from: number
-  readonly blocks: SealedBlock[]
+  readonly blocks: Block[]
 }
 
 /** Forks made so far; those that lost are kept for a while, for those who still ask. */
-export interface Branches {
+export interface Branches<Block extends MadeBlock> {
   /** Makes the blocks of a branch up to a height. Returns the branch. */
-  extended(branch: Branch, height: number): Promise<Branch>
-  byHash(hash: string): SealedBlock | undefined
+  extended(branch: Branch<Block>, height: number): Promise<Branch<Block>>
+  byHash(hash: string): Block | undefined
   /** State after a block of a branch; undefined when the block is of none. */
-  read(block: SealedBlock): Promise<Read | undefined>
+  read(block: Block): Promise<Read | undefined>
 }
 
 const BLOCKS_KEPT = 96
 const TRANSACTIONS_KEPT = 20_000
 
 /** Makes branches off the canonical blocks of an archive. */
-export const makeBranches = (archive: Archive, producer: Producer): Branches => {
+export const makeBranches = <Head extends BlockHead, Block extends Head & MadeBlock>(
+  archive: Archive<Block>,
+  producer: Producer<Head, Block>,
+): Branches<Block> => {
   const clock = { since: performance.now() }
-  const known = new Map<string, { readonly branch: Branch; readonly block: SealedBlock }>()
+  const known = new Map<string, { readonly branch: Branch<Block>; readonly block: Block }>()
 
-  const remember = (branch: Branch, block: SealedBlock): void => {
+  const remember = (branch: Branch<Block>, block: Block): void => {
     known.set(block.hash, { branch, block })
     let held = [...known.values()].reduce((sum, one) => sum + one.block.transactions.length, 0)
     for (const [hash, one] of known) {
@@ -40,7 +42,7 @@ export const makeBranches = (archive: Archive, producer: Producer): Branches => 
       held -= one.block.transactions.length
     }
   }
-  const extend = async (branch: Branch): Promise<void> => {
+  const extend = async (branch: Branch<Block>): Promise<void> => {
     const parent = branch.blocks.at(-1) ?? (await archive.block(branch.from - 1))
     const state = await archive.fork(branch.from - 1)
     for (const { writes } of branch.blocks)

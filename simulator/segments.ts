@@ -1,27 +1,25 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import type { Header, SealedBlock } from './blocks.ts'
-import { BLOCK_TIME_MS, type Producer } from './producer.ts'
+import type { BlockHead, MadeBlock, Producer } from './producer.ts'
 import type { Snapshot } from './snapshots.ts'
 import { type Read, State } from './state.ts'
 
 /** Blocks that follow a known state; any state in between is that one plus their writes. */
-export interface Segment {
+export interface Segment<Block extends MadeBlock> {
   /** Height of the first block. */
   readonly first: number
   readonly start: readonly bigint[]
-  readonly blocks: SealedBlock[]
+  readonly blocks: Block[]
 }
 
-/** Blocks of one segment: about 6,000 swaps, so that making one again takes a second or two. */
-export const segmentBlocks = (ratePerSecond: number): number => {
-  const perBlock = Math.max(0.01, (ratePerSecond * BLOCK_TIME_MS) / 1_000)
-  const wanted = Math.floor(Math.log2(6_000 / perBlock))
-  return 2 ** Math.max(2, Math.min(8, wanted))
+/** Blocks of one segment: a power of two, about 6,000 swaps, so that making one again takes a second or two. */
+export const segmentLength = (swapsPerBlock: number, most: number): number => {
+  const wanted = Math.floor(Math.log2(6_000 / Math.max(0.01, swapsPerBlock)))
+  return Math.min(most, 2 ** Math.max(2, wanted))
 }
 
 /** Reads a state of a segment: the newest write at or below the height, else what was there before. */
 export const readSegment =
-  ({ first, start, blocks }: Segment, height: number): Read =>
+  ({ first, start, blocks }: Segment<MadeBlock>, height: number): Read =>
   (place) => {
     for (let at = height - first; at >= 0; at -= 1) {
       const value = blocks[at]?.writes.get(place)
@@ -31,7 +29,10 @@ export const readSegment =
   }
 
 /** State after a block of a segment, to go on from. */
-export const forkSegment = ({ first, start, blocks }: Segment, height: number): State => {
+export const forkSegment = (
+  { first, start, blocks }: Segment<MadeBlock>,
+  height: number,
+): State => {
   const values = [...start]
   for (const { writes } of blocks.slice(0, height - first + 1))
     for (const [place, value] of writes) values[place] = value
@@ -42,10 +43,10 @@ export const forkSegment = ({ first, start, blocks }: Segment, height: number): 
 const SLICE_MS = 12
 
 /** Runs a block to its end and lets others have the thread in between; `clock.since` is when it was last let go. */
-export const produced = async (
-  making: Generator<undefined, SealedBlock>,
+export const produced = async <Block>(
+  making: Generator<undefined, Block>,
   clock: { since: number },
-): Promise<SealedBlock> => {
+): Promise<Block> => {
   for (;;) {
     const step = making.next()
     if (step.done === true) return step.value
@@ -56,12 +57,12 @@ export const produced = async (
 }
 
 /** Makes the hashes of a block's transactions, which are made at the first reading, and lets others have the thread in between. */
-export const readied = async (
-  block: SealedBlock,
+export const readied = async <Block extends MadeBlock>(
+  block: Block,
   clock: { since: number },
-): Promise<SealedBlock> => {
+): Promise<Block> => {
   for (const { hash } of block.transactions) {
-    if (hash === '0x' || performance.now() - clock.since < SLICE_MS) continue
+    if (hash === '' || performance.now() - clock.since < SLICE_MS) continue
     await breathe()
     clock.since = performance.now()
   }
@@ -69,15 +70,15 @@ export const readied = async (
 }
 
 /** Makes canonical blocks again, from a snapshot up to `last`; the segment starts at `first`. */
-export const remade = async (
-  producer: Producer,
-  from: Snapshot,
+export const remade = async <Head extends BlockHead, Block extends Head & MadeBlock>(
+  producer: Producer<Head, Block>,
+  from: Snapshot<Head>,
   { first, last }: { readonly first: number; readonly last: number },
-): Promise<Segment> => {
+): Promise<Segment<Block>> => {
   const clock = { since: performance.now() }
   const state = new State([...from.values])
-  let parent: Header = from.header
-  let segment: Segment = { first, start: from.values, blocks: [] }
+  let parent = from.header
+  let segment: Segment<Block> = { first, start: from.values, blocks: [] }
   while (parent.height < last) {
     if (parent.height === first - 1) segment = { first, start: [...state.values], blocks: [] }
     const block = await produced(producer.next(parent, state, 0), clock)
@@ -88,18 +89,20 @@ export const remade = async (
 }
 
 /** Segments in memory, the last used ones. */
-export interface SegmentCache {
-  get(first: number): Segment | undefined
-  put(segment: Segment): void
+export interface SegmentCache<Block extends MadeBlock> {
+  get(first: number): Segment<Block> | undefined
+  put(segment: Segment<Block>): void
 }
 
-const weightOf = ({ blocks }: Segment): number =>
+const weightOf = ({ blocks }: Segment<MadeBlock>): number =>
   blocks.reduce((sum, { transactions }) => sum + transactions.length, 0)
 
 /** A cache of segments with at most so many transactions together; the two last used stay in any case. */
-export const makeSegmentCache = (mostTransactions: number): SegmentCache => {
-  const held = new Map<number, Segment>()
-  const put = (segment: Segment): void => {
+export const makeSegmentCache = <Block extends MadeBlock>(
+  mostTransactions: number,
+): SegmentCache<Block> => {
+  const held = new Map<number, Segment<Block>>()
+  const put = (segment: Segment<Block>): void => {
     held.delete(segment.first)
     held.set(segment.first, segment)
     let weight = [...held.values()].reduce((sum, one) => sum + weightOf(one), 0)

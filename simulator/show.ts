@@ -1,22 +1,21 @@
 import type { Archive } from './archive.ts'
-import type { SealedBlock } from './blocks.ts'
 import { type Branch, makeBranches } from './branches.ts'
-import type { Producer } from './producer.ts'
+import type { BlockHead, MadeBlock, Producer } from './producer.ts'
 import { orphanedAt } from './schedule.ts'
 import { readied } from './segments.ts'
 import type { Read } from './state.ts'
 
 /** What a node shows: canonical blocks, with a branch in place of the newest while one is due. */
-export interface Show {
-  head(): SealedBlock
-  block(height: number): Promise<SealedBlock | undefined>
-  byHash(hash: string): Promise<SealedBlock | undefined>
-  isOnShow(block: SealedBlock): boolean
-  read(block: SealedBlock): Promise<Read>
+export interface Show<Block extends MadeBlock> {
+  head(): Block
+  block(height: number): Promise<Block | undefined>
+  byHash(hash: string): Promise<Block | undefined>
+  isOnShow(block: Block): boolean
+  read(block: Block): Promise<Read>
   heightOfTransaction(hash: string): number | undefined
   /** Keeps the transactions of a block findable for good. */
-  pin(block: SealedBlock): void
-  onHead(listener: (block: SealedBlock) => void): () => void
+  pin(block: Block): void
+  onHead(listener: (block: Block) => void): () => void
   /** Shows everything up to a height at once, without telling anybody. */
   jump(height: number): Promise<void>
   /** Makes the next block ahead of its time. */
@@ -39,10 +38,10 @@ const makeTransactionIndex = () => {
   const pinned = new Map<string, number>()
   return {
     heightOf: (hash: string) => heights.get(hash) ?? pinned.get(hash),
-    pin: ({ height, transactions }: SealedBlock): void => {
+    pin: ({ height, transactions }: MadeBlock): void => {
       for (const { hash } of transactions) pinned.set(hash, height)
     },
-    add: ({ height, transactions }: SealedBlock): void => {
+    add: ({ height, transactions }: MadeBlock): void => {
       for (const { hash } of transactions) {
         heights.delete(hash)
         heights.set(hash, height)
@@ -56,28 +55,32 @@ const makeTransactionIndex = () => {
 }
 
 /** Shows the blocks of an archive; `reorgEvery` 0 = no scheduled reorgs. */
-export const makeShow = (archive: Archive, producer: Producer, reorgEvery: number): Show => {
+export const makeShow = <Head extends BlockHead, Block extends Head & MadeBlock>(
+  archive: Archive<Block>,
+  producer: Producer<Head, Block>,
+  reorgEvery: number,
+): Show<Block> => {
   const branches = makeBranches(archive, producer)
   const index = makeTransactionIndex()
-  const listeners = new Set<(block: SealedBlock) => void>()
-  let head: SealedBlock = producer.genesis().block
-  let branch: Branch | undefined
+  const listeners = new Set<(block: Block) => void>()
+  let head: Block = producer.genesis().block
+  let branch: Branch<Block> | undefined
   let demands = 0
   const clock = { since: performance.now() }
 
-  const scheduled = async (height: number): Promise<Branch | undefined> => {
+  const scheduled = async (height: number): Promise<Branch<Block> | undefined> => {
     const due = orphanedAt(producer.spec.seed, reorgEvery, height)
     if (due === undefined) return undefined
     const running = branch?.id === due.from ? branch : undefined
     return branches.extended(running ?? { id: due.from, from: due.from, blocks: [] }, height)
   }
-  const blockOn = async (on: Branch | undefined, height: number): Promise<SealedBlock> =>
+  const blockOn = async (on: Branch<Block> | undefined, height: number): Promise<Block> =>
     on?.blocks[height - on.from] ?? archive.block(height)
   const turn = async (
-    next: Branch | undefined,
+    next: Branch<Block> | undefined,
     { changed, to }: { readonly changed: number; readonly to: number },
   ): Promise<void> => {
-    const blocks: SealedBlock[] = []
+    const blocks: Block[] = []
     for (let at = changed; at <= to; at += 1)
       blocks.push(await readied(await blockOn(next, at), clock))
     branch = next
@@ -114,7 +117,7 @@ export const makeShow = (archive: Archive, producer: Producer, reorgEvery: numbe
       const { height } = head
       const from = Math.max(1, Math.min(height - depth + 1, branch?.from ?? height))
       demands += 1
-      const fresh: Branch = { id: DEMAND_IDS + demands, from, blocks: [] }
+      const fresh: Branch<Block> = { id: DEMAND_IDS + demands, from, blocks: [] }
       await turn(await branches.extended(fresh, height), { changed: from, to: height })
     },
     block: async (height) =>

@@ -82,6 +82,25 @@ const Settings = Type.Object({
     default: '',
     description: 'Confluent-compatible registry; needed with KAFKA_BROKERS',
   }),
+  kafkaSessionTimeoutMs: Type.Integer({
+    minimum: 1_000,
+    maximum: 300_000,
+    default: 45_000,
+    description: 'A process that is silent for so long loses its lanes',
+  }),
+  kafkaTls: Type.Boolean({ default: false, description: 'true: TLS to the brokers' }),
+  kafkaTlsCa: Type.String({
+    default: '',
+    description: 'PEM file of the authority that signed the brokers; empty = those of the system',
+  }),
+  kafkaSaslMechanism: Type.Enum(['scram-sha-512', 'scram-sha-256', 'plain'], {
+    default: 'scram-sha-512',
+    description: 'How KAFKA_SASL_USERNAME logs in',
+  }),
+  kafkaSaslUsername: Type.String({ default: '', description: 'Empty = no login' }),
+  kafkaSaslPassword: Type.Unsafe<Secret>(
+    Type.String({ default: '', description: 'Password of KAFKA_SASL_USERNAME' }),
+  ),
   clickhouseUrl: Type.String({
     pattern: '^$|^https?://',
     default: '',
@@ -105,7 +124,7 @@ const Settings = Type.Object({
   lmdbMapSizeMb: Type.Integer({
     minimum: 16,
     default: 65_536,
-    description: 'Largest size of the embedded log',
+    description: 'Largest size of the embedded log, and of the local state of one lane',
   }),
   chains: Type.Array(Type.String(), { default: ['eth'], description: 'Chains to ingest' }),
   chainExtra: Type.Record(Type.String(), ChainExtra, {
@@ -345,7 +364,7 @@ export const loadConfig = (
 }
 
 /** Leaves that no log may show. */
-const SECRETS = ['keyPepper', 'adminToken'] as const
+const SECRETS = ['keyPepper', 'adminToken', 'kafkaSaslPassword'] as const
 
 const secretsOf = (value: Readonly<Record<string, unknown>>): Readonly<Record<string, Secret>> =>
   Object.fromEntries(SECRETS.map((key) => [key, new Secret(String(value[key]))]))

@@ -1,0 +1,130 @@
+import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
+import { LRUCache } from 'lru-cache'
+import { Fault } from '../../core/fault.ts'
+import { LAUNCH_KEYS, WEBHOOK_KEYS, type WebhookKey } from '../../schemas/webhooks.ts'
+import type { WebhookEvent } from './message.ts'
+
+/** What a filter answers of an event; `error` = it asked for something that is not there, which is no match. */
+export type FilterAnswer = 'match' | 'no-match' | 'error'
+
+/** A compiled filter. */
+export type Filter = (event: Pick<WebhookEvent, 'channel' | 'timeMs' | 'data'>) => FilterAnswer
+
+const MOST_CHARACTERS = 2_048
+const LIMITS = {
+  maxAstNodes: 200,
+  maxDepth: 20,
+  maxListElements: 100,
+  maxMapEntries: 20,
+  maxCallArguments: 8,
+}
+
+/** Macros that walk a list: harmless over what the expression itself spells out, a loop over data otherwise. */
+const WALKS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map'])
+
+const newEnvironment = (): Environment => {
+  const environment = new Environment({ limits: LIMITS })
+  for (const name of ['channel', 'type', 'timestamp', 'data', ...Object.values(WEBHOOK_KEYS)]) {
+    environment.registerVariable(name, 'dyn')
+  }
+  return environment
+}
+
+/**
+ * Compiles a CEL expression over `channel`, `type`, `timestamp`, `data` and the long names (contract/webhooks.md 4).
+ * Bounded by its size alone: no regular expressions, no loops over data. Throws `Fault` WEBHOOK_FILTER_INVALID with the
+ * position.
+ */
+export const compileFilter = (source: string): Filter => {
+  if (source.length > MOST_CHARACTERS) {
+    throw refused(`is longer than ${MOST_CHARACTERS} characters`, MOST_CHARACTERS)
+  }
+  const run = parse(source)
+  refuseWalks(run.ast)
+  const { valid, type, error } = run.check()
+  if (!valid) throw refused(error?.summary ?? 'does not hold together', error?.range?.start ?? 0)
+  if (type !== 'bool' && type !== 'dyn') throw refused(`gives ${type}, not a truth value`, 0)
+  return ({ channel, timeMs, data }) => {
+    try {
+      const longNames = Object.entries(data).map(([key, value]) => [
+        WEBHOOK_KEYS[key as WebhookKey],
+        longValue(value),
+      ])
+      const answer: unknown = run({
+        channel,
+        type: channel,
+        timestamp: timeMs,
+        data,
+        ...Object.fromEntries(longNames),
+      })
+      return answer === true ? 'match' : 'no-match'
+    } catch {
+      return 'error'
+    }
+  }
+}
+
+/** Filters by their text, compiled once; one that no longer compiles matches nothing. */
+export const filterCache = (size = 10_000): ((source: string) => Filter) => {
+  const cache = new LRUCache<string, Filter>({ max: size })
+  return (source) => {
+    const known = cache.get(source)
+    if (known) return known
+    const made = compiledOr(source)
+    cache.set(source, made)
+    return made
+  }
+}
+
+const compiledOr = (source: string): Filter => {
+  try {
+    return compileFilter(source)
+  } catch (error) {
+    if (error instanceof Fault) return () => 'error'
+    throw error
+  }
+}
+
+const refused = (why: string, position: number): Fault =>
+  new Fault('WEBHOOK_FILTER_INVALID', `filter ${why}`, { parameter: 'filter', position })
+
+const parse = (source: string) => {
+  try {
+    return newEnvironment().parse(source)
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error
+    throw refused(error.summary, error.range?.start ?? 0)
+  }
+}
+
+const longValue = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null
+    ? Object.fromEntries(
+        Object.entries(value).map(([key, inner]) => [
+          LAUNCH_KEYS[key as keyof typeof LAUNCH_KEYS],
+          inner,
+        ]),
+      )
+    : value
+
+const isNode = (value: unknown): value is ASTNode =>
+  typeof value === 'object' && value !== null && 'op' in value && 'args' in value
+
+const refuseWalks = (node: ASTNode): void => {
+  if (node.op === 'rcall') {
+    const [name, receiver] = node.args
+    if (name === 'matches') throw refused('may hold no regular expression', node.range.start)
+    if (WALKS.has(name) && receiver.op !== 'list') {
+      throw refused('may walk written lists only', node.range.start)
+    }
+  }
+  if (node.op === 'call' && node.args[0] === 'matches') {
+    throw refused('may hold no regular expression', node.range.start)
+  }
+  for (const child of childrenOf(node.args)) refuseWalks(child)
+}
+
+const childrenOf = (args: unknown): readonly ASTNode[] => {
+  if (isNode(args)) return [args]
+  return Array.isArray(args) ? args.flatMap(childrenOf) : []
+}

@@ -1,0 +1,89 @@
+/** Why an attempt got no answer that counts. */
+export type ErrorKind = 'dns' | 'connect' | 'tls' | 'timeout' | 'blocked' | 'status' | 'body'
+
+/** What came of one attempt. */
+export interface Outcome {
+  /** HTTP status; 0 = no answer. */
+  readonly status: number
+  readonly errorKind: ErrorKind | null
+  /** For the attempt's record; never an inside address. */
+  readonly error: string
+  /** First part of the answer's body. */
+  readonly response: string
+  readonly durationMs: number
+  /** `Retry-After` in milliseconds from now; null = none. */
+  readonly retryAfterMs: number | null
+  /** Header `webhook-delivery`. */
+  readonly wish: 'disable' | 'abort-message' | null
+}
+
+/** How an attempt came about; only scheduled ones and replays are repeated. */
+export type Trigger = 'scheduled' | 'manual' | 'replay'
+
+/** What decides the next attempt. */
+export interface AttemptPlan {
+  /** 1 = the first. */
+  readonly attempt: number
+  readonly trigger: Trigger
+  /** Pause before each attempt, the first included, milliseconds. */
+  readonly scheduleMs: readonly number[]
+  readonly nowMs: number
+  /** 0 to 1. */
+  readonly random: () => number
+}
+
+/** What follows an attempt. */
+export interface Verdict {
+  readonly status: 'success' | 'pending' | 'fail'
+  /** When to try again, epoch milliseconds; null = never. */
+  readonly nextAtMs: number | null
+  /** Ends the endpoint too. */
+  readonly disable: 'gone' | 'receiver' | null
+  /** True: every attempt of the schedule is used up. */
+  readonly exhausted: boolean
+}
+
+const JITTER = 0.2
+/** A receiver that is slow or asks for less gets at least this pause. */
+const OVERLOADED_MS = 60_000
+const GONE = 410
+const TOO_MANY = 429
+
+/** The next step after an attempt. Pure. Source: contract/webhooks.md 6. */
+export const verdictOf = (outcome: Outcome, plan: AttemptPlan): Verdict => {
+  const over = { nextAtMs: null, exhausted: false }
+  const { status, errorKind, wish } = outcome
+  if (wish === 'disable') {
+    return { ...over, status: errorKind === null ? 'success' : 'fail', disable: 'receiver' }
+  }
+  if (errorKind === null) return { ...over, status: 'success', disable: null }
+  if (status === GONE) return { ...over, status: 'fail', disable: 'gone' }
+  if (wish === 'abort-message' || plan.trigger === 'manual') {
+    return { ...over, status: 'fail', disable: null }
+  }
+  const pauseMs = plan.scheduleMs[plan.attempt]
+  if (pauseMs === undefined) {
+    return { status: 'fail', nextAtMs: null, disable: null, exhausted: true }
+  }
+  const nextAtMs = plan.nowMs + Math.round(waitOf(outcome, pauseMs, plan.random))
+  return { status: 'pending', nextAtMs, disable: null, exhausted: false }
+}
+
+const waitOf = (outcome: Outcome, pauseMs: number, random: () => number): number => {
+  const scheduledMs = pauseMs * (1 - JITTER + 2 * JITTER * random())
+  const { retryAfterMs } = outcome
+  const askedMs =
+    retryAfterMs === null
+      ? scheduledMs
+      : Math.min(Math.max(retryAfterMs, scheduledMs), 2 * scheduledMs)
+  const overloaded = outcome.errorKind === 'timeout' || outcome.status === TOO_MANY
+  return overloaded ? Math.max(askedMs, OVERLOADED_MS) : askedMs
+}
+
+/** `Retry-After` as milliseconds from now: seconds, or an HTTP date; null when it is neither. */
+export const retryAfterOf = (header: string | undefined, nowMs: number): number | null => {
+  const text = header?.trim() ?? ''
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
+  const atMs = /^[A-Z][a-z]{2}, /.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs)
+}

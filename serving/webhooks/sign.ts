@@ -1,0 +1,67 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { Fault } from '../../core/fault.ts'
+
+const PREFIX = 'whsec_'
+const NEW_BYTES = 32
+const GIVEN = /^(whsec_)?[A-Za-z0-9+/=]{32,100}$/
+const LEAST_BYTES = 24
+const MOST_BYTES = 75
+
+/** A new signing secret: `whsec_` and base64 of 32 random bytes. */
+export const newSecret = (): string => PREFIX + randomBytes(NEW_BYTES).toString('base64')
+
+/** A caller's own secret with its prefix. Throws `Fault` WEBHOOK_SECRET_INVALID; the secret is in no message. */
+export const givenSecret = (text: string): string => {
+  const bytes = keyOf(text)
+  const canonical = PREFIX + bytes.toString('base64')
+  const sent = text.startsWith(PREFIX) ? text : PREFIX + text
+  const fits = bytes.length >= LEAST_BYTES && bytes.length <= MOST_BYTES
+  if (!GIVEN.test(text) || !fits || canonical.replace(/=+$/, '') !== sent.replace(/=+$/, '')) {
+    throw new Fault('WEBHOOK_SECRET_INVALID', 'secret must be base64 of 24 to 75 bytes', {
+      parameter: 'secret',
+    })
+  }
+  return canonical
+}
+
+const keyOf = (secret: string): Buffer =>
+  Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64')
+
+/** What one attempt signs. */
+export interface Signing {
+  readonly id: string
+  readonly body: string
+  /** Live secrets, the current one first. */
+  readonly secrets: readonly string[]
+  /** Moment of the attempt, epoch milliseconds. */
+  readonly nowMs: number
+  /** Adds the pair of headers that the documented service describes. */
+  readonly legacy: boolean
+  /** Adds the older names of the standard headers. */
+  readonly svix: boolean
+}
+
+/** Signature headers of one attempt: Standard Webhooks first, the others as asked. Source: contract/webhooks.md 5. */
+export const signatureHeaders = (signing: Signing): Readonly<Record<string, string>> => {
+  const { id, body, secrets, nowMs } = signing
+  const timestamp = String(Math.floor(nowMs / 1_000))
+  const signature = secrets
+    .map((secret) => createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`))
+    .map((hmac) => `v1,${hmac.digest('base64')}`)
+    .join(' ')
+  const [current = ''] = secrets
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signature,
+    ...(signing.svix && {
+      'svix-id': id,
+      'svix-timestamp': timestamp,
+      'svix-signature': signature,
+    }),
+    ...(signing.legacy && {
+      'x-webhook-timestamp': String(nowMs),
+      'x-webhook-signature': createHmac('sha256', current).update(`${nowMs}.${body}`).digest('hex'),
+    }),
+  }
+}

@@ -1,0 +1,90 @@
+import { isIP } from 'node:net'
+import { Fault } from '../../core/fault.ts'
+import { type AddressRules, isPlainAddress } from './address.ts'
+
+/** Longest URL. */
+const MOST_CHARACTERS = 2_048
+const LEAST_FREE_PORT = 1_024
+const PORTS: Readonly<Record<string, readonly number[]>> = { 'https:': [443, 8_443], 'http:': [80] }
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 }
+
+/** Names that clouds answer their metadata under. */
+const METADATA =
+  /^(metadata|instance-data|metadata\.google\.internal|metadata\.azure\.(com|internal))$/
+const INSIDE = /(^|\.)(local|internal|localhost)$/
+
+/** All addresses of a name. Rejects when the name has none. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>
+
+/** A checked URL. */
+export interface Target {
+  /** Without user and password. */
+  readonly url: string
+  /** `user:password`, sent as Basic authorization; "" = none. */
+  readonly user: string
+}
+
+const refused = (why: string): Fault =>
+  new Fault('WEBHOOK_URL_NOT_ALLOWED', `url ${why}`, { parameter: 'url', reason: why })
+
+/** The host as it was typed, before the URL parser turns odd notations into plain ones. */
+const typedHost = (text: string): string => {
+  const authority = /^[a-z]+:\/\/([^/?#]*)/i.exec(text)?.[1] ?? ''
+  return authority
+    .slice(authority.lastIndexOf('@') + 1)
+    .replace(/:\d*$/, '')
+    .toLowerCase()
+}
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
+
+const parsed = (text: string): URL => {
+  const isClean = text.length <= MOST_CHARACTERS && /^[\x21-\x7e]+$/.test(text)
+  if (!isClean || text.includes('\\') || !URL.canParse(text))
+    throw refused('is not an absolute URL')
+  return new URL(text)
+}
+
+/**
+ * Checks a URL before it is stored (contract/webhooks.md 10). The check that counts is made again at every connection;
+ * a name that cannot be resolved now passes. Throws `Fault` WEBHOOK_URL_NOT_ALLOWED.
+ */
+export const checkTarget = async (
+  text: string,
+  rules: AddressRules,
+  resolve: Resolve,
+): Promise<Target> => {
+  const url = parsed(text)
+  const host = hostOf(url)
+  const reason = shapeProblem(url, text, rules)
+  if (reason !== undefined) throw refused(reason)
+  const addresses = isIP(host) === 0 ? await resolve(host).catch(() => []) : [host]
+  if (!addresses.every(rules.isOpen)) throw refused('leads to an inside address')
+  if (url.protocol === 'http:' && !addresses.every(rules.isListed)) {
+    throw refused('must be https')
+  }
+  const user = decodeURIComponent(`${url.username}:${url.password}`)
+  url.username = ''
+  url.password = ''
+  return { url: url.href, user: user === ':' ? '' : user }
+}
+
+const shapeProblem = (url: URL, text: string, rules: AddressRules): string | undefined => {
+  const host = hostOf(url)
+  const { protocol } = url
+  const ports = PORTS[protocol]
+  if (ports === undefined || (protocol === 'http:' && !rules.hasList)) return 'must be https'
+  if (url.hash !== '' || text.includes('#')) return 'must have no fragment'
+  const port = url.port === '' ? DEFAULT_PORTS[protocol] : Number(url.port)
+  if (port === undefined || (port < LEAST_FREE_PORT && !ports.includes(port))) {
+    return 'names a port that is not allowed'
+  }
+  if (isIP(host) !== 0) {
+    const typed = typedHost(text).replace(/^\[|\]$/g, '')
+    return isPlainAddress(typed) ? undefined : 'names its address in an odd notation'
+  }
+  const name = host.replace(/\.$/, '')
+  if (METADATA.test(name)) return 'leads to an inside address'
+  const isInside = INSIDE.test(name) || !name.includes('.')
+  return isInside && !rules.hasList ? 'leads to an inside address' : undefined
+}

@@ -167,6 +167,7 @@ export const NOTATION: readonly string[] = [
   [
     'record balance.BalanceProcessed = pre_amount_in_native:d pre_amount_in_usd:d',
     'post_amount_in_native:d post_amount_in_usd:d token_price_in_usd:d owner_post_amount:u',
+    'owner_pre_amount:u owner_first_time:ts owner_pre_time:ts',
   ].join(' '),
   [
     'record balance.BalanceEvent = instruction:common.Instruction? block:common.Block?',
@@ -262,6 +263,7 @@ export const NOTATION: readonly string[] = [
   [
     'record wallet.pnl.WalletTradePnlEvent = wallet_address:s token_address:s time:ts tx:s',
     'event_index:i side:s amount:d amount_in_usd:d realized_profit_in_usd:d cost_in_usd:d',
+    'unknown_amount:d position_amount:d position_cost_in_usd:d',
   ].join(' '),
   [
     'record redpacket.RedPacketEvent = instruction:common.Instruction? block:common.Block?',

@@ -411,6 +411,9 @@ export interface BalanceProcessed {
   readonly post_amount_in_usd: string
   readonly token_price_in_usd: string
   readonly owner_post_amount: string
+  readonly owner_pre_amount: string
+  readonly owner_first_time: number
+  readonly owner_pre_time: number
 }
 
 /** `onchain.v1.balance.BalanceEvent` */
@@ -688,6 +691,9 @@ export interface WalletTradePnlEvent {
   readonly amount_in_usd: string
   readonly realized_profit_in_usd: string
   readonly cost_in_usd: string
+  readonly unknown_amount: string
+  readonly position_amount: string
+  readonly position_cost_in_usd: string
 }
 
 /** `onchain.v1.redpacket.RedPacketEvent` */

@@ -6,6 +6,8 @@ import { Malformed } from '../core/fault.ts'
 export type Fields = Readonly<Record<string, unknown>>
 
 const shown = (value: unknown): string => {
+  if (typeof value === 'object' && value !== null)
+    return Array.isArray(value) ? 'a list' : 'an object'
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

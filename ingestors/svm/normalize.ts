@@ -1,0 +1,148 @@
+import { Malformed } from '../../core/fault.ts'
+import type { SvmBlock, SvmInstruction, SvmTransaction } from '../../schemas/events.ts'
+import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
+import { lamportChanges, tokenBalances } from './balances.ts'
+import { walkLogs } from './invocations.ts'
+import { amountAt, base58At, keyAt, wholeAt } from './json.ts'
+import { PROGRAM, type SvmPrograms } from './programs.ts'
+import { type ToldInstruction, type ToldTransaction, toldInner, toldTransaction } from './told.ts'
+
+/** Longest base 58 text that is decoded; what decoders read is a tenth of it, and decoding grows with the square. */
+const MAX_DATA_TEXT = 4_096
+
+/** A block without its transactions. */
+export type SvmHeader = Omit<SvmBlock, 'transactions'>
+
+/** What a `getBlock` answer is read with. */
+export interface Reading {
+  readonly chain: string
+  /** The answer does not name its own slot. */
+  readonly slot: number
+  readonly programs: SvmPrograms
+}
+
+/**
+ * A `getBlock` answer, or `value.block` of a `blockNotification`, as a block: votes left out, data kept of known programs
+ * only. Unknown fields are ignored. Throws `Malformed`; reasons: those of the readers in `../json.ts` and `./json.ts`,
+ * `bad-index`, `balance-count`, `unknown-version`, `unknown-encoding`, `short-transaction`, `parent-order`, `no-meta`.
+ */
+export const normalizeBlock = (said: unknown, reading: Reading): SvmBlock => {
+  const transactions: SvmTransaction[] = []
+  for (const transaction of eachTransaction(said, reading.programs)) {
+    if (transaction !== undefined) transactions.push(transaction)
+  }
+  return { ...normalizeHeader(said, reading), transactions }
+}
+
+/** Transactions of a block one after the other, undefined for a vote: a caller may pause between them. */
+export function* eachTransaction(
+  said: unknown,
+  programs: SvmPrograms,
+): Generator<SvmTransaction | undefined> {
+  const list = listOf(fieldsOf(said, 'block').transactions, 'block.transactions')
+  for (const [index, each] of list.entries()) {
+    yield normalizeTransaction(each, { index, programs })
+  }
+}
+
+/** Header of a `getBlock` answer; without a recorded time `timeMs` is 0. Throws `Malformed`. */
+export const normalizeHeader = (
+  value: unknown,
+  { chain, slot }: Pick<Reading, 'chain' | 'slot'>,
+): SvmHeader => {
+  const said = fieldsOf(value, 'block')
+  const parentSlot = wholeAt(said.parentSlot, 'block.parentSlot')
+  if (parentSlot >= slot && slot > 0) throw refuse('parent-order', 'block.parentSlot', parentSlot)
+  const count = (list: unknown, at: string): number =>
+    orElse(list, at, { read: listOf, fallback: [] }).length
+  return {
+    vm: 'svm',
+    chain,
+    height: slot,
+    hash: keyAt(said.blockhash, 'block.blockhash'),
+    parentHash: keyAt(said.previousBlockhash, 'block.previousBlockhash'),
+    timeMs: timeOf(said.blockTime, 'block.blockTime'),
+    parentSlot,
+    blockHeight: orElse(said.blockHeight, 'block.blockHeight', { read: wholeAt, fallback: null }),
+    txCount: count(said.transactions, 'block.transactions'),
+    rewardsCount: count(said.rewards, 'block.rewards'),
+  }
+}
+
+/** Seconds as milliseconds; 0 where nothing is told. Throws `Malformed`: `bad-number`. */
+export const timeOf = (value: unknown, at: string): number => {
+  const timeMs = orElse(value, at, { read: wholeAt, fallback: 0 }) * 1_000
+  if (!Number.isSafeInteger(timeMs)) throw refuse('bad-number', at, value)
+  return timeMs
+}
+
+/** One transaction with its `meta`; undefined for a vote. Throws `Malformed`. */
+export const normalizeTransaction = (
+  value: unknown,
+  { index, programs }: { readonly index: number; readonly programs: SvmPrograms },
+): SvmTransaction | undefined => {
+  const said = fieldsOf(value, 'transaction')
+  if (said.meta === undefined || said.meta === null) {
+    throw new Malformed('no-meta', `transaction ${index} comes without its result`)
+  }
+  const meta = fieldsOf(said.meta, 'meta')
+  const told = toldTransaction(said, meta)
+  if (isVote(told)) return undefined
+  const [from] = told.keys
+  if (from === undefined) throw refuse('bad-index', 'accountKeys', 0)
+  const success = meta.err === undefined || meta.err === null
+  const instructions = success ? flattened(told, meta, programs) : []
+  return {
+    hash: told.hash,
+    index,
+    from,
+    feeRaw: amountAt(meta.fee, 'meta.fee'),
+    success,
+    version: told.version,
+    instructions,
+    tokenBalances: success ? tokenBalances(meta, told.keys, instructions) : [],
+    lamports: lamportChanges(meta, told.keys),
+  }
+}
+
+/** As the validator counts them: one instruction of the vote program, at most two signatures. */
+const isVote = ({ version, signatures, instructions }: ToldTransaction): boolean =>
+  version === 'legacy' &&
+  signatures <= 2 &&
+  instructions.length === 1 &&
+  instructions[0]?.program === PROGRAM.vote
+
+/** Every instruction in the order in which it ran. */
+const flattened = (
+  told: ToldTransaction,
+  meta: Fields,
+  programs: SvmPrograms,
+): readonly SvmInstruction[] => {
+  const inner = toldInner(meta, told)
+  const calls = told.instructions.flatMap((own, outer) => [
+    { ...own, outer, inner: null, depth: 1 },
+    ...(inner.get(outer) ?? []).map((each, at) => ({ ...each, outer, inner: at })),
+  ])
+  const asksLogs = calls.some(({ program, depth }) => depth === null || programs.logs.has(program))
+  const logged = asksLogs ? walkLogs(logLines(meta), calls) : undefined
+  return calls.map(({ program, accounts, data, outer, inner: at, depth }, index) => ({
+    program,
+    accounts,
+    data: programs.data.has(program) ? dataOf(data) : null,
+    outer,
+    inner: at,
+    depth: depth ?? logged?.[index]?.depth ?? 2,
+    logs: programs.logs.has(program) ? (logged?.[index]?.lines ?? []) : [],
+  }))
+}
+
+const dataOf = (data: ToldInstruction['data']): Uint8Array | null => {
+  if (typeof data !== 'string') return data
+  return data.length > MAX_DATA_TEXT ? null : base58At(data, 'instruction.data')
+}
+
+const logLines = (meta: Fields): readonly string[] =>
+  orElse(meta.logMessages, 'logMessages', { read: listOf, fallback: [] }).map((line) => {
+    if (typeof line !== 'string') throw refuse('not-a-text', 'logMessages[]', typeof line)
+    return line
+  })

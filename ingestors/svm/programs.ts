@@ -1,0 +1,27 @@
+/** Solana programs that decoders read. Sources: contract/chains.md 1.4 and 4.1, the Metaplex token metadata program. */
+export const PROGRAM = {
+  system: '11111111111111111111111111111111',
+  token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  token2022: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+  metadata: 'metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s',
+  pumpFun: '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P',
+  pumpSwap: 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA',
+  raydiumV4: '675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8',
+  vote: 'Vote111111111111111111111111111111111111111',
+} as const
+
+/** Which programs a normalizer keeps the words of. */
+export interface SvmPrograms {
+  /** Instructions of these keep their data. */
+  readonly data: ReadonlySet<string>
+  /** Instructions of these keep the log lines that they wrote: their events are nowhere else. */
+  readonly logs: ReadonlySet<string>
+}
+
+const { vote: _vote, ...READ } = PROGRAM
+
+/** Everything that this build decodes. */
+export const ALL_PROGRAMS: SvmPrograms = {
+  data: new Set(Object.values(READ)),
+  logs: new Set([PROGRAM.raydiumV4]),
+}

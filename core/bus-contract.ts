@@ -87,9 +87,10 @@ export interface Ends {
   readonly end: number
 }
 
-/** State of one lane, loaded to the end of its changelog. Reads are synchronous. */
+/** State of one lane as of its last commit. Reads are synchronous and from the local disk: nothing is held in memory. */
 export interface LaneState {
   get(key: string): Uint8Array | undefined
+  /** In the order of the keys' UTF-8 bytes. */
   entries(prefix?: string): Iterable<readonly [string, Uint8Array]>
 }
 
@@ -144,6 +145,8 @@ export interface Tail {
 /** The bus of one process. */
 export interface Bus {
   createTopics(specs: readonly TopicSpec[]): Promise<void>
+  /** Names of the topics that exist and begin so, sorted. */
+  topics(prefix: string): Promise<readonly string[]>
   partitions(topic: string): Promise<number>
   ends(topic: string): Promise<readonly Ends[]>
   /** Takes the id; whoever held it is fenced. */

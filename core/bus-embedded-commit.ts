@@ -1,10 +1,10 @@
 import type { Commit, OutRecord, Span } from './bus-contract.ts'
 import { type EmbeddedLog, headerPairs, recordKey, topicOf } from './bus-embedded-log.ts'
-import { Malformed, Outage } from './fault.ts'
+import { diskOutage, usedBytes } from './bus-lmdb.ts'
+import { checkStateKey } from './bus-state-key.ts'
+import { Outage } from './fault.ts'
 import { partitionOf } from './partition.ts'
 
-/** Longest key of a state entry; lmdb's own limit is 1,978 bytes for the whole tree key. */
-const STATE_KEY_BYTES = 1_024
 /** Pages that a commit touches beside its own bytes: one path per tree, and the free list. */
 const SPARE_BYTES = 262_144
 
@@ -57,7 +57,7 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
   let waiting: Pending[] = []
   let broken: Outage | undefined
   const breakWith = (error: unknown): Outage => {
-    broken = error instanceof Outage ? error : diskOutage(plan.log, error)
+    broken = error instanceof Outage ? error : diskOutage(plan.log.path, error)
     plan.onBroken(broken)
     return broken
   }
@@ -100,11 +100,6 @@ const withResolvers = <T>(): {
     reject = onError
   })
   return { promise, resolve, reject }
-}
-
-const diskOutage = (log: EmbeddedLog, cause: unknown): Outage => {
-  const message = cause instanceof Error ? cause.message : String(cause)
-  return new Outage('disk', `${log.path}: ${message}`, { final: true, cause })
 }
 
 /** An error of the caller's own part (fenced, unknown topic, a throwing seal): only that commit fails. */
@@ -193,12 +188,6 @@ const caller = <T>(work: () => T): T => {
   }
 }
 
-const checkStateKey = (key: string): void => {
-  if (Buffer.byteLength(key) > STATE_KEY_BYTES) {
-    throw new Malformed('state-key', `a state key is longer than ${STATE_KEY_BYTES} bytes`)
-  }
-}
-
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
@@ -272,28 +261,13 @@ class Draft {
   }
 }
 
-/** lmdb-js grows a full map by itself; the limit is kept here, before anything is written. */
+/** The limit is kept before anything is written. */
 const refuseFull = ({ log, mapSizeBytes }: QueuePlan, batch: readonly Pending[]): void => {
   const bytes = batch.reduce((sum, { commit }) => sum + commitBytes(commit), SPARE_BYTES)
-  if (usedBytes(log) + bytes <= mapSizeBytes) return
+  const { records, state, offsets, meta } = log
+  if (usedBytes([records, state, offsets, meta]) + bytes <= mapSizeBytes) return
   throw new Outage('disk', `${log.path} is full: ${mapSizeBytes} bytes`, { final: true })
 }
 
 const commitBytes = ({ records = [], state = [] }: Commit): number =>
   [...records, ...state].reduce((sum, { value }) => sum + 128 + (value?.byteLength ?? 0), 0)
-
-interface TreeStats {
-  readonly pageSize: number
-  readonly treeBranchPageCount: number
-  readonly treeLeafPageCount: number
-  readonly overflowPages: number
-}
-
-const usedBytes = ({ records, state, offsets, meta }: EmbeddedLog): number =>
-  [records, state, offsets, meta]
-    .map((table) => table.getStats() as TreeStats)
-    .reduce(
-      (sum, { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages }) =>
-        sum + pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages),
-      0,
-    )

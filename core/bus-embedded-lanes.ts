@@ -166,9 +166,12 @@ const storeAt = ({ state }: EmbeddedLog, name: string, partition: number): LaneS
   *entries(prefix = '') {
     const range = state.getRange({
       start: [name, partition, prefix],
-      end: [name, partition, `${prefix}\u{10ffff}`],
+      end: [name, partition + 1, ''],
     })
-    for (const { key, value } of range) yield [key[2], value] as const
+    for (const { key, value } of range) {
+      if (!key[2].startsWith(prefix)) return
+      yield [key[2], value] as const
+    }
   },
 })
 

@@ -31,13 +31,21 @@ const isAlive = (holder: Owner): boolean => {
   return birth === undefined || holder.birth === undefined || birth === holder.birth
 }
 
+/** Names the start of this system (random(4)); undefined where the system does not say. */
+export const bootId = (): string | undefined => {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
 /** Boot and start tick on Linux (proc_pid_stat(5), field 22); elsewhere only this process knows when it began. */
 const birthOf = (pid: number): string | undefined => {
   try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return `${boot}/${fields[19]}`
+    return `${bootId()}/${fields[19]}`
   } catch {
     return pid === process.pid ? String(performance.timeOrigin) : undefined
   }

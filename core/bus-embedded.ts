@@ -62,6 +62,8 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
   }
   return {
     createTopics: (specs) => onDisk(path, async () => ensureTopics(store, specs)),
+    topics: async (prefix) =>
+      [...store.topics.keys()].filter((name) => name.startsWith(prefix)).sort(),
     partitions: async (topic) => topicOf(store, topic).spec.partitions,
     ends: async (topic) => endsOf(topicOf(store, topic)),
     writer,

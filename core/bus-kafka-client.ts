@@ -1,6 +1,16 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import kafkajs, { Kafka, type logCreator, logLevel } from 'kafkajs'
+import kafkajs, {
+  type Admin,
+  type Consumer,
+  Kafka,
+  type KafkaConfig,
+  type logCreator,
+  logLevel,
+  type PartitionAssigner,
+  type Producer,
+  type ProducerConfig,
+} from 'kafkajs'
 import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 
@@ -10,8 +20,24 @@ export interface KafkaAccess {
   readonly brokers: readonly string[]
   readonly clientId: string
   readonly log: Logger
-  /** SCRAM-SHA-512 over these listeners (contract/kafka.md 2.11). */
-  readonly sasl?: { readonly username: string; readonly password: string }
+  /** Who we are to listeners that ask (contract/kafka.md 2.11). */
+  readonly sasl?: {
+    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
+    readonly username: string
+    readonly password: string
+  }
+  /** Absent: plain text. `ca`: PEM of the authority, where it is not one of the system's. */
+  readonly tls?: { readonly ca?: string }
+  /** A member that is silent for so long loses its lanes; default 45 s. */
+  readonly sessionTimeoutMs?: number
+}
+
+/** The one client of a process: producers and consumers share what it knows of offsets. */
+export interface KafkaClient {
+  admin(): Admin
+  producer(config: ProducerConfig): Producer
+  /** A member of a group, with the fetch and session settings of the house. */
+  consumer(groupId: string, assigner: PartitionAssigner): Consumer
 }
 
 /**
@@ -23,19 +49,47 @@ export const KAFKA_RETRY = { initialRetryTime: 5, maxRetryTime: 1_000, retries: 
 /** Compression of everything that is written (contract/kafka.md 5.4). */
 export const COMPRESSION = kafkajs.CompressionTypes.GZIP
 
-/** One client per process: producers and consumers share what it knows of offsets. */
-export const kafkaClient = ({ brokers, clientId, log, sasl }: KafkaAccess): Kafka => {
+/** Settings of every consumer (contract/kafka.md 5.5). */
+const CONSUMER = {
+  minBytes: 1,
+  maxWaitTimeInMs: 100,
+  maxBytes: 16_777_216,
+  maxBytesPerPartition: 4_194_304,
+  metadataMaxAge: 60_000,
+  rebalanceTimeout: 60_000,
+  allowAutoTopicCreation: false,
+  retry: { ...KAFKA_RETRY, restartOnFailure: async () => true },
+}
+const SESSION_MS = 45_000
+const HEARTBEAT_MS = 3_000
+
+/** Makes the client; nothing connects yet. */
+export const kafkaClient = (access: KafkaAccess): KafkaClient => {
+  const { brokers, clientId, log, sasl, tls, sessionTimeoutMs = SESSION_MS } = access
   kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => GZIP_LEVEL_1
-  return new Kafka({
+  const kafka = new Kafka({
     brokers: [...brokers],
     clientId,
-    ...(sasl && { sasl: { mechanism: 'scram-sha-512', ...sasl } }),
+    ...(sasl && { sasl: sasl as NonNullable<KafkaConfig['sasl']> }),
+    ...(tls && { ssl: tls.ca === undefined ? true : { ca: [tls.ca] } }),
     connectionTimeout: 3_000,
     requestTimeout: 30_000,
     retry: KAFKA_RETRY,
     logLevel: logLevel.WARN,
     logCreator: toPino(log),
   })
+  return {
+    admin: () => kafka.admin(),
+    producer: (config) => kafka.producer(config),
+    consumer: (groupId, assigner) =>
+      kafka.consumer({
+        ...CONSUMER,
+        groupId,
+        partitionAssigners: [assigner],
+        sessionTimeout: sessionTimeoutMs,
+        heartbeatInterval: Math.min(HEARTBEAT_MS, Math.floor(sessionTimeoutMs / 4)),
+      }),
+  }
 }
 
 const GZIP_LEVEL_1 = {

@@ -1,37 +1,31 @@
-import type { Kafka, PartitionAssigner } from 'kafkajs'
-import type {
-  Bus,
-  Ends,
-  GroupOffset,
-  Lane,
-  LaneState,
-  Running,
-  Subscription,
-  Writer,
-} from './bus-contract.ts'
+import type { PartitionAssigner } from 'kafkajs'
+import type { Bus, GroupOffset, Lane, Running, Subscription } from './bus-contract.ts'
 import { type LaneBuffer, laneBuffer } from './bus-kafka-buffer.ts'
+import type { KafkaClient } from './bus-kafka-client.ts'
 import {
   type At,
   assignerOf,
+  boundsOf,
   openOwnReader,
   openReader,
   outsideLog,
   type Reader,
   type ReadFrom,
 } from './bus-kafka-reader.ts'
+import { laneStores, type StoresHost } from './bus-kafka-stores.ts'
+import type { LaneWriter } from './bus-kafka-writer.ts'
 import { Halt, keepRunning } from './bus-runner.ts'
 import { Outage } from './fault.ts'
-import type { Logger } from './log.ts'
 import { pause } from './retry.ts'
 
 /** A fenced lane waits so long before it takes its id again: by then it knows whether the lane still is its own. */
 const FENCED_PAUSE_MS = 3_000
 
 /** What lanes need of the bus. */
-export interface LaneHost extends Pick<Bus, 'ends' | 'offsets' | 'read' | 'writer' | 'partitions'> {
-  readonly kafka: Kafka
+export interface LaneHost extends StoresHost, Pick<Bus, 'offsets' | 'partitions'> {
+  readonly kafka: KafkaClient
   readonly clientId: string
-  readonly log: Logger
+  readonly writer: (id: string) => Promise<LaneWriter>
   readonly onHalt: (outage: Outage) => void
 }
 
@@ -195,7 +189,7 @@ const runLane = async (member: Member, seat: Seat): Promise<void> => {
   const { partition, controller } = seat
   const { signal } = controller
   const reader = await member.group
-  const stores = laneStores(host, partition)
+  const stores = laneStores(host, { group, partition, signal })
   const writer = stores.following(await host.writer(`${group}.lane${partition}`))
   const buffer = laneBuffer(signal, (at) => onRoom(member, at))
   const opened: At[] = []
@@ -230,6 +224,7 @@ const runLane = async (member: Member, seat: Seat): Promise<void> => {
     for (const source of opened) reader.close(source)
     for (const topic of subscription.broadcast ?? []) onRoom(member, { topic, partition: 0 })
     await writer.close()
+    await stores.close()
   }
 }
 
@@ -253,18 +248,12 @@ const sourceOf = async (
   at: At,
   committed: readonly GroupOffset[],
 ): Promise<ReadFrom> => {
-  const bounds = await boundsOf(host, at)
+  const bounds = await boundsOf(host.ends, at)
   const offset = committed.find(({ topic }) => topic === at.topic)?.offset
   const source = { ...at, from: offset ?? bounds.low }
   const outage = outsideLog(source, bounds)
   if (outage) throw outage
   return source
-}
-
-const boundsOf = async (host: LaneHost, { topic, partition }: At): Promise<Ends> => {
-  const bounds = (await host.ends(topic)).find((row) => row.partition === partition)
-  if (!bounds) throw new Outage('bus', `${topic} has no partition ${partition}`, { final: true })
-  return bounds
 }
 
 const broadcastSources = async (
@@ -280,46 +269,3 @@ const broadcastSources = async (
   }
   return sources
 }
-
-/** Stores of one lane in memory: read from their changelogs once, then kept in step with the lane's own commits. */
-const laneStores = (host: LaneHost, partition: number) => {
-  const stores = new Map<string, Promise<Map<string, Uint8Array>>>()
-  const load = async (topic: string): Promise<Map<string, Uint8Array>> => {
-    const { low, end } = await boundsOf(host, { topic, partition })
-    const entries = new Map<string, Uint8Array>()
-    for await (const { key, value } of host.read(topic, partition, low, end)) {
-      if (value === null) entries.delete(key)
-      else entries.set(key, value)
-    }
-    return entries
-  }
-  const state = async (store: string): Promise<LaneState> => {
-    const loading = stores.get(store) ?? load(store)
-    stores.set(store, loading)
-    return viewOf(await loading)
-  }
-  const following = (writer: Writer): Writer => ({
-    ...writer,
-    commit: async (commit) => {
-      const spans = await writer.commit(commit)
-      for (const change of commit.state ?? []) {
-        const entries = change.partition === partition && (await stores.get(change.store))
-        if (!entries) continue
-        if (change.value === null) entries.delete(change.key)
-        else entries.set(change.key, change.value)
-      }
-      return spans
-    },
-  })
-  return { state, following }
-}
-
-const viewOf = (entries: ReadonlyMap<string, Uint8Array>): LaneState => ({
-  get: (key) => entries.get(key),
-  *entries(prefix = '') {
-    for (const key of [...entries.keys()].sort()) {
-      const value = entries.get(key)
-      if (value && key.startsWith(prefix)) yield [key, value] as const
-    }
-  },
-})

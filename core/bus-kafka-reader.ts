@@ -3,26 +3,14 @@ import {
   AssignerProtocol,
   type Consumer,
   type EachBatchPayload,
-  type Kafka,
   type KafkaMessage,
   type PartitionAssigner,
 } from 'kafkajs'
 import type { Ends, LogRecord } from './bus-contract.ts'
-import { busOutage, KAFKA_RETRY } from './bus-kafka-client.ts'
+import { busOutage, type KafkaClient } from './bus-kafka-client.ts'
 import { Halt } from './bus-runner.ts'
-import type { Outage } from './fault.ts'
+import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
-
-/** Fetch settings of every consumer (contract/kafka.md 5.5). */
-const FETCH = {
-  minBytes: 1,
-  maxWaitTimeInMs: 100,
-  maxBytes: 16_777_216,
-  maxBytesPerPartition: 4_194_304,
-  metadataMaxAge: 60_000,
-  allowAutoTopicCreation: false,
-  retry: { ...KAFKA_RETRY, restartOnFailure: async () => true },
-}
 
 /** One partition of a topic. */
 export interface At {
@@ -42,7 +30,7 @@ export interface ReadPlace extends At {
 
 /** What a reader hands over. */
 export interface ReaderPlan {
-  readonly kafka: Kafka
+  readonly kafka: KafkaClient
   readonly log: Logger
   readonly groupId: string
   readonly topics: readonly string[]
@@ -75,7 +63,7 @@ export interface Reader {
  */
 export const openReader = async (plan: ReaderPlan): Promise<Reader> => {
   const { kafka, groupId, assigner } = plan
-  const consumer = kafka.consumer({ ...FETCH, groupId, partitionAssigners: [assigner] })
+  const consumer = kafka.consumer(groupId, assigner)
   const places = new Map(plan.sources.map((source) => [nameOf(source), source.from]))
   const moved = new Set<string>()
   consumer.on('consumer.crash', ({ payload }) =>
@@ -175,7 +163,7 @@ export const openOwnReader = async (
   }
 }
 
-const deleteGroup = async (kafka: Kafka, groupId: string): Promise<void> => {
+const deleteGroup = async (kafka: KafkaClient, groupId: string): Promise<void> => {
   const admin = kafka.admin()
   try {
     await admin.connect()
@@ -231,6 +219,16 @@ const resetOutage = async (
   const { topic, partition } = batch
   const bounds = (await ends(topic)).find((row) => row.partition === partition)
   return bounds && outsideLog({ topic, partition, from }, bounds)
+}
+
+/** Bounds of one partition. Throws `Outage` when there is none. */
+export const boundsOf = async (
+  ends: ReaderPlan['ends'],
+  { topic, partition }: At,
+): Promise<Ends> => {
+  const bounds = (await ends(topic)).find((row) => row.partition === partition)
+  if (!bounds) throw new Outage('bus', `${topic} has no partition ${partition}`, { final: true })
+  return bounds
 }
 
 /** The outage of a place that the log does not have; undefined when it has it. */

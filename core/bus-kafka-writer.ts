@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kafka, type Message, Partitioners, type Producer, type Transaction } from 'kafkajs'
+import { type Message, Partitioners, type Producer, type Transaction } from 'kafkajs'
 import type { Commit, GroupOffset, OutRecord, Span, StateChange, Writer } from './bus-contract.ts'
-import { busOutage, COMPRESSION, isFencing, kafkaErrorType } from './bus-kafka-client.ts'
+import {
+  busOutage,
+  COMPRESSION,
+  isFencing,
+  type KafkaClient,
+  kafkaErrorType,
+} from './bus-kafka-client.ts'
+import { checkStateKey } from './bus-state-key.ts'
 import { Malformed, Outage } from './fault.ts'
 import { partitionOf } from './partition.ts'
 
@@ -13,6 +20,22 @@ const SEND_BYTES = 1_048_576
 const RECORDS_PER_PRODUCER = 1_000_000_000
 const REPEAT_FIRST_MS = 2
 const REPEAT_MAX_MS = 100
+
+/** Where the last record of a partition's part of a commit lies. */
+export interface Placed {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  /** When the log took it; undefined for a topic that keeps the writer's time. */
+  readonly timestampMs: number | undefined
+}
+
+/** A writer that also tells where the state changes of a commit went. */
+export interface LaneWriter extends Writer {
+  commitPlaced(
+    commit: Commit,
+  ): Promise<{ readonly spans: readonly Span[]; readonly state: readonly Placed[] }>
+}
 
 /** Partition leaders as last seen; a stale answer costs a failed commit, never a record. */
 export interface Leaders {
@@ -28,7 +51,11 @@ export interface Leaders {
  * not retried by kafkajs, because its retries lose and double records (contract/kafka.md 5.2 #1, #1b); what failed is
  * discarded with the whole producer.
  */
-export const openWriter = async (kafka: Kafka, leaders: Leaders, id: string): Promise<Writer> => {
+export const openWriter = async (
+  kafka: KafkaClient,
+  leaders: Leaders,
+  id: string,
+): Promise<LaneWriter> => {
   const producer = kafka.producer({
     transactionalId: id,
     transactionTimeout: TRANSACTION_MS,
@@ -49,7 +76,7 @@ export const openWriter = async (kafka: Kafka, leaders: Leaders, id: string): Pr
   return writerOver(producer, leaders, id)
 }
 
-const writerOver = (producer: Producer, leaders: Leaders, id: string): Writer => {
+const writerOver = (producer: Producer, leaders: Leaders, id: string): LaneWriter => {
   let dead: Outage | undefined
   let last: Promise<unknown> = Promise.resolve()
   let written = 0
@@ -58,15 +85,17 @@ const writerOver = (producer: Producer, leaders: Leaders, id: string): Writer =>
     leaders.forget()
     await producer.disconnect().catch(() => undefined)
   }
-  const run = async (commit: Commit): Promise<readonly Span[]> => {
+  const run = async (commit: Commit): Promise<Committed> => {
     if (dead) throw dead
+    for (const { key } of commit.state ?? []) checkStateKey(key)
     try {
-      const spans = await commitOnce(producer, leaders, commit)
+      const committed = await commitOnce(producer, leaders, commit)
+      const { spans } = committed
       written += spans.reduce((sum, { records }) => sum + records, commit.state?.length ?? 0)
       if (written > RECORDS_PER_PRODUCER) {
         await discard(new Outage('bus', `writer ${id} has written its share: take a new one`))
       }
-      return spans
+      return committed
     } catch (error) {
       if (error instanceof Malformed) throw error
       const outage = busOutage(isFencing(error) ? `writer ${id} was fenced` : `writer ${id}`, error)
@@ -74,13 +103,15 @@ const writerOver = (producer: Producer, leaders: Leaders, id: string): Writer =>
       throw outage
     }
   }
+  const commitPlaced = (commit: Commit): Promise<Committed> => {
+    const next = last.then(() => run(commit))
+    last = next.catch(() => undefined)
+    return next
+  }
   return {
     id,
-    commit: (commit) => {
-      const next = last.then(() => run(commit))
-      last = next.catch(() => undefined)
-      return next
-    },
+    commit: async (commit) => (await commitPlaced(commit)).spans,
+    commitPlaced,
     close: async () => {
       await last
       await discard(new Outage('bus', `writer ${id} is closed`, { final: true }))
@@ -88,28 +119,44 @@ const writerOver = (producer: Producer, leaders: Leaders, id: string): Writer =>
   }
 }
 
+type Committed = Awaited<ReturnType<LaneWriter['commitPlaced']>>
+
 /** One transaction: records, seal, state, offsets, commit. Only the caller's own mistake ends it by an abort. */
 const commitOnce = async (
   producer: Producer,
   leaders: Leaders,
   { records = [], seal, state = [], offsets }: Commit,
-): Promise<readonly Span[]> => {
+): Promise<Committed> => {
   const transaction = await producer.transaction()
   const sending = { transaction, leaders, begun: false }
-  const spans = await sendAll(sending, records)
-  let all = spans
+  let sent = await sendAll(sending, records)
   if (seal) {
+    const spans = sent.map(spanOf)
     const sealed = await sealRecords(transaction, () => seal(spans))
-    all = joined([...spans, ...(await sendAll(sending, sealed))])
+    sent = joined([...sent, ...(await sendAll(sending, sealed))])
   }
-  await sendAll(sending, state.map(changelogRecord))
+  const changelogs = await sendAll(sending, state.map(changelogRecord))
   if (offsets && offsets.next.length > 0) {
     const request = { consumerGroupId: offsets.group, topics: offsetTopics(offsets.next) }
     await repeatable(OFFSETS_AGAIN, () => transaction.sendOffsets(request))
   }
   await transaction.commit()
-  return all
+  return { spans: sent.map(spanOf), state: changelogs.map(placedOf) }
 }
+
+const spanOf = ({ topic, partition, baseOffset, records }: Sent): Span => ({
+  topic,
+  partition,
+  baseOffset,
+  records,
+})
+
+const placedOf = ({ topic, partition, baseOffset, records, timestampMs }: Sent): Placed => ({
+  topic,
+  partition,
+  offset: baseOffset + records - 1,
+  timestampMs,
+})
 
 const sealRecords = async (
   transaction: Transaction,
@@ -152,6 +199,11 @@ const byTopic = <Row extends { readonly topic: string }>(
   return out
 }
 
+/** A span, and when the log took its last record. */
+interface Sent extends Span {
+  readonly timestampMs: number | undefined
+}
+
 interface Sending {
   readonly transaction: Transaction
   readonly leaders: Leaders
@@ -170,8 +222,8 @@ interface Batch {
 const sendAll = async (
   sending: Sending,
   records: readonly OutRecord[],
-): Promise<readonly Span[]> => {
-  const spans: Span[] = []
+): Promise<readonly Sent[]> => {
+  const spans: Sent[] = []
   for (const batches of groups(sending, await batched(sending.leaders, records))) {
     spans.push(...(await sendGroup(sending, batches)))
     sending.begun = true
@@ -248,7 +300,7 @@ const groups = (
 const sendGroup = async (
   { transaction, begun }: Sending,
   batches: readonly Batch[],
-): Promise<readonly Span[]> => {
+): Promise<readonly Sent[]> => {
   const topicMessages = [...byTopic(batches)].map(([topic, rows]) => ({
     topic,
     messages: rows.flatMap(({ messages }) => messages),
@@ -262,20 +314,32 @@ const sendGroup = async (
     if (answer?.baseOffset === undefined) {
       throw new Outage('bus', `${topic}/${partition}: no answer for ${messages.length} records`)
     }
-    return { topic, partition, baseOffset: Number(answer.baseOffset), records: messages.length }
+    const taken = Number(answer.logAppendTime ?? -1)
+    return {
+      topic,
+      partition,
+      baseOffset: Number(answer.baseOffset),
+      records: messages.length,
+      timestampMs: taken < 0 ? undefined : taken,
+    }
   })
 }
 
 /** One span per partition. Throws `Outage` when another writer's records lie between ours. */
-const joined = (spans: readonly Span[]): readonly Span[] => {
-  const out = new Map<string, Span>()
+const joined = (spans: readonly Sent[]): readonly Sent[] => {
+  const out = new Map<string, Sent>()
   for (const span of spans) {
     const name = `${span.topic}/${span.partition}`
     const before = out.get(name)
     if (before && before.baseOffset + before.records !== span.baseOffset) {
       throw new Outage('bus', `${name}: another writer wrote between our records`)
     }
-    out.set(name, before ? { ...before, records: before.records + span.records } : span)
+    out.set(
+      name,
+      before
+        ? { ...span, baseOffset: before.baseOffset, records: before.records + span.records }
+        : span,
+    )
   }
   return [...out.values()]
 }

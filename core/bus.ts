@@ -1,9 +1,10 @@
-import type { Admin, Kafka } from 'kafkajs'
+import type { Admin } from 'kafkajs'
+import pLimit from 'p-limit'
 import type { Bus, Ends, GroupOffset, Running, Tail, TopicSpec } from './bus-contract.ts'
 import { busOutage, type KafkaAccess, kafkaClient, kafkaErrorType } from './bus-kafka-client.ts'
 import { joinGroup, type LaneHost } from './bus-kafka-lanes.ts'
 import { readRange } from './bus-kafka-read.ts'
-import { openOwnReader } from './bus-kafka-reader.ts'
+import { boundsOf, openOwnReader } from './bus-kafka-reader.ts'
 import { type Leaders, openWriter } from './bus-kafka-writer.ts'
 import { Outage } from './fault.ts'
 
@@ -18,15 +19,26 @@ const HOUR_MS = 3_600_000
 export interface KafkaBusOptions extends KafkaAccess {
   /** Told when a lane or a tail cannot go on: its place left the log. */
   readonly onHalt?: (outage: Outage) => void
+  /** Where lanes keep their state between two looks at its changelog; needed by `Lane.state` only. */
+  readonly state?: {
+    /** Folder, made when absent; processes of one machine may share it. */
+    readonly path: string
+    /** Most bytes of one lane's store. */
+    readonly mapSizeBytes: number
+  }
 }
+
+/** Stores that load at once: each holds a connection and up to 12 MiB of records. */
+const LOADS_AT_ONCE = 8
 
 /** Opens the bus on a Kafka cluster. Throws `Outage` when no broker answers. */
 export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
-  const { clientId, log, onHalt = () => undefined } = options
+  const { clientId, log, state, onHalt = () => undefined } = options
   const kafka = kafkaClient(options)
   const admin = kafka.admin()
   await guarded('the cluster', () => admin.connect())
-  const leaders = await leaderCache(admin)
+  const { brokers, clusterId } = await guarded('the cluster', () => admin.describeCluster())
+  const leaders = leaderCache(admin, brokers.length)
   const closing = new AbortController()
   const running = new Set<Running>()
   const held = (part: Running): Running => {
@@ -45,6 +57,8 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     log,
     onHalt,
     ends,
+    folder: state && { ...state, clusterId },
+    loading: pLimit(LOADS_AT_ONCE),
     partitions: async (topic) => (await leaders.of(topic)).length,
     offsets: (group, topics) => fetchOffsets(admin, group, topics),
     writer: (id) => openWriter(kafka, leaders, id),
@@ -58,6 +72,7 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
   }
   return {
     createTopics: (specs) => createTopics(admin, specs),
+    topics: (prefix) => topicNames(admin, prefix),
     partitions: host.partitions,
     ends,
     writer: host.writer,
@@ -82,8 +97,7 @@ const guarded = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
   }
 }
 
-const leaderCache = async (admin: Admin): Promise<Leaders> => {
-  const { brokers } = await guarded('the cluster', () => admin.describeCluster())
+const leaderCache = (admin: Admin, brokers: number): Leaders => {
   const held = new Map<string, Promise<readonly number[]>>()
   const fetch = async (topic: string): Promise<readonly number[]> => {
     const { topics } = await guarded(topic, () => admin.fetchTopicMetadata({ topics: [topic] }))
@@ -92,7 +106,7 @@ const leaderCache = async (admin: Admin): Promise<Leaders> => {
     return nodes
   }
   return {
-    alone: () => brokers.length === 1,
+    alone: () => brokers === 1,
     forget: () => held.clear(),
     of: (topic) => {
       const known = held.get(topic) ?? fetch(topic)
@@ -101,6 +115,11 @@ const leaderCache = async (admin: Admin): Promise<Leaders> => {
       return known
     },
   }
+}
+
+const topicNames = async (admin: Admin, prefix: string): Promise<readonly string[]> => {
+  const names = await guarded('the topics', () => admin.listTopics())
+  return names.filter((name) => name.startsWith(prefix)).sort()
 }
 
 const fetchEnds = async (admin: Admin, topic: string): Promise<readonly Ends[]> => {
@@ -190,8 +209,7 @@ async function* readOrEnd(
   plan: ReadPlan,
   [topic, partition, from, to]: Parameters<Bus['read']>,
 ): ReturnType<Bus['read']> {
-  const bounds = (await plan.ends(topic)).find((row) => row.partition === partition)
-  if (!bounds) throw new Outage('bus', `${topic} has no partition ${partition}`, { final: true })
+  const bounds = await boundsOf(plan.ends, { topic, partition })
   const end = Math.min(to ?? bounds.end, bounds.end)
   if (from < bounds.low && from < end) {
     throw new Outage('bus', `${topic}/${partition}: offset ${from} is below the log`, {
@@ -202,7 +220,7 @@ async function* readOrEnd(
 }
 
 const startTail = async (
-  { kafka, log, ends, clientId, onHalt }: LaneHost & { readonly kafka: Kafka },
+  { kafka, log, ends, clientId, onHalt }: LaneHost,
   tail: Tail,
 ): Promise<Running> => {
   const places = new Map<string, { readonly until: number; next: number }>()

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { type Admin, Kafka, logLevel, Partitioners } from 'kafkajs'
 import { openKafkaBus } from '../../core/bus.ts'
@@ -11,11 +14,14 @@ import { until } from '../support/until.ts'
 
 const cluster = await kafkaOrExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
 
-const openAt = (brokers: readonly string[], halts: Outage[] = []): Promise<Bus> =>
+const folder = mkdtempSync(join(tmpdir(), 'sluice-state-'))
+
+const openAt = (brokers: readonly string[], halts: Outage[] = [], member = 'alone'): Promise<Bus> =>
   openKafkaBus({
     brokers,
     clientId: 'sluice-test',
     log: silentLogger(),
+    state: { path: join(folder, member), mapSizeBytes: 268_435_456 },
     onHalt: (outage) => halts.push(outage),
   })
 
@@ -51,7 +57,9 @@ const suite = ({ brokers }: KafkaCluster): void => {
   busSuite('Kafka', async () => {
     await admin.connect()
     const halts: Outage[] = []
-    let buses = [await openAt(brokers, halts), await openAt(brokers, halts)] as const
+    const both = async () =>
+      [await openAt(brokers, halts, 'one'), await openAt(brokers, halts, 'two')] as const
+    let buses = await both()
     return {
       get bus() {
         return buses[0]
@@ -62,7 +70,7 @@ const suite = ({ brokers }: KafkaCluster): void => {
       halts,
       restart: async () => {
         await Promise.all(buses.map((bus) => bus.close()))
-        buses = [await openAt(brokers, halts), await openAt(brokers, halts)]
+        buses = await both()
       },
       expire: async (topic) => {
         const ends = await admin.fetchTopicOffsets(topic)
@@ -121,6 +129,7 @@ const suite = ({ brokers }: KafkaCluster): void => {
 
   after(async () => {
     await cluster?.stop()
+    rmSync(folder, { recursive: true, force: true })
   })
 }
 

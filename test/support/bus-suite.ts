@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Bus, Lane, LogRecord, OutRecord, Span, TopicSpec } from '../../core/bus-contract.ts'
 import { Malformed, Outage } from '../../core/fault.ts'
 import { partitionOf } from '../../core/partition.ts'
+import { stateSuite } from './bus-suite-state.ts'
 import { until } from './until.ts'
 
 /** A kind of bus as the suite drives it. */
@@ -72,6 +73,25 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
         key: `key-${(from + i) % 10}`,
         value: text(`${from + i}`),
       }))
+
+    stateSuite({
+      bus: () => fixture.bus,
+      other: () => fixture.other,
+      restart: () => fixture.restart(),
+      name,
+      topic: () => make('t', { partitions: 1 }),
+      store: () => make('s', { partitions: 1, cleanup: 'compact' }),
+    })
+
+    test('topics are listed by the beginning of their names', async () => {
+      const prefix = name('listed')
+      const spec = { partitions: 1, cleanup: 'delete', retentionMs: null } as const
+      const names = ['b', 'a', 'c.d'].map((word) => `${prefix}.${word}`)
+      await fixture.bus.createTopics(names.map((topic) => ({ ...spec, topic })))
+      assert.deepEqual(await fixture.other.topics(`${prefix}.`), names.toSorted())
+      assert.deepEqual(await fixture.other.topics(`${prefix}.c`), [`${prefix}.c.d`])
+      assert.deepEqual(await fixture.other.topics(`${prefix}.nothing`), [])
+    })
 
     test('a commit is records, seal, state and offsets together', async () => {
       const { bus } = fixture

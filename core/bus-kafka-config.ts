@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { KafkaBusOptions } from './bus.ts'
+import type { Config } from './config.ts'
+import { Outage } from './fault.ts'
+
+type Settings = Pick<
+  Config,
+  | 'dataDir'
+  | 'lmdbMapSizeMb'
+  | 'kafkaBrokers'
+  | 'kafkaSessionTimeoutMs'
+  | 'kafkaTls'
+  | 'kafkaTlsCa'
+  | 'kafkaSaslMechanism'
+  | 'kafkaSaslUsername'
+  | 'kafkaSaslPassword'
+>
+
+/** How a process reaches its brokers and where its lanes keep state. Throws `Outage` for a CA file that is not there. */
+export const kafkaOptions = (config: Settings): Omit<KafkaBusOptions, 'clientId' | 'log'> => {
+  const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username } = config
+  const password = config.kafkaSaslPassword.reveal()
+  return {
+    brokers: config.kafkaBrokers,
+    sessionTimeoutMs: config.kafkaSessionTimeoutMs,
+    state: { path: join(config.dataDir, 'state'), mapSizeBytes: config.lmdbMapSizeMb * 1_048_576 },
+    ...(username !== '' && { sasl: { mechanism, username, password } }),
+    ...(config.kafkaTls && { tls: config.kafkaTlsCa === '' ? {} : { ca: pem(config.kafkaTlsCa) } }),
+  }
+}
+
+const pem = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new Outage('bus', `KAFKA_TLS_CA: ${path} cannot be read`, { final: true, cause })
+  }
+}

@@ -1,6 +1,7 @@
 import { openKafkaBus } from '../core/bus.ts'
 import type { Bus } from '../core/bus-contract.ts'
 import { openEmbeddedBus } from '../core/bus-embedded.ts'
+import { kafkaOptions } from '../core/bus-kafka-config.ts'
 import { localCodec } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { registerSchemas, registryCodec } from '../core/codec-registry.ts'
@@ -55,8 +56,8 @@ export const openParts = async (options: PartsOptions): Promise<Parts> => {
 const openBus = ({ config, logPath, log, onFatal }: PartsOptions): Promise<Bus> => {
   const busLog = log.child({ part: 'bus' })
   if (config.kafkaBrokers.length > 0) {
-    const brokers = config.kafkaBrokers
-    return openKafkaBus({ brokers, clientId: 'sluice', log: busLog, onHalt: onFatal })
+    const access = kafkaOptions(config)
+    return openKafkaBus({ ...access, clientId: 'sluice', log: busLog, onHalt: onFatal })
   }
   return openEmbeddedBus({
     path: logPath,

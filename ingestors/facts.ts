@@ -1,7 +1,7 @@
 import type { Block, PoolFact, TokenFact } from '../schemas/events.ts'
 import type { Books, Subjects } from './decode-contract.ts'
-import type { FactOrigin } from './event-records.ts'
 import type { Facts, Learned } from './ledger.ts'
+import type { FactOrigin } from './records/tokens.ts'
 
 /** Where facts come from. */
 export interface FactReader {

@@ -33,6 +33,8 @@ interface AppliedBlock {
   readonly seq: number
   readonly quotes: QuoteState
   readonly learned: Learned
+  /** Running amounts to keep; null = forget. */
+  readonly amounts: ReadonlyMap<string, bigint | null>
   /** Operations that can no longer be taken back. */
   readonly expired: readonly number[]
 }
@@ -40,6 +42,8 @@ interface AppliedBlock {
 /** What an ingestor knows, at one moment of the chain: facts, prices, and how to take back what is not final. */
 export interface Ledger extends Facts {
   readonly quotes: () => QuoteState
+  /** A running amount by its name. */
+  readonly amount: (key: string) => bigint | undefined
   /** The changes of an applied block, with the undo that `revert` needs stored beside them. */
   readonly apply: (block: AppliedBlock) => Pending
   /** The changes that take the block of operation `seq` back. Throws when nothing is stored of it. */
@@ -55,6 +59,7 @@ const CACHED = 50_000
 
 const TOKEN_PREFIX = 'token/'
 const POOL_PREFIX = 'pool/'
+const AMOUNT_PREFIX = 'amount/'
 const undoKey = (seq: number): string => `undo/${seq}`
 
 /** Opens the ledger over a lane's state. Nothing is written here: a commit of the bus does that, then `commit`. */
@@ -65,17 +70,21 @@ export const openLedger = (state: LaneState): Ledger => {
   }
   const tokens = factCache(stored, TOKEN_PREFIX, reviveToken)
   const pools = factCache(stored, POOL_PREFIX, (value) => value as PoolFact)
+  const amounts = factCache(stored, AMOUNT_PREFIX, (value) => ({ raw: BigInt(String(value)) }))
   let quotes = withStored(NO_QUOTES, storedValues(state, QUOTES_PREFIX))
   return {
     token: tokens.get,
     pool: pools.get,
     quotes: () => quotes,
-    apply: ({ seq, quotes: next, learned, expired }) => {
+    amount: (key) => amounts.get(key)?.raw,
+    apply: ({ seq, quotes: next, learned, amounts: changed, expired }) => {
       const facts: readonly StoredChange[] = [
+        ...[...changed].map(([key, raw]) => amountChange(key, raw ?? undefined)),
         ...learned.tokens.map((fact) => tokenChange(fact.address, fact)),
         ...learned.pools.map((fact) => poolChange(fact.address, fact)),
       ]
       const undo: readonly StoredChange[] = [
+        ...[...changed.keys()].map((key) => amountChange(key, amounts.get(key)?.raw)),
         ...learned.tokens.map(({ address }) => tokenChange(address, tokens.get(address))),
         ...learned.pools.map(({ address }) => poolChange(address, pools.get(address))),
         ...quoteChanges(next, quotes),
@@ -96,6 +105,7 @@ export const openLedger = (state: LaneState): Ledger => {
       for (const change of pending.changes) {
         tokens.take(change)
         pools.take(change)
+        amounts.take(change)
       }
     },
   }
@@ -135,6 +145,11 @@ const forgotten = (seqs: readonly number[]): readonly StoredChange[] =>
 const poolChange = (address: string, fact: PoolFact | undefined): StoredChange => ({
   key: POOL_PREFIX + address,
   json: fact === undefined ? null : JSON.stringify(fact),
+})
+
+const amountChange = (key: string, raw: bigint | undefined): StoredChange => ({
+  key: AMOUNT_PREFIX + key,
+  json: raw === undefined ? null : JSON.stringify(raw.toString()),
 })
 
 const tokenChange = (address: string, fact: TokenFact | undefined): StoredChange => ({

@@ -4,7 +4,7 @@ import { enterBlock, foldBlock, type QuoteTrade } from '../core/quote-fold.ts'
 import type { PriceEntry, QuoteState } from '../core/quote-state.ts'
 import { type QuoteBook, stampsAt } from '../core/quotes.ts'
 import type { ChainRow } from '../schemas/chains.ts'
-import type { Block, Decoded } from '../schemas/events.ts'
+import type { Block, Decoded, TokenFact } from '../schemas/events.ts'
 import type { BlockEvent } from '../schemas/wire.ts'
 import {
   type BlockHeader,
@@ -15,7 +15,6 @@ import {
   headerOf,
   NO_HEADER,
 } from './block-record.ts'
-import { blockEvents, type FactOrigin } from './event-records.ts'
 import { withLearned } from './facts.ts'
 import { type Learned, type Ledger, type Pending, stateChanges } from './ledger.ts'
 import {
@@ -25,8 +24,11 @@ import {
   type OperationMeta,
   revertedChunks,
 } from './publish.ts'
+import { blockEvents } from './records/all.ts'
+import type { FactOrigin } from './records/tokens.ts'
 import type { Applied } from './recover.ts'
 import type { BlockRef } from './source.ts'
+import { track } from './tracked.ts'
 
 /** What every operation of one chain is made with. */
 export interface Workshop {
@@ -74,18 +76,20 @@ export const applyOperation = (
 ): Prepared => {
   const { chain, book } = workshop
   const { block, decoded } = read
-  const learned = { ...read.learned, pools: [...read.learned.pools, ...decoded.pools] }
+  const { told, learned } = factsOf(read, ledger)
   const facts = withLearned(ledger, learned)
+  const tracked = track(block, decoded, learned.tokens, ledger.amount)
   const entered = enterBlock(ledger.quotes(), block.height, read.primes)
   const stamps = stampsAt(entered, block.timeMs, book)
   const context = { chain, block, book, stamps, ...facts }
-  const events = blockEvents(context, decoded, learned.tokens, read.origin)
+  const events = blockEvents(context, { decoded, tracked, learned: told, origin: read.origin })
   const { height, timeMs } = block
   const trades = quoteTrades(decoded, (pool) => facts.pool(pool)?.proven === true)
   const quotes = foldBlock(entered, { height, timeMs, trades }, book)
   const meta = metaOf(workshop, 'OP_APPLY', seq, block)
   const chunks = chunksOf(events, chain.id, workshop.partitions)
-  const pending = ledger.apply({ seq, quotes, learned, expired: read.expired })
+  const { amounts } = tracked
+  const pending = ledger.apply({ seq, quotes, learned, amounts, expired: read.expired })
   return prepared(workshop, pending, {
     meta,
     header: blockHeader(block),
@@ -93,6 +97,23 @@ export const applyOperation = (
     chunks,
     letters: read.letters,
   })
+}
+
+/**
+ * What a block teaches: facts that were asked for (`told`, which travel as such), and with them what its own events say of the
+ * tokens that were born and the pools that were made in it.
+ */
+const factsOf = (
+  { learned, decoded }: ReadBlock,
+  ledger: Ledger,
+): { readonly told: readonly TokenFact[]; readonly learned: Learned } => {
+  const born = new Map(decoded.births.map(({ fact }) => [fact.address, fact]))
+  const told = learned.tokens.filter(({ address }) => !born.has(address))
+  const pools = decoded.pools.filter(({ address }) => ledger.pool(address)?.proven !== true)
+  return {
+    told,
+    learned: { tokens: [...told, ...born.values()], pools: [...learned.pools, ...pools] },
+  }
 }
 
 /** Makes the REVERT of the newest applied block from the records that its APPLY wrote. */

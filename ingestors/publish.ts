@@ -3,22 +3,35 @@ import type { Codec, Draft } from '../core/codec-contract.ts'
 import { partitionOf } from '../core/partition.ts'
 import { topicName } from '../schemas/topics.ts'
 import type * as Wire from '../schemas/wire.ts'
-import type { BlockEvents } from './event-records.ts'
+import type { BlockEvents } from './records/all.ts'
 
 /** Most events of one record, and most bytes of its events before encoding (contract/kafka.md 2.3). */
 export const MAX_RECORD_EVENTS = 250
 export const MAX_RECORD_BYTES = 512 * 1_024
 
 /** Data topics that an ingestor writes, in the order in which it writes them. */
-export const FAMILIES = ['tokenMetadata', 'trades', 'pools', 'transfers'] as const
+export const FAMILIES = [
+  'tokens',
+  'tokenMetadata',
+  'tokenSupplies',
+  'trades',
+  'pools',
+  'transfers',
+  'balances',
+  'holderDeltas',
+] as const
 export type Family = (typeof FAMILIES)[number]
 
 /** Messages of the data topics: all have the shape `{meta, events[]}`. */
 export const FAMILY_MESSAGES = {
+  tokens: 'token.TokenEvents',
   tokenMetadata: 'token.TokenEvents',
+  tokenSupplies: 'token.supply.TokenSupplyEvents',
   trades: 'dex.trade.TradeEvents',
   pools: 'dex.pool.DexPoolEvents',
   transfers: 'transfer.TransferEvents',
+  balances: 'balance.BalanceEvents',
+  holderDeltas: 'balance.BalanceEvents',
 } as const satisfies Record<Family, keyof Wire.Messages>
 type DataMessage = (typeof FAMILY_MESSAGES)[Family]
 
@@ -30,7 +43,13 @@ export interface Chunk {
   readonly key: string
   readonly events: readonly Draft<AnyEvent>[]
 }
-type AnyEvent = Wire.TradeEvent | Wire.DexPoolEvent | Wire.TransferEvent | Wire.TokenEvent
+type AnyEvent =
+  | Wire.TradeEvent
+  | Wire.DexPoolEvent
+  | Wire.TransferEvent
+  | Wire.TokenEvent
+  | Wire.BalanceEvent
+  | Wire.TokenSupplyEvent
 
 /** Meta of a block operation; the place among the records of a partition is added to each. */
 export type OperationMeta = Omit<Wire.EventMeta, 'part' | 'parts'>

@@ -14,6 +14,7 @@ import { type FactReader, tableFacts } from '../../ingestors/facts.ts'
 import { type Ingestor, type IngestorOptions, startIngestor } from '../../ingestors/run.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
+import { topicName } from '../../schemas/topics.ts'
 import type { BlockEvent, TradeEvent } from '../../schemas/wire.ts'
 import {
   COIN,
@@ -131,17 +132,11 @@ const checkSpans = (blocks: readonly BlockEvent[], records: readonly DataRecord[
         ({ partition, family, offset }) =>
           partition === span.partition &&
           offset === span.base_offset &&
-          span.topic.endsWith(topicSuffix[family]),
+          span.topic === topicName(family, 'eth'),
       )
       assert.equal(first?.meta.part, 0, `${span.topic}/${span.partition}`)
     }
   }
-}
-const topicSuffix = {
-  trades: 'dex.trades',
-  pools: 'dex.pools',
-  transfers: 'transfers',
-  tokenMetadata: 'token-metadata',
 }
 
 test('blocks are committed one operation each, with facts, trades and prices of the block before', async (t) => {

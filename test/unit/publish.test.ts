@@ -5,12 +5,6 @@ import type { Draft } from '../../core/codec-contract.ts'
 import { partitionOf } from '../../core/partition.ts'
 import { decodeBlock } from '../../ingestors/decode.ts'
 import { emptyDraft } from '../../ingestors/decode-contract.ts'
-import {
-  type BlockEvents,
-  blockEvents,
-  type MappingContext,
-  UNKNOWN_DECIMALS,
-} from '../../ingestors/event-records.ts'
 import { protocolBook } from '../../ingestors/protocols/book.ts'
 import {
   chunksOf,
@@ -20,6 +14,10 @@ import {
   type OperationMeta,
   revertedChunks,
 } from '../../ingestors/publish.ts'
+import { type BlockEvents, blockEvents } from '../../ingestors/records/all.ts'
+import type { MappingContext } from '../../ingestors/records/context.ts'
+import { UNKNOWN_DECIMALS } from '../../ingestors/records/tokens.ts'
+import { track } from '../../ingestors/tracked.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded, PoolChange, Swap } from '../../schemas/events.ts'
 import type { TransferEvent } from '../../schemas/wire.ts'
@@ -52,7 +50,15 @@ const context: MappingContext = {
 }
 const books = { proof: 'facts', protocols: protocolBook('eth'), pool } as const
 const eventsOf = (decoded: Decoded, more: Partial<MappingContext> = {}): BlockEvents =>
-  blockEvents({ ...context, ...more }, decoded, [], 'node')
+  blockEvents(
+    { ...context, ...more },
+    {
+      decoded,
+      tracked: track(block, decoded, [], () => undefined),
+      learned: [],
+      origin: 'node',
+    },
+  )
 const NOTHING: Decoded = emptyDraft()
 
 const swap = (more: Partial<Swap>): Swap => ({
@@ -88,7 +94,9 @@ test('a trade names base as a and quote as b, with amounts, decimals, vaults and
   assert.deepEqual(coin?.event.trade, {
     token_a_address: COIN,
     token_b_address: WETH,
+    user_a_token_account_address: '',
     user_a_account_owner_address: TRADER,
+    user_b_token_account_address: '',
     user_b_account_owner_address: TRADER,
     user_a_amount: '7000000000',
     user_b_amount: '1000000000000000000',
@@ -186,12 +194,18 @@ test('pool events stand in log order with their own index, reserves before and a
 
 test('a token fact says where it comes from, and leaves out what was not answered', () => {
   const blank = { address: COIN, decimals: null, name: null, symbol: 'C', totalSupplyRaw: null }
-  const { tokenMetadata } = blockEvents(context, NOTHING, [blank, ...TOKENS.slice(0, 1)], 'file')
+  const { tokenMetadata } = blockEvents(context, {
+    decoded: NOTHING,
+    tracked: track(block, NOTHING, [], () => undefined),
+    learned: [blank, ...TOKENS.slice(0, 1)],
+    origin: 'file',
+  })
   assert.deepEqual(tokenMetadata[0]?.event.token, {
     address: COIN,
     name: '',
     symbol: 'C',
     decimals: UNKNOWN_DECIMALS,
+    uri: '',
     additional_metadata: { facts: 'file' },
     evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' },
   })

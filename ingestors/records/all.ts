@@ -1,0 +1,84 @@
+import type { Decoded, Spot, TokenFact } from '../../schemas/events.ts'
+import type * as Wire from '../../schemas/wire.ts'
+import type { Tracked } from '../tracked.ts'
+import { headMaker, type Keyed, type MappingContext } from './context.ts'
+import { balanceEvent, supplyEvent, transferEvent } from './moves.ts'
+import { changeEvent, isPublished, swapEvent } from './pools.ts'
+import { sided } from './sides.ts'
+import { birthEvent, type FactOrigin, factEvent, migrationEvent } from './tokens.ts'
+import { tradeEvent } from './trades.ts'
+
+/** Everything that one block publishes in data topics, each in the order of its event index. */
+export interface BlockEvents {
+  readonly trades: readonly Keyed<Wire.TradeEvent>[]
+  readonly pools: readonly Keyed<Wire.DexPoolEvent>[]
+  readonly transfers: readonly Keyed<Wire.TransferEvent>[]
+  readonly tokens: readonly Keyed<Wire.TokenEvent>[]
+  readonly tokenMetadata: readonly Keyed<Wire.TokenEvent>[]
+  readonly balances: readonly Keyed<Wire.BalanceEvent>[]
+  /** The same events as `balances`, keyed by token: what counts holders must see a token's owners in one lane. */
+  readonly holderDeltas: readonly Keyed<Wire.BalanceEvent>[]
+  readonly tokenSupplies: readonly Keyed<Wire.TokenSupplyEvent>[]
+}
+
+/** What was found in a block, ready to be mapped. */
+export interface Found {
+  readonly decoded: Decoded
+  readonly tracked: Tracked
+  /** Facts that this block was the first to need. */
+  readonly learned: readonly TokenFact[]
+  readonly origin: FactOrigin
+}
+
+const inChainOrder = (one: Spot, other: Spot): number =>
+  one.txIndex - other.txIndex || one.logIndex - other.logIndex
+
+/** Maps what was found in a block to wire events. */
+export const blockEvents = (
+  context: MappingContext,
+  { decoded, tracked, learned, origin }: Found,
+): BlockEvents => {
+  const place = headMaker(context)
+  const tokenKind = context.chain.vm === 'svm' ? 'spl_token' : 'erc20'
+  const onToken = (at: Spot, index: number) =>
+    place({ ...at, pool: '', protocol: tokenKind, index })
+  const swaps = decoded.swaps.flatMap((swap) => sided(context, swap) ?? [])
+  const poolEvents = [
+    ...swaps.map((swap) => ({ at: swap.swap, swap })),
+    ...decoded.poolChanges.flatMap((change) =>
+      isPublished(change) ? [{ at: change, change }] : [],
+    ),
+  ].sort((a, b) => inChainOrder(a.at, b.at))
+  const launches = [...decoded.births, ...decoded.migrations].sort(inChainOrder)
+  const balances = tracked.balances.map((balance, index) =>
+    balanceEvent(context, balance, onToken(balance, index)),
+  )
+  return {
+    trades: swaps.map((swap, index) => tradeEvent(context, swap, place({ ...swap.swap, index }))),
+    pools: poolEvents.map((item, index) =>
+      'swap' in item
+        ? swapEvent(context, item.swap, place({ ...item.swap.swap, index }))
+        : changeEvent(context, item.change, place({ ...item.change, index })),
+    ),
+    transfers: decoded.transfers.map((transfer, index) =>
+      transferEvent(context, transfer, onToken(transfer, index)),
+    ),
+    tokens: launches.map((launch, index) => {
+      const from = launch.kind === 'birth' ? launch.launch : launch.from
+      const { protocol = tokenKind, pool = '' } = from ?? {}
+      const head = place({ ...launch, protocol, pool, index })
+      return launch.kind === 'birth'
+        ? birthEvent(context, launch, head)
+        : migrationEvent(context, launch, head)
+    }),
+    tokenMetadata: learned.map((fact, index) => factEvent(context, fact, origin, index)),
+    balances,
+    holderDeltas: balances.map(({ event }) => ({
+      key: event.balance?.token_address ?? '',
+      event,
+    })),
+    tokenSupplies: tracked.supplies.map((supply, index) =>
+      supplyEvent(context, supply, onToken(supply, index)),
+    ),
+  }
+}

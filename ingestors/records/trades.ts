@@ -1,0 +1,54 @@
+import type { CurveState } from '../../schemas/events.ts'
+import type * as Wire from '../../schemas/wire.ts'
+import { decimalsOf, type Head, type Keyed, type MappingContext, stampText } from './context.ts'
+import { accountsOf, type Sided, vaults } from './sides.ts'
+
+/** A swap as its trade. */
+export const tradeEvent = (
+  context: MappingContext,
+  side: Sided,
+  place: Head,
+): Keyed<Wire.TradeEvent> => {
+  const { swap, base, quote, sells, baseRaw, quoteRaw } = side
+  const vault = vaults(side)
+  const account = accountsOf(side)
+  return {
+    key: base,
+    event: {
+      ...place,
+      ...stampText(context, quote),
+      trade: {
+        token_a_address: base,
+        token_b_address: quote,
+        user_a_token_account_address: account.userA,
+        user_a_account_owner_address: swap.trader,
+        user_b_token_account_address: account.userB,
+        user_b_account_owner_address: swap.trader,
+        user_a_amount: String(baseRaw),
+        user_b_amount: String(quoteRaw),
+        was_original_direction: sells,
+        token_a_decimals: decimalsOf(context, base),
+        token_b_decimals: decimalsOf(context, quote),
+        pool_address: swap.pool,
+        vault_a: account.vaultA,
+        vault_b: account.vaultB,
+        vault_a_owner_address: swap.pool,
+        vault_b_owner_address: swap.pool,
+        vault_a_amount: String(baseRaw),
+        vault_b_amount: String(quoteRaw),
+        vault_a_pre_amount: vault.basePre,
+        vault_b_pre_amount: vault.quotePre,
+        vault_a_post_amount: vault.basePost,
+        vault_b_post_amount: vault.quotePost,
+      },
+      ...(swap.curve && { bonding_curve: curveRecord(swap.curve) }),
+    },
+  }
+}
+
+const curveRecord = (curve: CurveState): Wire.BondingCurve => ({
+  virtual_quote_reserves: String(curve.virtualQuoteRaw),
+  virtual_token_reserves: String(curve.virtualTokenRaw),
+  real_quote_reserves: String(curve.realQuoteRaw),
+  real_token_reserves: String(curve.realTokenRaw),
+})

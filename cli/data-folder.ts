@@ -52,6 +52,8 @@ export interface DataFolder {
   readonly logPath: string
   readonly warehousePath: string
   readonly simulatorPath: string
+  /** Names the operators' port while a process runs. */
+  readonly opsPath: string
   /** What the folder was made for; undefined in a new one. */
   readonly origin: FolderOrigin | undefined
   /** Secret mixed into key hashes, made once. */
@@ -87,6 +89,7 @@ export const openDataFolder = (path: string): DataFolder => {
     logPath: join(path, 'log'),
     warehousePath: join(path, 'warehouse'),
     simulatorPath: join(path, 'simulator'),
+    opsPath: join(path, 'ops.json'),
     origin,
     pepper: secrets.pepper,
     demo: readJson(demoPath),

@@ -1,3 +1,4 @@
+import { type Activity, watchedBus, watchedWarehouse } from '../core/activity.ts'
 import { openKafkaBus } from '../core/bus.ts'
 import type { Bus } from '../core/bus-contract.ts'
 import { openEmbeddedBus } from '../core/bus-embedded.ts'
@@ -10,10 +11,14 @@ import type { Logger } from '../core/log.ts'
 import { topicSpecs } from '../core/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../core/warehouse.ts'
 
-/** The three things that a process works on. */
-export interface Parts {
+/** The log and how its records are written. */
+export interface LogParts {
   readonly bus: Bus
   readonly codec: Codec
+}
+
+/** The three things that a whole process works on. */
+export interface Parts extends LogParts {
   readonly warehouse: Warehouse
 }
 
@@ -23,6 +28,8 @@ export interface PartsOptions {
   readonly chains: readonly string[]
   readonly logPath: string
   readonly warehousePath: string
+  /** Told of every commit and insert. */
+  readonly activity: Activity
   readonly log: Logger
   readonly onFatal: (error: unknown) => void
   /** Told of each part as it opens, so that a later failure can close it. */
@@ -34,8 +41,14 @@ export interface PartsOptions {
  * ClickHouse server. Topics are made and schemas registered. Throws `Outage`.
  */
 export const openParts = async (options: PartsOptions): Promise<Parts> => {
-  const { config, chains, opened } = options
-  const bus = await openBus(options)
+  const logParts = await openLogParts(options)
+  return { ...logParts, warehouse: await openStore(options) }
+}
+
+/** Opens bus and codec; topics are made and schemas registered. Throws `Outage`. */
+export const openLogParts = async (options: PartsOptions): Promise<LogParts> => {
+  const { config, chains, opened, activity } = options
+  const bus = watchedBus(await openBus(options), activity)
   opened('bus', () => bus.close())
   const { partitions, retention } = config
   const topics = topicSpecs({ chains, partitions, retention })
@@ -44,13 +57,18 @@ export const openParts = async (options: PartsOptions): Promise<Parts> => {
     options,
     topics.map(({ topic }) => topic),
   )
+  return { bus, codec }
+}
+
+/** Opens the warehouse. Throws `Outage`. */
+export const openStore = async (options: PartsOptions): Promise<Warehouse> => {
+  const { config, warehousePath, activity, opened } = options
+  const { clickhouseUrl: url, clickhouseDatabase: database } = config
   const warehouse = await openWarehouse(
-    config.clickhouseUrl === ''
-      ? { kind: 'embedded', path: options.warehousePath }
-      : { kind: 'server', url: config.clickhouseUrl, database: config.clickhouseDatabase },
+    url === '' ? { kind: 'embedded', path: warehousePath } : { kind: 'server', url, database },
   )
   opened('warehouse', () => warehouse.close())
-  return { bus, codec, warehouse }
+  return watchedWarehouse(warehouse, activity)
 }
 
 const openBus = ({ config, logPath, log, onFatal }: PartsOptions): Promise<Bus> => {

@@ -5,7 +5,8 @@ import type { Metrics } from '../core/metrics.ts'
 import { pause } from '../core/retry.ts'
 import type { DataFolder } from './data-folder.ts'
 import { type DemoExamples, findExamples, printWelcome } from './demo.ts'
-import { type House, type HouseChain, openHouse } from './house.ts'
+import { type House, openHouse } from './house.ts'
+import type { HouseChain } from './pieces.ts'
 import { showProgress } from './progress.ts'
 
 /** Where the blocks of a process come from, and what people are told of it. */
@@ -84,7 +85,7 @@ const serve = async (
   const house = await openHouse({
     config: { ...config, chainExtra: origin.chainExtra, keyPepper: pepper },
     ...{ metrics, log, onFatal, chains: [origin.chain], origin: origin.label },
-    ...{ logPath: folder.logPath, warehousePath: folder.warehousePath },
+    ...{ logPath: folder.logPath, warehousePath: folder.warehousePath, opsPath: folder.opsPath },
   })
   const progress = origin.progress ? showProgress(house, origin.chain.source) : undefined
   if (options.endWhenProcessed) {

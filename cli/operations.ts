@@ -1,0 +1,100 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import type { Activity } from '../core/activity.ts'
+import { type OpsQuestion, OpsRefusal, openOps } from '../core/ops-server.ts'
+import type { Warehouse } from '../core/warehouse.ts'
+import type { Ingestor } from '../ingestors/run.ts'
+import { checksum } from './checksum.ts'
+import type { LogParts } from './parts.ts'
+import type { HouseChain, PieceDeps } from './pieces.ts'
+import { type IngestStatus, statusReport } from './status-report.ts'
+
+/** What the operators' port of a process tells of beside its parts. */
+export interface OpsSubjects {
+  readonly parts: LogParts & { readonly warehouse?: Warehouse }
+  readonly activity: Activity
+  readonly ingestors?: readonly Ingestor[]
+  readonly houseChains?: readonly HouseChain[]
+  /** File that names the port while the process runs. */
+  readonly opsPath?: string
+}
+
+/** Opens the operators' port of a process: health, readiness, metrics, `/status`, and `/checksum` where tables are at hand. */
+export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<string> => {
+  const { config, metrics, checks, lifecycle } = deps
+  const { opsPath, parts } = subjects
+  const questions: Record<string, OpsQuestion> = { '/status': statusQuestion(deps, subjects) }
+  const { warehouse } = parts
+  if (warehouse !== undefined) {
+    questions['/checksum'] = checksumQuestion(deps, { ...parts, warehouse })
+  }
+  const { host, opsPort: port } = config
+  const log = deps.log.child({ part: 'ops' })
+  const ops = await openOps({ host, port, metrics, checks, questions, log })
+  lifecycle.add({ name: 'ops', stop: () => ops.stop() })
+  if (opsPath !== undefined) {
+    writeFileSync(opsPath, JSON.stringify({ url: ops.url, pid: process.pid }), { mode: 0o600 })
+    lifecycle.add({ name: 'ops file', stop: async () => rmSync(opsPath, { force: true }) })
+  }
+  log.info({ url: ops.url }, 'operators')
+  return ops.url
+}
+
+const statusQuestion =
+  ({ chains }: PieceDeps, subjects: OpsSubjects): OpsQuestion =>
+  () =>
+    statusReport({
+      ...subjects.parts,
+      chains,
+      ingest: () => ingestStatus(subjects),
+      inFlight: () => subjects.activity.now(),
+      nowMs: Date.now,
+    })
+
+const ingestStatus = ({ ingestors = [], houseChains = [] }: OpsSubjects): readonly IngestStatus[] =>
+  ingestors.flatMap((ingestor, index) => {
+    const house = houseChains[index]
+    if (house === undefined) return []
+    const { state, reason, height } = ingestor.status()
+    return [
+      {
+        ...{ chain: house.row.id, state, height },
+        ...(reason !== undefined && { reason }),
+        nodeHeight: house.source.head()?.height ?? null,
+      },
+    ]
+  })
+
+/** One at a time: a checksum reads every topic and table of a chain. */
+const checksumQuestion = (
+  { chains }: PieceDeps,
+  parts: LogParts & { readonly warehouse: Warehouse },
+): OpsQuestion => {
+  let busy = false
+  return async (query) => {
+    if (busy) throw new OpsRefusal('another checksum is being taken')
+    busy = true
+    try {
+      return await Promise.all(
+        askedChains(chains, query).map((chain) =>
+          checksum({ ...parts, chain, ...askedHeight(query) }),
+        ),
+      )
+    } finally {
+      busy = false
+    }
+  }
+}
+
+const askedChains = (chains: readonly string[], query: URLSearchParams): readonly string[] => {
+  const asked = query.getAll('chain')
+  const unknown = asked.find((chain) => !chains.includes(chain))
+  if (unknown !== undefined) throw new OpsRefusal(`no chain ${unknown} here`)
+  return asked.length > 0 ? asked : chains
+}
+
+const askedHeight = (query: URLSearchParams): { readonly height?: number } => {
+  const text = query.get('height')
+  if (text === null) return {}
+  if (!/^\d{1,15}$/.test(text)) throw new OpsRefusal('height is not a whole number')
+  return { height: Number(text) }
+}

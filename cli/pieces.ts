@@ -1,0 +1,140 @@
+import type { Running } from '../core/bus-contract.ts'
+import type { ChainExtra, Config } from '../core/config.ts'
+import type { Lifecycle } from '../core/lifecycle.ts'
+import type { Logger } from '../core/log.ts'
+import type { Metrics } from '../core/metrics.ts'
+import type { Check } from '../core/ops.ts'
+import type { FactReader } from '../ingestors/facts.ts'
+import { type Ingestor, startIngestor } from '../ingestors/run.ts'
+import type { Source } from '../ingestors/source.ts'
+import { type ProcessorsRunning, startProcessors } from '../processors/all.ts'
+import type { ChainRow } from '../schemas/chains.ts'
+import { type Accounts, createAccounts } from '../serving/auth/accounts.ts'
+import { makeMeter } from '../serving/billing/meter.ts'
+import { makeFreshness } from '../serving/freshness.ts'
+import { graphqlPlugin } from '../serving/graphql/plugin.ts'
+import { makeServer } from '../serving/http/server.ts'
+import { startRealtime } from '../serving/realtime/server.ts'
+import type { LogParts, Parts } from './parts.ts'
+
+/** One chain of a process: where its blocks come from. */
+export interface HouseChain {
+  readonly row: ChainRow
+  readonly source: Source
+  readonly extra?: ChainExtra
+  readonly facts?: FactReader
+  /** Ingest up to this block time and end, epoch milliseconds. */
+  readonly until?: number
+}
+
+/** What every piece of a process is started with; it adds what it starts to the lifecycle and its checks to the list. */
+export interface PieceDeps {
+  readonly config: Config
+  /** Internal ids of the chains. */
+  readonly chains: readonly string[]
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly lifecycle: Lifecycle
+  /** What decides readiness; read at every question. */
+  readonly checks: Check[]
+  readonly onFatal: (error: unknown) => void
+}
+
+const part = (name: string, running: Running): { name: string; stop: () => Promise<void> } => ({
+  name,
+  stop: () => running.stop(),
+})
+
+/** Stages, sinks and finalizers of the chains. */
+export const startProcess = async (deps: PieceDeps, parts: Parts): Promise<ProcessorsRunning> => {
+  const { chains, config, metrics, log, lifecycle, checks } = deps
+  const processors = await startProcessors({ ...parts, chains, config, metrics, log })
+  lifecycle.add(part('processors', processors))
+  checks.push({
+    name: 'process',
+    run: () => {
+      for (const [group, lanes] of Object.entries(processors.status().groups)) {
+        const halted = lanes.find((lane) => lane.halted !== undefined)
+        if (halted) {
+          return { ok: false, detail: `${group}/${halted.partition}: ${halted.halted}` }
+        }
+      }
+      return { ok: true }
+    },
+  })
+  return processors
+}
+
+/** One ingestor per chain. */
+export const startIngest = async (
+  deps: PieceDeps,
+  { bus, codec }: LogParts,
+  houseChains: readonly HouseChain[],
+): Promise<readonly Ingestor[]> => {
+  const { config, metrics, log, lifecycle, checks, onFatal } = deps
+  const ingestors: Ingestor[] = []
+  checks.push({
+    name: 'ingest',
+    run: () => {
+      const halted = ingestors.map((each) => each.status()).find(({ state }) => state === 'halted')
+      return halted ? { ok: false, detail: halted.reason ?? 'halted' } : { ok: true }
+    },
+  })
+  for (const { row, source, extra, facts, until } of houseChains) {
+    const ingestor = await startIngestor({
+      ...{ chain: row, source, bus, codec, config, metrics, onFatal },
+      log: log.child({ role: 'ingest', chain: row.id }),
+      ...(extra && { extra }),
+      ...(facts && { facts }),
+      ...(until !== undefined && { until }),
+    })
+    ingestors.push(lifecycle.add(ingestor))
+  }
+  return ingestors
+}
+
+/** What the serving piece answers on. */
+export interface Served {
+  readonly accounts: Accounts
+  readonly baseUrl: string
+  readonly graphqlUrl: string
+  readonly wsUrl: string
+}
+
+/** Accounts, REST, GraphQL and streams. `origin`: where the blocks come from, in words for people. */
+export const startServe = async (
+  deps: PieceDeps,
+  { bus, codec, warehouse }: Parts,
+  origin?: string,
+): Promise<Served> => {
+  const { config, chains, metrics, lifecycle, checks } = deps
+  const log = deps.log.child({ role: 'serve' })
+  const nowMs = Date.now
+  const accounts = await createAccounts({ bus, codec, config, nowMs, log })
+  lifecycle.add(part('accounts', accounts))
+  checks.push(accounts.check)
+  const { guard } = accounts
+  const meter = makeMeter({ nowMs })
+  const freshness = makeFreshness(warehouse, chains, nowMs)
+  const shared = { warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs }
+  const server = await makeServer({
+    ...{ ...shared, checks },
+    ...(origin !== undefined && { origin }),
+    plugins: [graphqlPlugin(shared)],
+  })
+  lifecycle.add({ name: 'http', stop: () => server.close() })
+  const port = Number(new URL(await server.listen({ host: config.host, port: config.port })).port)
+  const realtime = await startRealtime({
+    ...{ bus, codec, ...shared },
+    host: config.host,
+    port: config.port === 0 ? 0 : port + 1,
+  })
+  lifecycle.add(part('streams', realtime))
+  const baseUrl = `http://${config.host}:${port}`
+  return {
+    accounts,
+    baseUrl,
+    graphqlUrl: `${baseUrl}/graphql`,
+    wsUrl: `ws://${config.host}:${realtime.port}/connection/websocket`,
+  }
+}

@@ -1,0 +1,142 @@
+import type { Bus } from '../core/bus-contract.ts'
+import type { Codec } from '../core/codec-contract.ts'
+import type { Warehouse } from '../core/warehouse.ts'
+import { type Cursor, cursorOf } from '../ingestors/block-record.ts'
+import { topicName } from '../schemas/topics.ts'
+import { makeFreshness } from '../serving/freshness.ts'
+import { lanePlaces } from './groups.ts'
+
+/** Where one chain stands in the log and in the warehouse; times in epoch milliseconds. */
+export interface ChainStatus {
+  readonly chain: string
+  /** Newest block operation in the log; null before the first. */
+  readonly head: {
+    readonly seq: number
+    readonly height: number
+    readonly ageSeconds: number
+  } | null
+  /** Newest final height; null before the first. */
+  readonly finalHeight: number | null
+  /** Newest block that answers can hold; null: none, or no warehouse at hand. */
+  readonly answers: { readonly height: number; readonly ageSeconds: number } | null
+  readonly lanes: readonly LaneRow[]
+}
+
+/** Records that one group has before it in one topic. */
+interface LaneRow {
+  readonly group: string
+  readonly topic: string
+  /** By partition; transaction marks of a Kafka log count too. */
+  readonly behind: readonly number[]
+}
+
+/** What an ingestor of the process that answers says of itself. */
+export interface IngestStatus {
+  readonly chain: string
+  readonly state: string
+  readonly reason?: string
+  readonly height: number | null
+  /** Head of the node as last seen. */
+  readonly nodeHeight: number | null
+}
+
+/** The whole report. */
+export interface StatusReport {
+  readonly atMs: number
+  readonly chains: readonly ChainStatus[]
+  /** Of the process that answers; empty when nobody runs. */
+  readonly ingest: readonly IngestStatus[]
+  /** Commits and inserts of the process that answers. */
+  readonly inFlight: readonly string[]
+}
+
+/** What a report is made from. */
+export interface StatusSources {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly warehouse?: Warehouse
+  readonly chains: readonly string[]
+  readonly ingest?: () => readonly IngestStatus[]
+  readonly inFlight?: () => readonly string[]
+  readonly nowMs: () => number
+}
+
+/** Reads how far everything is. Throws `Outage` when the log does not answer. */
+export const statusReport = async (sources: StatusSources): Promise<StatusReport> => ({
+  atMs: sources.nowMs(),
+  chains: await Promise.all(sources.chains.map((chain) => chainStatus(sources, chain))),
+  ingest: sources.ingest?.() ?? [],
+  inFlight: sources.inFlight?.() ?? [],
+})
+
+const chainStatus = async (
+  { bus, codec, warehouse, nowMs }: StatusSources,
+  chain: string,
+): Promise<ChainStatus> => {
+  const ageOf = (timeMs: number): number => Math.max(0, Math.round((nowMs() - timeMs) / 1_000))
+  const newest = await newestCursor(bus, codec, chain)
+  const tip = newest?.cursor.tip
+  const fresh = warehouse && (await makeFreshness(warehouse, [chain], nowMs).of(chain))
+  return {
+    chain,
+    head:
+      newest && tip ? { seq: newest.seq, height: tip.height, ageSeconds: ageOf(tip.timeMs) } : null,
+    finalHeight: newest?.cursor.final?.height ?? null,
+    answers: fresh ? { height: fresh.head, ageSeconds: ageOf(fresh.headTimeMs) } : null,
+    lanes: await laneRows(bus, chain),
+  }
+}
+
+/** How far back the newest record is looked for: transaction marks may stand behind it. */
+const LOOK_BACK = [4, 64, Number.POSITIVE_INFINITY]
+
+const newestCursor = async (
+  bus: Bus,
+  codec: Codec,
+  chain: string,
+): Promise<{ readonly seq: number; readonly cursor: Cursor } | undefined> => {
+  const topic = topicName('blocks', chain)
+  const [{ low, end } = { low: 0, end: 0 }] = await bus.ends(topic)
+  for (const back of LOOK_BACK) {
+    let last: Uint8Array | null = null
+    for await (const { value } of bus.read(topic, 0, Math.max(low, end - back), end)) last = value
+    if (last === null) continue
+    const event = codec.decode('block.BlockEvent', last)
+    return { seq: event.meta.seq, cursor: cursorOf(event) }
+  }
+  return undefined
+}
+
+const laneRows = async (bus: Bus, chain: string): Promise<readonly LaneRow[]> => {
+  const rows = new Map<string, { group: string; topic: string; behind: number[] }>()
+  for (const { group, topic, partition, place, end } of await lanePlaces(bus, chain)) {
+    const row = rows.get(`${group} ${topic}`) ?? { group, topic, behind: [] }
+    row.behind[partition] = end - place
+    rows.set(`${group} ${topic}`, row)
+  }
+  return [...rows.values()]
+}
+
+/** A report as a table for people. */
+export const statusLines = ({ chains, ingest, inFlight }: StatusReport): readonly string[] => [
+  ...chains.flatMap(({ chain, head, finalHeight, answers, lanes }) => {
+    const own = ingest.find((each) => each.chain === chain)
+    const node = own?.nodeHeight ?? null
+    const facts: readonly (readonly [string, string])[] = [
+      ['ingest', own ? `${own.state}${own.reason === undefined ? '' : `: ${own.reason}`}` : '-'],
+      ['log', head ? `${head.height}, ${head.ageSeconds} s old, operation ${head.seq}` : 'empty'],
+      ['node', node === null || head === null ? '-' : `${node}, ${node - head.height} ahead`],
+      ['final', finalHeight === null ? '-' : String(finalHeight)],
+      ['answers', answers ? `${answers.height}, ${answers.ageSeconds} s old` : '-'],
+    ]
+    return [
+      chain,
+      ...facts.map(([name, text]) => `  ${name.padEnd(10)}${text}`),
+      ...lanes.map(
+        ({ group, topic, behind }) =>
+          `  ${group.padEnd(36)}${topic.padEnd(32)}${behind.join(' ')} behind`,
+      ),
+    ]
+  }),
+  ...(inFlight.length > 0 ? [`in flight: ${inFlight.join('; ')}`] : []),
+]

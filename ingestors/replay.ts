@@ -3,7 +3,7 @@ import type { ChainExtra } from '../core/config.ts'
 import { Malformed } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import type { ChainRow } from '../schemas/chains.ts'
-import type { Block, PoolFact } from '../schemas/events.ts'
+import type { Block, PoolFact, SvmTransaction } from '../schemas/events.ts'
 import { PROTOCOLS, type ProtocolRow } from '../schemas/protocols.ts'
 import type { FactTable } from './fact-table.ts'
 import { type FactReader, tableFacts } from './facts.ts'
@@ -85,21 +85,23 @@ const index = async (
   files: readonly string[],
   read: (file: string) => Promise<Recorded>,
 ): Promise<{ readonly places: readonly Place[]; readonly skipped: readonly string[] }> => {
-  const byHeight = new Map<number, { ref: BlockRef; files: string[] }>()
+  const byHeight = new Map<number, { ref: BlockRef; named: boolean; files: string[] }>()
   const untimed = new Set<string>()
   for (const file of files) {
-    const { block, timed } = await read(file).catch((error: unknown) => {
+    const { block, timed, named } = await read(file).catch((error: unknown) => {
       if (!(error instanceof Malformed)) throw error
       throw new Malformed(error.reason, `${file}: ${error.message}`, { cause: error })
     })
     const held = byHeight.get(block.height)
     if (!timed) untimed.add(file)
-    if (held === undefined) byHeight.set(block.height, { ref: refOf(block), files: [file] })
-    else if (held.ref.hash !== block.hash) {
+    if (held === undefined) {
+      byHeight.set(block.height, { ref: refOf(block), named, files: [file] })
+    } else if (held.named && named && held.ref.hash !== block.hash) {
       throw new Malformed('two-blocks', `${file}: another block of height ${block.height}`)
     } else {
       held.files.push(file)
-      if (timed) held.ref = refOf(block)
+      if (named ? timed || !held.named : timed && !held.named) held.ref = refOf(block)
+      held.named ||= named
     }
   }
   const all = [...byHeight.values()].sort((a, b) => a.ref.height - b.ref.height)
@@ -140,7 +142,8 @@ async function* replayed(
 
 /** Several recordings of one block: the header of the one that says most, every transaction once. */
 const joined = (recordings: readonly Recorded[]): Block => {
-  const rank = ({ whole, timed }: Recorded): number => (whole ? 2 : 0) + (timed ? 1 : 0)
+  const rank = ({ whole, named, timed }: Recorded): number =>
+    (whole ? 4 : 0) + (named ? 2 : 0) + (timed ? 1 : 0)
   const sorted = recordings.toSorted((a, b) => rank(b) - rank(a))
   const [first] = sorted
   if (first === undefined) throw new Error('a place without files')
@@ -157,8 +160,9 @@ const joined = (recordings: readonly Recorded[]): Block => {
     : {
         ...first.block,
         timeMs,
-        transactions: united(
-          blocks.flatMap((block) => (block.vm === 'svm' ? block.transactions : [])),
+        transactions: placed(
+          first,
+          united(blocks.flatMap((block) => (block.vm === 'svm' ? block.transactions : []))),
         ),
       }
 }
@@ -171,6 +175,17 @@ const united = <T extends Block['transactions'][number]>(all: readonly T[]): rea
   }
   return [...transactions.values()].sort((a, b) => a.index - b.index)
 }
+
+/** A single Solana transaction does not say where it stood in its block: several of them are counted in one order. */
+const placed = (
+  { whole }: Recorded,
+  transactions: readonly SvmTransaction[],
+): readonly SvmTransaction[] =>
+  whole
+    ? transactions
+    : transactions
+        .toSorted((a, b) => a.index - b.index || (a.hash < b.hash ? -1 : 1))
+        .map((transaction, index) => ({ ...transaction, index }))
 
 /** The chain's reference pools are known without a node: they may move prices in a replay (R50). */
 const referenceFacts = (chain: ChainRow, extra?: ChainExtra): readonly PoolFact[] =>

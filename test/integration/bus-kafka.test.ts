@@ -4,24 +4,36 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { type Admin, Kafka, logLevel, Partitioners } from 'kafkajs'
-import { openKafkaBus } from '../../core/bus.ts'
+import { type KafkaBusOptions, openKafkaBus } from '../../core/bus.ts'
 import type { Bus } from '../../core/bus-contract.ts'
 import type { Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
+import { kafkaStateSuite } from '../support/bus-kafka-suite.ts'
 import { busSuite, readAll } from '../support/bus-suite.ts'
-import { type KafkaCluster, kafkaOrExplain, startKafka } from '../support/kafka.ts'
+import {
+  type KafkaCluster,
+  kafkaOrExplain,
+  SASL_PASSWORD,
+  SASL_USER,
+  startKafka,
+} from '../support/kafka.ts'
 import { until } from '../support/until.ts'
 
 const cluster = await kafkaOrExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
 
+const MAP_BYTES = 268_435_456
 const folder = mkdtempSync(join(tmpdir(), 'sluice-state-'))
 
-const openAt = (brokers: readonly string[], halts: Outage[] = [], member = 'alone'): Promise<Bus> =>
+const openAt = (
+  brokers: readonly string[],
+  halts: Outage[] = [],
+  more: Partial<KafkaBusOptions> = {},
+): Promise<Bus> =>
   openKafkaBus({
     brokers,
     clientId: 'sluice-test',
     log: silentLogger(),
-    state: { path: join(folder, member), mapSizeBytes: 268_435_456 },
+    ...more,
     onHalt: (outage) => halts.push(outage),
   })
 
@@ -51,14 +63,18 @@ const compact = async (bus: Bus, admin: Admin, topic: string): Promise<void> => 
   await writer.close()
 }
 
-const suite = ({ brokers }: KafkaCluster): void => {
+const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
   const kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING })
   const admin = kafka.admin()
+  await admin.connect()
   busSuite('Kafka', async () => {
-    await admin.connect()
     const halts: Outage[] = []
+    const state = (member: string) => ({ path: join(folder, member), mapSizeBytes: MAP_BYTES })
     const both = async () =>
-      [await openAt(brokers, halts, 'one'), await openAt(brokers, halts, 'two')] as const
+      [
+        await openAt(brokers, halts, { state: state('one') }),
+        await openAt(brokers, halts, { state: state('two') }),
+      ] as const
     let buses = await both()
     return {
       get bus() {
@@ -82,9 +98,14 @@ const suite = ({ brokers }: KafkaCluster): void => {
       compact: (topic) => compact(buses[0], admin, topic),
       close: async () => {
         await Promise.all(buses.map((bus) => bus.close()))
-        await admin.disconnect()
       },
     }
+  })
+
+  kafkaStateSuite({
+    ...{ broker: brokers[0] ?? '', admin, folder },
+    open: (path, sessionTimeoutMs = 10_000) =>
+      openAt(brokers, [], { state: { path, mapSizeBytes: MAP_BYTES }, sessionTimeoutMs }),
   })
 
   describe('bus: only on Kafka', () => {
@@ -120,6 +141,23 @@ const suite = ({ brokers }: KafkaCluster): void => {
       await assert.rejects(openAt(['127.0.0.1:1']), { name: 'Outage' })
     })
 
+    for (const mechanism of ['scram-sha-512', 'plain'] as const) {
+      test(`a login by ${mechanism} reads and writes; a wrong password is an outage`, async () => {
+        const login = (password: string) =>
+          openAt(saslBrokers, [], { sasl: { mechanism, username: SASL_USER, password } })
+        const bus = await login(SASL_PASSWORD)
+        const topic = `sasl.${mechanism}`
+        await bus.createTopics([{ topic, partitions: 1, cleanup: 'delete', retentionMs: null }])
+        const writer = await bus.writer(`sasl.${mechanism}`)
+        await writer.commit({ records: [{ topic, key: 'k', value: Buffer.from('v') }] })
+        assert.equal((await readAll(bus, topic)).length, 1)
+        await writer.close()
+        await bus.close()
+        await assert.rejects(login('wrong'), { name: 'Outage' })
+        await assert.rejects(openAt(saslBrokers), { name: 'Outage' })
+      })
+    }
+
     test('readers leave no groups behind', async () => {
       const { groups } = await admin.listGroups()
       const left = groups.filter(({ groupId }) => groupId.startsWith('sluice-test.'))
@@ -128,9 +166,10 @@ const suite = ({ brokers }: KafkaCluster): void => {
   })
 
   after(async () => {
+    await admin.disconnect()
     await cluster?.stop()
     rmSync(folder, { recursive: true, force: true })
   })
 }
 
-if (cluster) suite(cluster)
+if (cluster) await suite(cluster)

@@ -22,12 +22,18 @@ const START_LIMIT_MS = 90_000
 /** A Kafka cluster of real brokers on free ports and a temporary folder. */
 export interface KafkaCluster {
   readonly brokers: readonly string[]
+  /** The same brokers where they ask for a login: PLAIN or SCRAM-SHA-512, without TLS. */
+  readonly saslBrokers: readonly string[]
   /** Ends broker `index` with SIGKILL. */
   kill(index: number): Promise<void>
   /** Starts a killed broker again and waits until it serves. */
   restart(index: number): Promise<void>
   stop(): Promise<void>
 }
+
+/** The one who may log in. */
+export const SASL_USER = 'alice'
+export const SASL_PASSWORD = 'alice-secret'
 
 /** A real schema registry, in memory. */
 export interface Registry {
@@ -56,9 +62,10 @@ export const kafkaOrExplain = async <T>(
 export const startKafka = async (nodes: 1 | 3): Promise<KafkaCluster> => {
   await fetchKafka()
   const folder = await mkdtemp(join(tmpdir(), 'sluice-kafka-'))
-  const ports = await freePorts(2 * nodes)
-  const port = (index: number): number => ports[2 * index] ?? 0
-  const controller = (index: number): number => ports[2 * index + 1] ?? 0
+  const ports = await freePorts(3 * nodes)
+  const port = (index: number): number => ports[3 * index] ?? 0
+  const controller = (index: number): number => ports[3 * index + 1] ?? 0
+  const saslPort = (index: number): number => ports[3 * index + 2] ?? 0
   const ids = Array.from({ length: nodes }, (_, index) => index)
   const voters = ids.map((index) => `${index + 1}@127.0.0.1:${controller(index)}`).join()
   const launch = (index: number): Promise<ChildProcess> => launchBroker(join(folder, `${index}`))
@@ -70,6 +77,9 @@ export const startKafka = async (nodes: 1 | 3): Promise<KafkaCluster> => {
         VOTERS: voters,
         PORT: port(index),
         CONTROLLER_PORT: controller(index),
+        SASL_PORT: saslPort(index),
+        USER: SASL_USER,
+        PASSWORD: SASL_PASSWORD,
         DATA: join(home, 'data'),
         REPLICAS: nodes,
         MIN_IN_SYNC: nodes === 1 ? 1 : 2,
@@ -79,6 +89,7 @@ export const startKafka = async (nodes: 1 | 3): Promise<KafkaCluster> => {
   )
   return {
     brokers: ids.map((index) => `127.0.0.1:${port(index)}`),
+    saslBrokers: ids.map((index) => `127.0.0.1:${saslPort(index)}`),
     kill: async (index) => end(running[index], 'SIGKILL'),
     restart: async (index) => {
       running[index] = await launch(index)
@@ -163,7 +174,9 @@ const formatBroker = async (
   const text = template.replace(/@([A-Z_]+)@/g, (_, name: string) => String(values[name]))
   const properties = join(home, 'server.properties')
   await writeFile(properties, text)
-  const tool = ['kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties]
+  const scram = `SCRAM-SHA-512=[name=${SASL_USER},password=${SASL_PASSWORD}]`
+  const format = ['format', '-t', CLUSTER_ID, '-c', properties, '--add-scram', scram]
+  const tool = ['kafka.tools.StorageTool', ...format]
   await run(JAVA, ['-Xmx128m', '-XX:TieredStopAtLevel=1', ...CLASSES, ...tool])
 }
 

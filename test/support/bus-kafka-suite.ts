@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import type { Admin } from 'kafkajs'
+import type { Bus, OutRecord, Writer } from '../../core/bus-contract.ts'
+import { type LaneCopy, openLaneCopy } from '../../core/bus-lane-copy.ts'
+import { joinAsMember, type MemberLog } from './bus-member.ts'
+import { readAll } from './bus-suite.ts'
+import { entriesOf, onLane } from './bus-suite-state.ts'
+import { until } from './until.ts'
+
+/** What the Kafka-only tests of lane state work with. */
+export interface KafkaSuite {
+  readonly broker: string
+  readonly admin: Admin
+  /** Opens a bus whose local state lies in `path`. */
+  readonly open: (path: string, sessionTimeoutMs?: number) => Promise<Bus>
+  /** Scratch folder. */
+  readonly folder: string
+}
+
+const PARTITIONS = 3
+const MAP_BYTES = 67_108_864
+const bytes = (value: string | number): Uint8Array => Buffer.from(String(value))
+
+/** The local copies of lanes' state, and lanes that move between processes. */
+export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): void => {
+  let count = 0
+  const name = (word: string): string => {
+    count += 1
+    return `${word}.k${count}.${process.pid}`
+  }
+  const makeStore = async (bus: Bus, store: string): Promise<void> =>
+    bus.createTopics([{ topic: store, partitions: 1, cleanup: 'compact', retentionMs: null }])
+
+  describe('local copies of lane state', () => {
+    const path = join(folder, 'copies')
+    const [input, store, group] = [name('t'), name('s'), name('g')]
+    const change = (key: string, value: string | null) => ({
+      ...{ store, partition: 0, key },
+      value: value === null ? null : bytes(value),
+    })
+    /** One process that owns the lane, commits and ends. */
+    const life = async (at: string, changes: readonly ReturnType<typeof change>[]) => {
+      const bus = await open(at)
+      try {
+        await makeStore(bus, store)
+        await bus.createTopics([
+          { topic: input, partitions: 1, cleanup: 'delete', retentionMs: null },
+        ])
+        return await onLane(bus, group, input, async ({ state, writer }) => {
+          const view = await state(store)
+          const found = entriesOf(view)
+          await writer.commit({ state: changes })
+          return found
+        })
+      } finally {
+        await bus.close()
+      }
+    }
+    const spoil = async (work: (copy: LaneCopy) => void): Promise<void> => {
+      const { clusterId } = await admin.describeCluster()
+      const log = `${clusterId}/${store}/0`
+      const copy = openLaneCopy({
+        path: join(path, group, store, '0'),
+        mapSizeBytes: MAP_BYTES,
+        log,
+      })
+      work(copy)
+      await copy.close()
+    }
+    const witness = [{ key: 'witness', value: bytes('local') }]
+
+    test('a lane that comes back reads on from its own copy', async () => {
+      assert.deepEqual(await life(path, [change('a', '1'), change('b', '1')]), [])
+      await spoil((copy) => copy.apply(witness, copy.mark()))
+      assert.deepEqual(await life(path, []), ['a=1', 'b=1', 'witness=local'])
+      await life(join(folder, 'elsewhere'), [change('a', null), change('c', '1')])
+      assert.deepEqual(await life(path, []), ['b=1', 'c=1', 'witness=local'])
+    })
+
+    test('a copy that is ahead, from another time or lost is made anew', async () => {
+      const ahead = (copy: LaneCopy): void => {
+        copy.apply(witness, { timestampMs: Date.now(), offset: 1_000_000 })
+      }
+      const foreign = (copy: LaneCopy): void => {
+        const mark = copy.mark()
+        assert.ok(mark)
+        copy.apply(witness, { ...mark, timestampMs: mark.timestampMs - 1 })
+      }
+      for (const work of [ahead, foreign]) {
+        await spoil(work)
+        assert.deepEqual(await life(path, []), ['b=1', 'c=1'])
+      }
+      rmSync(path, { recursive: true })
+      assert.deepEqual(await life(path, []), ['b=1', 'c=1'])
+    })
+
+    test('a copy of a changelog that was deleted and made again is made anew', async () => {
+      await admin.deleteTopics({ topics: [store] })
+      await until(async () => !(await admin.listTopics()).includes(store), 'the topic is gone')
+      const changes = ['x', 'y', 'z', 'x', 'y', 'z'].map((key) => change(key, '2'))
+      await life(join(folder, 'third'), changes)
+      assert.deepEqual(await life(path, []), ['x=2', 'y=2', 'z=2'])
+    })
+  })
+
+  describe('lanes move between processes', () => {
+    const KILLS = [
+      ['in the middle of a transaction', 6, 'own'],
+      ['from outside, with its state in the same folder', 0, 'shared'],
+    ] as const
+    for (const [how, killAt, place] of KILLS) {
+      test(`a process is killed ${how}: its lanes go on elsewhere, each record once`, async () => {
+        const path = join(folder, name('member'))
+        const bus = await open(path, 2_000)
+        const log = await makeMemberLog(bus, name)
+        const writer = await bus.writer(name('w'))
+        const sending = sender(writer, log.input)
+        const owned = new Set<number>()
+        const ours = await joinAsMember(bus, log, {
+          onCommit: ({ partition }) => owned.add(partition),
+        })
+        const ownAll = async (): Promise<boolean> => {
+          await sending.send()
+          return owned.size === PARTITIONS
+        }
+        await until(ownAll, 'we own all lanes', 30_000)
+        const own = place === 'shared' ? path : join(folder, name('child'))
+        const child = startChild([broker, own, String(killAt), JSON.stringify(log)])
+        const killed = async (): Promise<boolean> => {
+          await sending.send()
+          if (killAt === 0 && child.commits() >= 6) child.kill()
+          return child.signal() !== undefined
+        }
+        await until(killed, 'the child was killed at work', 40_000)
+        assert.equal(child.signal(), 'SIGKILL')
+        assert.ok(child.commits() >= 5, `the child made only ${child.commits()} commits`)
+        owned.clear()
+        await until(ownAll, 'we own all lanes again', 30_000)
+        const sent = sending.sent()
+        await until(
+          async () => (await numbersOf(bus, log.output)).length >= sent,
+          'all are handed on',
+          30_000,
+        )
+        const whole = Array.from({ length: sent }, (_, i) => i)
+        assert.deepEqual(await numbersOf(bus, log.output), whole)
+        await ours.stop()
+        assert.equal(await sumOf(bus, log, name('g')), (sent * (sent - 1)) / 2)
+        await writer.close()
+        await bus.close()
+      })
+    }
+  })
+}
+
+const makeMemberLog = async (bus: Bus, name: (word: string) => string): Promise<MemberLog> => {
+  const log = { group: name('g'), input: name('in'), output: name('out'), store: name('s') }
+  const spec = { partitions: PARTITIONS, cleanup: 'delete', retentionMs: null } as const
+  await bus.createTopics([log.input, log.output].map((topic) => ({ ...spec, topic })))
+  await bus.createTopics([{ ...spec, topic: log.store, cleanup: 'compact' }])
+  return log
+}
+
+/** Sends 0, 1, 2... over all lanes. */
+const sender = (writer: Writer, topic: string) => {
+  let sent = 0
+  return {
+    sent: () => sent,
+    send: async (): Promise<void> => {
+      const records: readonly OutRecord[] = Array.from({ length: 30 }, (_, i) => ({
+        ...{ topic, partition: (sent + i) % PARTITIONS },
+        ...{ key: String(sent + i), value: bytes(sent + i) },
+      }))
+      await writer.commit({ records })
+      sent += records.length
+    },
+  }
+}
+
+/** A member in a process of its own. */
+const startChild = (words: readonly string[]) => {
+  const script = join(import.meta.dirname, 'bus-member-child.ts')
+  const child = spawn(process.execPath, ['--import', 'tsx', script, ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  let ended: NodeJS.Signals | null | undefined
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  child.once('close', (_, signal) => {
+    ended = signal
+  })
+  return {
+    commits: () => output.split('\n').length - 1,
+    /** undefined while it lives. */
+    signal: () => ended,
+    kill: () => child.kill('SIGKILL'),
+  }
+}
+
+const numbersOf = async (bus: Bus, topic: string): Promise<readonly number[]> =>
+  (await readAll(bus, topic))
+    .map(({ value }) => Number(Buffer.from(value ?? []).toString()))
+    .toSorted((a, b) => a - b)
+
+const sumOf = async (bus: Bus, { input, store }: MemberLog, group: string): Promise<number> => {
+  const sums: number[] = []
+  const reading = await bus.subscribe({
+    group,
+    topics: [input],
+    run: async (lane) => {
+      const sum = (await lane.state(store)).get('sum')
+      sums[lane.partition] = Number(Buffer.from(sum ?? []).toString())
+    },
+  })
+  await until(() => Object.keys(sums).length === PARTITIONS, 'the sums were read')
+  await reading.stop()
+  return sums.reduce((a, b) => a + b, 0)
+}

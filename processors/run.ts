@@ -15,7 +15,7 @@ import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { stateTopic, topicName } from '../schemas/topics.ts'
 import type { EventMeta, Messages } from '../schemas/wire.ts'
-import { deadLetter, orPoison, placeByHeaders } from './dead-letter.ts'
+import { deadLetter, orPoison, placeByHeaders } from '../core/dead-letter.ts'
 import { decodeInput, emptyInput, type InputRecord, type InputTopic, isInput } from './inputs.ts'
 import { type Aligned, type Aligner, makeAligner, type Progress } from './operations.ts'
 import {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
-import type { LogRecord, OutRecord } from '../core/bus-contract.ts'
-import { Malformed } from '../core/fault.ts'
+import type { LogRecord, OutRecord } from './bus-contract.ts'
+import { Malformed } from './fault.ts'
 import { deadLetterTopic } from '../schemas/topics.ts'
 
 const MESSAGE_LIMIT = 1_024

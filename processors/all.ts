@@ -4,9 +4,12 @@ import type { Config } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { applyRetention, migrate } from '../core/migrate.ts'
+import { type QuoteBook, quoteBook } from '../core/quotes.ts'
 import { deadLetterSpec, stateSpec, topicSpecs } from '../core/topic-specs.ts'
 import type { Warehouse } from '../core/warehouse.ts'
+import { chainRow } from '../schemas/chains.ts'
 import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
+import { BALANCES } from './balances.ts'
 import { CANDLES } from './candles.ts'
 import { type FinalizeRound, startFinalizer } from './finalize.ts'
 import { pipeline } from './pipeline.ts'
@@ -21,7 +24,7 @@ import { TOKENS } from './tokens.ts'
  * Every stage of the house in one lane: co-partitioned topics are folded together, decoded once, and committed at once. A
  * stage may read what one before it published for the same operation.
  */
-export const PROCESS: Stage = pipeline('process', [PRICES, CANDLES, POOLS, TOKENS])
+export const PROCESS: Stage = pipeline('process', [PRICES, BALANCES, CANDLES, POOLS, TOKENS])
 
 /** What the process role works with. */
 export interface ProcessorDeps {
@@ -29,7 +32,7 @@ export interface ProcessorDeps {
   readonly bus: Bus
   readonly codec: Codec
   readonly warehouse: Warehouse
-  readonly config: Pick<Config, 'partitions' | 'retention'>
+  readonly config: Pick<Config, 'partitions' | 'retention'> & Partial<Pick<Config, 'chainExtra'>>
   readonly metrics: Metrics
   readonly log: Logger
 }
@@ -56,6 +59,11 @@ export const processorTopics = (
     ...SINKS.map((sink) => deadLetterSpec(deadLetterTopic(sinkGroup(sink, chain)), retention)),
   ])
 
+const bookOf = (chain: string, extra: Config['chainExtra'] = {}): QuoteBook | undefined => {
+  const row = chainRow(chain)
+  return row && quoteBook(row, extra[chain])
+}
+
 /** Makes topics and tables where they are missing, then runs every stage, sink and finalizer of the chains. */
 export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRunning> => {
   const { chains, bus, warehouse, config, log } = deps
@@ -68,7 +76,12 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
   await applyRetention(warehouse, chains, retention)
   const parts = await Promise.all(
     chains.map(async (chain) => {
-      const chainDeps = { ...deps, chain, log: log.child({ role: 'process', chain }) }
+      const book = bookOf(chain, config.chainExtra)
+      const chainDeps = {
+        ...deps,
+        ...{ chain, log: log.child({ role: 'process', chain }) },
+        ...(book && { book }),
+      }
       const stage = await startStage(PROCESS, chainDeps)
       const sinks = await Promise.all(SINKS.map((sink) => startSink(sink, chainDeps)))
       return { chain, groups: [stage, ...sinks], finalizer: startFinalizer(chainDeps) }

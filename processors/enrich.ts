@@ -1,5 +1,5 @@
 import { Malformed } from '../core/fault.ts'
-import type { EventMeta, Instruction } from '../schemas/wire.ts'
+import type { BlockEvent, EventMeta, Instruction } from '../schemas/wire.ts'
 import { makeLayers } from './layers.ts'
 import type { Folding, Operation, Publication, StageState } from './stage.ts'
 
@@ -12,7 +12,8 @@ export interface Place {
 /** What one event was found to be, and what is known after it. */
 interface Enriched<Processed, Value> {
   readonly processed: Processed
-  readonly writes: readonly (readonly [key: string, value: Value])[]
+  /** null: the key is gone. */
+  readonly writes: readonly (readonly [key: string, value: Value | null])[]
 }
 
 interface Batch<Event> {
@@ -27,6 +28,7 @@ export interface Enrichment<Event, Processed, Value> {
     event: Event,
     known: (key: string) => Value | undefined,
     place: Place,
+    block: BlockEvent,
   ) => Enriched<Processed, Value>
   readonly finish: (event: Event, processed: Processed) => Event
   readonly publish: (batch: Batch<Event>) => Publication
@@ -51,12 +53,15 @@ export const foldEnrichment = <
   const layers = makeLayers<Value, Extra<Processed>>(state)
   const apply = (operation: Operation): readonly Batch<Event>[] => {
     const { hash, height, block_time: timeMs } = operation.block.meta
-    const values = new Map<string, Value>()
+    const values = new Map<string, Value | null>()
     const processed: (readonly [number, Processed])[] = []
-    const known = (key: string): Value | undefined => values.get(key) ?? layers.get(key)
+    const known = (key: string): Value | undefined => {
+      const own = values.get(key)
+      return own === undefined ? layers.get(key) : (own ?? undefined)
+    }
     const outputs = batches(operation).map(({ key, value }) => {
       const events = value.events.map((event) => {
-        const found = enrich(event, known, { height, timeMs })
+        const found = enrich(event, known, { height, timeMs }, operation.block)
         for (const [name, written] of found.writes) values.set(name, written)
         processed.push([indexOf(event), found.processed])
         return finish(event, found.processed)

@@ -21,8 +21,12 @@ interface HotBlock<Value, Extra> extends Writing {
  */
 export interface Layers<Value, Extra> {
   get(key: string): Value | undefined
+  /** Keys with this prefix and their values, in no order. Looks at every unfinalized key: for rare use. */
+  entries(prefix: string): Iterable<readonly [key: string, value: Value]>
   /** Writes what a block did; one call per block. */
   apply(block: HotBlock<Value, Extra>): void
+  /** What was kept beside a block that is not final. */
+  extra(hash: string): Extra | undefined
   /** Takes the block back; undefined when it is not known. */
   revert(hash: string): HotBlock<Value, Extra> | undefined
   /** Merges blocks up to this height into the final values; returns the newest of them. */
@@ -76,10 +80,22 @@ export const makeLayers = <Value extends object, Extra>(
       const held = latest.get(key)
       return held === undefined ? final(key) : (held ?? undefined)
     },
+    *entries(prefix) {
+      const newer = new Map<string, Value | null>()
+      for (const values of [unsaved, latest]) {
+        for (const [key, value] of values) if (key.startsWith(prefix)) newer.set(key, value)
+      }
+      for (const [key, value] of newer) if (value !== null) yield [key, value] as const
+      for (const [key, text] of state.entries(BASE + prefix)) {
+        const name = key.slice(BASE.length)
+        if (!newer.has(name)) yield [name, JSON.parse(text)] as const
+      }
+    },
     apply: (block) => {
       keep(block)
       changed.set(HOT + block.hash, JSON.stringify({ ...block, values: [...block.values] }))
     },
+    extra: (hash) => hot.find((one) => one.hash === hash)?.extra,
     revert: (hash) => {
       const block = hot.find((one) => one.hash === hash)
       if (block === undefined) return undefined

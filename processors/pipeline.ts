@@ -9,8 +9,8 @@ import type {
   StageTopic,
 } from './stage.ts'
 
-/** A stage's own part of a state: its keys under its name. */
-const within = (state: StageState, prefix: string): StageState => ({
+/** The part of a state whose keys start with a prefix, as a state of its own. */
+export const within = (state: StageState, prefix: string): StageState => ({
   get: (key) => state.get(prefix + key),
   *entries(start) {
     for (const [key, value] of state.entries(prefix + start))
@@ -77,10 +77,10 @@ export const pipeline = (app: string, stages: readonly Stage[]): Stage => {
     app,
     inputs: [...inputs],
     outputs: [...outputs],
-    load: (state) => {
+    load: (state, book) => {
       const parts = stages.map((stage) => ({
         stage,
-        folding: stage.load(within(state, `${stage.app}/`)),
+        folding: stage.load(within(state, `${stage.app}/`), book),
       }))
       return { step: (operation) => stepAll(parts, operation), flush: () => flushAll(parts) }
     },

@@ -13,6 +13,7 @@ import type { Codec, Draft } from '../core/codec-contract.ts'
 import { Malformed } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
+import type { QuoteBook } from '../core/quotes.ts'
 import { stateTopic, topicName } from '../schemas/topics.ts'
 import type { EventMeta, Messages } from '../schemas/wire.ts'
 import { deadLetter, orPoison, placeByHeaders } from '../core/dead-letter.ts'
@@ -35,6 +36,8 @@ export interface ProcessDeps {
   readonly codec: Codec
   readonly metrics: Metrics
   readonly log: Logger
+  /** Quote assets of the chain with the configured ones (R50); absent: the chain's own table. */
+  readonly book?: QuoteBook
 }
 
 /** How far a lane of a stage or sink is. */
@@ -139,7 +142,7 @@ class StageLane {
     const progress = progressOf(state.get(PROGRESS))
     this.#status = { ...this.#status, seq: progress.seq }
     this.#report(this.#status)
-    const folding = this.#stage.load(stageState(state))
+    const folding = this.#stage.load(stageState(state), this.#deps.book)
     const aligner = makeAligner<Arrived>({
       blocksTopic: this.#blocks,
       partition: this.#lane.partition,

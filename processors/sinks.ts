@@ -6,12 +6,13 @@ import { retry } from '../core/retry.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import { type Topic, topicName } from '../schemas/topics.ts'
 import type { EventMeta } from '../schemas/wire.ts'
-import { checkPools, checkTokens, checkTrades, checkTransfers } from './check.ts'
+import { checkBalances, checkPools, checkTokens, checkTrades, checkTransfers } from './check.ts'
 import { deadLetter, orPoison } from '../core/dead-letter.ts'
 import { blockRows, finalRows, type Row } from './rows.ts'
 import type { LaneStatus, ProcessDeps, StageRunning } from './run.ts'
 import { poolBirthRows, poolEventRows, poolRows, tokenRows } from './state-rows.ts'
 import { tradeRows, transferRows } from './trade-rows.ts'
+import { balanceRows, holderRows, holdingRows, pnlRows, pnlTradeRows } from './wallet-rows.ts'
 
 /** Rows for one table, without the chain prefix. */
 interface TableRows {
@@ -77,6 +78,41 @@ export const SINKS: readonly Sink[] = [
     map: (codec, bytes) => {
       const value = checkTransfers(codec.decode('transfer.TransferEvents', bytes))
       return { meta: value.meta, tables: [{ table: 'transfers', rows: transferRows(value) }] }
+    },
+  },
+  {
+    topic: 'balancesProcessed',
+    map: (codec, bytes) => {
+      const value = checkBalances(codec.decode('balance.BalanceEvents', bytes))
+      const holders = holderRows(value)
+      return {
+        meta: value.meta,
+        tables: [
+          { table: 'balance_updates', rows: balanceRows(value) },
+          { table: 'token_holders', rows: holders },
+          { table: 'wallet_balances', rows: holders },
+        ],
+      }
+    },
+  },
+  {
+    topic: 'tokenHoldings',
+    map: (codec, bytes) => {
+      const value = codec.decode('token.holding.TokenHoldingEvents', bytes)
+      return { meta: value.meta, tables: [{ table: 'token_holdings', rows: holdingRows(value) }] }
+    },
+  },
+  {
+    topic: 'walletTokenPnls',
+    map: (codec, bytes) => {
+      const value = codec.decode('wallet.pnl.WalletTokenPnlEvents', bytes)
+      return {
+        meta: value.meta,
+        tables: [
+          { table: 'wallet_token_pnl', rows: pnlRows(value) },
+          { table: 'wallet_pnl_trades', rows: pnlTradeRows(value) },
+        ],
+      }
     },
   },
 ]

@@ -1,3 +1,4 @@
+import type { QuoteBook } from '../core/quotes.ts'
 import type { BlockEvent, Messages } from '../schemas/wire.ts'
 
 /** Messages of the topics that stages read and write. */
@@ -79,5 +80,6 @@ export interface Stage {
   readonly app: string
   readonly inputs: readonly StageTopic[]
   readonly outputs: readonly StageTopic[]
-  load(state: StageState): Folding
+  /** `book`: quote assets of the chain; without it those of the chain's own table count. */
+  load(state: StageState, book?: QuoteBook): Folding
 }

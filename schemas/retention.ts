@@ -14,6 +14,8 @@ export const TABLE_RETENTION: readonly RetentionRow[] = [
   { table: 'dex_trades_by_wallet', column: 'block_time', days: 10 },
   { table: 'dex_pool_events_enriched', column: 'block_time', days: 10 },
   { table: 'transfers', column: 'block_time', days: 10 },
+  { table: 'balance_updates', column: 'block_time', days: 31 },
+  { table: 'wallet_pnl_trades', column: 'block_time', days: 31 },
   { table: 'ohlc_1s', column: 'bucket', days: 2 },
   { table: 'ohlc_1m', column: 'bucket', days: 60 },
   { table: 'ohlc_1h', column: 'bucket', days: 730 },

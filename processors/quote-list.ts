@@ -1,0 +1,30 @@
+import { decimalNumber } from '../core/amounts.ts'
+import { NO_QUOTES, type PriceEntry, pairOf } from '../core/quote-state.ts'
+import { type QuoteBook, quoteBook, type Stamp, stampsAt } from '../core/quotes.ts'
+import { chainRow } from '../schemas/chains.ts'
+import type { BlockEvent } from '../schemas/wire.ts'
+
+const NO_BOOK: QuoteBook = { assets: new Map(), native: '' }
+
+/** Quote assets of a chain: those given, else the chain's own table. */
+export const bookFor = (chain: string, given?: QuoteBook): QuoteBook => {
+  const row = chainRow(chain)
+  return given ?? (row === undefined ? NO_BOOK : quoteBook(row))
+}
+
+/**
+ * USD and native price of each quote asset by the price table that a block carries (R37): a function of the record alone. The
+ * record has neither volumes nor depegs, so a stable counts as 1, and of several quotes the higher-ranked one prices an asset.
+ */
+export const stampsOf = (
+  { quote_prices: prices, meta }: BlockEvent,
+  book: QuoteBook,
+): ReadonlyMap<string, Stamp> => {
+  const entries = new Map<string, PriceEntry>()
+  for (const { token_address: token, quote_address: quote, price, block_time } of prices) {
+    const number = decimalNumber(price)
+    if (number === null) continue
+    entries.set(pairOf(token, quote), { token, quote, price: number, timeMs: block_time })
+  }
+  return stampsAt({ ...NO_QUOTES, entries }, meta.block_time, book)
+}

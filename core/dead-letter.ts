@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
+import { deadLetterTopic } from '../schemas/topics.ts'
 import type { LogRecord, OutRecord } from './bus-contract.ts'
 import { Malformed } from './fault.ts'
-import { deadLetterTopic } from '../schemas/topics.ts'
 
 const MESSAGE_LIMIT = 1_024
 

@@ -1,94 +1,91 @@
-import type { EventMeta, Token, TokenEvent, Transaction } from '../schemas/wire.ts'
+import type { EventMeta, TokenEvent, TokenEvents } from '../schemas/wire.ts'
 import { makeLayers } from './layers.ts'
-import type { Folding, Operation, Publication, Stage, StageState } from './stage.ts'
-
-/** What is known of a token, and when it was first seen. */
-interface TokenRecord {
-  readonly token: Token
-  readonly createdAtMs: number
-  readonly createdSlot: number
-  /** "" where the first sight was no transaction. */
-  readonly createdTx: string
-}
-
-const bareToken = (address: string, decimals: number | null): Token => ({
-  address,
-  name: '',
-  symbol: '',
-  decimals: decimals ?? -1,
-  uri: '',
-  metadata_address: '',
-  creators: [],
-  additional_metadata: {},
-  solana_extra: null,
-  evm_extra: null,
-})
-
-const firstSight = (token: Token, meta: EventMeta, tx: Transaction | null): TokenRecord => ({
-  token,
-  createdAtMs: meta.block_time,
-  createdSlot: meta.slot,
-  createdTx: tx?.signature ?? '',
-})
-
-/** Facts of a node with the height at which they held. */
-const withHeight = (token: Token, height: number): Token => ({
-  ...token,
-  additional_metadata: { ...token.additional_metadata, facts_height: String(height) },
-})
-
-const eventOf = ({ token, createdAtMs, createdSlot, createdTx }: TokenRecord): TokenEvent => ({
-  instruction: null,
-  block: null,
-  transaction: null,
-  d_app: null,
-  type: 'EVENT_TYPE_UPDATED',
-  token,
-  token_processed: null,
-  launch_from: null,
-  migrated_to: null,
-  created_at: createdAtMs,
-  created_slot: createdSlot,
-  created_tx: createdTx,
-  dev: '',
-  migrated_at: 0,
-})
+import type {
+  Folding,
+  Operation,
+  OperationRecord,
+  Publication,
+  Stage,
+  StageState,
+} from './stage.ts'
+import {
+  bareToken,
+  bornAs,
+  firstSight,
+  migrationOf,
+  recordEvent,
+  type TokenRecord,
+  withFacts,
+  withHeight,
+} from './token-record.ts'
 
 type Known = (address: string) => TokenRecord | undefined
-type Seen = readonly (readonly [address: string, record: TokenRecord])[]
+type Note = (address: string, record: TokenRecord) => void
 
-const factsSeen = (operation: Operation, known: Known): Seen => {
-  const { meta } = operation.block
-  return operation.records.flatMap(({ topic, value }) =>
-    topic === 'tokenMetadata'
-      ? value.events.flatMap(({ token, transaction }) => {
-          if (token === null) return []
-          const facts = withHeight(token, meta.height)
-          const before = known(token.address)
-          const record = before ? { ...before, token: facts } : firstSight(facts, meta, transaction)
-          return [[token.address, record] as const]
-        })
-      : [],
+const factsSeen = (event: TokenEvent, meta: EventMeta, known: Known, note: Note): void => {
+  const { token, transaction } = event
+  if (token === null) return
+  const facts = withHeight(token, meta.height)
+  const before = known(token.address)
+  note(
+    token.address,
+    before
+      ? { ...before, token: withFacts(before.token, facts) }
+      : firstSight(facts, meta, transaction),
   )
 }
 
-const tradesSeen = (operation: Operation, known: Known): Seen => {
-  const { meta } = operation.block
-  const seen = new Map<string, TokenRecord>()
-  for (const { topic, value } of operation.records) {
+const launchSeen = (event: TokenEvent, meta: EventMeta, known: Known, note: Note): void => {
+  const { token, transaction } = event
+  if (token === null) return
+  const before = known(token.address)
+  if (event.type === 'EVENT_TYPE_CREATED') {
+    note(token.address, bornAs(event, withHeight(token, meta.height)))
+  } else if (event.type === 'EVENT_TYPE_MIGRATED') {
+    const record = before ?? firstSight(token, meta, transaction)
+    note(token.address, {
+      ...record,
+      launch: record.launch ?? event.launch_from,
+      migrated: event.migrated_to,
+      migratedAtMs: event.migrated_at,
+    })
+  }
+}
+
+/** Tokens that were first seen in a trade; the first trade in the block of the first sight names its transaction. */
+const tradesSeen = ({ block, records }: Operation, known: Known, note: Note): void => {
+  const { meta } = block
+  const seen = new Set<string>()
+  for (const { topic, value } of records) {
     if (topic !== 'trades') continue
     for (const { trade, transaction } of value.events) {
       if (trade === null || seen.has(trade.token_a_address)) continue
       const { token_a_address: address, token_a_decimals: decimals } = trade
+      seen.add(address)
       const before = known(address)
       if (before === undefined) {
-        seen.set(address, firstSight(bareToken(address, decimals), meta, transaction))
+        note(address, firstSight(bareToken(address, decimals), meta, transaction))
       } else if (before.createdTx === '' && before.createdSlot === meta.slot) {
-        seen.set(address, { ...before, createdTx: transaction?.signature ?? '' })
+        note(address, { ...before, createdTx: transaction?.signature ?? '' })
       }
     }
   }
-  return [...seen]
+}
+
+const notesOf = (operation: Operation, before: Known): ReadonlyMap<string, TokenRecord> => {
+  const { meta } = operation.block
+  const noted = new Map<string, TokenRecord>()
+  const known: Known = (address) => noted.get(address) ?? before(address)
+  const note: Note = (address, record) => noted.set(address, record)
+  for (const { topic, value } of operation.records) {
+    if (topic === 'tokens') for (const event of value.events) launchSeen(event, meta, known, note)
+  }
+  for (const { topic, value } of operation.records) {
+    if (topic !== 'tokenMetadata') continue
+    for (const event of value.events) factsSeen(event, meta, known, note)
+  }
+  tradesSeen(operation, known, note)
+  return noted
 }
 
 interface Outcome {
@@ -98,55 +95,80 @@ interface Outcome {
   readonly gone: boolean
 }
 
-const publicationsOf = (meta: EventMeta, outcomes: readonly Outcome[]): readonly Publication[] =>
+const upserts = (meta: EventMeta, outcomes: readonly Outcome[]): readonly Publication[] =>
   outcomes.map(({ address, record, gone }, part) => ({
     topic: 'tokensProcessed',
     key: address,
     value: {
       meta: { ...meta, op: gone ? 'OP_REVERT' : 'OP_APPLY', part, parts: outcomes.length },
-      events: [eventOf(record)],
+      events: [recordEvent(record)],
     },
   }))
 
+const kindOf = (
+  topic: 'tokensCreated' | 'tokensMigrated',
+  { key, value }: { readonly key: string; readonly value: TokenEvents },
+  events: readonly TokenEvent[],
+): readonly Publication[] =>
+  events.length === 0 ? [] : [{ topic, key, value: { meta: value.meta, events } }]
+
+/** Creations and migrations of an operation, as `tokens` has them: a retraction repeats them with its own operation. */
+const launches = (records: readonly OperationRecord[], known: Known): readonly Publication[] =>
+  records.flatMap((record) => {
+    if (record.topic !== 'tokens') return []
+    const { events } = record.value
+    const created = events.filter(({ type }) => type === 'EVENT_TYPE_CREATED')
+    const migrated = events.flatMap((event) => {
+      const held = event.type === 'EVENT_TYPE_MIGRATED' && known(event.token?.address ?? '')
+      return held ? [migrationOf(event, held)] : []
+    })
+    return [
+      ...kindOf('tokensCreated', record, created),
+      ...kindOf('tokensMigrated', record, migrated),
+    ]
+  })
+
 const loadTokens = (state: StageState): Folding => {
   const layers = makeLayers<TokenRecord, null>(state)
-  const apply = (operation: Operation): readonly Outcome[] => {
-    const { hash, height, block_time: timeMs } = operation.block.meta
-    const values = new Map<string, TokenRecord>()
-    const known: Known = (address) => values.get(address) ?? layers.get(address)
-    for (const [address, record] of factsSeen(operation, known)) values.set(address, record)
-    for (const [address, record] of tradesSeen(operation, known)) values.set(address, record)
+  const apply = (operation: Operation): readonly Publication[] => {
+    const { meta } = operation.block
+    const { hash, height, block_time: timeMs } = meta
+    const values = notesOf(operation, layers.get)
     if (values.size > 0) layers.apply({ hash, height, timeMs, values, extra: null })
-    return [...values].map(([address, record]) => ({ address, record, gone: false }))
+    const outcomes = [...values].map(([address, record]) => ({ address, record, gone: false }))
+    return [...launches(operation.records, layers.get), ...upserts(meta, outcomes)]
   }
-  const revert = (operation: Operation): readonly Outcome[] => {
-    const block = layers.revert(operation.block.meta.hash)
-    return [...(block?.values ?? [])].flatMap(([address, removed]) => {
+  const revert = (operation: Operation): readonly Publication[] => {
+    const { meta } = operation.block
+    const gone = launches(operation.records, layers.get)
+    const block = layers.revert(meta.hash)
+    const outcomes = [...(block?.values ?? [])].flatMap(([address, removed]) => {
       const before = layers.get(address)
       const record = before ?? removed
       return record === null ? [] : [{ address, record, gone: before === undefined }]
     })
+    return [...gone, ...upserts(meta, outcomes)]
   }
   return {
     step: (operation) => {
       const { meta, final_height: height } = operation.block
-      if (meta.op === 'OP_FINALIZE') {
-        layers.finalize(height)
-        return []
-      }
-      return publicationsOf(meta, meta.op === 'OP_REVERT' ? revert(operation) : apply(operation))
+      if (meta.op === 'OP_REVERT') return revert(operation)
+      if (meta.op === 'OP_APPLY') return apply(operation)
+      layers.finalize(height)
+      return []
     },
     flush: () => ({ publications: [], changes: layers.changes() }),
   }
 }
 
 /**
- * `token-metadata` and first sights in trades to `tokens.processed`: the whole current record of a token, an upsert. A
- * token whose only sight was taken back is published once more as `OP_REVERT`.
+ * The launch tracker: births, migrations, facts and first sights in trades to `tokens.processed`, the whole current record of a
+ * token, an upsert; a token whose only sight was taken back is published once more as `OP_REVERT`. Births and migrations also
+ * go to `tokens.created` and `tokens.migrated`.
  */
 export const TOKENS: Stage = {
   app: 'tokens',
-  inputs: ['tokenMetadata', 'trades'],
-  outputs: ['tokensProcessed'],
+  inputs: ['tokens', 'tokenMetadata', 'trades'],
+  outputs: ['tokensProcessed', 'tokensCreated', 'tokensMigrated'],
   load: loadTokens,
 }

@@ -1,0 +1,194 @@
+import { decimalText } from '../core/amounts.ts'
+import type { QuoteBook, Stamp } from '../core/quotes.ts'
+import type { Block, EventMeta } from '../schemas/wire.ts'
+import { makeLayers } from './layers.ts'
+import {
+  afterFacts,
+  afterSupply,
+  afterTrade,
+  capOf,
+  type Market,
+  NO_MARKET,
+  worthOf,
+} from './market.ts'
+import { bookFor, stampsOf } from './quote-list.ts'
+import type {
+  Folding,
+  Operation,
+  OperationRecord,
+  Publication,
+  Stage,
+  StageState,
+} from './stage.ts'
+
+/** What a retraction needs beside the markets: prices of quote assets as they were for the block. */
+interface Extra {
+  readonly stamps: readonly (readonly [token: string, stamp: Stamp])[]
+}
+
+type Known = (token: string) => Market
+
+const blockOf = (meta: EventMeta): Block => ({
+  timestamp: meta.block_time,
+  hash: meta.hash,
+  height: meta.height,
+  slot: meta.slot,
+})
+
+/** Markets that an operation's trades, supplies and facts leave behind. */
+const marketsAfter = (
+  records: readonly OperationRecord[],
+  before: Known,
+): ReadonlyMap<string, Market> => {
+  const values = new Map<string, Market>()
+  const note = (token: string, next: (market: Market) => Market): void => {
+    const market = values.get(token) ?? before(token)
+    const after = next(market)
+    const same =
+      after.usd === market.usd && after.native === market.native && after.supply === market.supply
+    if (!same) values.set(token, after)
+  }
+  for (const { topic, value } of records) {
+    if (topic === 'tokenSupplies') {
+      for (const event of value.events) {
+        const token = event.token_supply?.token_address
+        if (token !== undefined) note(token, (market) => afterSupply(market, event))
+      }
+    } else if (topic === 'tokens' || topic === 'tokenMetadata') {
+      for (const event of value.events) {
+        const token = event.token?.address
+        if (token !== undefined) note(token, (market) => afterFacts(market, event))
+      }
+    } else if (topic === 'tradesProcessed') {
+      for (const event of value.events) {
+        const token = event.trade?.token_a_address
+        if (token !== undefined) note(token, (market) => afterTrade(market, event))
+      }
+    }
+  }
+  return values
+}
+
+/** One record for one: supplies with their market cap, transfers with their worth. */
+const enriched = (
+  records: readonly OperationRecord[],
+  known: Known,
+  stamps: ReadonlyMap<string, Stamp>,
+): readonly Publication[] =>
+  records.flatMap((record): readonly Publication[] => {
+    const { topic, key } = record
+    if (topic === 'tokenSupplies') {
+      const events = record.value.events.map((event) => {
+        const token = event.token_supply?.token_address ?? ''
+        return { ...event, market_cap: capOf(token, known(token)) }
+      })
+      return [{ topic: 'tokenSuppliesProcessed', key, value: { ...record.value, events } }]
+    }
+    if (topic === 'transfers') {
+      const events = record.value.events.map((event) => {
+        const { transfer } = event
+        if (transfer === null) return event
+        const token = transfer.token_address
+        return {
+          ...event,
+          transfer_processed: worthOf(transfer, stamps.get(token) ?? known(token)),
+        }
+      })
+      return [{ topic: 'transfersProcessed', key, value: { ...record.value, events } }]
+    }
+    return []
+  })
+
+/** Upserts of the tokens whose price or supply is another one now. */
+const upserts = (
+  meta: EventMeta,
+  changes: readonly { readonly token: string; readonly before: Market; readonly now: Market }[],
+): readonly Publication[] => {
+  const head = { instruction: null, block: blockOf(meta), transaction: null, d_app: null }
+  const priced = changes.filter(
+    ({ before, now }) => before.usd !== now.usd || before.native !== now.native,
+  )
+  const at = (part: number, parts: number): EventMeta => ({ ...meta, op: 'OP_APPLY', part, parts })
+  return [
+    ...priced.map(
+      ({ token, now }, part): Publication => ({
+        topic: 'tokenPrices',
+        key: token,
+        value: {
+          meta: at(part, priced.length),
+          events: [
+            {
+              ...head,
+              token_price: {
+                token_address: token,
+                price_in_usd: decimalText(now.usd),
+                price_in_native: decimalText(now.native),
+              },
+            },
+          ],
+        },
+      }),
+    ),
+    ...changes.map(
+      ({ token, now }, part): Publication => ({
+        topic: 'tokenMarketCaps',
+        key: token,
+        value: {
+          meta: at(part, changes.length),
+          events: [{ ...head, market_cap: capOf(token, now) }],
+        },
+      }),
+    ),
+  ]
+}
+
+const loadMarkets = (state: StageState, given?: QuoteBook): Folding => {
+  const layers = makeLayers<Market, Extra>(state)
+  const known: Known = (token) => layers.get(token) ?? NO_MARKET
+  const apply = ({ block, records }: Operation): readonly Publication[] => {
+    const { meta } = block
+    const values = marketsAfter(records, known)
+    const changes = [...values].map(([token, now]) => ({ token, before: known(token), now }))
+    const stamps = stampsOf(block, bookFor(meta.chain, given))
+    if (records.length > 0) {
+      const { hash, height, block_time: timeMs } = meta
+      layers.apply({ hash, height, timeMs, values, extra: { stamps: [...stamps] } })
+    }
+    return [...enriched(records, known, stamps), ...upserts(meta, changes)]
+  }
+  const revert = ({ block, records }: Operation): readonly Publication[] => {
+    if (records.length === 0) return []
+    const { meta } = block
+    const extra = layers.extra(meta.hash)
+    const published = enriched(records, known, new Map(extra?.stamps ?? []))
+    const removed = [...(layers.revert(meta.hash)?.values ?? [])]
+    const changes = removed.map(([token, before]) => ({
+      token,
+      before: before ?? NO_MARKET,
+      now: known(token),
+    }))
+    return [...published, ...upserts(meta, changes)]
+  }
+  return {
+    step: (operation) => {
+      const { meta, final_height: height } = operation.block
+      if (meta.op === 'OP_REVERT') return revert(operation)
+      if (meta.op === 'OP_APPLY') return apply(operation)
+      layers.finalize(height)
+      return []
+    },
+    flush: () => ({ publications: [], changes: layers.changes() }),
+  }
+}
+
+/**
+ * Prices, supplies and what follows from both: `token-prices` and `token-market-caps.processed`, upserts per change;
+ * `token-supplies.processed` and `transfers.processed`, one record for one. A transfer counts at its token's last good price
+ * in its lane after the block's trades; quote assets at the block's own price table (R37).
+ */
+export const MARKETS: Stage = {
+  app: 'markets',
+  inputs: ['tokens', 'tokenMetadata', 'tokenSupplies', 'tradesProcessed', 'transfers'],
+  outputs: ['tokenPrices', 'tokenMarketCaps', 'tokenSuppliesProcessed', 'transfersProcessed'],
+  load: loadMarkets,
+}

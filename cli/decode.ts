@@ -5,7 +5,7 @@ import type { Books } from '../ingestors/decode-contract.ts'
 import { protocolBook } from '../ingestors/protocols/book.ts'
 import { recordedBlock } from '../ingestors/recorded.ts'
 import { CHAIN_WORDS, chainRow } from '../schemas/chains.ts'
-import type { Block, Decoded } from '../schemas/events.ts'
+import type { Block, Decoded, Spot } from '../schemas/events.ts'
 
 /** Largest file that is read. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -20,7 +20,7 @@ export interface DecodeFiles {
 
 /**
  * Explains recorded transactions and blocks, one JSON line per file, without a node (R39): amounts are base units, `at` is the
- * log index. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
+ * log index, on Solana the path of the instruction. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
  * Throws `Malformed` for a chain that this build does not decode.
  */
 export const decodeFiles = async ({ chain: word, files, write }: DecodeFiles): Promise<number> => {
@@ -60,12 +60,15 @@ const parsed = async (file: string): Promise<unknown> => {
   }
 }
 
-const lineOf = (block: Block, { swaps, transfers }: Decoded): object => {
-  const hashes = new Map(block.transactions.map(({ index, hash }) => [index, hash]))
+const lineOf = (block: Block, { swaps, transfers, births, migrations }: Decoded): object => {
+  const hashes = new Map<number, string>()
+  for (const { index, hash } of block.transactions) hashes.set(index, hash)
+  const coin = chainRow(block.chain)?.nativeAddress
+  const moved = transfers.filter(({ wrap }) => !wrap)
   return {
     trades: swaps.map((swap) => ({
       txHash: hashes.get(swap.txIndex),
-      at: swap.logIndex,
+      at: placeOf(swap),
       protocol: swap.protocol,
       pool: swap.pool,
       trader: swap.trader,
@@ -74,11 +77,30 @@ const lineOf = (block: Block, { swaps, transfers }: Decoded): object => {
       tokenOut: swap.tokenOut,
       amountOut: swap.amountOutRaw.toString(),
     })),
-    transfers: transfers.flatMap(({ wrap, logIndex, token, from, to, amountRaw }) =>
-      wrap ? [] : [{ at: logIndex, token, from, to, amount: amountRaw.toString() }],
+    transfers: moved.flatMap(({ token, from, to, amountRaw, ...spot }) =>
+      token === coin ? [] : [{ at: placeOf(spot), token, from, to, amount: amountRaw.toString() }],
     ),
+    nativeTransfers: moved.flatMap(({ token, from, to, amountRaw, ...spot }) =>
+      token === coin ? [{ at: placeOf(spot), from, to, value: amountRaw.toString() }] : [],
+    ),
+    tokensCreated: births.map(({ fact, dev, launch }) => ({
+      token: fact.address,
+      creator: dev,
+      name: fact.name,
+      symbol: fact.symbol,
+      launchpad: launch?.protocol ?? null,
+    })),
+    tokensMigrated: migrations.map(({ token, to }) => ({ token, pool: to.pool })),
   }
 }
+
+/** Log index, or on Solana the path of the instruction: `2`, `2.4`. */
+const placeOf = ({ logIndex, path }: Spot): number | string =>
+  path === undefined
+    ? logIndex
+    : path.inner === null
+      ? `${path.outer}`
+      : `${path.outer}.${path.inner}`
 
 const problem = (error: unknown): { readonly reason: string; readonly message: string } => {
   if (error instanceof Malformed) return { reason: error.reason, message: error.message }

@@ -31,8 +31,6 @@ export interface SvmScope {
   readonly books: Books
   /** Pools that the block showed so far. */
   readonly made: Map<string, PoolFact>
-  /** Token accounts that the transaction set up so far: some are gone before its balances are taken. */
-  readonly opened: Map<string, Holder>
   readonly mints: Map<string, MadeMint>
   readonly texts: Map<string, MintTexts>
   /** Mints whose birth a launchpad told. */
@@ -45,20 +43,18 @@ export const scopeOf = (
   tx: SvmTransaction,
   { out, books, made }: Pick<SvmScope, 'out' | 'books' | 'made'>,
 ): SvmScope => {
-  const opened = new Map<string, Holder>()
   let held: Map<string, Holder> | undefined
   return {
     tx,
     out,
     books,
     made,
-    opened,
     mints: new Map(),
     texts: new Map(),
     launched: new Set(),
     holder: (account) => {
       held ??= new Map(tx.tokenBalances.map((balance) => [balance.account, balance]))
-      return held.get(account) ?? opened.get(account)
+      return held.get(account)
     },
   }
 }

@@ -1,0 +1,239 @@
+import type { SvmInstruction } from '../../schemas/events.ts'
+import { keyAt, offsetsOf, textsAt, u64, viewOf } from '../svm/layout.ts'
+import { PROGRAM } from '../svm/programs.ts'
+import { callerAt, SOL, type SvmScope, spotOf } from '../svm/scope.ts'
+import { isRead, type SvmReader } from './svm-types.ts'
+
+/** Instructions of both token programs by their first byte. Source: solana-program/token, token-2022 interfaces. */
+const TAG = {
+  initializeMint: 0,
+  transfer: 3,
+  setAuthority: 6,
+  mintTo: 7,
+  burn: 8,
+  transferChecked: 12,
+  mintToChecked: 14,
+  burnChecked: 15,
+  initializeMint2: 20,
+  transferFeeExtension: 26,
+  /** First byte of the metadata interface, which knows its instructions by eight. */
+  metadataInterface: 0xd2,
+} as const
+
+/** Below `transferFeeExtension`. */
+const TRANSFER_CHECKED_WITH_FEE = 1
+
+/** Tokens that moved between two token accounts. */
+export interface Moved {
+  readonly from: string
+  readonly to: string
+  /** Where the instruction names it. */
+  readonly mint: string | undefined
+  readonly authority: string
+  /** What left `from`; of a token with a transfer fee less arrives. */
+  readonly amountRaw: bigint
+}
+
+/** The program is one of the two token programs. */
+export const isTokenProgram = (program: string): boolean =>
+  program === PROGRAM.token || program === PROGRAM.token2022
+
+/** What a token instruction moved; undefined for all others and for one that is cut short. */
+export const movedBy = (instruction: SvmInstruction | undefined): Moved | undefined => {
+  if (!isRead(instruction) || !isTokenProgram(instruction.program)) return undefined
+  const { accounts, data } = instruction
+  const tag = data[0]
+  const plain = tag === TAG.transfer
+  const withFee = tag === TAG.transferFeeExtension && data[1] === TRANSFER_CHECKED_WITH_FEE
+  if (!plain && tag !== TAG.transferChecked && !withFee) return undefined
+  const amountAt = withFee ? 2 : 1
+  const [from, second, third, fourth] = accounts
+  const [mint, to, authority] = plain ? [undefined, second, third] : [second, third, fourth]
+  if (data.length < amountAt + 8 || from === undefined) return undefined
+  if (to === undefined || authority === undefined) return undefined
+  return { from, to, mint, authority, amountRaw: u64(viewOf(data), amountAt) }
+}
+
+/** Amount of a MintTo or a Burn with the mint and who allowed it; undefined for all others. */
+export const supplyBy = (
+  instruction: SvmInstruction | undefined,
+):
+  | {
+      readonly type: 'mint' | 'burn'
+      readonly mint: string
+      readonly authority: string
+      readonly amountRaw: bigint
+    }
+  | undefined => {
+  if (!isRead(instruction) || !isTokenProgram(instruction.program)) return undefined
+  const { accounts, data } = instruction
+  const tag = data[0]
+  const mints = tag === TAG.mintTo || tag === TAG.mintToChecked
+  if (!mints && tag !== TAG.burn && tag !== TAG.burnChecked) return undefined
+  const mint = accounts[mints ? 0 : 1]
+  const authority = accounts[2]
+  if (data.length < 9 || mint === undefined || authority === undefined) return undefined
+  return { type: mints ? 'mint' : 'burn', mint, authority, amountRaw: u64(viewOf(data), 1) }
+}
+
+const takeMoved: SvmReader = (scope, instruction, at) => {
+  const moved = movedBy(instruction)
+  if (moved === undefined) return 'short-data'
+  const from = scope.holder(moved.from)
+  const to = scope.holder(moved.to)
+  const token = moved.mint ?? from?.mint ?? to?.mint
+  if (token === undefined) return 'unknown-token'
+  scope.out.transfers.push({
+    kind: 'transfer',
+    ...spotOf(scope, instruction, at),
+    token,
+    from: from?.owner ?? moved.authority,
+    to: to?.owner ?? moved.to,
+    fromAccount: moved.from,
+    toAccount: moved.to,
+    amountRaw: moved.amountRaw,
+    wrap: false,
+  })
+  return undefined
+}
+
+const takeSupply: SvmReader = (scope, instruction, at) => {
+  const moved = supplyBy(instruction)
+  if (moved === undefined) return 'short-data'
+  scope.out.supplies.push({
+    kind: 'supply',
+    ...spotOf(scope, instruction, at),
+    type: moved.type,
+    token: moved.mint,
+    amountRaw: moved.amountRaw,
+  })
+  return undefined
+}
+
+const MINT = offsetsOf({ tag: 'u8', decimals: 'u8', mintAuthority: 'key', hasFreeze: 'bool' })
+
+/** A mint that a listed program makes itself is its liquidity token or its launch. */
+const takeMint: SvmReader = (scope, instruction, at) => {
+  const { accounts, data, program } = instruction
+  const [mint] = accounts
+  if (data.length < MINT.hasFreeze || mint === undefined) return 'short-data'
+  const caller = scope.tx.instructions[callerAt(scope, at)]
+  const frozen = data[MINT.hasFreeze] === 1 && data.length >= MINT.end + 32
+  const spot = spotOf(scope, instruction, at)
+  scope.mints.set(mint, {
+    ...spot,
+    program,
+    decimals: data[MINT.decimals] ?? 0,
+    mintAuthority: keyAt(data, MINT.mintAuthority),
+    freezeAuthority: frozen ? keyAt(data, MINT.end) : null,
+    listed: caller !== undefined && scope.books.protocols.factory(caller.program) !== undefined,
+  })
+  scope.out.supplies.push({
+    kind: 'supply',
+    ...spot,
+    type: 'initialize',
+    token: mint,
+    amountRaw: 0n,
+  })
+  return undefined
+}
+
+const AUTHORITY = offsetsOf({ tag: 'u8', type: 'u8', has: 'bool', key: 'key' })
+const AUTHORITIES = ['mintAuthority', 'freezeAuthority'] as const
+
+/** Only of mints that the transaction made: others' authorities are no event of ours. */
+const takeAuthority: SvmReader = ({ mints }, { accounts, data }) => {
+  const [mint] = accounts
+  const made = mint === undefined ? undefined : mints.get(mint)
+  const name = AUTHORITIES[data[AUTHORITY.type] ?? -1]
+  if (made === undefined || mint === undefined || name === undefined) return undefined
+  const kept = data[AUTHORITY.has] === 1 && data.length >= AUTHORITY.end
+  mints.set(mint, { ...made, [name]: kept ? keyAt(data, AUTHORITY.key) : null })
+  return undefined
+}
+
+const takeTexts = (
+  { texts }: SvmScope,
+  mint: string | undefined,
+  told: ReturnType<typeof textsAt>,
+): string | undefined => {
+  if (told === undefined || mint === undefined) return 'short-data'
+  const [name = '', symbol = '', uri = ''] = told.texts
+  texts.set(mint, [name, symbol, uri])
+  return undefined
+}
+
+const takeWithFee: SvmReader = (scope, instruction, at) =>
+  instruction.data[1] === TRANSFER_CHECKED_WITH_FEE ? takeMoved(scope, instruction, at) : undefined
+
+/** `initialize` of the token metadata interface: the mint is its third account. Source: solana-program/token-metadata. */
+const takeInterfaceTexts: SvmReader = (scope, { accounts, data }) => {
+  const isInitialize = Buffer.from(data.subarray(0, 8)).toString('hex') === 'd2e11ea258b84d8d'
+  return isInitialize ? takeTexts(scope, accounts[2], textsAt(data, 8, 3)) : undefined
+}
+
+/** By first byte. */
+const INSTRUCTIONS: Readonly<Record<number, SvmReader>> = {
+  [TAG.transfer]: takeMoved,
+  [TAG.transferChecked]: takeMoved,
+  [TAG.transferFeeExtension]: takeWithFee,
+  [TAG.mintTo]: takeSupply,
+  [TAG.mintToChecked]: takeSupply,
+  [TAG.burn]: takeSupply,
+  [TAG.burnChecked]: takeSupply,
+  [TAG.initializeMint]: takeMint,
+  [TAG.initializeMint2]: takeMint,
+  [TAG.setAuthority]: takeAuthority,
+  [TAG.metadataInterface]: takeInterfaceTexts,
+}
+
+/** Reads both token programs; contract/chains.md 1.4 and 4.1. */
+export const splToken: SvmReader = (scope, instruction, at) =>
+  INSTRUCTIONS[instruction.data[0] ?? -1]?.(scope, instruction, at)
+
+/**
+ * Metaplex instructions that name a token, by their first byte: where the texts start, and which account is the mint.
+ * Source: metaplex-foundation/mpl-token-metadata, instruction enum.
+ */
+const METAPLEX: Readonly<Record<number, { readonly texts: number; readonly mint: number }>> = {
+  0: { texts: 1, mint: 1 }, // CreateMetadataAccount
+  16: { texts: 1, mint: 1 }, // CreateMetadataAccountV2
+  33: { texts: 1, mint: 1 }, // CreateMetadataAccountV3
+  42: { texts: 2, mint: 2 }, // Create, behind the version of its arguments
+}
+
+/** Reads names of tokens from the Metaplex metadata program. */
+export const metaplex: SvmReader = (scope, { accounts, data }) => {
+  const row = METAPLEX[data[0] ?? -1]
+  return row && takeTexts(scope, accounts[row.mint], textsAt(data, row.texts, 3))
+}
+
+/** Instructions of the system program that move coin, by their first four bytes: where the receiver stands. */
+const SYSTEM: Readonly<Record<number, { readonly to: number }>> = {
+  2: { to: 1 }, // Transfer
+  11: { to: 2 }, // TransferWithSeed, its base between both
+}
+
+/** Reads moves of the chain's coin. */
+export const systemProgram: SvmReader = (scope, instruction, at) => {
+  const { accounts, data } = instruction
+  if (data.length < 4) return undefined
+  const view = viewOf(data)
+  const row = SYSTEM[view.getUint32(0, true)]
+  if (row === undefined) return undefined
+  const [from] = accounts
+  const to = accounts[row.to]
+  if (data.length < 12 || from === undefined || to === undefined) return 'short-data'
+  scope.out.transfers.push({
+    kind: 'transfer',
+    ...spotOf(scope, instruction, at),
+    token: SOL,
+    from,
+    to: scope.holder(to)?.owner ?? to,
+    fromAccount: from,
+    toAccount: to,
+    amountRaw: u64(view, 4),
+    wrap: false,
+  })
+  return undefined
+}

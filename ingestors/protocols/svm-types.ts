@@ -1,0 +1,79 @@
+import type { SvmInstruction } from '../../schemas/events.ts'
+import type { ProtocolRow } from '../../schemas/protocols.ts'
+import { byTag, viewOf } from '../svm/layout.ts'
+import { callerAt, type SvmScope } from '../svm/scope.ts'
+
+/** An instruction whose data was kept. */
+export interface ReadInstruction extends SvmInstruction {
+  readonly data: Uint8Array
+}
+
+/** The instruction is of a program that decoders read. */
+export const isRead = (instruction: SvmInstruction | undefined): instruction is ReadInstruction =>
+  instruction !== undefined && instruction.data !== null
+
+/**
+ * Reads one instruction of a program at its place in the transaction's list: adds to the scope, or says why it could not be
+ * taken.
+ */
+export type SvmReader = (
+  scope: SvmScope,
+  instruction: ReadInstruction,
+  at: number,
+) => string | undefined
+
+/** A decoder family: how the programs of its protocols are read. */
+export interface SvmFamily {
+  readonly family: ProtocolRow['family']
+  readonly reader: (row: ProtocolRow, program: string) => SvmReader
+}
+
+/** An event that a program told by calling itself. Its fields start at `EVENT_START`. */
+export interface CpiEvent {
+  readonly row: ProtocolRow
+  readonly program: string
+  readonly data: Uint8Array
+  readonly view: DataView
+  readonly at: number
+  readonly instruction: SvmInstruction
+  /** What told it. */
+  readonly caller: ReadInstruction
+  readonly callerAt: number
+}
+
+/** Fields of an event lie behind the self-call's tag and the event's own. */
+export const EVENT_START = 16
+
+/** Reads an event of known type; the reason when it cannot be taken. */
+export type EventReader = (scope: SvmScope, event: CpiEvent) => string | undefined
+
+/** Bytes that an event has at least, and what reads it. */
+export interface EventRow {
+  readonly bytes: number
+  readonly read: EventReader
+}
+
+/** First half and second half of the tag of a self-call, sha256("anchor:event") read backwards. Source: anchor-lang. */
+const SELF_CALL = [0xe445a52e, 0x51cb9a1d] as const
+
+/**
+ * Reader of a program that tells its events by calling itself. Such a call is signed by an address that only the program can
+ * sign for, so a real one stands right below an instruction of the same program.
+ */
+export const selfCalls = (events: Readonly<Record<string, EventRow>>): SvmFamily['reader'] => {
+  const eventAt = byTag(events)
+  return (row, program) => (scope, instruction, at) => {
+    const { data } = instruction
+    if (data.length < EVENT_START) return undefined
+    const view = viewOf(data)
+    if (view.getUint32(0) !== SELF_CALL[0] || view.getUint32(4) !== SELF_CALL[1]) return undefined
+    const event = eventAt(view, 8)
+    if (event === undefined) return undefined
+    if (data.length < EVENT_START + event.bytes) return 'short-data'
+    const above = callerAt(scope, at)
+    const caller = scope.tx.instructions[above]
+    if (!isRead(caller) || caller.program !== program) return 'foreign-event'
+    const told = { row, program, data, view, at, instruction, caller, callerAt: above }
+    return event.read(scope, told)
+  }
+}

@@ -58,7 +58,10 @@ interface PairTrade {
   readonly volume: number
 }
 
-/** Across a gap every price is unknown (R44); `primes` are taken then, and at the start (R45). */
+/**
+ * Across a gap every price is unknown (R44); `primes` are taken then, and at the start (R45). `height` is one above that of
+ * the block's parent: the block's own where no slots are skipped.
+ */
 export const enterBlock = (
   state: QuoteState,
   height: number,

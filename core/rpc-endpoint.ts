@@ -19,14 +19,14 @@ export interface RpcCall {
   readonly params: readonly unknown[]
 }
 
-/** One node address. `heads` delivers raw `newHeads` notices where the transport can push, until the signal aborts. */
+/** One node address. `subscribe` delivers raw notices where the transport can push, again after a break, until the signal aborts. */
 export interface Endpoint {
   readonly url: string
   /** Host only: safe to log, keys in paths stay out. */
   readonly label: string
   /** Throws `RpcError` (the node refused), `Outage` (no answer) or `Malformed` (an answer that is none). */
   request(call: RpcCall, signal: AbortSignal): Promise<unknown>
-  heads?(onHead: (head: unknown) => void, signal: AbortSignal): void
+  subscribe?(call: RpcCall, onNotice: (notice: unknown) => void, signal: AbortSignal): void
   close(): void
 }
 

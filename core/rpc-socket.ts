@@ -1,6 +1,13 @@
 import { WebSocket } from 'ws'
 import { Malformed, Outage } from './fault.ts'
-import { type Endpoint, labelOf, MAX_ANSWER_BYTES, parseMessage, resultOf } from './rpc-endpoint.ts'
+import {
+  type Endpoint,
+  labelOf,
+  MAX_ANSWER_BYTES,
+  parseMessage,
+  type RpcCall,
+  resultOf,
+} from './rpc-endpoint.ts'
 
 type Answer = Readonly<Record<string, unknown>>
 type Pending = (answer: Answer | Error) => void
@@ -33,7 +40,7 @@ const openLine = (url: string, timeoutMs: number, onNotice: (params: unknown) =>
   socket.on('message', (data) => {
     try {
       const message = parseMessage(String(data))
-      if (message.method === 'eth_subscription') return onNotice(message.params)
+      if (typeof message.method === 'string') return onNotice(message.params)
       const settle = pending.get(Number(message.id))
       pending.delete(Number(message.id))
       settle?.(message)
@@ -49,7 +56,7 @@ const openLine = (url: string, timeoutMs: number, onNotice: (params: unknown) =>
 export const socketEndpoint = (url: string, timeoutMs: number): Endpoint => {
   let line: Line | undefined
   let lastId = 0
-  const listeners = new Map<string, (head: unknown) => void>()
+  const listeners = new Map<string, (notice: unknown) => void>()
   const onNotice = (params: unknown): void => {
     const { subscription, result } = (params ?? {}) as { subscription?: unknown; result?: unknown }
     listeners.get(String(subscription))?.(result)
@@ -78,8 +85,8 @@ export const socketEndpoint = (url: string, timeoutMs: number): Endpoint => {
     url,
     label: labelOf(url),
     request,
-    heads: (onHead, signal) => {
-      keepSubscribed({ request, listeners, onHead, isOpen: () => line, timeoutMs }, signal)
+    subscribe: (call, onNotice, signal) => {
+      keepSubscribed({ request, call, listeners, onNotice, isOpen: () => line }, signal)
     },
     close: () => line?.socket.terminate(),
   }
@@ -115,24 +122,34 @@ const awaitAnswer = (wait: Wait, send: () => void): Promise<Answer> =>
 
 interface Subscriber {
   readonly request: Endpoint['request']
-  readonly listeners: Map<string, (head: unknown) => void>
-  readonly onHead: (head: unknown) => void
+  readonly call: RpcCall
+  readonly listeners: Map<string, (notice: unknown) => void>
+  readonly onNotice: (notice: unknown) => void
   readonly isOpen: () => Line | undefined
-  readonly timeoutMs: number
 }
+
+/** Pauses before a broken or refused subscription is asked for again. */
+const AGAIN_FIRST_MS = 1_000
+const AGAIN_MAX_MS = 15_000
 
 /** Subscribes, and again whenever the socket broke; a node without subscriptions is simply polled by the caller. */
 const keepSubscribed = (subscriber: Subscriber, signal: AbortSignal): void => {
-  const { request, listeners, onHead, isOpen, timeoutMs } = subscriber
+  const { request, call, listeners, onNotice, isOpen } = subscriber
+  let failures = 0
   const attempt = async (): Promise<void> => {
-    const id = await request({ method: 'eth_subscribe', params: ['newHeads'] }, signal)
-    if (typeof id !== 'string') throw new Malformed('rpc-no-subscription', 'no subscription id')
-    listeners.set(id, onHead)
+    const id = await request(call, signal)
+    if (typeof id !== 'string' && typeof id !== 'number') {
+      throw new Malformed('rpc-no-subscription', 'no subscription id')
+    }
+    listeners.set(String(id), onNotice)
+    failures = 0
     isOpen()?.socket.once('close', again)
   }
   const again = (): void => {
     if (signal.aborted) return
-    const timer = setTimeout(() => attempt().catch(again), Math.min(timeoutMs, 2_000))
+    const waitMs = Math.min(AGAIN_FIRST_MS * 2 ** failures, AGAIN_MAX_MS)
+    failures += 1
+    const timer = setTimeout(() => attempt().catch(again), waitMs)
     signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
   }
   attempt().catch(again)

@@ -18,19 +18,29 @@ export interface Rpc {
    * Throws the last error when none succeeds; undefined when all that answered did not know.
    */
   attempt<T>(work: (ask: Ask) => Promise<T | undefined>): Promise<T | undefined>
-  /** Every push of a new head by any endpoint. */
-  onHead(listener: (head: unknown) => void): void
+  /** Every notice of a subscription, at all endpoints that can push or only at the first of them. */
+  subscribe(call: RpcCall, listener: (notice: unknown) => void, at?: 'all' | 'first'): void
   /** Labels of endpoints that are resting, for status. */
   resting(): readonly string[]
   close(): void
+}
+
+/** How an endpoint shows which chain it serves. */
+export interface Identity {
+  readonly call: RpcCall
+  readonly accepts: (answer: unknown) => boolean
+  /** What is wanted, for messages: `chain id 1`. */
+  readonly name: string
 }
 
 /** What a pool is made of. */
 export interface RpcOptions {
   readonly chain: string
   readonly urls: readonly string[]
-  /** Every endpoint must answer this to `eth_chainId`; another chain is never asked again. */
-  readonly chainId: number
+  /** Asked of every endpoint before its first use; one of another chain is never asked again. */
+  readonly identity: Identity
+  /** Default: HTTP or WebSocket by the address. */
+  readonly endpointOf?: (url: string, timeoutMs: number) => Endpoint
   readonly concurrency: number
   readonly timeoutMs: number
   readonly metrics: Metrics
@@ -96,8 +106,11 @@ export const openRpc = (options: RpcOptions): Rpc => {
       if (members.every(({ foreign }) => foreign)) throw foreignOutage(options)
       return undefined
     },
-    onHead: (listener) => {
-      for (const { endpoint } of members) endpoint.heads?.(listener, signal)
+    subscribe: (call, listener, at = 'all') => {
+      const pushing = members.filter(({ endpoint }) => endpoint.subscribe !== undefined)
+      for (const { endpoint } of at === 'all' ? pushing : pushing.slice(0, 1)) {
+        endpoint.subscribe?.(call, listener, signal)
+      }
     },
     resting: () => {
       const now = nowMs()
@@ -111,14 +124,15 @@ export const openRpc = (options: RpcOptions): Rpc => {
   }
 }
 
-const foreignOutage = ({ chain, chainId }: RpcOptions): Outage =>
-  new Outage('rpc', `no endpoint serves ${chain} (chain id ${chainId})`, { final: true })
+const foreignOutage = ({ chain, identity }: RpcOptions): Outage =>
+  new Outage('rpc', `no endpoint serves ${chain} (${identity.name})`, { final: true })
+
+const byAddress = (url: string, timeoutMs: number): Endpoint =>
+  url.startsWith('ws') ? socketEndpoint(url, timeoutMs) : httpEndpoint(url, timeoutMs)
 
 const memberOf = (url: string, options: RpcOptions): Member => {
-  const { chain, concurrency, timeoutMs, metrics, signal } = options
-  const endpoint = url.startsWith('ws')
-    ? socketEndpoint(url, timeoutMs)
-    : httpEndpoint(url, timeoutMs)
+  const { chain, concurrency, timeoutMs, metrics, signal, endpointOf = byAddress } = options
+  const endpoint = endpointOf(url, timeoutMs)
   const limit = pLimit(concurrency)
   const ask: Ask = (call) =>
     limit(async () => {
@@ -139,20 +153,19 @@ const memberOf = (url: string, options: RpcOptions): Member => {
   return { endpoint, ask, failures: 0, restUntilMs: 0, checked: undefined, foreign: false }
 }
 
-/** Asks the chain id once per endpoint; a failed question is asked again at the next use. */
-const proveChain = (member: Member, { chainId, log }: RpcOptions): Promise<void> => {
+/** Asks for the chain once per endpoint; a failed question is asked again at the next use. */
+const proveChain = (member: Member, { identity, log }: RpcOptions): Promise<void> => {
   member.checked ??= member
-    .ask({ method: 'eth_chainId', params: [] })
+    .ask(identity.call)
     .then((answer) => {
-      if (Number(answer) === chainId) return
+      if (identity.accepts(answer)) return
       member.foreign = true
+      const said = String(answer).slice(0, 60)
       log.error(
-        { endpoint: member.endpoint.label, chainId: String(answer).slice(0, 40), wanted: chainId },
+        { endpoint: member.endpoint.label, said, wanted: identity.name },
         'endpoint serves another chain; not used',
       )
-      throw new Outage('rpc', `the endpoint serves chain id ${String(answer).slice(0, 40)}`, {
-        final: true,
-      })
+      throw new Outage('rpc', `the endpoint serves another chain: ${said}`, { final: true })
     })
     .catch((error: unknown) => {
       member.checked = undefined

@@ -1,4 +1,5 @@
 import { Malformed } from '../core/fault.ts'
+import type { Block } from '../schemas/events.ts'
 import type { BlockRef, Position } from './source.ts'
 
 /**
@@ -9,22 +10,37 @@ import type { BlockRef, Position } from './source.ts'
 /** Newest applied block; null before the first. */
 export const tipOf = (position: Position | null): BlockRef | null => position?.stack.at(-1) ?? null
 
-/** What a candidate for the height above the tip means. */
+/** What a candidate for the place above the tip means. */
 export type Verdict = 'apply' | 'revert'
 
 /**
- * The candidate extends the tip, or the tip is no longer canonical. With `gaps` (recordings) any higher block extends it.
- * Throws `Malformed` for a candidate of the wrong height.
+ * How heights of a chain's blocks follow one another: without gaps, with skipped slots between them (Solana), or as they
+ * happened to be recorded, when nothing says which block follows which.
  */
-export const judge = (position: Position | null, candidate: BlockRef, gaps = false): Verdict => {
+export type Spacing = 'dense' | 'sparse' | 'recorded'
+
+/**
+ * The candidate extends the tip, or the tip is no longer canonical. Of a recording any higher block extends it. Throws
+ * `Malformed` for a candidate of the wrong height.
+ */
+export const judge = (
+  position: Position | null,
+  candidate: BlockRef,
+  spacing: Spacing = 'dense',
+): Verdict => {
   const tip = tipOf(position)
   if (tip === null) return 'apply'
-  if (gaps && candidate.height > tip.height) return 'apply'
-  if (candidate.height !== tip.height + 1) {
+  const above = candidate.height > tip.height
+  if (spacing === 'recorded' && above) return 'apply'
+  if (spacing === 'sparse' ? !above : candidate.height !== tip.height + 1) {
     throw new Malformed('wrong-height', `block ${candidate.height} offered above ${tip.height}`)
   }
   return candidate.parentHash === tip.hash ? 'apply' : 'revert'
 }
+
+/** Height of the block under this one: one less, on Solana the slot that the block names. */
+export const parentHeightOf = (block: Block): number =>
+  block.vm === 'svm' ? block.parentSlot : block.height - 1
 
 /** Position with the block on top. */
 export const applied = (position: Position | null, { ...ref }: BlockRef): Position => ({

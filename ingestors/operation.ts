@@ -16,6 +16,7 @@ import {
   NO_HEADER,
 } from './block-record.ts'
 import { withLearned } from './facts.ts'
+import { parentHeightOf } from './follow.ts'
 import { type Learned, type Ledger, type Pending, stateChanges } from './ledger.ts'
 import {
   type Chunk,
@@ -79,7 +80,7 @@ export const applyOperation = (
   const { told, learned } = factsOf(read, ledger)
   const facts = withLearned(ledger, learned)
   const tracked = track(block, decoded, learned.tokens, ledger.amount)
-  const entered = enterBlock(ledger.quotes(), block.height, read.primes)
+  const entered = enterBlock(ledger.quotes(), parentHeightOf(block) + 1, read.primes)
   const stamps = stampsAt(entered, block.timeMs, book)
   const context = { chain, block, book, stamps, ...facts }
   const events = blockEvents(context, { decoded, tracked, learned: told, origin: read.origin })

@@ -58,7 +58,7 @@ export const recordedSource = async (recordings: Recordings): Promise<RecordedSo
   return {
     origin: `${chain.id}:recorded`,
     gaps: true,
-    state: null,
+    node: null,
     facts: tableFacts(facts?.tokens, pools),
     skipped,
     head: () => places.at(-1)?.ref ?? null,

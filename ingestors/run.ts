@@ -1,4 +1,4 @@
-import type { Bus, Lane, Running } from '../core/bus-contract.ts'
+import type { Bus, Lane, Running, TopicSpec } from '../core/bus-contract.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import type { ChainExtra, Config } from '../core/config.ts'
 import { Malformed, Outage } from '../core/fault.ts'
@@ -10,9 +10,8 @@ import { deadLetterSpec, stateSpec } from '../core/topic-specs.ts'
 import type { ChainRow } from '../schemas/chains.ts'
 import { stateTopic, topicName } from '../schemas/topics.ts'
 import { ingestLetters, letterRecord } from './dead-letters.ts'
-import { nodeFacts } from './evm/node-facts.ts'
 import { type FactReader, tableFacts } from './facts.ts'
-import { primePools, primesFromPools } from './prime.ts'
+import { primePools } from './prime.ts'
 import { protocolBook } from './protocols/book.ts'
 import { FAMILIES } from './publish.ts'
 import { openSession, type Session, type SessionOptions } from './session.ts'
@@ -20,8 +19,9 @@ import type { Source } from './source.ts'
 
 /** Name of the stage in groups and stores. */
 const APP = 'ingest'
-/** Blocks behind the node's head that still count as live. */
+/** Blocks behind the node's head that still count as live, and how long ago the first of them may be where blocks are fast. */
 const LIVE_LAG = 2
+const LIVE_LAG_MS = 2_000
 
 /** What an ingestor of one chain is made of. */
 export interface IngestorOptions {
@@ -63,6 +63,15 @@ export interface Ingestor extends Running {
   readonly done: Promise<void>
 }
 
+/** Topics that the ingestor of a chain needs beside the documented ones. */
+export const ingestTopics = (
+  chain: string,
+  { retention }: Pick<Config, 'retention'>,
+): readonly TopicSpec[] => [
+  stateSpec(stateTopic(APP, chain), 1),
+  deadLetterSpec(ingestLetters(chain), retention),
+]
+
 /**
  * Follows a source and commits its operations, one transaction each. An `Outage` starts again from what was committed;
  * a reorg below finality or a block that nobody gives in shape halts the chain: the status says why, nothing is skipped.
@@ -72,10 +81,7 @@ export const startIngestor = async (options: IngestorOptions): Promise<Ingestor>
   const { chain, bus, config } = options
   const store = stateTopic(APP, chain.id)
   const session = await sessionOptions(options, store)
-  await bus.createTopics([
-    stateSpec(store, 1),
-    deadLetterSpec(ingestLetters(chain.id), config.retention),
-  ])
+  await bus.createTopics(ingestTopics(chain.id, config))
   const ending = new AbortController()
   const board = statusBoard(options)
   const running = await bus.subscribe({
@@ -115,7 +121,7 @@ const sessionOptions = async (options: IngestorOptions, store: string): Promise<
       nowMs,
     },
     protocols,
-    facts: options.facts ?? (source.state ? nodeFacts(source.state, protocols) : tableFacts()),
+    facts: options.facts ?? source.node?.facts(protocols) ?? tableFacts(),
     primes: primesOf(options, book),
     metrics,
   }
@@ -126,10 +132,10 @@ const primesOf =
   ({ chain, source, extra, config }: IngestorOptions, book: QuoteBook): SessionOptions['primes'] =>
   async ({ parentHash, timeMs }, signal) => {
     const configured = staticPrimes(config.pricesStatic, timeMs, book)
-    if (source.state === null) return configured
+    if (source.node === null) return configured
     const pools = primePools(chain, extra)
     const at = { hash: parentHash, timeMs, signal }
-    return [...configured, ...(await primesFromPools(source.state, pools, book, at))]
+    return [...configured, ...(await source.node.primes(pools, book, at))]
   }
 
 interface Board {
@@ -148,6 +154,7 @@ const statusBoard = ({ chain, source, metrics, nowMs = Date.now }: IngestorOptio
     seq: 0,
     state: 'starting',
   }
+  const liveLag = Math.max(LIVE_LAG, Math.ceil(LIVE_LAG_MS / chain.blockTimeMs))
   let finish = (): void => undefined
   const done = new Promise<void>((resolve) => {
     finish = resolve
@@ -159,7 +166,7 @@ const statusBoard = ({ chain, source, metrics, nowMs = Date.now }: IngestorOptio
       const { seq, tip } = session.standing()
       const head = source.head()
       const lag = head === null || tip === null ? null : Math.max(head.height - tip.height, 0)
-      const state = lag !== null && lag <= LIVE_LAG ? 'live' : 'catching-up'
+      const state = lag !== null && lag <= liveLag ? 'live' : 'catching-up'
       const { height = null, hash = null, timeMs = null } = tip ?? {}
       status = { height, hash, timeMs, seq, state }
       if (lag !== null) metrics.headLagBlocks.set({ chain: chain.id }, lag)

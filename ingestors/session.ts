@@ -6,6 +6,7 @@ import type { Cursor } from './block-record.ts'
 import { droppedLetters, namelessSwaps } from './dead-letters.ts'
 import { decodeBlock, subjectsOf } from './decode.ts'
 import { type FactReader, learn, withLearned } from './facts.ts'
+import { parentHeightOf } from './follow.ts'
 import { type Ledger, openLedger } from './ledger.ts'
 import {
   applyOperation,
@@ -131,7 +132,7 @@ const readBlock = async (
   const { pool } = withLearned(ledger, learned)
   const decoded = decodeBlock(block, { proof: facts.proof, protocols, pool })
   const { clock } = ledger.quotes()
-  const contiguous = clock !== null && clock.height + 1 === block.height
+  const contiguous = clock?.height === parentHeightOf(block)
   const dropped = [...decoded.dropped, ...namelessSwaps(decoded.swaps, block)]
   for (const { reason } of dropped) metrics.eventsDropped.inc({ stage: 'ingest', reason })
   return {

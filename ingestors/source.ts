@@ -1,4 +1,11 @@
+import type { PriceEntry } from '../core/quote-state.ts'
+import type { QuoteBook } from '../core/quotes.ts'
+import type { ReferencePool } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
+import type { FactReader } from './facts.ts'
+import type { Head } from './heads.ts'
+import type { PrimeAt } from './prime.ts'
+import type { ProtocolBook } from './protocols/book.ts'
 
 /** Names one block. */
 export interface BlockRef {
@@ -46,6 +53,17 @@ export interface StateReader {
   ): Promise<readonly CallAnswer[]>
 }
 
+/** What a node tells beside its blocks. */
+export interface NodeAnswers {
+  facts(protocols: ProtocolBook): FactReader
+  /** Prices of quote assets from the state of their reference pools (R45); a pool that cannot be read is passed over. */
+  primes(
+    pools: readonly ReferencePool[],
+    book: QuoteBook,
+    at: PrimeAt,
+  ): Promise<readonly PriceEntry[]>
+}
+
 /** A chain to follow: a node, or recorded files. */
 export interface Source {
   /** What the data comes from, e.g. genesis hash; a data folder belongs to one origin. */
@@ -55,12 +73,12 @@ export interface Source {
   /** True: heights need not be contiguous (recorded files, R40). */
   readonly gaps: boolean
   /** null: no node to ask; facts come from the caller's tables. */
-  readonly state: StateReader | null
+  readonly node: NodeAnswers | null
   /**
    * Operations after `position`, endless unless the source is a recording. `null` position: from the configured start.
    * Throws `Outage` (retry later) or `Malformed` (a block no endpoint gives in shape); the caller decides.
    */
   operations(position: Position | null, signal: AbortSignal): AsyncIterable<ChainOp>
   /** Head of the node as last seen, for lag and progress; null before the first answer. */
-  head(): BlockRef | null
+  head(): Head | null
 }

@@ -1,14 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { Malformed, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { retry } from '../../core/retry.ts'
-import { type Ask, openRpc, type Rpc, RpcError } from '../../core/rpc.ts'
+import { type Ask, type Identity, openRpc, type Rpc, RpcError } from '../../core/rpc.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
-import { applied, finalizable, finalized, judge, reverted, tipOf } from '../follow.ts'
-import type { BlockRef, ChainOp, Position, Source } from '../source.ts'
+import { type Head, type HeadWatch, headWatch } from '../heads.ts'
+import { type FollowedNode, followNode } from '../node-follow.ts'
+import { primesFromPools } from '../prime.ts'
+import type { BlockRef, Source } from '../source.ts'
+import { nodeFacts } from './node-facts.ts'
 import { normalizeBlock } from './normalize.ts'
 import { stateReader } from './state.ts'
 
@@ -29,11 +31,6 @@ export interface EvmSourceOptions {
 const BLOCK_TRIES = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
 /** Blocks fetched ahead of the one that is consumed, while catching up. */
 const AHEAD = 16
-/** A finality step while catching up covers at most this many blocks. */
-const FINAL_STEP = 32
-/** Times a candidate may not fit a tip that the node still calls canonical, before that counts as an outage. */
-const MAX_MISFITS = 5
-
 /** Header fields that the follower reads; the rest of the node's answer is not its business. */
 const refOf = (value: unknown): BlockRef | undefined => {
   if (value === null || value === undefined) return undefined
@@ -73,158 +70,81 @@ const wholeBlock = async (ask: Ask, chain: string, at: string): Promise<Block | 
   return normalizeBlock(chain, block, receipts)
 }
 
-/** Newest heads: pushed where a socket pushes, asked for where none does or it fell silent. */
-interface HeadWatch {
-  newest(): BlockRef | null
-  /** Resolves when a head was seen after the call, or after `ms`. */
-  changed(ms: number): Promise<void>
-  refresh(): Promise<BlockRef>
-}
-
 const watchHeads = (rpc: Rpc, { log, signal }: EvmSourceOptions): HeadWatch => {
-  let newest: BlockRef | null = null
-  let wake = new AbortController()
-  const see = (ref: BlockRef): void => {
-    if (ref.hash === newest?.hash) return
-    newest = ref
-    wake.abort()
-    wake = new AbortController()
-  }
-  rpc.onHead((value) => {
+  const heads = headWatch({
+    isNews: (told, held) => told.hash !== held.hash,
+    ask: async () => {
+      const ref = await rpc.attempt((ask) => header(ask, 'latest'))
+      if (ref === undefined) throw new Outage('rpc', 'no endpoint has a head')
+      return ref
+    },
+    signal,
+  })
+  rpc.subscribe({ method: 'eth_subscribe', params: ['newHeads'] }, (value) => {
     try {
       const ref = refOf(value)
-      if (ref) see(ref)
+      if (ref) heads.see(ref)
     } catch (error) {
       log.warn({ err: error }, 'unreadable head notice')
     }
   })
-  return {
-    newest: () => newest,
-    changed: async (ms) => {
-      await sleep(ms, undefined, { signal: AbortSignal.any([wake.signal, signal]) }).catch(
-        () => undefined,
-      )
-      signal.throwIfAborted()
-    },
-    refresh: async () => {
-      const ref = await rpc.attempt((ask) => header(ask, 'latest'))
-      if (ref === undefined) throw new Outage('rpc', 'no endpoint has a head')
-      see(ref)
-      return ref
-    },
-  }
+  return heads
 }
+
+const identityOf = (chainId: number): Identity => ({
+  call: { method: 'eth_chainId', params: [] },
+  accepts: (answer) => Number(answer) === chainId,
+  name: `chain id ${chainId}`,
+})
 
 /** Opens a node as a source. Throws `Outage` when no endpoint answers, `final` when all serve another chain. */
 export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const { chain, signal } = options
-  const rpc = openRpc({ ...options, chain: chain.id, chainId: chain.chainId })
+  const rpc = openRpc({ ...options, chain: chain.id, identity: identityOf(chain.chainId) })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
   const genesis = await rpc.attempt((ask) => header(ask, hex(0)))
   if (genesis === undefined) throw new Outage('rpc', 'no endpoint has block 0')
   const heads = watchHeads(rpc, options)
   const head = await heads.refresh()
   const { from } = options
-  const first = from === null ? head : await rpc.attempt((ask) => header(ask, hex(from)))
+  const startTag = hex(from ?? head.height)
+  const first = await rpc.attempt((ask) => header(ask, startTag))
+  const node = nodeOf(rpc, heads, options)
+  const state = stateReader(rpc, options.log)
   return {
     origin: `${chain.id}:${genesis.hash}`,
     ...(first && { startMs: first.timeMs }),
     gaps: false,
-    state: stateReader(rpc, options.log),
+    node: {
+      facts: (protocols) => nodeFacts(state, protocols),
+      primes: (pools, book, at) => primesFromPools(state, pools, book, at),
+    },
     head: heads.newest,
-    operations: (position, stop) => follow({ rpc, heads, options, stop }, position),
+    operations: (position, stop) => followNode(node(), position, { from, stop }),
   }
 }
 
-interface Following {
-  readonly rpc: Rpc
-  readonly heads: HeadWatch
-  readonly options: EvmSourceOptions
-  readonly stop: AbortSignal
-}
-
-async function* follow(following: Following, start: Position | null): AsyncGenerator<ChainOp> {
-  const { heads, options, stop } = following
-  const blocks = prefetcher(following)
-  let position = start
-  let first = options.from
-  let misfits = 0
-  while (!stop.aborted) {
-    for await (const op of settle(following, position)) {
-      if (position)
-        position = op.op === 'finalize' ? finalized(position, op.ref) : reverted(position).next
-      if (op.op === 'revert') first = op.ref.height
-      yield op
-    }
-    const tip = tipOf(position)
-    const head = heads.newest()
-    const next = tip === null ? (first ?? head?.height ?? 0) : tip.height + 1
-    const block = head === null || head.height < next ? undefined : await blocks.take(next, head)
-    if (block === undefined) {
-      await waitForHead(following, head)
-    } else if (judge(position, block) === 'apply') {
-      misfits = 0
-      position = applied(position, refFrom(block))
-      yield { op: 'apply', block }
-    } else {
-      blocks.clear()
-      misfits += 1
-      if (await isCanonical(following, tip)) {
-        if (misfits < MAX_MISFITS) continue
-        throw new Outage('rpc', `endpoints disagree about the block above ${tip?.height}`)
-      }
-      const { ref, next: under } = reverted(position as Position)
-      position = under
-      first = ref.height
-      yield { op: 'revert', ref }
-    }
-  }
-}
-
-const isCanonical = async ({ rpc }: Following, ref: BlockRef | null): Promise<boolean> =>
-  ref !== null && (await rpc.attempt((ask) => header(ask, hex(ref.height))))?.hash === ref.hash
-
-const refFrom = ({ height, hash, parentHash, timeMs }: Block): BlockRef => ({
-  height,
-  hash,
-  parentHash,
-  timeMs,
-})
-
-/** Waits for a head other than `seen`; asks for one when none is pushed in time. */
-const waitForHead = async ({ heads, options }: Following, seen: BlockRef | null): Promise<void> => {
-  if (heads.newest()?.hash !== seen?.hash) return
-  await heads.changed(Math.min(options.chain.blockTimeMs * 1.5, 3_000))
-  if (heads.newest()?.hash === seen?.hash) await heads.refresh()
-}
-
-/**
- * What finality and the canonical chain say of the blocks we hold: FINALIZE operations, and REVERT of a tip that another
- * block has replaced at its height. Asked once per head and every `FINAL_STEP` blocks while catching up.
- */
-async function* settle(following: Following, position: Position | null): AsyncGenerator<ChainOp> {
-  const { rpc, heads, options } = following
-  const tip = tipOf(position)
-  const head = heads.newest()
-  if (position === null || tip === null || head === null) return
-  const live = head.height <= tip.height
-  if (!live && position.stack.length < FINAL_STEP) return
-  let held: Position = position
-  while (live && head.hash !== tip.hash) {
-    const top = tipOf(held)
-    if (top === null || (await isCanonical(following, top))) break
-    const { ref, next } = reverted(held)
-    held = next
-    yield { op: 'revert', ref }
-  }
-  const candidate = finalizable(held, await finalHeight(rpc, options.chain, head))
-  if (candidate !== null && (await isCanonical(following, candidate))) {
-    yield { op: 'finalize', ref: candidate }
+/** The node as each new follower asks it: with nothing fetched ahead. */
+const nodeOf = (rpc: Rpc, heads: HeadWatch, options: EvmSourceOptions) => (): FollowedNode => {
+  const { chain } = options
+  const blocks = prefetcher(rpc, options)
+  return {
+    heads,
+    spacing: 'dense',
+    blockTimeMs: chain.blockTimeMs,
+    next: async (tip, from, head) => {
+      const height = tip === null ? from : tip.height + 1
+      return head.height < height ? undefined : blocks.take(height, head)
+    },
+    forget: blocks.clear,
+    isCanonical: async ({ height, hash }) =>
+      (await rpc.attempt((ask) => header(ask, hex(height))))?.hash === hash,
+    finalHeight: (head) => finalHeight(rpc, chain, head),
   }
 }
 
 /** Height of the node's `finalized` block; the confirmation depth of the chain where the node does not say. */
-const finalHeight = async (rpc: Rpc, chain: ChainRow, head: BlockRef): Promise<number> => {
+const finalHeight = async (rpc: Rpc, chain: ChainRow, head: Head): Promise<number> => {
   const said = await rpc.attempt((ask) =>
     header(ask, 'finalized').catch((error: unknown) => {
       if (error instanceof RpcError) return undefined
@@ -235,11 +155,11 @@ const finalHeight = async (rpc: Rpc, chain: ChainRow, head: BlockRef): Promise<n
 }
 
 /** Fetches the next blocks in parallel while the head is far; hands them out in order. */
-const prefetcher = ({ rpc, options }: Following) => {
+const prefetcher = (rpc: Rpc, options: EvmSourceOptions) => {
   const limit = pLimit(Math.min(AHEAD, options.concurrency))
   const ahead = new Map<number, Promise<Block | undefined>>()
-  const fetchAt = (height: number, head: BlockRef): Promise<Block | undefined> => {
-    const at = height === head.height ? head.hash : hex(height)
+  const fetchAt = (height: number, head: Head): Promise<Block | undefined> => {
+    const at = height === head.height && head.hash !== null ? head.hash : hex(height)
     const block = limit(() =>
       retry(() => rpc.attempt((ask) => wholeBlock(ask, options.chain.id, at)), {
         ...BLOCK_TRIES,
@@ -251,7 +171,7 @@ const prefetcher = ({ rpc, options }: Following) => {
   }
   return {
     clear: () => ahead.clear(),
-    take: async (height: number, head: BlockRef): Promise<Block | undefined> => {
+    take: async (height: number, head: Head): Promise<Block | undefined> => {
       const until = Math.min(head.height, height + AHEAD - 1)
       for (let next = height; next <= until; next += 1) {
         if (!ahead.has(next)) ahead.set(next, fetchAt(next, head))

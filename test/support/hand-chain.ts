@@ -183,7 +183,7 @@ export const handSource = (ends = false, gaps = false): HandSource => {
   return {
     origin: 'hand',
     gaps,
-    state: null,
+    node: null,
     positions,
     head: () => null,
     push: (...ops) => {

@@ -25,7 +25,8 @@ export class Secret {
 
 const port = (fallback: number, about: string) =>
   Type.Integer({ minimum: 0, maximum: 65_535, default: fallback, description: about })
-const address = Type.String({ pattern: '^0x[0-9a-f]{40}$' })
+/** EVM: lower case; Solana: base 58, where case counts. */
+const address = Type.String({ pattern: '^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$' })
 const rpcUrl = Type.String({ pattern: '^(https?|wss?)://' })
 
 const FactoryRow = Type.Object({

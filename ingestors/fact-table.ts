@@ -23,8 +23,11 @@ export const factTable = (json: unknown): FactTable => {
 type TokenRow = NonNullable<FactFile['tokens']>[number]
 type PoolRow = NonNullable<FactFile['pools']>[number]
 
+/** Hex is kept in lower case; in base 58 case counts. */
+const addressOf = (said: string): string => (said.startsWith('0x') ? said.toLowerCase() : said)
+
 const tokenOf = (row: TokenRow): TokenFact => ({
-  address: row.token.toLowerCase(),
+  address: addressOf(row.token),
   decimals: row.decimals ?? null,
   name: row.name ?? null,
   symbol: row.symbol ?? null,
@@ -36,11 +39,11 @@ const poolOf = (row: PoolRow): PoolFact => {
     throw new Malformed('bad-facts', `facts: pool ${row.pool} names no protocol of this build`)
   }
   return {
-    address: row.pool.toLowerCase(),
-    tokenA: row.token0.toLowerCase(),
-    tokenB: row.token1.toLowerCase(),
+    address: addressOf(row.pool),
+    tokenA: addressOf(row.token0),
+    tokenB: addressOf(row.token1),
     protocol: row.protocol,
-    factory: row.factory?.toLowerCase() ?? null,
+    factory: row.factory === undefined ? null : addressOf(row.factory),
     feePips: row.feePips ?? null,
     proven: true,
   }

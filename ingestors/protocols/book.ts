@@ -4,7 +4,7 @@ import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocol
 
 /** What a chain's tables and its configured extra rows say to decoders. */
 export interface ProtocolBook {
-  /** Protocol of a listed factory, lower-case address; undefined for all others. */
+  /** Protocol of a listed factory (EVM, lower case) or program (Solana, as it is written); undefined for all others. */
   factory(address: string): ProtocolRow | undefined
   /** The token is the chain's own coin in wrapped form. */
   isWrappedNative(token: string): boolean

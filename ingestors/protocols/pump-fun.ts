@@ -166,7 +166,9 @@ const readTrade: EventRow['read'] = (scope, event) => {
     tokenOut: buys ? mint : quoteMint,
     amountInRaw: buys ? quote.amountRaw : tokenRaw,
     amountOutRaw: buys ? tokenRaw : quote.amountRaw,
-    reserves: [curve.realTokenRaw, curve.realQuoteRaw],
+    reservesInOut: buys
+      ? [curve.realQuoteRaw, curve.realTokenRaw]
+      : [curve.realTokenRaw, curve.realQuoteRaw],
     curve,
     accounts: accountsOf({
       buys,

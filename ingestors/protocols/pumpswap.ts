@@ -156,8 +156,8 @@ const readTrade =
       tokenOut: buys ? base : quote,
       amountInRaw: buys ? quoteRaw : baseRaw,
       amountOutRaw: buys ? baseRaw : quoteRaw,
-      reserves: buys
-        ? [poolBaseRaw - baseRaw, poolQuoteRaw + movedRaw]
+      reservesInOut: buys
+        ? [poolQuoteRaw + movedRaw, poolBaseRaw - baseRaw]
         : [poolBaseRaw + baseRaw, poolQuoteRaw - movedRaw],
       accounts: buys
         ? { userIn: userQuote, userOut: userBase, vaultIn: quoteVault, vaultOut: baseVault }

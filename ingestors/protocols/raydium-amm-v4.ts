@@ -108,9 +108,7 @@ const readSwap = (
   const tokenOut = mintOf(scope, got)
   if (tokenIn === undefined || tokenOut === undefined) return 'unknown-token'
   const before = poolBefore(instruction, [LOG.swapBaseIn, LOG.swapBaseOut])
-  const [coinDelta, pcDelta] = paysPc
-    ? [-got.amountRaw, paid.amountRaw]
-    : [paid.amountRaw, -got.amountRaw]
+  const [inBefore, outBefore] = paysPc ? [before?.[1], before?.[0]] : (before ?? [])
   const [coin, pc] = paysPc ? [tokenOut, tokenIn] : [tokenIn, tokenOut]
   showPool(scope, factOf({ row, program, pool, coin, pc }))
   scope.out.swaps.push({
@@ -123,7 +121,10 @@ const readSwap = (
     tokenOut,
     amountInRaw: paid.amountRaw,
     amountOutRaw: got.amountRaw,
-    ...(before && { reserves: [before[0] + coinDelta, before[1] + pcDelta] as const }),
+    ...(inBefore !== undefined &&
+      outBefore !== undefined && {
+        reservesInOut: [inBefore + paid.amountRaw, outBefore - got.amountRaw] as const,
+      }),
     accounts: { userIn: paid.from, userOut: got.to, vaultIn: paid.to, vaultOut: got.from },
   })
   return undefined

@@ -93,9 +93,10 @@ export const calledBy = ({ tx }: SvmScope, at: number): readonly SvmInstruction[
   return called
 }
 
-/** Keeps what a program showed of its pool: that proves it. */
+/** Keeps what a program showed of its pool: that proves it. A fact from elsewhere may have its tokens the other way round. */
 export const showPool = ({ out, books, made }: SvmScope, fact: PoolFact): void => {
-  if (made.has(fact.address) || books.pool(fact.address)?.proven === true) return
+  const known = made.get(fact.address) ?? books.pool(fact.address)
+  if (known?.proven === true && known.tokenA === fact.tokenA) return
   made.set(fact.address, fact)
   out.pools.push(fact)
 }

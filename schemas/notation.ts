@@ -343,12 +343,9 @@ export const NOTATION: readonly string[] = [
   ].join(' '),
   [
     'record webhook.Delivery = message_id:s endpoint_id:s org_id:s channel:s body:s',
-    'event_time:ts created_at:ts trigger:s attempt:i due_at:ts',
+    'event_time:ts queued_at:ts enabled_at:ts trigger:s attempt:i due_at:ts',
   ].join(' '),
-  [
-    'record webhook.Health = exhausted_since:ts first_failed_at:ts last_failed_at:ts',
-    'failed_attempts:i',
-  ].join(' '),
+  'record webhook.Health = first_failed_at:ts last_failed_at:ts failed_attempts:i',
   [
     'record webhook.Attempt = id:s message_id:s endpoint_id:s org_id:s channel:s url:s status:s',
     'response_status:i response:s duration_ms:i error_kind:s error:s trigger:s attempt:i',

@@ -924,7 +924,8 @@ export interface Delivery {
   readonly channel: string
   readonly body: string
   readonly event_time: number
-  readonly created_at: number
+  readonly queued_at: number
+  readonly enabled_at: number
   readonly trigger: string
   readonly attempt: number
   readonly due_at: number
@@ -932,7 +933,6 @@ export interface Delivery {
 
 /** `onchain.v1.webhook.Health` */
 export interface Health {
-  readonly exhausted_since: number
   readonly first_failed_at: number
   readonly last_failed_at: number
   readonly failed_attempts: number

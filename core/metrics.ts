@@ -19,6 +19,12 @@ export interface Metrics {
   readonly socketSubscriptions: Gauge
   readonly socketPublications: Counter<'family'>
   readonly socketBytes: Counter
+  readonly webhookAttempts: Counter<'result' | 'kind'>
+  readonly webhookSeconds: Histogram
+  readonly webhookDueLagSeconds: Gauge
+  readonly webhookBacklog: Gauge
+  readonly webhookDisabled: Counter<'reason'>
+  readonly webhookDedupeHits: Counter
 }
 
 /** Makes one registry with every metric of the house; one per process. */
@@ -59,5 +65,11 @@ export const makeMetrics = (): Metrics => {
     socketSubscriptions: gauge('serve_socket_subscriptions', 'Subscriptions'),
     socketPublications: counter('serve_socket_publications_total', 'Publications', 'family'),
     socketBytes: counter('serve_socket_bytes_total', 'Publication bytes delivered'),
+    webhookAttempts: counter('webhook_attempts_total', 'Webhook attempts', 'result', 'kind'),
+    webhookSeconds: histogram('webhook_latency_seconds', 'Time of a webhook attempt'),
+    webhookDueLagSeconds: gauge('webhook_due_lag_seconds', 'How late the last attempt began'),
+    webhookBacklog: gauge('webhook_backlog', 'Webhook messages that wait'),
+    webhookDisabled: counter('webhook_disabled_total', 'Endpoints turned off', 'reason'),
+    webhookDedupeHits: counter('webhook_dedupe_hits_total', 'Events that came again'),
   }
 }

@@ -44,6 +44,15 @@ export const ROUTE_MILLI_UNITS = {
   'GET /token/:chain/:tokenAddress/candles': 250,
   'GET /token/:chain/pool/:poolAddress/candles': 250,
   'GET /token/:chain/pair/:pair/candles': 250,
+  'POST /webhook/endpoint': 50,
+  'GET /webhook/endpoint': 50,
+  'PATCH /webhook/endpoint': 50,
+  'GET /webhook/endpoint/:id': 50,
+  'PATCH /webhook/endpoint/:id': 50,
+  'PUT /webhook/endpoint/:id': 50,
+  'DELETE /webhook/endpoint/:id': 50,
+  'GET /webhook/endpoint/:id/secret': 50,
+  'POST /webhook/endpoint/:id/secret/rotate': 100,
 } as const satisfies Record<string, number>
 
 /** A priced REST route. */

@@ -6,6 +6,7 @@ import type { Check } from '../../core/ops.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Freshness, Guard } from '../contract.ts'
 import type { Reader } from './bounded.ts'
+import type { Family } from './routing.ts'
 
 /** What the routes work with. */
 export interface RouteDeps {
@@ -26,6 +27,8 @@ export interface ServerDeps extends RouteDeps {
   readonly checks: readonly Check[]
   /** Where the data are from, in words for people. */
   readonly origin?: string
+  /** Further priced routes, under every version prefix. */
+  readonly families?: readonly Family[]
   /** Further surfaces on the same origin (GraphQL): they bring their own guard and their own error shape. */
   readonly plugins?: readonly FastifyPluginAsync[]
 }

@@ -1,0 +1,159 @@
+import { type Static, Type } from 'typebox'
+import { WEBHOOK_CHANNEL_NAMES } from '../webhooks.ts'
+import { nullable } from './common.ts'
+
+const Channel = Type.Enum([...WEBHOOK_CHANNEL_NAMES])
+const Url = Type.String({ minLength: 1, maxLength: 2_048, description: 'https address' })
+
+/** What a caller may set at any time; null = the default. Source: contract/webhooks.md 1. */
+const CHANGEABLE = {
+  channels: Type.Optional(
+    nullable(
+      Type.Array(Channel, {
+        maxItems: 10,
+        uniqueItems: true,
+        description: 'null = every channel, [] = none',
+      }),
+    ),
+  ),
+  description: Type.Optional(nullable(Type.String({ maxLength: 1_000 }))),
+  disabled: Type.Optional(nullable(Type.Boolean())),
+  filter: Type.Optional(
+    nullable(Type.String({ maxLength: 2_048, description: 'CEL expression over the body' })),
+  ),
+  filterTypes: Type.Optional(
+    nullable(
+      Type.Array(Type.String({ pattern: '^[A-Za-z0-9_.\\-*]{1,128}$' }), {
+        maxItems: 50,
+        description: 'Event types; * may stand for the last segment',
+      }),
+    ),
+  ),
+  metadata: Type.Optional(
+    nullable(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 50 })),
+  ),
+  rateLimit: Type.Optional(
+    nullable(
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_147_483_647,
+        description: 'Messages per second; null or 0 = no limit',
+      }),
+    ),
+  ),
+  uid: Type.Optional(
+    nullable(
+      Type.String({
+        pattern: '^[A-Za-z0-9_.-]{1,256}$',
+        description: "The caller's own key; may stand for the id in paths",
+      }),
+    ),
+  ),
+  headers: Type.Optional(
+    nullable(
+      Type.Record(
+        Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$" }),
+        Type.String({ pattern: '^[\\x20-\\x7e]{0,1024}$' }),
+        {
+          maxProperties: 10,
+          additionalProperties: false,
+          description: 'Sent with every message',
+        },
+      ),
+    ),
+  ),
+}
+
+/** Body of the create call. */
+export const CreateWebhook = Type.Object(
+  {
+    url: Url,
+    ...CHANGEABLE,
+    secret: Type.Optional(nullable(Type.String({ maxLength: 128, description: 'whsec_...' }))),
+  },
+  { additionalProperties: false },
+)
+export type CreateWebhook = Static<typeof CreateWebhook>
+
+const UPDATE = {
+  url: Type.Optional(Url),
+  ...CHANGEABLE,
+  version: Type.Optional(Type.Integer({ description: 'Refused unless it is the current one' })),
+}
+
+/** Body of the update call without an id in its path. */
+export const UpdateWebhook = Type.Object(
+  { endpointId: Type.String({ minLength: 1, maxLength: 256 }), ...UPDATE },
+  { additionalProperties: false },
+)
+
+/** Body of the update call with the id in its path. */
+export const UpdateWebhookAt = Type.Object(UPDATE, { additionalProperties: false })
+export type UpdateWebhookAt = Static<typeof UpdateWebhookAt>
+
+/** An endpoint as it is answered: never with its secret; what is unset is left out. */
+export const WebhookEndpointBody = Type.Object({
+  id: Type.String({ examples: ['ep_01JD0000000000000000000000'] }),
+  url: Type.String(),
+  channels: Type.Optional(Type.Array(Type.String())),
+  description: Type.Optional(Type.String()),
+  disabled: Type.Boolean(),
+  filter: Type.Optional(Type.String()),
+  filterTypes: Type.Optional(Type.Array(Type.String())),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  rateLimit: Type.Optional(Type.Integer()),
+  createdAt: Type.String(),
+  updatedAt: Type.String(),
+  uid: Type.Optional(Type.String()),
+  headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+  version: Type.Integer(),
+  disabledReason: Type.Optional(
+    Type.String({ description: 'user, failing, gone or receiver', examples: ['failing'] }),
+  ),
+  disabledAt: Type.Optional(Type.String()),
+  firstFailureAt: Type.Optional(Type.String()),
+})
+export type WebhookEndpointBody = Static<typeof WebhookEndpointBody>
+
+/** Query of the endpoint list. */
+export const WebhookListQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  iterator: Type.Optional(Type.String({ maxLength: 1_024 })),
+  cursor: Type.Optional(Type.String({ maxLength: 1_024, description: 'The same as iterator' })),
+  order: Type.Optional(Type.Enum(['ascending', 'descending'], { default: 'descending' })),
+})
+export type WebhookListQuery = Static<typeof WebhookListQuery>
+
+/** Answer of the endpoint list (R18). */
+export const WebhookList = Type.Object({
+  data: Type.Array(WebhookEndpointBody),
+  items: Type.Array(WebhookEndpointBody),
+  done: Type.Boolean(),
+  iterator: nullable(Type.String()),
+  prevIterator: nullable(Type.String()),
+  nextCursor: Type.String({ description: 'Empty at the end' }),
+  hasMore: Type.Boolean(),
+})
+export type WebhookList = Static<typeof WebhookList>
+
+/** Path of one endpoint: its id or its uid. */
+export const WebhookParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+
+/** The signing secret. */
+export const WebhookSecret = Type.Object({ secret: Type.String({ examples: ['whsec_...'] }) })
+
+/** Optional body of a rotation. */
+export const RotateWebhook = nullable(
+  Type.Object(
+    {
+      secret: Type.Optional(nullable(Type.String({ maxLength: 128 }))),
+      gracePeriodSeconds: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 604_800, default: 86_400 }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+)
+
+/** Answer of calls that give nothing back. */
+export const WebhookDone = Type.Object({ success: Type.Boolean() })

@@ -1,0 +1,135 @@
+import { ulid } from 'ulid'
+import type { Attempt, Delivery, Health, WebhookEndpoint } from '../../schemas/wire.ts'
+import type { Post } from './client.ts'
+import type { Outcome, Verdict } from './schedule.ts'
+import { signatureHeaders } from './sign.ts'
+
+/** How an installation signs and names itself. */
+export interface SendStyle {
+  readonly legacy: boolean
+  readonly svix: boolean
+  readonly timeoutMs: number
+}
+
+const USER_AGENT = 'Sluice-Webhooks/1'
+
+/** The failed attempt after which somebody is told. */
+const FAILING_AT = 4
+
+/** Clock and guards of automatic disabling. Source: contract/webhooks.md 8. */
+const FAILING_FOR_MS = 432_000_000
+const LEAST_FAILURES = 10
+const LEAST_SPREAD_MS = 43_200_000
+
+/** The request of one attempt; the body is what was stored, byte for byte. */
+export const postOf = (
+  endpoint: WebhookEndpoint,
+  { message_id: id, body }: Pick<Delivery, 'message_id' | 'body'>,
+  { secrets, user, nowMs, style }: PostContext,
+): Post => ({
+  url: endpoint.url,
+  body,
+  timeoutMs: style.timeoutMs,
+  headers: {
+    ...endpoint.headers,
+    'content-type': 'application/json',
+    'user-agent': USER_AGENT,
+    ...(user !== '' && { authorization: `Basic ${Buffer.from(user).toString('base64')}` }),
+    ...signatureHeaders({ id, body, secrets, nowMs, legacy: style.legacy, svix: style.svix }),
+  },
+})
+
+/** What a request needs beside the endpoint and the message. */
+export interface PostContext {
+  /** Live secrets, the current one first. */
+  readonly secrets: readonly string[]
+  /** `user:password` of the URL; "" = none. */
+  readonly user: string
+  readonly nowMs: number
+  readonly style: SendStyle
+}
+
+/** An attempt as it is recorded. */
+export const attemptOf = (
+  delivery: Delivery,
+  endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
+  { outcome, verdict, nowMs }: { outcome: Outcome; verdict: Verdict; nowMs: number },
+): Attempt => ({
+  ...subjectOf(delivery, endpoint, nowMs),
+  status: verdict.status,
+  response_status: outcome.status,
+  response: outcome.response,
+  duration_ms: outcome.durationMs,
+  error_kind: outcome.errorKind ?? '',
+  error: outcome.error,
+  attempt: delivery.attempt,
+  next_at: verdict.nextAtMs ?? 0,
+})
+
+/** The end of a message that is not tried any more: `canceled` with its endpoint, `dropped` by a bound. */
+export const endOf = (
+  delivery: Delivery,
+  endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
+  { status, nowMs }: { readonly status: 'canceled' | 'dropped'; readonly nowMs: number },
+): Attempt => ({
+  ...subjectOf(delivery, endpoint, nowMs),
+  status,
+  ...{ response_status: 0, response: '', duration_ms: 0, error_kind: '', error: '' },
+  ...{ attempt: delivery.attempt - 1, next_at: 0 },
+})
+
+const subjectOf = (
+  { message_id, endpoint_id, org_id, channel, trigger }: Delivery,
+  endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
+  nowMs: number,
+) => ({
+  ...{ id: `atmpt_${ulid(nowMs)}`, message_id, endpoint_id, org_id, channel, trigger },
+  ...{ url: endpoint?.url ?? '', at: nowMs },
+})
+
+/** Operational event of an attempt; null = nobody needs to know. */
+export const eventOf = ({ attempt }: Delivery, verdict: Verdict): string | null => {
+  if (verdict.status === 'success') {
+    return attempt > FAILING_AT ? 'message.attempt.recovered' : null
+  }
+  if (verdict.exhausted) return 'message.attempt.exhausted'
+  return verdict.status === 'pending' && attempt === FAILING_AT ? 'message.attempt.failing' : null
+}
+
+const WELL: Health = { first_failed_at: 0, last_failed_at: 0, failed_attempts: 0 }
+
+/** An endpoint's failures in a row; a success ends them. The same object when nothing changes. */
+export const healthAfter = (health: Health = WELL, verdict: Verdict, nowMs: number): Health => {
+  if (verdict.status === 'success') return health.failed_attempts === 0 ? health : WELL
+  return {
+    first_failed_at: health.first_failed_at || nowMs,
+    last_failed_at: nowMs,
+    failed_attempts: health.failed_attempts + 1,
+  }
+}
+
+/** What an attempt means for its endpoint: turned off, its failure clock started or stopped, or nothing. */
+export type EndpointFate =
+  | { readonly kind: 'disable'; readonly reason: 'gone' | 'receiver' | 'failing' }
+  | { readonly kind: 'start-clock' }
+  | { readonly kind: 'stop-clock' }
+  | { readonly kind: 'none' }
+
+/** Decides over the endpoint after an attempt. Pure. */
+export const fateOf = (
+  endpoint: Pick<WebhookEndpoint, 'first_failure_at'>,
+  verdict: Verdict,
+  { health, nowMs }: { readonly health: Health; readonly nowMs: number },
+): EndpointFate => {
+  if (verdict.disable !== null) return { kind: 'disable', reason: verdict.disable }
+  const sinceMs = endpoint.first_failure_at
+  if (verdict.status === 'success') return { kind: sinceMs > 0 ? 'stop-clock' : 'none' }
+  if (!verdict.exhausted) return { kind: 'none' }
+  if (sinceMs === 0) return { kind: 'start-clock' }
+  const isSure =
+    health.failed_attempts >= LEAST_FAILURES &&
+    health.last_failed_at - health.first_failed_at >= LEAST_SPREAD_MS
+  return nowMs - sinceMs >= FAILING_FOR_MS && isSure
+    ? { kind: 'disable', reason: 'failing' }
+    : { kind: 'none' }
+}

@@ -1,0 +1,135 @@
+import type { Bus, LogRecord, OutRecord } from '../../core/bus-contract.ts'
+import type { Codec } from '../../core/codec-contract.ts'
+import { Fault, Malformed } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Check } from '../../core/ops.ts'
+import { globalTopic } from '../../schemas/topics.ts'
+import type { Operation, WebhookEndpoint } from '../../schemas/wire.ts'
+import { openControlLog } from '../auth/control-log.ts'
+
+const ENDPOINTS = globalTopic('controlWebhooks')
+const OPS = globalTopic('webhookOps')
+
+/** Every endpoint of the installation, in memory; writes can be read when they return. */
+export interface EndpointStore {
+  get(endpointId: string): WebhookEndpoint | undefined
+  /** By id or uid, within an organization. */
+  find(orgId: string, idOrUid: string): WebhookEndpoint | undefined
+  /** Oldest first. */
+  ofOrg(orgId: string): readonly WebhookEndpoint[]
+  all(): Iterable<WebhookEndpoint>
+  /**
+   * One atomic step: `step` sees the newest state and gives the endpoint to store, or null to delete it; undefined
+   * changes nothing. It may run again. What it throws is passed on.
+   */
+  change(endpointId: string, step: (known: WebhookEndpoint | undefined) => Change): Promise<void>
+  readonly check: Check
+  stop(): Promise<void>
+}
+
+/** What a step changes and how that is called in the operational events. */
+export type Change =
+  | { readonly endpoint: WebhookEndpoint | null; readonly event: string }
+  | undefined
+
+/** What the store needs. */
+export interface EndpointStoreDeps {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly nowMs: () => number
+  readonly log: Logger
+}
+
+/** Opens the store; returns when the control topic has been read to its end. The topic must exist. */
+export const openEndpoints = async (deps: EndpointStoreDeps): Promise<EndpointStore> => {
+  const byId = new Map<string, WebhookEndpoint>()
+  const byOrg = new Map<string, Map<string, WebhookEndpoint>>()
+  const put = (endpointId: string, endpoint: WebhookEndpoint | null): void => {
+    const before = byId.get(endpointId)
+    if (before) byOrg.get(before.org_id)?.delete(endpointId)
+    byId.delete(endpointId)
+    if (!endpoint) return
+    byId.set(endpointId, endpoint)
+    const own = byOrg.get(endpoint.org_id) ?? new Map<string, WebhookEndpoint>()
+    byOrg.set(endpoint.org_id, own.set(endpointId, endpoint))
+  }
+  const control = await openControlLog({
+    ...deps,
+    topics: [ENDPOINTS],
+    writerId: 'control-webhooks-writer',
+    apply: (record) => {
+      const endpoint = decoded(deps, record)
+      if (endpoint !== undefined) put(record.key, endpoint)
+    },
+  })
+  const ofOrg = (orgId: string): readonly WebhookEndpoint[] =>
+    [...(byOrg.get(orgId)?.values() ?? [])].toSorted((one, other) =>
+      one.endpoint_id < other.endpoint_id ? -1 : 1,
+    )
+  return {
+    get: (endpointId) => byId.get(endpointId),
+    find: (orgId, idOrUid) => {
+      const own = byOrg.get(orgId)
+      return own?.get(idOrUid) ?? [...(own?.values() ?? [])].find(({ uid }) => uid === idOrUid)
+    },
+    ofOrg,
+    all: () => byId.values(),
+    change: (endpointId, step) =>
+      control.update(() => {
+        const known = byId.get(endpointId)
+        const changed = step(known)
+        return changed ? recordsOf(deps, endpointId, known, changed) : []
+      }),
+    check: {
+      name: 'webhook endpoints',
+      run: () => (control.isFresh() ? { ok: true } : { ok: false, detail: 'control topic stale' }),
+    },
+    stop: () => control.stop(),
+  }
+}
+
+const recordsOf = (
+  { codec, nowMs }: EndpointStoreDeps,
+  endpointId: string,
+  known: WebhookEndpoint | undefined,
+  { endpoint, event }: NonNullable<Change>,
+): readonly OutRecord[] => {
+  const value = endpoint && codec.encode('control.WebhookEndpoint', endpoint)
+  const orgId = endpoint?.org_id ?? known?.org_id ?? ''
+  return [
+    { topic: ENDPOINTS, partition: 0, key: endpointId, value },
+    operationRecord(codec, {
+      type: event,
+      org_id: orgId,
+      endpoint_id: endpointId,
+      message_id: '',
+      at: nowMs(),
+      detail: endpoint?.disabled_reason ? { reason: endpoint.disabled_reason } : {},
+    }),
+  ]
+}
+
+/** An operational event as a record. */
+export const operationRecord = (codec: Codec, operation: Operation): OutRecord => ({
+  topic: OPS,
+  key: operation.endpoint_id,
+  value: codec.encode('webhook.Operation', operation),
+})
+
+/** undefined = cannot be read: the value before it stays in force. */
+const decoded = (
+  { codec, log }: EndpointStoreDeps,
+  { key, value, offset }: LogRecord,
+): WebhookEndpoint | null | undefined => {
+  if (value === null) return null
+  try {
+    return codec.decode('control.WebhookEndpoint', value)
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    log.error({ err: error, endpointId: key, offset }, 'webhook endpoint cannot be read')
+    return undefined
+  }
+}
+
+/** The fault for an id that the organization does not have, whoever else has it. */
+export const noEndpoint = (): Fault => new Fault('WEBHOOKS_APPLICATION_NOT_FOUND')

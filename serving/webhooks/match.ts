@@ -1,0 +1,23 @@
+import type { WebhookEndpoint } from '../../schemas/wire.ts'
+import { fitsType } from './endpoint.ts'
+import type { Filter } from './filter.ts'
+import type { WebhookEvent } from './message.ts'
+
+/** `other`: not asked for; `filtered` and `filter-error`: asked for, but the filter did not let it through. */
+export type Match = 'match' | 'other' | 'filtered' | 'filter-error'
+
+/** Whether an endpoint gets an event: enabled, channel, type, filter, in that order. Source: contract/webhooks.md 4. */
+export const matchOf = (
+  endpoint: WebhookEndpoint,
+  event: WebhookEvent,
+  filterOf: (source: string) => Filter,
+): Match => {
+  const { disabled, channels, filter_types: types, filter } = endpoint
+  if (disabled) return 'other'
+  if (channels && !channels.includes(event.channel)) return 'other'
+  if (types && !types.some((wanted) => fitsType(wanted, event.channel))) return 'other'
+  if (filter === null) return 'match'
+  const answer = filterOf(filter)(event)
+  if (answer === 'match') return 'match'
+  return answer === 'error' ? 'filter-error' : 'filtered'
+}

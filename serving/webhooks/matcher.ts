@@ -1,0 +1,197 @@
+import type {
+  Bus,
+  GroupOffset,
+  Lane,
+  LogRecord,
+  OutRecord,
+  Running,
+} from '../../core/bus-contract.ts'
+import type { Codec } from '../../core/codec-contract.ts'
+import type { Config } from '../../core/config.ts'
+import { deadLetter, orPoison } from '../../core/dead-letter.ts'
+import { Malformed } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import { deadLetterSpec, stateSpec } from '../../core/topic-specs.ts'
+import { deadLetterTopic, globalTopic, stateTopic, topicName } from '../../schemas/topics.ts'
+import {
+  WEBHOOK_CHANNEL_NAMES,
+  WEBHOOK_CHANNELS,
+  type WebhookChannel,
+} from '../../schemas/webhooks.ts'
+import type { WebhookEndpoint } from '../../schemas/wire.ts'
+import type { EndpointStore } from './endpoints.ts'
+import { filterCache } from './filter.ts'
+import { matchOf } from './match.ts'
+import { bodyOf, eventsOf, type WebhookEvent } from './message.ts'
+import { loadSeen, type Seen } from './seen.ts'
+
+/** What a matcher works with. */
+export interface MatcherDeps {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly store: Pick<EndpointStore, 'all'>
+  readonly config: Pick<Config, 'webhookMaxEventAgeSeconds' | 'webhookPayload' | 'retention'>
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly nowMs: () => number
+}
+
+/** How often filters of an endpoint did not let an event through, since the start of this process. */
+export interface FilterCounts {
+  readonly filtered: number
+  readonly filterErrors: number
+}
+
+/** A running matcher. */
+export interface Matcher extends Running {
+  counts(endpointId: string): FilterCounts
+}
+
+const TAKE = { maxRecords: 500, maxWaitMs: 250 }
+const APP = 'webhooks'
+const MESSAGES = globalTopic('webhookMessages')
+const OUTBOX = globalTopic('webhookOutbox')
+
+const channelsOf = (chain: string): readonly WebhookChannel[] =>
+  WEBHOOK_CHANNEL_NAMES.filter((name) => WEBHOOK_CHANNELS[name].chain === chain)
+
+/** Chains among the given ones that have webhook channels. */
+export const webhookChains = (chains: readonly string[]): readonly string[] =>
+  chains.filter((chain) => channelsOf(chain).length > 0)
+
+type CountFilter = (endpoint: WebhookEndpoint, outcome: 'filtered' | 'filter-error') => void
+
+class MatcherLane {
+  readonly #deps: MatcherDeps
+  readonly #lane: Lane
+  readonly #channelOf: ReadonlyMap<string, WebhookChannel>
+  readonly #chain: string
+  readonly #filterOf = filterCache()
+  readonly #count: CountFilter
+
+  constructor(deps: MatcherDeps, chain: string, lane: Lane, count: CountFilter) {
+    this.#deps = deps
+    this.#chain = chain
+    this.#lane = lane
+    this.#count = count
+    this.#channelOf = new Map(
+      channelsOf(chain).map((name) => [topicName(WEBHOOK_CHANNELS[name].topic, chain), name]),
+    )
+  }
+
+  async run(): Promise<void> {
+    const store = stateTopic(APP, this.#chain)
+    const seen = loadSeen(await this.#lane.state(store), {
+      ...{ store, partition: this.#lane.partition },
+      forEver: this.#deps.config.webhookMaxEventAgeSeconds === 0,
+    })
+    while (!this.#lane.signal.aborted) {
+      const taken = await this.#lane.take(TAKE)
+      if (taken.length > 0) await this.#commit(taken, seen)
+    }
+  }
+
+  async #commit(taken: readonly LogRecord[], seen: Seen): Promise<void> {
+    const { partition, writer } = this.#lane
+    const records = taken.flatMap((record) => this.#outgoing(record, seen))
+    const next = new Map<string, GroupOffset>()
+    for (const { topic, offset } of taken) next.set(topic, { topic, partition, offset: offset + 1 })
+    await writer.commit({
+      records,
+      state: seen.changes(this.#deps.nowMs()),
+      offsets: { group: matcherGroup(this.#chain), next: [...next.values()] },
+    })
+  }
+
+  #outgoing(record: LogRecord, seen: Seen): readonly OutRecord[] {
+    const { codec, metrics, log, nowMs, config } = this.#deps
+    const channel = this.#channelOf.get(record.topic)
+    const decoded = orPoison(() => {
+      if (record.value === null) throw new Malformed('tombstone', 'an event cannot be removed')
+      return codec.decode('token.TokenEvents', record.value)
+    })
+    if (channel === undefined) return []
+    if (decoded instanceof Malformed) {
+      metrics.eventsDropped.inc({ stage: APP, reason: decoded.reason })
+      log.error({ topic: record.topic, offset: record.offset, err: decoded }, 'poison')
+      return [deadLetter(matcherGroup(this.#chain), record, decoded)]
+    }
+    const maxAgeMs = config.webhookMaxEventAgeSeconds * 1_000
+    const records: OutRecord[] = []
+    for (const event of eventsOf(channel, decoded.value)) {
+      if (seen.has(event.id)) metrics.webhookDedupeHits.inc()
+      else if (maxAgeMs > 0 && event.timeMs < nowMs() - maxAgeMs) {
+        metrics.eventsDropped.inc({ stage: APP, reason: 'stale' })
+      } else records.push(...this.#messages(event, seen.add(event.id, channel, nowMs())))
+    }
+    return records
+  }
+
+  /** The message for the log, and one delivery per endpoint that wants it. */
+  #messages(event: WebhookEvent, seq: number): readonly OutRecord[] {
+    const { codec, store, config, nowMs } = this.#deps
+    const lane = this.#lane.partition
+    const body = bodyOf(event, { lane, seq }, config.webhookPayload)
+    const atMs = nowMs()
+    const common = { channel: event.channel, body, event_time: event.timeMs }
+    const message = codec.encode('webhook.Message', {
+      ...{ ...common, created_at: atMs },
+      ...{ id: event.id, chain: event.chain, token_address: event.tokenAddress },
+      ...{ tx: event.tx, slot: event.slot, seq, lane },
+    })
+    const records: OutRecord[] = [{ topic: MESSAGES, key: event.id, value: message }]
+    for (const endpoint of store.all()) {
+      const match = matchOf(endpoint, event, this.#filterOf)
+      if (match === 'filtered' || match === 'filter-error') this.#count(endpoint, match)
+      if (match !== 'match') continue
+      const { endpoint_id, org_id, enabled_at } = endpoint
+      const value = codec.encode('webhook.Delivery', {
+        ...common,
+        ...{ message_id: event.id, endpoint_id, org_id, trigger: 'scheduled', attempt: 1 },
+        ...{ queued_at: atMs, due_at: atMs, enabled_at },
+      })
+      records.push({ topic: OUTBOX, key: endpoint_id, value })
+    }
+    return records
+  }
+}
+
+/** Consumer group of a chain's matcher. */
+export const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
+
+/** Makes the topics that the matchers need beside those of the table, then runs one per chain with webhook channels. */
+export const startMatcher = async (
+  deps: MatcherDeps,
+  chains: readonly string[],
+): Promise<Matcher> => {
+  const counts = new Map<string, { filtered: number; filterErrors: number }>()
+  const count: CountFilter = ({ endpoint_id: id }, outcome) => {
+    const known = counts.get(id) ?? { filtered: 0, filterErrors: 0 }
+    if (outcome === 'filtered') known.filtered += 1
+    else known.filterErrors += 1
+    counts.set(id, known)
+  }
+  const running: Running[] = []
+  for (const chain of webhookChains(chains)) {
+    const topics = channelsOf(chain).map((name) => topicName(WEBHOOK_CHANNELS[name].topic, chain))
+    const partitions = await deps.bus.partitions(topics[0] ?? '')
+    await deps.bus.createTopics([
+      stateSpec(stateTopic(APP, chain), partitions),
+      deadLetterSpec(deadLetterTopic(matcherGroup(chain)), deps.config.retention),
+    ])
+    running.push(
+      await deps.bus.subscribe({
+        group: matcherGroup(chain),
+        topics,
+        run: (lane) => new MatcherLane(deps, chain, lane, count).run(),
+      }),
+    )
+  }
+  return {
+    counts: (endpointId) => counts.get(endpointId) ?? { filtered: 0, filterErrors: 0 },
+    stop: async () => {
+      await Promise.all(running.map((each) => each.stop()))
+    },
+  }
+}

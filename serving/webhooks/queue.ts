@@ -1,0 +1,92 @@
+/** A message that waits for an endpoint. */
+export interface Waiting {
+  /** Key in the due store. */
+  readonly key: string
+  /** Epoch milliseconds. */
+  readonly dueAtMs: number
+}
+
+/** What may run at the same time, and how fast. */
+export interface Pace {
+  readonly inFlight: number
+  /** Messages per second; null = no limit. */
+  readonly perSecond: number | null
+}
+
+/** The next thing a queue can do: start a message, wait until a time, or nothing until something changes. */
+export type Next =
+  | { readonly kind: 'start'; readonly waiting: Waiting }
+  | { readonly kind: 'wait'; readonly untilMs: number }
+  | { readonly kind: 'idle' }
+
+/** A receiver behind a broken gateway gets half the messages for this long. */
+const EASED_MS = 300_000
+
+/** What waits for one endpoint, by due time, and what is on its way. The clock is the caller's. */
+export class EndpointQueue {
+  #waiting: Waiting[] = []
+  #inFlight = 0
+  #tokens = Number.POSITIVE_INFINITY
+  #filledAtMs = 0
+  #easedUntilMs = 0
+
+  get size(): number {
+    return this.#waiting.length
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  add(waiting: Waiting): void {
+    let at = this.#waiting.length
+    while (at > 0 && (this.#waiting[at - 1]?.dueAtMs ?? 0) > waiting.dueAtMs) at -= 1
+    this.#waiting.splice(at, 0, waiting)
+  }
+
+  /** Takes the next message out when it is due and the pace allows; then `done` must follow. */
+  next(nowMs: number, pace: Pace): Next {
+    const [first] = this.#waiting
+    const limit = nowMs < this.#easedUntilMs ? Math.ceil(pace.inFlight / 2) : pace.inFlight
+    if (first === undefined || this.#inFlight >= limit) return { kind: 'idle' }
+    if (first.dueAtMs > nowMs) return { kind: 'wait', untilMs: first.dueAtMs }
+    const tokenAtMs = this.#takeToken(nowMs, pace.perSecond)
+    if (tokenAtMs > nowMs) return { kind: 'wait', untilMs: tokenAtMs }
+    this.#waiting.shift()
+    this.#inFlight += 1
+    return { kind: 'start', waiting: first }
+  }
+
+  done(): void {
+    this.#inFlight -= 1
+  }
+
+  /** The receiver is not well: fewer at the same time for a while. */
+  ease(nowMs: number): void {
+    this.#easedUntilMs = nowMs + EASED_MS
+  }
+
+  /** Takes everything out that waits. */
+  clear(): readonly Waiting[] {
+    const all = this.#waiting
+    this.#waiting = []
+    return all
+  }
+
+  /** Takes the oldest out. */
+  dropOldest(): Waiting | undefined {
+    return this.#waiting.shift()
+  }
+
+  /** Now when a token was there, else the time when one will be. */
+  #takeToken(nowMs: number, perSecond: number | null): number {
+    if (!perSecond) return nowMs
+    const capacity = Math.max(1, perSecond)
+    const filled = this.#tokens + ((nowMs - this.#filledAtMs) / 1_000) * perSecond
+    this.#tokens = Math.min(capacity, filled)
+    this.#filledAtMs = nowMs
+    if (this.#tokens < 1) return nowMs + Math.ceil(((1 - this.#tokens) / perSecond) * 1_000)
+    this.#tokens -= 1
+    return nowMs
+  }
+}

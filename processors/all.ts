@@ -13,6 +13,7 @@ import { BALANCES } from './balances.ts'
 import { CANDLES } from './candles.ts'
 import { type FinalizeRound, startFinalizer } from './finalize.ts'
 import { pipeline } from './pipeline.ts'
+import { PNL } from './pnl.ts'
 import { POOLS } from './pools.ts'
 import { PRICES } from './prices.ts'
 import { type LaneStatus, startStage } from './run.ts'
@@ -24,7 +25,7 @@ import { TOKENS } from './tokens.ts'
  * Every stage of the house in one lane: co-partitioned topics are folded together, decoded once, and committed at once. A
  * stage may read what one before it published for the same operation.
  */
-export const PROCESS: Stage = pipeline('process', [PRICES, BALANCES, CANDLES, POOLS, TOKENS])
+export const PROCESS: Stage = pipeline('process', [PRICES, BALANCES, PNL, CANDLES, POOLS, TOKENS])
 
 /** What the process role works with. */
 export interface ProcessorDeps {

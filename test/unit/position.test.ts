@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { rawOf } from '../../core/amounts.ts'
+import { pnlEvent, pnlTrade } from '../../processors/pnl-events.ts'
+import {
+  afterDeal,
+  type Deal,
+  NO_POSITION,
+  type Outcome,
+  type Position,
+  positionOf,
+  storedOf,
+} from '../../processors/position.ts'
+
+const WHO = { wallet: '0xw', token: '0xt' }
+const DAY = 86_400_000
+
+const deal = (side: 'buy' | 'sell', amount: string, usd: string | null, timeMs = 1): Deal => ({
+  buy: side === 'buy',
+  amountRaw: rawOf(amount, 6),
+  usd: usd === null ? null : rawOf(usd, 12),
+  timeMs,
+  decimals: 6,
+  priceUsd: '',
+})
+
+const after = (deals: readonly Deal[]): Position =>
+  deals.reduce((position, each) => afterDeal(position, each).position, NO_POSITION)
+
+const last = (deals: readonly Deal[]): Outcome => {
+  const newest = deals.at(-1)
+  assert.ok(newest)
+  return afterDeal(after(deals.slice(0, -1)), newest)
+}
+
+test('a sell realizes against the moving average of what is held', () => {
+  const bought = [deal('buy', '100', '100'), deal('buy', '100', '300')]
+  const { realizedUsd, costUsd, position, unknownRaw } = last([
+    ...bought,
+    deal('sell', '50', '150'),
+  ])
+  assert.equal(costUsd, rawOf('100', 12))
+  assert.equal(realizedUsd, rawOf('50', 12))
+  assert.equal(unknownRaw, 0n)
+  assert.deepEqual([position.heldRaw, position.costUsd], [rawOf('150', 6), rawOf('300', 12)])
+  assert.deepEqual([position.wins, position.losses], [1, 0])
+})
+
+test('the part that was never bought realizes nothing and is told apart', () => {
+  const { realizedUsd, costUsd, position, unknownRaw } = last([
+    deal('buy', '10', '20'),
+    deal('sell', '40', '200', 9),
+  ])
+  assert.equal(realizedUsd, rawOf('30', 12), 'a quarter of the proceeds, less the cost')
+  assert.equal(costUsd, rawOf('20', 12))
+  assert.equal(unknownRaw, rawOf('30', 6))
+  assert.equal(position.closeMs, 9)
+  const none = last([deal('sell', '40', '200')])
+  assert.deepEqual([none.realizedUsd, none.unknownRaw], [0n, rawOf('40', 6)])
+  assert.deepEqual([none.position.wins, none.position.losses, none.position.sells], [0, 0, 1])
+  assert.equal(none.position.closeMs, 0, 'nothing was open')
+})
+
+test('a trade without a value counts, and a sell of one takes its cost along', () => {
+  const { position, realizedUsd } = last([
+    deal('buy', '100', '50'),
+    deal('buy', '900', null),
+    deal('sell', '40', null),
+  ])
+  assert.deepEqual([position.buys, position.sells], [2, 1])
+  assert.deepEqual([position.boughtRaw, position.boughtUsd], [rawOf('1000', 6), rawOf('50', 12)])
+  assert.deepEqual([position.heldRaw, position.costUsd], [rawOf('60', 6), rawOf('30', 12)])
+  assert.equal(realizedUsd, 0n)
+})
+
+test('a cycle closes at less than ten base units and the next buy opens another', () => {
+  const closed = after([
+    deal('buy', '1', '10', 5),
+    { ...deal('sell', '1', '30', 7), amountRaw: 999_991n },
+  ])
+  assert.deepEqual(
+    [closed.heldRaw, closed.costUsd, closed.openMs, closed.closeMs],
+    [0n, 0n, 5, 7],
+    'dust is nothing',
+  )
+  const realized = closed.realizedUsd
+  assert.ok(realized > 0n)
+  const again = afterDeal(closed, deal('buy', '2', '8', 11)).position
+  assert.deepEqual([again.openMs, again.closeMs, again.realizedUsd], [11, 0, 0n])
+  assert.equal(again.totalRealizedUsd, realized)
+  const open = after([
+    deal('buy', '1', '10', 5),
+    { ...deal('sell', '1', '30'), amountRaw: 999_990n },
+  ])
+  assert.equal(open.closeMs, 0)
+})
+
+test('profit is path dependent: a running average, not one over all buys', () => {
+  const path = [
+    deal('buy', '100', '100'),
+    deal('sell', '100', '150'),
+    deal('buy', '100', '400'),
+    deal('sell', '50', '210'),
+  ]
+  assert.equal(after(path).totalRealizedUsd, rawOf('60', 12))
+  const event = pnlEvent(WHO, { ...after(path), priceUsd: '5' }, 7)
+  assert.equal(event.average_buy_price_in_usd, '2.5')
+  assert.equal(event.average_sell_price_in_usd, '2.4')
+  assert.equal(event.realized_profit_in_usd, '10', 'of the open cycle')
+  assert.equal(event.total_realized_profit_in_usd, '60')
+  assert.equal(event.unrealized_profit_in_usd, '50', '50 at 5, less 200')
+  assert.equal(event.total_realized_profit_ratio, '0.12')
+  assert.equal(event.unrealized_profit_ratio, '0.1')
+  assert.deepEqual([event.position_amount, event.position_cost_in_usd], ['50', '200'])
+})
+
+test('ratios add up and are 0 without a cost; what is not known stays empty', () => {
+  const none = pnlEvent(WHO, after([deal('sell', '5', '10')]), 1)
+  assert.equal(none.realized_profit_ratio, '0')
+  assert.equal(none.unrealized_profit_in_usd, '0')
+  assert.equal(none.average_buy_price_in_usd, '')
+  const blind = pnlEvent(WHO, { ...after([deal('buy', '5', '10')]), decimals: null }, 1)
+  assert.deepEqual(
+    [blind.buy_amount, blind.position_amount, blind.average_buy_price_in_usd],
+    ['', '', ''],
+  )
+  assert.deepEqual([blind.unrealized_profit_in_usd, blind.unrealized_profit_ratio], ['', ''])
+})
+
+test('window counts end with the day of the newest trade', () => {
+  const deals = [0, 1, 6, 7, 29, 30].map((day) => deal('buy', '1', '1', day * DAY + 5))
+  const event = pnlEvent(WHO, after(deals), 1)
+  assert.deepEqual([event.buys, event.buys_7d, event.buys_30d], [6, 2, 5])
+  assert.ok(after(deals).days.length <= 30)
+})
+
+test('a row says what was left', () => {
+  const sell = deal('sell', '40', '200', 9)
+  const outcome = afterDeal(after([deal('buy', '10', '20')]), sell)
+  assert.deepEqual(pnlTrade(WHO, sell, outcome, { tx: '0xtx', eventIndex: 3 }), {
+    wallet_address: '0xw',
+    token_address: '0xt',
+    time: 9,
+    tx: '0xtx',
+    event_index: 3,
+    side: 'SELL',
+    amount: '40',
+    amount_in_usd: '200',
+    realized_profit_in_usd: '30',
+    cost_in_usd: '20',
+    unknown_amount: '30',
+    position_amount: '0',
+    position_cost_in_usd: '0',
+  })
+})
+
+test('a position survives its stored form', () => {
+  const position = after([deal('buy', '100', '50'), deal('sell', '30', '60')])
+  assert.deepEqual(positionOf(JSON.parse(JSON.stringify(storedOf(position)))), position)
+})

@@ -1,4 +1,4 @@
-import type { Decoded, PoolFact } from '../schemas/events.ts'
+import type { Decoded, PoolFact, TokenFact } from '../schemas/events.ts'
 import type { ProtocolBook } from './protocols/book.ts'
 
 /** What decoding may look up. */
@@ -10,6 +10,8 @@ export interface Books {
   readonly proof: 'facts' | 'evidence'
   readonly protocols: ProtocolBook
   pool(address: string): PoolFact | undefined
+  /** Names the tokens that EVM transactions make; without it they are born nameless. */
+  token?(address: string): TokenFact | undefined
 }
 
 /** Whose facts a block's events need. */

@@ -129,8 +129,8 @@ const readBlock = async (
 ) => {
   const subjects = subjectsOf(block)
   const learned = await learn({ reader: facts, known: ledger }, subjects, block, signal)
-  const { pool } = withLearned(ledger, learned)
-  const decoded = decodeBlock(block, { proof: facts.proof, protocols, pool })
+  const { pool, token } = withLearned(ledger, learned)
+  const decoded = decodeBlock(block, { proof: facts.proof, protocols, pool, token })
   const { clock } = ledger.quotes()
   const contiguous = clock?.height === parentHeightOf(block)
   const dropped = [...decoded.dropped, ...namelessSwaps(decoded.swaps, block)]

@@ -1,9 +1,10 @@
-import type { Decoded, EvmBlock, PoolFact } from '../../schemas/events.ts'
+import type { Decoded, EvmBlock, PoolFact, TokenFact, Transfer } from '../../schemas/events.ts'
 import { type Books, emptyDraft, type Subjects } from '../decode-contract.ts'
 import { eventOf } from '../protocols/all.ts'
 import type { ProtocolBook } from '../protocols/book.ts'
 import type { Said, SaidPool, SaidTransfer } from '../protocols/types.ts'
 import { wordCount } from '../protocols/words.ts'
+import { supplyChange, tokenBirth } from './births.ts'
 import { drop, type Operation, type Place, type Scope, settle, type Waiting } from './settle.ts'
 
 /**
@@ -17,9 +18,10 @@ export const decodeEvmBlock = (block: EvmBlock, books: Books): Decoded => {
   const evidence = books.proof === 'evidence'
   const poolFact = (address: string) =>
     (made.size > 0 ? made.get(address) : undefined) ?? books.pool(address)
+  const tokenFact = (address: string) => books.token?.(address)
   for (const tx of block.transactions) {
     if (!tx.success || tx.logs.length === 0) continue
-    decodeTransaction({ tx, out, evidence, poolFact, protocols, made })
+    decodeTransaction({ tx, out, evidence, poolFact, protocols, made, tokenFact })
   }
   return out
 }
@@ -46,6 +48,7 @@ interface BlockScope extends Scope {
   readonly protocols: ProtocolBook
   /** Pools that listed factories made in this block so far. */
   readonly made: Map<string, PoolFact>
+  readonly tokenFact: (address: string) => TokenFact | undefined
 }
 
 const SHORT: Said = { kind: 'refused', reason: 'short-data' }
@@ -87,6 +90,10 @@ const decodeTransaction = (scope: BlockScope): void => {
         synced?.delete(said.pool)
     }
   }
+  if (tx.contractAddress !== null) {
+    const birth = tokenBirth(tx, out.transfers.slice(firstTransfer), scope.tokenFact)
+    if (birth !== undefined) out.births.push(birth)
+  }
   if (waiting.length === 0) return
   const transfers = scope.evidence ? out.transfers.slice(firstTransfer) : NONE
   settle(scope, { waiting, operations: operations ?? NONE, transfers })
@@ -98,7 +105,7 @@ const takeTransfer = (
   logIndex: number,
 ): void => {
   if (wrap && !protocols.isWrappedNative(token)) return
-  out.transfers.push({
+  const transfer: Transfer = {
     kind: 'transfer',
     txIndex: tx.index,
     logIndex,
@@ -107,7 +114,10 @@ const takeTransfer = (
     to,
     amountRaw,
     wrap,
-  })
+  }
+  out.transfers.push(transfer)
+  const supply = supplyChange(transfer)
+  if (supply !== undefined) out.supplies.push(supply)
 }
 
 /** A pool that a listed factory of its family made is proven from here on; some pools trade at once. */

@@ -1,6 +1,9 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../core/config.ts'
 import { Malformed, Outage } from '../core/fault.ts'
+import { OpsRefusal } from '../core/ops-server.ts'
+import { type CommandRow, count, interrupted, print } from './command.ts'
+import { OPERATOR_COMMANDS } from './operator-commands.ts'
 import type { ReplayWords } from './replay.ts'
 import type { StartWords } from './start.ts'
 import { UsageError } from './usage.ts'
@@ -9,30 +12,6 @@ interface TailWords {
   readonly data: string
   readonly back: number
   readonly limit?: number
-}
-
-/** One command: its words for commander, and its code, loaded when it runs. */
-interface CommandRow {
-  readonly name: string
-  readonly register: (command: Command, done: (code: number) => void) => Command
-}
-
-/** Stops a command that runs until it is told to. */
-const interrupted = (): AbortSignal => {
-  const controller = new AbortController()
-  process.once('SIGINT', () => controller.abort())
-  process.once('SIGTERM', () => controller.abort())
-  return controller.signal
-}
-
-const count = (text: string): number => {
-  const value = Number(text)
-  if (Number.isSafeInteger(value) && value >= 0) return value
-  throw new InvalidArgumentError('not a whole number')
-}
-
-const print = (line: string): void => {
-  process.stdout.write(`${line}\n`)
 }
 
 const COMMANDS: readonly CommandRow[] = [
@@ -111,18 +90,23 @@ const COMMANDS: readonly CommandRow[] = [
         .argument('<file...>', 'recorded JSON-RPC answers')
         .action(async (files: readonly string[], { chain }: { readonly chain: string }) => {
           const { decodeFiles } = await import('./decode.ts')
-          done(
-            await decodeFiles({ chain, files, write: (line) => process.stdout.write(`${line}\n`) }),
-          )
+          done(await decodeFiles({ chain, files, write: print }))
         }),
   },
 ]
 
+/** A reader that has seen enough, such as `head`, ends the command. */
+const endWithReader = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+}
+
 /** Runs the command line `words` (without node and script); returns the exit code. Bugs are thrown. */
 export const main = async (words: readonly string[]): Promise<number> => {
   let code = 0
+  process.stdout.on('error', endWithReader)
   const program = new Command('sluice').description('on-chain data and DEX service').exitOverride()
-  for (const { name, register } of COMMANDS) {
+  for (const { name, register } of [...COMMANDS, ...OPERATOR_COMMANDS]) {
     register(program.command(name).exitOverride(), (result) => {
       code = result
     })
@@ -135,6 +119,7 @@ export const main = async (words: readonly string[]): Promise<number> => {
     if (
       error instanceof ConfigError ||
       error instanceof Malformed ||
+      error instanceof OpsRefusal ||
       error instanceof Outage ||
       error instanceof UsageError
     ) {

@@ -28,6 +28,8 @@ export interface PartsOptions {
   readonly chains: readonly string[]
   readonly logPath: string
   readonly warehousePath: string
+  /** True: makes what is missing of topics and schemas; else they must be there (`sluice init`). */
+  readonly prepare: boolean
   /** Told of every commit and insert. */
   readonly activity: Activity
   readonly log: Logger
@@ -38,27 +40,37 @@ export interface PartsOptions {
 
 /**
  * Opens bus, codec and warehouse as the configuration says: embedded in the data folder, or Kafka with its registry and a
- * ClickHouse server. Topics are made and schemas registered. Throws `Outage`.
+ * ClickHouse server. Throws `Outage`.
  */
 export const openParts = async (options: PartsOptions): Promise<Parts> => {
   const logParts = await openLogParts(options)
   return { ...logParts, warehouse: await openStore(options) }
 }
 
-/** Opens bus and codec; topics are made and schemas registered. Throws `Outage`. */
+/** Opens bus and codec. Throws `Outage`. */
 export const openLogParts = async (options: PartsOptions): Promise<LogParts> => {
-  const { config, chains, opened, activity } = options
+  const { config, log, opened, activity } = options
   const bus = watchedBus(await openBus(options), activity)
   opened('bus', () => bus.close())
+  if (options.prepare) await prepareLog(bus, options)
+  const isLocal = config.kafkaBrokers.length === 0
+  return { bus, codec: isLocal ? localCodec() : await registryCodec(registryOf(config, log)) }
+}
+
+/** Makes the documented topics that are missing and registers their schemas. Throws `Outage`. */
+const prepareLog = async (bus: Bus, { config, chains, log }: PartsOptions): Promise<void> => {
   const { partitions, retention } = config
   const topics = topicSpecs({ chains, partitions, retention })
   await bus.createTopics(topics)
-  const codec = await openCodec(
-    options,
-    topics.map(({ topic }) => topic),
-  )
-  return { bus, codec }
+  if (config.kafkaBrokers.length === 0) return
+  const names = topics.map(({ topic }) => topic)
+  await registerSchemas(registryOf(config, log), names)
 }
+
+const registryOf = (config: Config, log: Logger) => ({
+  url: config.schemaRegistryUrl,
+  log: log.child({ part: 'registry' }),
+})
 
 /** Opens the warehouse. Throws `Outage`. */
 export const openStore = async (options: PartsOptions): Promise<Warehouse> => {
@@ -84,14 +96,4 @@ const openBus = ({ config, logPath, log, onFatal }: PartsOptions): Promise<Bus> 
     log: busLog,
     onHalt: onFatal,
   })
-}
-
-const openCodec = async (
-  { config, log }: PartsOptions,
-  topics: readonly string[],
-): Promise<Codec> => {
-  if (config.kafkaBrokers.length === 0) return localCodec()
-  const registry = { url: config.schemaRegistryUrl, log: log.child({ part: 'registry' }) }
-  await registerSchemas(registry, topics)
-  return registryCodec(registry)
 }

@@ -1,5 +1,4 @@
 import { type Config, type ConfigOverrides, loadConfig } from '../core/config.ts'
-import { Outage } from '../core/fault.ts'
 import { type Logger, rootLogger } from '../core/log.ts'
 import { type Metrics, makeMetrics } from '../core/metrics.ts'
 import { durationMs } from '../core/time.ts'
@@ -8,6 +7,7 @@ import { CHAIN_WORDS, type ChainRow, chainRow } from '../schemas/chains.ts'
 import { startSimulator } from '../simulator/start.ts'
 import { chainClock, ingestedHeight } from './chain-clock.ts'
 import { type DataFolder, type FolderOrigin, openDataFolder } from './data-folder.ts'
+import { nodeSource } from './node-source.ts'
 import { type Origin, serveOrigin } from './serve-origin.ts'
 import { UsageError } from './usage.ts'
 
@@ -175,16 +175,9 @@ const real = async (
   { folder, metrics, log, signal, urls }: Parts & { signal: AbortSignal; urls: readonly string[] },
 ): Promise<Origin> => {
   const { config, chain, from } = plan
-  if (chain.chainId === undefined) {
-    throw new Outage('rpc', `${chain.name} has no source in this build`, { final: true })
-  }
-  const source = await evmSource({
-    chain: { ...chain, chainId: chain.chainId },
-    urls,
-    concurrency: config.rpcConcurrency,
-    timeoutMs: config.rpcTimeoutMs,
+  const source = await nodeSource({
+    ...{ chain, urls, config, metrics },
     from: from ?? (config.fromHeight === -1 ? null : config.fromHeight),
-    metrics,
     log: log.child({ role: 'ingest', chain: chain.id }),
     signal,
   })

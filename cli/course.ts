@@ -1,0 +1,62 @@
+import type { Logger } from '../core/log.ts'
+
+/** How a process ends, and what it is told until then. */
+export interface Course {
+  /** Aborted when the process is to end. */
+  readonly signal: AbortSignal
+  /** Ends the process in order with that exit status; only the first call counts. */
+  readonly end: (status: number, reason: string) => void
+  /** Says what went wrong and ends with status 1. */
+  readonly onFatal: (error: unknown) => void
+}
+
+/** Why and how a process ends. */
+export interface Ending {
+  readonly status: number
+  readonly reason: string
+}
+
+/** Runs `work` under the signals of the process and its last-resort errors; `work` stops in order when the signal aborts. */
+export const runCourse = async (
+  log: Logger,
+  work: (course: Course) => Promise<number>,
+): Promise<number> => {
+  const ending = new AbortController()
+  const end = (status: number, reason: string): void =>
+    ending.abort({ status, reason } satisfies Ending)
+  const onFatal = (error: unknown): void => {
+    if (ending.signal.aborted) return
+    log.fatal({ err: error }, 'cannot go on')
+    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
+    end(1, 'fatal')
+  }
+  const release = handleProcess(end, onFatal)
+  try {
+    return await work({ signal: ending.signal, end, onFatal })
+  } finally {
+    release()
+  }
+}
+
+/** Listens to what ends a process; returns the way to stop listening. */
+const handleProcess = (end: Course['end'], onFatal: Course['onFatal']): (() => void) => {
+  const interrupt = (): void => end(0, 'SIGINT')
+  const terminate = (): void => end(0, 'SIGTERM')
+  process.once('SIGINT', interrupt)
+  process.once('SIGTERM', terminate)
+  process.on('uncaughtException', onFatal)
+  process.on('unhandledRejection', onFatal)
+  return () => {
+    process.off('SIGINT', interrupt)
+    process.off('SIGTERM', terminate)
+    process.off('uncaughtException', onFatal)
+    process.off('unhandledRejection', onFatal)
+  }
+}
+
+/** Resolves when the process is to end. */
+export const ended = (signal: AbortSignal): Promise<Ending> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason)
+    else signal.addEventListener('abort', () => resolve(signal.reason), { once: true })
+  })

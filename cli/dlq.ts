@@ -1,0 +1,43 @@
+import { loadConfig } from '../core/config.ts'
+import { type Letter, listLetters, replayLetters } from './dead-letters.ts'
+import { withHeldParts } from './held-parts.ts'
+import type { CommandPlace } from './status.ts'
+
+/** Options of `sluice dlq list` and `sluice dlq replay`. */
+export interface DlqWords {
+  readonly data?: string
+  readonly group?: string
+  readonly limit: number
+  readonly json?: boolean
+}
+
+type Place = Pick<CommandPlace, 'environment' | 'write'>
+
+/** Prints dead letters. Returns the exit code. */
+export const dlqList = (words: DlqWords, { environment, write }: Place): Promise<number> =>
+  withHeldParts(loadConfig(environment, { dataDir: words.data }), async ({ bus }) => {
+    for await (const letter of listLetters({ bus, ...words })) {
+      write(words.json ? JSON.stringify(letter) : letterLine(letter))
+    }
+    return 0
+  })
+
+/** Publishes dead letters again. Returns the exit code. */
+export const dlqReplay = (words: DlqWords, { environment, write }: Place): Promise<number> =>
+  withHeldParts(loadConfig(environment, { dataDir: words.data }), async ({ bus }) => {
+    const { published, stayed } = await replayLetters({ bus, ...words })
+    if (words.json) write(JSON.stringify({ published, stayed }))
+    else {
+      for (const letter of stayed) write(`stays: ${letterLine(letter)}`)
+      write(`${published} published again, ${stayed.length} stay`)
+    }
+    return 0
+  })
+
+const letterLine = (letter: Letter): string => {
+  const { group, partition, offset, time, source, error, message, replayed, stays } = letter
+  const state = replayed ? ' (replayed)' : stays === null ? '' : ` (cannot be replayed: ${stays})`
+  const from =
+    source.offset < 0 ? source.topic : `${source.topic}/${source.partition}@${source.offset}`
+  return `${time} ${group} ${partition}@${offset} of ${from}: ${error}: ${message}${state}`
+}

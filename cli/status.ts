@@ -1,0 +1,53 @@
+import { type Config, loadConfig } from '../core/config.ts'
+import { Outage } from '../core/fault.ts'
+import { pause } from '../core/retry.ts'
+import { askOps, opsUrlOf } from './ask-ops.ts'
+import { withHeldParts } from './held-parts.ts'
+import { type StatusReport, statusLines, statusReport } from './status-report.ts'
+
+/** Options that every command for operators has. */
+export interface OperatorWords {
+  readonly data?: string
+  /** Address of a process' operators' port. */
+  readonly ops?: string
+  readonly json?: boolean
+}
+
+/** Options of `sluice status`. */
+export interface StatusWords extends OperatorWords {
+  readonly watch?: boolean
+}
+
+/** What a command works with beside its words. */
+export interface CommandPlace {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly write: (text: string) => void
+  readonly signal: AbortSignal
+}
+
+const WATCH_MS = 2_000
+const CLEAR = '\u001b[2J\u001b[H'
+
+/** Prints how far every chain and lane is, of the process that runs or else of what lies in the folder. Returns the exit code. */
+export const status = async (words: StatusWords, place: CommandPlace): Promise<number> => {
+  const { environment, write, signal } = place
+  const config = loadConfig(environment, { dataDir: words.data })
+  for (;;) {
+    const report = await reportOf(words, config)
+    const text = words.json ? JSON.stringify(report) : statusLines(report).join('\n')
+    write(words.watch && !words.json ? `${CLEAR}${text}` : text)
+    if (!words.watch) return 0
+    await pause(WATCH_MS, signal).catch(() => undefined)
+    if (signal.aborted) return 0
+  }
+}
+
+const reportOf = async (words: StatusWords, config: Config): Promise<StatusReport> => {
+  const url = opsUrlOf(words.ops, config.dataDir)
+  const answer = url === undefined ? undefined : await askOps<StatusReport>(url, '/status')
+  if (answer !== undefined) return answer
+  if (words.ops !== undefined) throw new Outage('bus', `nobody answers at ${words.ops}`)
+  return withHeldParts(config, async (parts) =>
+    statusReport({ ...parts, warehouse: await parts.warehouse(), nowMs: Date.now }),
+  )
+}

@@ -1,0 +1,130 @@
+import { joinBuckets, type StatBucket } from './stat-bucket.ts'
+import {
+  distinctSince,
+  KINDS,
+  type Kind,
+  makeRecency,
+  type Recency,
+  type Seen,
+} from './stat-recency.ts'
+import {
+  type Earlier,
+  newestOf,
+  WINDOW_MINUTES,
+  WINDOW_NAMES,
+  WINDOWS,
+  type WindowName,
+  type WindowSum,
+  windowSums,
+} from './stat-windows.ts'
+
+/** What one block did to one token. */
+export interface Part {
+  readonly bucket: StatBucket
+  readonly seen: Readonly<Record<Kind, readonly string[]>>
+}
+
+/** A window's answer. */
+export interface WindowStat extends WindowSum {
+  readonly name: WindowName
+  readonly distinct: Readonly<Record<Kind, number>>
+  /** Liquidity now; null = unknown. */
+  readonly liquidityUsd: number | null
+}
+
+/** Final trades of a token, minute by minute, as far back as a window looks. */
+export interface TokenStats {
+  readonly token: string
+  readonly buckets: StatBucket[]
+  readonly recency: Readonly<Record<Kind, Recency>>
+  earlier: Earlier
+}
+
+/** A token of which nothing final is known. */
+export const newTokenStats = (token: string, earlier: Earlier): TokenStats => ({
+  token,
+  buckets: [],
+  recency: {
+    buyers: makeRecency(),
+    sellers: makeRecency(),
+    traders: makeRecency(),
+    pools: makeRecency(),
+    programs: makeRecency(),
+  },
+  earlier,
+})
+
+const appended = (list: StatBucket[], bucket: StatBucket): void => {
+  const last = list.at(-1)
+  if (last !== undefined && last.minute === bucket.minute)
+    list[list.length - 1] = joinBuckets(last, bucket)
+  else list.push(bucket)
+}
+
+/** Takes in what a final block did. */
+export const makePartFinal = (stats: TokenStats, { bucket, seen }: Part): void => {
+  appended(stats.buckets, bucket)
+  for (const kind of KINDS) {
+    for (const name of seen[kind]) stats.recency[kind].note(name, bucket.minute)
+  }
+}
+
+/** What fell out of every window. */
+export interface Pruned {
+  readonly minutes: readonly number[]
+  readonly names: readonly (readonly [kind: Kind, name: string])[]
+}
+
+/** Forgets what no window that ends at `minute` or later looks at; the newest price and liquidity of it stay as `earlier`. */
+export const pruneStats = (stats: TokenStats, minute: number): Pruned => {
+  const oldest = minute - WINDOW_MINUTES
+  const count = stats.buckets.findIndex((bucket) => bucket.minute > oldest)
+  const gone = count === -1 ? stats.buckets.length : count
+  if (gone === 0) return { minutes: [], names: [] }
+  stats.earlier = newestOf(stats.buckets, gone, stats.earlier)
+  const minutes = stats.buckets.splice(0, gone).map((bucket) => bucket.minute)
+  const names = KINDS.flatMap((kind) =>
+    stats.recency[kind].prune(minute - WINDOWS['24h'] + 1).map((name) => [kind, name] as const),
+  )
+  return { minutes, names }
+}
+
+const hotSeen = (hot: readonly Part[], kind: Kind): Seen => {
+  const seen = new Map<string, number>()
+  for (const part of hot) for (const name of part.seen[kind]) seen.set(name, part.bucket.minute)
+  return seen
+}
+
+/** All windows that end with minute `now`, over what is final and the unfinalized blocks in chain order. */
+export const statsAt = (
+  stats: TokenStats,
+  hot: readonly Part[],
+  now: number,
+): readonly WindowStat[] => {
+  const buckets = [...stats.buckets]
+  for (const { bucket } of hot) appended(buckets, bucket)
+  const sums = windowSums(buckets, now, stats.earlier)
+  const { liquidityUsd } = newestOf(buckets, buckets.length, stats.earlier)
+  const seen = Object.fromEntries(KINDS.map((kind) => [kind, hotSeen(hot, kind)])) as Record<
+    Kind,
+    Seen
+  >
+  return WINDOW_NAMES.map((name) => {
+    const from = now - WINDOWS[name] + 1
+    const distinct = Object.fromEntries(
+      KINDS.map((kind) => [kind, distinctSince(stats.recency[kind], seen[kind], from)]),
+    ) as Record<Kind, number>
+    return { name, ...sums[name], distinct, liquidityUsd }
+  })
+}
+
+/** True when a bucket leaves a window, or the one before it, between two ends; minutes that follow each other. */
+export const changesBetween = (minutes: ReadonlySet<number>, from: number, to: number): boolean => {
+  for (let minute = from + 1; minute <= to; minute += 1) {
+    for (const name of WINDOW_NAMES) {
+      if (minutes.has(minute - WINDOWS[name]) || minutes.has(minute - 2 * WINDOWS[name]))
+        return true
+    }
+  }
+  return false
+}

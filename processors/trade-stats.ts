@@ -1,0 +1,403 @@
+import { decimalNumber, decimalText, unitsText } from '../core/amounts.ts'
+import type { DexPoolEvent, EventMeta, TradeEvent, TradeStatEvent } from '../schemas/wire.ts'
+import { versionOf } from './series.ts'
+import type { Flushed, Folding, Operation, Publication, Stage, StageState } from './stage.ts'
+import {
+  bucketOf,
+  bucketOfTrade,
+  emptyBucket,
+  joinBuckets,
+  type SideSum,
+  type StatBucket,
+  type StoredBucket,
+  storedBucket,
+} from './stat-bucket.ts'
+import { KINDS, type Kind } from './stat-recency.ts'
+import {
+  changesBetween,
+  makePartFinal,
+  newTokenStats,
+  type Part,
+  pruneStats,
+  statsAt,
+  type TokenStats,
+  type WindowStat,
+} from './stat-token.ts'
+import type { Earlier } from './stat-windows.ts'
+import { isBuy, over, valueText } from './trade.ts'
+
+const MINUTE_MS = 60_000
+/** Minutes between two blocks from which on every token is looked at again. */
+const LONG_GAP = 60
+const NOTHING_EARLIER: Earlier = { usd: null, native: null, liquidityUsd: null }
+
+const minuteOf = (timeMs: number): number => Math.floor(timeMs / MINUTE_MS)
+
+/** An unfinalized block: what it did per token. */
+interface HotBlock {
+  readonly hash: string
+  readonly height: number
+  readonly timeMs: number
+  readonly parts: ReadonlyMap<string, Part>
+}
+
+interface StoredHot extends Omit<HotBlock, 'parts'> {
+  readonly parts: readonly (readonly [
+    token: string,
+    bucket: StoredBucket,
+    seen: Part['seen'],
+    decimals: number,
+  ])[]
+}
+
+/** When a token's statistics changed last. */
+interface Change {
+  readonly timeMs: number
+  readonly version: number
+}
+
+interface Draft {
+  bucket: StatBucket
+  readonly seen: Record<Kind, Set<string>>
+}
+
+const newDraft = (minute: number): Draft => ({
+  bucket: emptyBucket(minute),
+  seen: {
+    buyers: new Set(),
+    sellers: new Set(),
+    traders: new Set(),
+    pools: new Set(),
+    programs: new Set(),
+  },
+})
+
+const takeTrade = (draft: Draft, event: TradeEvent, bucket: StatBucket): void => {
+  const { trade, d_app } = event
+  if (trade === null) return
+  draft.bucket = joinBuckets(draft.bucket, bucket)
+  const trader = trade.user_a_account_owner_address
+  draft.seen[isBuy(trade) ? 'buyers' : 'sellers'].add(trader)
+  draft.seen.traders.add(trader)
+  draft.seen.pools.add(trade.pool_address)
+  draft.seen.programs.add(d_app?.program_address ?? '')
+}
+
+const takeLiquidity = (draft: Draft, { pool_processed: processed }: DexPoolEvent): void => {
+  const liquidityUsd = decimalNumber(processed?.token_a_liquidity?.liquidity_in_usd ?? '')
+  if (liquidityUsd !== null) draft.bucket = { ...draft.bucket, liquidityUsd }
+}
+
+const partOf = ({ bucket, seen }: Draft): Part => ({
+  bucket,
+  seen: {
+    buyers: [...seen.buyers],
+    sellers: [...seen.sellers],
+    traders: [...seen.traders],
+    pools: [...seen.pools],
+    programs: [...seen.programs],
+  },
+})
+
+const inBlockOrder = <
+  Event extends { readonly instruction: { readonly event_index: number } | null },
+>(
+  events: readonly Event[],
+): readonly Event[] =>
+  events.toSorted(
+    (one, other) => (one.instruction?.event_index ?? 0) - (other.instruction?.event_index ?? 0),
+  )
+
+const partsOf = ({ block, records }: Operation): ReadonlyMap<string, Part> => {
+  const minute = minuteOf(block.meta.block_time)
+  const drafts = new Map<string, Draft>()
+  const draftOf = (token: string): Draft => {
+    const draft = drafts.get(token) ?? newDraft(minute)
+    drafts.set(token, draft)
+    return draft
+  }
+  const trades = records.flatMap((one) => (one.topic === 'tradesProcessed' ? one.value.events : []))
+  for (const event of inBlockOrder(trades)) {
+    const bucket = bucketOfTrade(event, minute)
+    const token = event.trade?.token_a_address
+    if (bucket !== undefined && token !== undefined) takeTrade(draftOf(token), event, bucket)
+  }
+  const pools = records.flatMap((one) => (one.topic === 'poolsProcessed' ? one.value.events : []))
+  for (const event of inBlockOrder(pools)) {
+    const token = event.pool?.token_a_address
+    if (token !== undefined) takeLiquidity(draftOf(token), event)
+  }
+  return new Map([...drafts].map(([token, draft]) => [token, partOf(draft)]))
+}
+
+const sideTexts = <Side extends 'buy' | 'sell'>(side: Side, sum: SideSum, decimals: number) =>
+  ({
+    [`${side}_volume`]: unitsText(sum.raw, decimals),
+    [`${side}_volume_in_usd`]: valueText(sum.usdRaw),
+    [`${side}_volume_in_native`]: valueText(sum.nativeRaw),
+  }) as Readonly<
+    Record<`${Side}_volume` | `${Side}_volume_in_usd` | `${Side}_volume_in_native`, string>
+  >
+
+const ratio = (now: number | null, before: number | null): string => {
+  const quotient = over(now, before)
+  return decimalText(quotient === null ? null : quotient - 1)
+}
+
+const eventOf = (
+  token: string,
+  decimals: number,
+  { timeMs, version }: Change,
+  window: WindowStat,
+): TradeStatEvent => {
+  const { buy, sell, usd, native, distinct, liquidityUsd, liquidityBefore } = window
+  const volume = Number(buy.usdRaw + sell.usdRaw)
+  return {
+    token_address: token,
+    resolution: window.name,
+    timestamp: String(timeMs),
+    open_in_usd: decimalText(usd?.open ?? null),
+    open_in_native: decimalText(native?.open ?? null),
+    close_in_usd: decimalText(usd?.close ?? null),
+    close_in_native: decimalText(native?.close ?? null),
+    high_in_usd: decimalText(usd?.high ?? null),
+    high_in_native: decimalText(native?.high ?? null),
+    low_in_usd: decimalText(usd?.low ?? null),
+    low_in_native: decimalText(native?.low ?? null),
+    buys: buy.count,
+    sells: sell.count,
+    ...distinct,
+    ...sideTexts('buy', buy, decimals),
+    ...sideTexts('sell', sell, decimals),
+    volume_change_ratio: ratio(volume, Number(window.usdRawBefore)),
+    liquidity_in_usd: decimalText(liquidityUsd),
+    liquidity_change_ratio: ratio(liquidityUsd, liquidityBefore),
+    version,
+    is_final: false,
+  }
+}
+
+/** Statistics of one lane: final minutes per token, each unfinalized block apart (contract/kafka.md 3.8). */
+class StatFolding implements Folding {
+  readonly #state: StageState
+  readonly #tokens = new Map<string, TokenStats>()
+  readonly #decimals = new Map<string, number>()
+  readonly #changed = new Map<string, Change>()
+  readonly #writes = new Map<string, string | null>()
+  #hot: HotBlock[] = []
+  /** Time of the newest final block; 0 before the first. */
+  #finalMs = 0
+  /** Minute with which every window ends. */
+  #minute = 0
+  #newest: EventMeta | undefined
+
+  constructor(state: StageState) {
+    this.#state = state
+    this.#finalMs = Number(state.get('final') ?? 0)
+    for (const [, text] of state.entries('b/')) {
+      const [token, stored, decimals] = JSON.parse(text)
+      this.#at(token).buckets.push(bucketOf(stored))
+      this.#decimals.set(token, decimals)
+    }
+    for (const stats of this.#tokens.values()) stats.buckets.sort((a, b) => a.minute - b.minute)
+    for (const kind of KINDS) {
+      for (const [key, text] of state.entries(`s/${kind}/`)) {
+        const [token = '', name = ''] = key.slice(`s/${kind}/`.length).split('|')
+        this.#at(token).recency[kind].note(name, Number(text))
+      }
+    }
+    this.#hot = [...state.entries('h/')]
+      .map(([, text]) => this.#hotOf(text))
+      .sort((one, other) => one.height - other.height)
+    this.#minute = minuteOf(this.#nowMs())
+  }
+
+  #hotOf(text: string): HotBlock {
+    const { parts, ...block }: StoredHot = JSON.parse(text)
+    for (const [token, , , decimals] of parts) {
+      this.#at(token)
+      this.#decimals.set(token, decimals)
+    }
+    return {
+      ...block,
+      parts: new Map(
+        parts.map(([token, bucket, seen]) => [token, { bucket: bucketOf(bucket), seen }]),
+      ),
+    }
+  }
+
+  step(operation: Operation): readonly Publication[] {
+    const { meta, final_height: height } = operation.block
+    if (meta.op === 'OP_FINALIZE') this.#finalize(height)
+    else {
+      this.#newest = meta
+      if (meta.op === 'OP_APPLY') this.#apply(operation)
+      else this.#revert(meta)
+      this.#tick(meta)
+    }
+    return []
+  }
+
+  flush(): Flushed {
+    const publications = this.#publications()
+    const changes = [...this.#writes]
+    this.#changed.clear()
+    this.#writes.clear()
+    return { publications, changes }
+  }
+
+  #nowMs(): number {
+    return this.#hot.at(-1)?.timeMs ?? this.#finalMs
+  }
+
+  #at(token: string): TokenStats {
+    const found = this.#tokens.get(token)
+    if (found !== undefined) return found
+    const text = this.#state.get(`e/${token}`)
+    const stats = newTokenStats(token, text === undefined ? NOTHING_EARLIER : JSON.parse(text))
+    this.#tokens.set(token, stats)
+    return stats
+  }
+
+  #apply(operation: Operation): void {
+    const { hash, height, block_time: timeMs, seq } = operation.block.meta
+    const parts = partsOf(operation)
+    for (const one of operation.records) {
+      if (one.topic !== 'tradesProcessed') continue
+      for (const { trade } of one.value.events) {
+        const decimals = trade?.token_a_decimals ?? null
+        if (trade && decimals !== null) this.#decimals.set(trade.token_a_address, decimals)
+      }
+    }
+    const block: HotBlock = { hash, height, timeMs, parts }
+    this.#hot.push(block)
+    this.#writes.set(`h/${hash}`, hotText(block, this.#decimals))
+    for (const token of parts.keys()) this.#change(token, timeMs, seq)
+  }
+
+  #revert({ hash, seq }: EventMeta): void {
+    const block = this.#hot.find((one) => one.hash === hash)
+    if (block === undefined) return
+    this.#hot = this.#hot.filter((one) => one !== block)
+    this.#writes.set(`h/${hash}`, null)
+    for (const token of block.parts.keys()) this.#change(token, this.#nowMs(), seq)
+  }
+
+  #change(token: string, timeMs: number, seq: number): void {
+    this.#at(token)
+    this.#changed.set(token, { timeMs, version: versionOf(seq, 0) })
+  }
+
+  /** Windows roll with the minutes of block time: tokens with a minute that enters or leaves one have changed. */
+  #tick({ seq }: EventMeta): void {
+    const nowMs = this.#nowMs()
+    const minute = minuteOf(nowMs)
+    if (minute === this.#minute) return
+    const [from, to] = [Math.min(minute, this.#minute), Math.max(minute, this.#minute)]
+    this.#minute = minute
+    const hotMinutes = new Map<string, Set<number>>()
+    for (const { parts } of this.#hot) {
+      for (const [token, { bucket }] of parts) {
+        const minutes = hotMinutes.get(token) ?? new Set()
+        hotMinutes.set(token, minutes.add(bucket.minute))
+      }
+    }
+    for (const [token, { buckets }] of this.#tokens) {
+      if (this.#changed.get(token)?.version === versionOf(seq, 0)) continue
+      const minutes = new Set(buckets.map((bucket) => bucket.minute))
+      for (const each of hotMinutes.get(token) ?? []) minutes.add(each)
+      if (to - from > LONG_GAP || changesBetween(minutes, from, to)) this.#change(token, nowMs, seq)
+    }
+  }
+
+  #finalize(height: number): void {
+    const done = this.#hot.filter((block) => block.height <= height)
+    if (done.length === 0) return
+    this.#hot = this.#hot.filter((block) => block.height > height)
+    this.#finalMs = done.at(-1)?.timeMs ?? this.#finalMs
+    this.#writes.set('final', String(this.#finalMs))
+    for (const { hash, parts } of done) {
+      this.#writes.set(`h/${hash}`, null)
+      for (const [token, part] of parts) {
+        const stats = this.#at(token)
+        makePartFinal(stats, part)
+        this.#saveBucket(stats)
+        for (const kind of KINDS) {
+          for (const name of part.seen[kind]) {
+            this.#writes.set(`s/${kind}/${token}|${name}`, String(part.bucket.minute))
+          }
+        }
+      }
+    }
+    this.#prune()
+  }
+
+  #saveBucket({ token, buckets }: TokenStats): void {
+    const bucket = buckets.at(-1)
+    if (bucket === undefined) return
+    const text = JSON.stringify([token, storedBucket(bucket), this.#decimals.get(token) ?? 0])
+    this.#writes.set(`b/${token}/${bucket.minute}`, text)
+  }
+
+  #prune(): void {
+    const minute = minuteOf(this.#finalMs)
+    for (const [token, stats] of this.#tokens) {
+      const { minutes, names } = pruneStats(stats, minute)
+      if (minutes.length === 0) continue
+      for (const each of minutes) this.#writes.set(`b/${token}/${each}`, null)
+      for (const [kind, name] of names) this.#writes.set(`s/${kind}/${token}|${name}`, null)
+      this.#writes.set(`e/${token}`, JSON.stringify(stats.earlier))
+      const isHot = this.#hot.some(({ parts }) => parts.has(token))
+      if (stats.buckets.length === 0 && !isHot && !this.#changed.has(token)) {
+        this.#tokens.delete(token)
+      }
+    }
+  }
+
+  #publications(): readonly Publication[] {
+    const meta = this.#newest
+    if (meta === undefined || this.#changed.size === 0) return []
+    const hot = new Map<string, Part[]>()
+    for (const { parts } of this.#hot) {
+      for (const [token, part] of parts) {
+        if (!this.#changed.has(token)) continue
+        const list = hot.get(token)
+        if (list === undefined) hot.set(token, [part])
+        else list.push(part)
+      }
+    }
+    const parts = this.#changed.size
+    return [...this.#changed].map(([token, change], part) => ({
+      topic: 'tradeStats',
+      key: token,
+      value: {
+        meta: { ...meta, op: 'OP_APPLY', part, parts },
+        events: statsAt(this.#at(token), hot.get(token) ?? [], this.#minute).map((window) =>
+          eventOf(token, this.#decimals.get(token) ?? 0, change, window),
+        ),
+      },
+    }))
+  }
+}
+
+const hotText = ({ parts, ...block }: HotBlock, decimals: ReadonlyMap<string, number>): string =>
+  JSON.stringify({
+    ...block,
+    parts: [...parts].map(([token, { bucket, seen }]) => [
+      token,
+      storedBucket(bucket),
+      seen,
+      decimals.get(token) ?? 0,
+    ]),
+  })
+
+/**
+ * `dex.trades.processed` and `dex.pools.processed` to `trade-stats`: eight windows per base token, on a grid of block-time
+ * minutes, each an upsert by `version`. Suspect trades count but set no price (contract/rest.md 4.1, 4.2).
+ */
+export const TRADE_STATS: Stage = {
+  app: 'trade-stats',
+  inputs: ['tradesProcessed', 'poolsProcessed'],
+  outputs: ['tradeStats'],
+  load: (state) => new StatFolding(state),
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { usdText } from '../../core/amounts.ts'
+import type { Folding, Operation } from '../../processors/stage.ts'
+import { TRADE_STATS } from '../../processors/trade-stats.ts'
+import type { TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
+import { stageState } from '../support/stage.ts'
+import {
+  movesArbitrary,
+  operationOf,
+  type Tape,
+  type TapeBlock,
+  tapeOf,
+  tradeEventOf,
+} from '../support/tape.ts'
+
+const WINDOWS = {
+  '1m': 1,
+  '5m': 5,
+  '15m': 15,
+  '30m': 30,
+  '1h': 60,
+  '4h': 240,
+  '6h': 360,
+  '24h': 1_440,
+}
+const MINUTE_MS = 60_000
+
+/** Prices of its own for every trade, and one of four traders. */
+const finished = (event: TradeEvent, block: TapeBlock, index: number): TradeEvent => {
+  const tape = block.trades[index]
+  const owner = `0xw${(block.height * 7 + index) % 4}`
+  const price = tape?.quoteUsd === '' ? '' : String(1 + ((block.height * 31 + index * 7) % 50) / 8)
+  return {
+    ...event,
+    trade: event.trade && { ...event.trade, user_a_account_owner_address: owner },
+    trade_processed: {
+      token_a_price_in_quote: '',
+      token_a_price_in_usd: price,
+      token_a_price_in_native: '',
+      token_b_price_in_base: '',
+      token_b_price_in_usd: '',
+      token_b_price_in_native: '',
+      is_token_a_price_in_usd_suspect: tape?.suspect ?? false,
+      is_token_a_price_in_usd_suspect_reason: 'TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED',
+      token_a_price_in_usd_lasted: '',
+      token_a_price_in_native_lasted: '',
+      token_b_price_in_usd_lasted: '',
+      token_b_price_in_native_lasted: '',
+    },
+  }
+}
+
+const operations = ({ ops }: Tape): readonly Operation[] =>
+  ops.map((op) => operationOf(op, 'tradesProcessed', finished))
+
+const run = (
+  ops: readonly Operation[],
+  sizes: readonly number[],
+  restarts: readonly boolean[],
+): ReadonlyMap<string, TradeStatEvent> => {
+  const state = new Map<string, string>()
+  const values = new Map<string, TradeStatEvent>()
+  let folding: Folding = TRADE_STATS.load(stageState())
+  let at = 0
+  for (let round = 0; at < ops.length; round += 1) {
+    const size = sizes[round % sizes.length] ?? 1
+    for (const operation of ops.slice(at, at + size)) folding.step(operation)
+    at += size
+    const { publications, changes } = folding.flush()
+    for (const publication of publications) {
+      assert.ok(publication.topic === 'tradeStats')
+      for (const event of publication.value.events) {
+        const key = `${event.token_address} ${event.resolution}`
+        assert.ok((values.get(key)?.version ?? 0) <= event.version, `${key}: version goes back`)
+        values.set(key, event)
+      }
+    }
+    for (const [key, text] of changes) {
+      if (text === null) state.delete(key)
+      else state.set(key, text)
+    }
+    if (restarts[round % restarts.length]) folding = TRADE_STATS.load(stageState([...state]))
+  }
+  return values
+}
+
+interface Seen {
+  readonly minute: number
+  readonly event: TradeEvent
+}
+
+const numbersOf = (token: string, seen: readonly Seen[], now: number, minutes: number) => {
+  const mine = seen.filter(({ event }) => event.trade?.token_a_address === token)
+  const inside = mine.filter(({ minute }) => minute > now - minutes && minute <= now)
+  const priced = (list: readonly Seen[]) =>
+    list.flatMap(({ event }) => {
+      const { trade_processed: found } = event
+      const good =
+        found && !found.is_token_a_price_in_usd_suspect && found.token_a_price_in_usd !== ''
+      return good ? [Number(found.token_a_price_in_usd)] : []
+    })
+  const prices = priced(inside)
+  const earlier = priced(mine.filter(({ minute }) => minute <= now - minutes)).at(-1)
+  const all = prices.length > 0 ? prices : earlier === undefined ? [] : [earlier]
+  const buys = inside.filter(({ event }) => event.trade?.was_original_direction === false)
+  const sells = inside.filter(({ event }) => event.trade?.was_original_direction === true)
+  const owners = (list: readonly Seen[]) =>
+    new Set(list.map(({ event }) => event.trade?.user_a_account_owner_address)).size
+  const usd = (list: readonly Seen[]) =>
+    list.reduce((sum, { event }) => {
+      const { trade, quote_price_in_usd: price } = event
+      if (trade === null || trade.token_b_decimals === null || price === '') return sum
+      const units = Number(trade.user_b_amount) / 10 ** trade.token_b_decimals
+      return sum + Number(usdText(units * Number(price)))
+    }, 0)
+  return {
+    buys: buys.length,
+    sells: sells.length,
+    buyers: owners(buys),
+    sellers: owners(sells),
+    traders: owners(inside),
+    pools: new Set(inside.map(({ event }) => event.trade?.pool_address)).size,
+    open: all[0],
+    close: all.at(-1),
+    high: all.length === 0 ? undefined : Math.max(...all),
+    low: all.length === 0 ? undefined : Math.min(...all),
+    buyUsd: usd(buys),
+    sellUsd: usd(sells),
+  }
+}
+
+const number = (text: string): number | undefined => (text === '' ? undefined : Number(text))
+const near = (one: number, other: number): boolean =>
+  Math.abs(one - other) <= 1e-9 * Math.max(1, Math.abs(one), Math.abs(other))
+
+test('windows hold what a look at all trades gives, through reorgs, restarts and any size of flush', () => {
+  fc.assert(
+    fc.property(
+      movesArbitrary,
+      fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }),
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
+      (moves, sizes, restarts) => {
+        const tape = tapeOf(moves)
+        const values = run(operations(tape), sizes, restarts)
+        const seen = tape.blocks.flatMap((block) =>
+          block.trades.map((_, index) => ({
+            minute: Math.floor(block.timeMs / MINUTE_MS),
+            event: finished(tradeEventOf(block, index), block, index),
+          })),
+        )
+        const tip = tape.blocks.at(-1)
+        if (tip === undefined) return
+        const now = Math.floor(tip.timeMs / MINUTE_MS)
+        const traded = new Set(seen.map(({ event }) => event.trade?.token_a_address ?? ''))
+        for (const token of traded) {
+          for (const [resolution, minutes] of Object.entries(WINDOWS)) {
+            const label = `${token} ${resolution}`
+            const found = values.get(label)
+            assert.ok(found, `${label} is missing`)
+            const { buyUsd, sellUsd, ...wanted } = numbersOf(token, seen, now, minutes)
+            assert.deepEqual(
+              {
+                ...{ buys: found.buys, sells: found.sells, buyers: found.buyers },
+                ...{ sellers: found.sellers, traders: found.traders, pools: found.pools },
+                ...{ open: number(found.open_in_usd), close: number(found.close_in_usd) },
+                ...{ high: number(found.high_in_usd), low: number(found.low_in_usd) },
+              },
+              wanted,
+              label,
+            )
+            assert.ok(near(Number(found.buy_volume_in_usd), buyUsd), `${label} bought`)
+            assert.ok(near(Number(found.sell_volume_in_usd), sellUsd), `${label} sold`)
+          }
+        }
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
+
+test('flush sizes and restarts leave no trace', () => {
+  fc.assert(
+    fc.property(
+      movesArbitrary,
+      fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }),
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
+      (moves, sizes, restarts) => {
+        const ops = operations(tapeOf(moves))
+        assert.deepEqual([...run(ops, sizes, restarts)].sort(), [...run(ops, [1], [false])].sort())
+      },
+    ),
+    { numRuns: 100 },
+  )
+})

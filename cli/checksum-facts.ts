@@ -13,6 +13,7 @@ export type TopicFacts =
   | { readonly how: 'left out'; readonly why: string }
 
 const UNSETTLED = 'answers of the house to its users, not to a chain'
+const DOCUMENTS = 'fetched by URL when a fetch is due, not told by the chain'
 const DERIVED = 'the same facts are compared where they are published'
 
 /** One row per topic; a test holds the list against `schemas/topics.ts`. */
@@ -80,8 +81,8 @@ export type TableFacts =
   | { readonly how: 'blocks'; readonly omit?: readonly string[] }
   /** Rows of buckets of that many seconds that end at or before the height's time. */
   | { readonly how: 'buckets'; readonly seconds: number }
-  /** Every row as of the tip: the table holds the newest state only. */
-  | { readonly how: 'newest'; readonly omit?: readonly string[] }
+  /** Every row as of the tip: the table holds the newest state only. `absent`: rows that say nothing any more (R41). */
+  | { readonly how: 'newest'; readonly omit?: readonly string[]; readonly absent?: string }
   | { readonly how: 'left out'; readonly why: string }
 
 const throughView = (view: string): TableFacts => ({
@@ -107,6 +108,17 @@ export const TABLE_FACTS: Readonly<Record<string, TableFacts>> = {
   dex_pool_births: { how: 'newest' },
   tokens: { how: 'newest' },
   transfers: { how: 'blocks' },
+  balance_updates: { how: 'blocks', omit: ['pre_balance_usd', 'post_balance_usd', 'price_usd'] },
+  token_holders: { how: 'newest' },
+  wallet_balances: { how: 'newest' },
+  token_holdings: { how: 'newest' },
+  wallet_token_pnl: { how: 'newest' },
+  wallet_pnl_trades: { how: 'blocks' },
+  token_prices: { how: 'newest', absent: 'price_usd IS NULL AND price_native IS NULL' },
+  token_markets: { how: 'newest', absent: 'total_supply IS NULL AND market_cap_usd IS NULL' },
+  token_supplies: { how: 'blocks', omit: ['market_cap_usd', 'market_cap_native'] },
+  token_stats: { how: 'newest', absent: 'buys + sells = 0' },
+  token_documents: { how: 'left out', why: DOCUMENTS },
   ohlc_mv: { how: 'buckets', seconds: 60 },
   token_trade_stats_mv: { how: 'buckets', seconds: 60 },
 }

@@ -35,7 +35,7 @@ const scopeOf = (facts: ComparedTable, { height, timeMs }: ChecksumPlace) => {
       return { final: '', where: 'bucket <= toDateTime({last:UInt32})', params: { last } }
     }
     case 'newest':
-      return { final: 'FINAL', where: '1', params: {} }
+      return { final: 'FINAL', where: `NOT (${facts.absent ?? '0'})`, params: {} }
   }
 }
 

@@ -105,6 +105,7 @@ const digests = async (request: ChecksumRequest, place: ChecksumPlace): Promise<
     const name = `${chain}_${table}`
     const held = columns.get(name) ?? []
     if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
+    else if (held.length === 0) leftOut.push({ name, why: 'the warehouse has no such table yet' })
     else take(name, facts.how, await tableDigest(warehouse, { name, columns: held, facts }, place))
   }
   return { settled, newest, leftOut }

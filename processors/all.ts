@@ -12,6 +12,7 @@ import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
 import { BALANCES } from './balances.ts'
 import { CANDLES } from './candles.ts'
 import { type FinalizeRound, startFinalizer } from './finalize.ts'
+import { MARKETS } from './markets.ts'
 import { pipeline } from './pipeline.ts'
 import { PNL } from './pnl.ts'
 import { POOLS } from './pools.ts'
@@ -20,12 +21,22 @@ import { type LaneStatus, startStage } from './run.ts'
 import { SINKS, sinkGroup, startSink } from './sinks.ts'
 import type { Stage } from './stage.ts'
 import { TOKENS } from './tokens.ts'
+import { TRADE_STATS } from './trade-stats.ts'
 
 /**
  * Every stage of the house in one lane: co-partitioned topics are folded together, decoded once, and committed at once. A
  * stage may read what one before it published for the same operation.
  */
-export const PROCESS: Stage = pipeline('process', [PRICES, BALANCES, PNL, CANDLES, POOLS, TOKENS])
+export const PROCESS: Stage = pipeline('process', [
+  PRICES,
+  BALANCES,
+  PNL,
+  CANDLES,
+  POOLS,
+  TOKENS,
+  MARKETS,
+  TRADE_STATS,
+])
 
 /** What the process role works with. */
 export interface ProcessorDeps {

@@ -64,10 +64,10 @@ const wholeColumn = (text: string): string =>
   /^(0x[0-9a-f]{1,16}|\d{1,19})$/i.test(text) ? BigInt(text).toString() : '0'
 
 /** Where an event stands. */
-export const placeColumns = (meta: EventMeta, { instruction }: Head): Row => ({
+export const placeColumns = (meta: EventMeta, { instruction, block }: Head): Row => ({
   block_time: timeText(meta.block_time),
   block_slot: meta.slot,
-  block_height: meta.height,
+  block_height: block?.height ?? meta.height,
   block_hash: meta.hash,
   event_index: instruction?.event_index ?? 0,
 })

@@ -1,13 +1,21 @@
 import { createHash } from 'node:crypto'
 import type { GroupOffset, Lane, LogRecord, OutRecord } from '../core/bus-contract.ts'
 import type { Codec } from '../core/codec-contract.ts'
+import { deadLetter, orPoison } from '../core/dead-letter.ts'
 import { Malformed } from '../core/fault.ts'
 import { retry } from '../core/retry.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import { type Topic, topicName } from '../schemas/topics.ts'
 import type { EventMeta } from '../schemas/wire.ts'
-import { checkBalances, checkPools, checkTokens, checkTrades, checkTransfers } from './check.ts'
-import { deadLetter, orPoison } from '../core/dead-letter.ts'
+import {
+  checkBalances,
+  checkPools,
+  checkSupplies,
+  checkTokens,
+  checkTrades,
+  checkTransfers,
+} from './check.ts'
+import { marketRows, priceRows, statRows, supplyRows } from './market-rows.ts'
 import { blockRows, finalRows, type Row } from './rows.ts'
 import type { LaneStatus, ProcessDeps, StageRunning } from './run.ts'
 import { poolBirthRows, poolEventRows, poolRows, tokenRows } from './state-rows.ts'
@@ -74,7 +82,35 @@ export const SINKS: readonly Sink[] = [
     },
   },
   {
-    topic: 'transfers',
+    topic: 'tradeStats',
+    map: (codec, bytes) => {
+      const value = codec.decode('trade.stat.TradeStatEvents', bytes)
+      return { meta: value.meta, tables: [{ table: 'token_stats', rows: statRows(value) }] }
+    },
+  },
+  {
+    topic: 'tokenPrices',
+    map: (codec, bytes) => {
+      const value = codec.decode('token.price.TokenPriceEvents', bytes)
+      return { meta: value.meta, tables: [{ table: 'token_prices', rows: priceRows(value) }] }
+    },
+  },
+  {
+    topic: 'tokenMarketCaps',
+    map: (codec, bytes) => {
+      const value = codec.decode('token.market_cap.TokenMarketCapEvents', bytes)
+      return { meta: value.meta, tables: [{ table: 'token_markets', rows: marketRows(value) }] }
+    },
+  },
+  {
+    topic: 'tokenSuppliesProcessed',
+    map: (codec, bytes) => {
+      const value = checkSupplies(codec.decode('token.supply.TokenSupplyEvents', bytes))
+      return { meta: value.meta, tables: [{ table: 'token_supplies', rows: supplyRows(value) }] }
+    },
+  },
+  {
+    topic: 'transfersProcessed',
     map: (codec, bytes) => {
       const value = checkTransfers(codec.decode('transfer.TransferEvents', bytes))
       return { meta: value.meta, tables: [{ table: 'transfers', rows: transferRows(value) }] }

@@ -104,7 +104,7 @@ export const tradeRows = ({ meta, events }: TradeEvents): readonly Row[] =>
     ]
   })
 
-/** Rows of `{c}_transfers`. Values are not known at this point of the pipe. */
+/** Rows of `{c}_transfers`. */
 export const transferRows = ({ meta, events }: TransferEvents): readonly Row[] =>
   events.flatMap((event) => {
     const { transfer, instruction, transfer_processed: processed } = event

@@ -1,6 +1,6 @@
 import { decimalNumber, decimalText, unitsNumber } from '../core/amounts.ts'
 import { Malformed } from '../core/fault.ts'
-import { PROTOCOLS } from '../schemas/protocols.ts'
+import { PROTOCOLS, type ProtocolRow, protocolRow } from '../schemas/protocols.ts'
 import type { DexPool, DexPoolEvent, DexPoolProcessed, TokenLiquidity } from '../schemas/wire.ts'
 import { type Enrichment, foldEnrichment } from './enrich.ts'
 import type { Stage } from './stage.ts'
@@ -16,6 +16,12 @@ interface Holding {
 
 /** Pools of a token that are known with reserves, deepest first. */
 type Holdings = readonly Holding[]
+
+/** What is kept: under a token its holdings, under `curve/` and a pool what its curve had to sell. */
+interface Kept {
+  readonly holdings?: Holdings
+  readonly curveTokens?: string
+}
 
 /** Most pools that count towards a token's liquidity: the rest are dust beside them. */
 const MOST_POOLS = 256
@@ -89,7 +95,15 @@ const liquidityOf = (token: string, holdings: Holdings, pool: string): TokenLiqu
         pool_count: holdings.length,
       }
 
-const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Holdings> = {
+/** Share of a curve's tokens that is sold, 0 to 1; null for pools that are no curve or do not tell. */
+const progressOf = (row: ProtocolRow | undefined, pool: DexPool, start: string | undefined) => {
+  const left = knownRaw(pool.token_a_vault_post_amount)
+  const whole = start === undefined ? row?.curveTokensRaw : BigInt(start)
+  if (row?.launchpad !== true || left === null || !whole || left > whole) return null
+  return 1 - Number(left) / Number(whole)
+}
+
+const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
   batches: ({ records }) =>
     records.flatMap(({ topic, key, value }) => (topic === 'pools' ? [{ key, value }] : [])),
   enrich: (event, known) => {
@@ -111,14 +125,21 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Holdings> = {
     const even = CONSTANT_PRODUCT.has(event.instruction?.type ?? '')
     const basePost = even ? quotePost : NOTHING_KNOWN
     const token = pool.token_a_address
-    const before = known(token) ?? []
+    const before = known(token)?.holdings ?? []
+    const row: ProtocolRow | undefined = protocolRow(event.instruction?.type ?? '')
+    const curveKey = `curve/${pool.address}`
+    const opened = event.type === 'DEX_POOL_EVENT_TYPE_INITIALIZE' && row?.launchpad === true
+    const start = opened ? pool.token_a_amount : known(curveKey)?.curveTokens
     const raw = knownRaw(pool.token_a_vault_post_amount)
     const holdings =
       raw === null
         ? before
         : withHolding(before, { pool: pool.address, raw: String(raw), ...basePost })
     return {
-      writes: raw === null ? [] : [[token, holdings]],
+      writes: [
+        ...(raw === null ? [] : [[token, { holdings }] as const]),
+        ...(opened ? [[curveKey, { curveTokens: pool.token_a_amount }] as const] : []),
+      ],
       processed: {
         ...texts(
           'token_a_amount',
@@ -140,7 +161,7 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Holdings> = {
         token_b_liquidity: null,
         token_b_max_liquidity: null,
         owner_dapp_program: event.d_app?.program_address ?? '',
-        curve_progress: '',
+        curve_progress: decimalText(progressOf(row, pool, start)),
       },
     }
   },

@@ -61,7 +61,6 @@ export const withFacts = (before: Token, facts: Token): Token => ({
   uri: facts.uri || before.uri,
   decimals: facts.decimals === -1 ? before.decimals : facts.decimals,
   creators: facts.creators.length > 0 ? facts.creators : before.creators,
-  additional_metadata: { ...before.additional_metadata, ...facts.additional_metadata },
   solana_extra: facts.solana_extra ?? before.solana_extra,
   evm_extra: facts.evm_extra ?? before.evm_extra,
 })

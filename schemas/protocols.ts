@@ -15,6 +15,8 @@ export interface ProtocolRow {
   readonly feePips?: number
   /** Makes tokens and sells them along a curve until they migrate. */
   readonly launchpad?: true
+  /** Base units that a curve usually sells before it is complete; a curve's own opening says otherwise. */
+  readonly curveTokensRaw?: bigint
   /** Factory addresses by chain id, lower case; on Solana the program. */
   readonly factories: Readonly<Record<string, readonly string[]>>
 }
@@ -72,6 +74,7 @@ export const PROTOCOLS = [
     family: 'pump_fun',
     short: 'pumpfun',
     launchpad: true,
+    curveTokensRaw: 793_100_000_000_000n,
     factories: { sol: ['6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P'] },
   },
   {

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { Decoded, SvmInstruction, Swap } from '../../schemas/events.ts'
+import {
+  type Call,
+  decodeCalls,
+  fields,
+  key,
+  selfCall,
+  svmBlock,
+  text,
+} from '../support/hand-svm.ts'
+import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+
+const WSOL = CHAINS.sol.wrappedNative
+const NO_KEY = CHAINS.sol.nativeAddress
+const USDC = CHAINS.sol.quotes[0].address
+const PUMP = PROGRAM.pumpFun
+const MINT = key('mint')
+const CURVE = key('curve')
+const USER = key('user')
+const TRADE = 'bddb7fd34ee661ee'
+const CREATE = '1b72a94ddeeb6376'
+
+const BUY = '66063d1201daebea'
+const SELL = '33e685a4017f83ad'
+const BUY_V2 = 'b817ee6167c5d33d'
+const SELL_V3 = '1c92de7726c469d5'
+
+/** Accounts at their places, all others made up. */
+const accounts = (places: Readonly<Record<number, string>>): readonly string[] =>
+  Array.from({ length: 27 }, (_, index) => places[index] ?? key(`account ${index}`))
+
+const V1 = accounts({ 2: MINT, 3: CURVE, 4: key('vault'), 5: key('tokens'), 6: USER })
+const V2 = accounts({
+  1: MINT,
+  2: USDC,
+  10: CURVE,
+  11: key('vault'),
+  12: key('quote vault'),
+  13: USER,
+  14: key('tokens'),
+  15: key('dollars'),
+})
+const V3 = accounts({
+  1: MINT,
+  2: USDC,
+  5: CURVE,
+  6: key('vault'),
+  7: key('quote vault'),
+  8: USER,
+  9: key('tokens'),
+  10: key('dollars'),
+})
+
+interface Told {
+  readonly sol?: bigint
+  readonly tokens?: bigint
+  readonly buys?: boolean
+}
+
+/** The first layout of a TradeEvent. */
+const first = ({ sol = 100n, tokens = 5_000n, buys = true }: Told = {}): Buffer =>
+  fields(MINT, sol, tokens, buys, USER, 1n, 30_000n, 1_000_000n, 200n, 700_000n)
+
+/** Everything that came later, before the quote. */
+const later = (shareholders = 0): Buffer =>
+  Buffer.concat([
+    fields(key('fees'), 95n, 3n, key('creator'), 30n, 1n, true, 0n, 0n, 0n, 0n),
+    text('buy'),
+    fields(true, 0n, 0n, 0n, 0n),
+    Buffer.from([shareholders, 0, 0, 0]),
+    Buffer.alloc(34 * shareholders, 7),
+  ])
+
+const quote = (mint: string, amount: bigint): Buffer => fields(mint, amount, 44_000n, 14_000n)
+
+const trade = (form: string, list: readonly string[], event: Buffer): Call => ({
+  program: PUMP,
+  accounts: list,
+  data: form,
+  calls: [selfCall(PUMP, TRADE, event)],
+})
+
+const onlySwap = ({ swaps, dropped }: Decoded): Swap => {
+  assert.deepEqual(dropped, [])
+  assert.equal(swaps.length, 1)
+  const [swap] = swaps
+  assert.ok(swap)
+  return swap
+}
+
+const reasons = ({ swaps, births, dropped }: Decoded): readonly string[] => {
+  assert.deepEqual([...swaps, ...births], [])
+  return dropped.map(({ reason }) => reason)
+}
+
+test('the first layout of a trade: SOL under its wrapped name, state of the curve, accounts', () => {
+  const decoded = decodeCalls([trade(BUY, V1, first())])
+  assert.deepEqual(onlySwap(decoded), {
+    kind: 'swap',
+    txIndex: 0,
+    logIndex: 0,
+    path: { outer: 0, inner: null },
+    pool: CURVE,
+    protocol: 'pump_fun',
+    trader: USER,
+    tokenIn: WSOL,
+    tokenOut: MINT,
+    amountInRaw: 100n,
+    amountOutRaw: 5_000n,
+    reservesInOut: [200n, 700_000n],
+    curve: {
+      virtualQuoteRaw: 30_000n,
+      virtualTokenRaw: 1_000_000n,
+      realQuoteRaw: 200n,
+      realTokenRaw: 700_000n,
+    },
+    accounts: { userIn: USER, userOut: key('tokens'), vaultIn: CURVE, vaultOut: key('vault') },
+  })
+  assert.deepEqual(decoded.pools, [
+    {
+      address: CURVE,
+      tokenA: MINT,
+      tokenB: WSOL,
+      protocol: 'pump_fun',
+      factory: PUMP,
+      feePips: null,
+      proven: true,
+    },
+  ])
+})
+
+test('a sale turns everything round', () => {
+  const swap = onlySwap(decodeCalls([trade(SELL, V1, first({ buys: false }))]))
+  assert.deepEqual(
+    [swap.tokenIn, swap.amountInRaw, swap.tokenOut, swap.amountOutRaw],
+    [MINT, 5_000n, WSOL, 100n],
+  )
+  assert.deepEqual(swap.reservesInOut, [700_000n, 200n])
+  assert.equal(swap.accounts?.userIn, key('tokens'))
+  assert.equal(swap.accounts?.vaultOut, CURVE)
+})
+
+test('a curve quoted in USDC: the quote counts and the SOL fields, zero, do not', () => {
+  const event = Buffer.concat([first({ sol: 0n }), later(), quote(USDC, 3_517_192n)])
+  const swap = onlySwap(decodeCalls([trade(BUY_V2, V2, event)]))
+  assert.deepEqual([swap.tokenIn, swap.amountInRaw], [USDC, 3_517_192n])
+  assert.deepEqual([swap.curve?.virtualQuoteRaw, swap.curve?.realQuoteRaw], [44_000n, 14_000n])
+  assert.deepEqual(swap.accounts, {
+    userIn: key('dollars'),
+    userOut: key('tokens'),
+    vaultIn: key('quote vault'),
+    vaultOut: key('vault'),
+  })
+})
+
+test('the quote stands behind however many shareholders; its key may be in the event alone', () => {
+  for (const count of [1, 3]) {
+    const event = Buffer.concat([first({ sol: 0n }), later(count), quote(USDC, 9n)])
+    const swap = onlySwap(decodeCalls([trade(BUY, V1, event)]))
+    assert.deepEqual([swap.tokenIn, swap.amountInRaw], [USDC, 9n])
+  }
+})
+
+test('a quote of zeros is SOL, which lies in no token account', () => {
+  const event = Buffer.concat([first({ buys: false }), later(), quote(NO_KEY, 77n)])
+  const swap = onlySwap(decodeCalls([trade(SELL_V3, V3, event)]))
+  assert.deepEqual([swap.tokenOut, swap.amountOutRaw], [WSOL, 77n])
+  assert.deepEqual(swap.accounts, {
+    userIn: key('tokens'),
+    userOut: USER,
+    vaultIn: key('vault'),
+    vaultOut: CURVE,
+  })
+})
+
+test('fields of layouts to come are left alone', () => {
+  const event = Buffer.concat([first(), later(), quote(NO_KEY, 77n), Buffer.alloc(40, 9)])
+  assert.equal(onlySwap(decodeCalls([trade(BUY, V1, event)])).amountInRaw, 77n)
+})
+
+test('a recorded trade cut anywhere behind its first layout still is that trade, and no trade before', () => {
+  const { instructions, ...tx } = solTransaction('pumpfun_create_from_blocksubscribe.json')
+  const at = instructions.findIndex(
+    ({ data }) => data !== null && Buffer.from(data).subarray(8, 16).toString('hex') === TRADE,
+  )
+  const event = instructions[at]
+  assert.ok(event?.data)
+  const { length } = event.data
+  for (let end = 16; end <= length; end += 1) {
+    const cut: SvmInstruction = { ...event, data: event.data.subarray(0, end) }
+    const block = svmBlock([{ ...tx, instructions: instructions.with(at, cut) }])
+    const { swaps, dropped } = decodeBlock(block, solBooks())
+    if (end < 16 + 121) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'short-data'])
+    else assert.deepEqual([swaps[0]?.amountInRaw, dropped.length], [98_750_018n, 0], String(end))
+  }
+})
+
+test('events that are not the program’s own are no trades', () => {
+  const event = selfCall(PUMP, TRADE, first())
+  const other = { ...trade(BUY, V1, first()), program: key('forger') }
+  assert.deepEqual(reasons(decodeCalls([event])), ['foreign-event'])
+  assert.deepEqual(reasons(decodeCalls([other])), ['foreign-event'])
+  const elsewhere = selfCall(key('forger'), TRADE, first())
+  assert.deepEqual(reasons(decodeCalls([{ ...other, calls: [elsewhere] }])), [])
+  assert.deepEqual(reasons(decodeCalls([{ ...other, program: PUMP, calls: [elsewhere] }])), [])
+})
+
+test('what cannot be taken says why', () => {
+  assert.deepEqual(reasons(decodeCalls([trade('0011223344556677', V1, first())])), [
+    'unknown-instruction',
+  ])
+  assert.deepEqual(reasons(decodeCalls([trade(BUY, V1.slice(0, 5), first())])), ['missing-account'])
+  assert.deepEqual(reasons(decodeCalls([trade(BUY, V1, first({ sol: 0n }))])), ['zero-amount'])
+  assert.deepEqual(reasons(decodeCalls([trade(BUY, V1, first({ tokens: 0n }))])), ['zero-amount'])
+})
+
+test('a pool that is known is not shown again', () => {
+  const calls = [trade(BUY, V1, first()), trade(BUY, V1, first())]
+  const { pools, swaps } = decodeCalls(calls)
+  assert.deepEqual([pools.length, swaps.length], [1, 2])
+  const block = solRecording('buy_token_pumpfun_1.json')
+  const [fact] = decodeBlock(block, solBooks()).pools
+  assert.ok(fact)
+  assert.deepEqual(decodeBlock(block, solBooks([fact])).pools, [])
+  assert.equal(decodeBlock(block, solBooks([{ ...fact, proven: false }])).pools.length, 1)
+})
+
+test('a token is born on its curve before it trades', () => {
+  const block = solRecording('pumpfun_create_from_blocksubscribe.json')
+  const { births, poolChanges, swaps } = decodeBlock(block, solBooks())
+  const [birth] = births
+  const [opened] = poolChanges
+  const [swap] = swaps
+  assert.ok(birth && opened && swap)
+  assert.deepEqual(birth.fact, {
+    address: '7YD6ZHb39jGb33ki2iFd7kHK11yMkSFCc9kvjJscpump',
+    decimals: 6,
+    name: 'NYXORA',
+    symbol: 'NYXORA',
+    totalSupplyRaw: 1_000_000_000_000_000n,
+    uri: 'https://ipfs.io/ipfs/bafkreiguttiiufcl24xtnzgxvvonh7b535a3dh6txrjgwax2hyecsyj46i',
+    program: PROGRAM.token2022,
+  })
+  assert.deepEqual(birth.launch, { protocol: 'pump_fun', pool: swap.pool })
+  assert.equal(birth.dev, '5zsxd4pGNCQpwyKiBWZ95nCTPsEPoS62xEGnjpW6FRy7')
+  assert.deepEqual(
+    [opened.kind, opened.pool, opened.amountARaw, opened.amountBRaw],
+    ['initialize', swap.pool, 793_100_000_000_000n, 0n],
+  )
+  assert.ok(birth.logIndex < swap.logIndex)
+  assert.equal(births.length, 1)
+})
+
+test('the first layout of a creation, and one of a mayhem token with a quote of its own', () => {
+  const head = Buffer.concat([text('Name'), text('SYM'), text('https://x'), fields(MINT, CURVE)])
+  const create = (data: Buffer): Decoded =>
+    decodeCalls([
+      { program: PUMP, data: '181ec828051c0777', calls: [selfCall(PUMP, CREATE, data)] },
+    ])
+  const old = create(Buffer.concat([head, fields(USER)]))
+  assert.deepEqual(old.births[0]?.creators, [USER])
+  assert.equal(old.births[0]?.fact.totalSupplyRaw, 1_000_000_000_000_000n)
+  assert.equal(old.poolChanges[0]?.amountARaw, 793_100_000_000_000n)
+  assert.equal(old.poolChanges[0]?.tokenB, WSOL)
+  const mayhem = create(
+    Buffer.concat([
+      head,
+      fields(USER, key('creator'), 1n, 9n, 8n, 7n, 2_000_000n),
+      fields(PROGRAM.token2022, true, false, USDC, 5n),
+    ]),
+  )
+  assert.deepEqual(mayhem.births[0]?.creators, [key('creator')])
+  assert.equal(mayhem.births[0]?.dev, USER)
+  assert.equal(mayhem.births[0]?.fact.totalSupplyRaw, 2_000_000n)
+  assert.deepEqual([mayhem.poolChanges[0]?.amountARaw, mayhem.poolChanges[0]?.tokenB], [7n, USDC])
+  assert.deepEqual(reasons(create(head)), ['short-data'])
+  assert.deepEqual(reasons(create(Buffer.alloc(200, 255))), ['short-data'])
+})
+
+test('a graduated token moves to its PumpSwap pool, which the same transaction opens', () => {
+  const block = solRecording('migrate_pumpfun_1.json')
+  const { migrations, pools, births, swaps } = decodeBlock(block, solBooks())
+  const [migration] = migrations
+  assert.deepEqual(migration, {
+    kind: 'migration',
+    txIndex: 0,
+    logIndex: 2,
+    path: { outer: 2, inner: null },
+    token: '6XXqLtAwn7oBbhT9m3AeVZE2y77LdzuZSHVtWSEDpump',
+    from: { protocol: 'pump_fun', pool: 'ERodHMCNaF8DuF6SqKr1s2bJaza2AQmLw5GhcuCj796Y' },
+    to: { protocol: 'pumpswap', pool: '3ioeR9Rwi6xNb1UgmTi31Kcv565UNEv7AmAaEL5CkN6f' },
+  })
+  assert.equal(pools[0]?.address, migration.to.pool)
+  assert.deepEqual(
+    [births, swaps],
+    [[], []],
+    'liquidity tokens are not born, migrating is no trade',
+  )
+})

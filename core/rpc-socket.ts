@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws'
 import { Malformed, Outage } from './fault.ts'
+import { pause } from './retry.ts'
 import {
   type Endpoint,
   labelOf,
@@ -149,8 +150,7 @@ const keepSubscribed = (subscriber: Subscriber, signal: AbortSignal): void => {
     if (signal.aborted) return
     const waitMs = Math.min(AGAIN_FIRST_MS * 2 ** failures, AGAIN_MAX_MS)
     failures += 1
-    const timer = setTimeout(() => attempt().catch(again), waitMs)
-    signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+    pause(waitMs, signal).then(attempt).catch(again)
   }
   attempt().catch(again)
 }

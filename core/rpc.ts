@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import pLimit from 'p-limit'
 import { Malformed, Outage } from './fault.ts'
 import type { Logger } from './log.ts'
@@ -67,6 +68,8 @@ const REST_MAX_MS = 60_000
 export const openRpc = (options: RpcOptions): Rpc => {
   const { urls, signal, log, nowMs = Date.now } = options
   const members = urls.map((url) => memberOf(url, options))
+  // Every call in flight and every subscription of every endpoint listens to it.
+  setMaxListeners(0, signal)
   const rest = (member: Member, error: unknown): void => {
     member.failures += 1
     const restMs = Math.min(REST_MAX_MS, REST_FIRST_MS * 2 ** (member.failures - 1))

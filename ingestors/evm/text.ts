@@ -1,22 +1,14 @@
 import { wordAt, wordCount } from '../protocols/words.ts'
+import { cleanText } from '../text.ts'
 
 /** Bytes of an answer's text that are looked at; names of megabytes exist. */
 const MAX_BYTES = 1_024
 
-/**
- * Text that a contract returned, ABI `string` or, of old tokens, `bytes32`: without control, format and direction characters,
- * white space as single spaces, at most `limit` characters. null for anything else and for nothing.
- */
+/** Text that a contract returned, ABI `string` or, of old tokens, `bytes32`, cleaned; null for anything else and for nothing. */
 export const callText = (data: string, limit: number): string | null => {
   const bytes = stringBytes(data) ?? wordBytes(data)
   if (bytes === undefined) return null
-  const text = bytes
-    .toString('utf8')
-    .replace(/\s+/gu, ' ')
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\uFFFD]/gu, '')
-    .trim()
-  const cut = [...text].slice(0, limit).join('').trim()
-  return cut === '' ? null : cut
+  return cleanText(bytes.toString('utf8'), limit)
 }
 
 const stringBytes = (data: string): Buffer | undefined => {

@@ -4,10 +4,10 @@ import { Malformed, Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source.ts'
-import type { ChainOp, Position, Source } from '../../ingestors/source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { type Anvil, freePort, startAnvil } from '../support/anvil.ts'
 import { type FaultyNode, startFaultyNode } from '../support/faulty-node.ts'
+import { collect, reached, standing } from '../support/followed.ts'
 
 const optionsOf = (
   urls: readonly string[],
@@ -24,48 +24,6 @@ const optionsOf = (
   signal: stop.signal,
   ...more,
 })
-
-/** A line per operation: what a test compares. */
-const line = (op: ChainOp): string => {
-  if (op.op === 'apply') return `+${op.block.height} ${op.block.hash.slice(0, 10)}`
-  return `${op.op === 'revert' ? '-' : '='}${op.ref.height} ${op.ref.hash.slice(0, 10)}`
-}
-
-/** Follows a source until `enough` says so; the operations so far. */
-const collect = async (
-  source: Source,
-  enough: (ops: readonly ChainOp[]) => boolean,
-  position: Position | null = null,
-): Promise<readonly ChainOp[]> => {
-  const stop = new AbortController()
-  const guard = setTimeout(() => stop.abort(new Error('the source did not get there')), 20_000)
-  const ops: ChainOp[] = []
-  try {
-    for await (const op of source.operations(position, stop.signal)) {
-      ops.push(op)
-      if (enough(ops)) return ops
-    }
-  } finally {
-    clearTimeout(guard)
-  }
-  throw new Error(`ended early after ${ops.map(line).join(', ')}`)
-}
-
-const reached = (height: number) => (ops: readonly ChainOp[]) => {
-  const last = ops.at(-1)
-  return last?.op === 'apply' && last.block.height === height
-}
-
-/** Applied blocks that were not reverted, by height. */
-const standing = (ops: readonly ChainOp[]): readonly string[] => {
-  const stack: string[] = []
-  for (const op of ops) {
-    if (op.op === 'apply') stack.push(op.block.hash)
-    if (op.op === 'revert')
-      assert.equal(stack.pop(), op.ref.hash, 'a revert undoes the newest block')
-  }
-  return stack
-}
 
 describe('a node as a source', () => {
   let anvil: Anvil

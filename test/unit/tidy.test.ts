@@ -30,6 +30,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   pino: /^core\/log\.ts$/,
   'prom-client': /^core\/metrics\.ts$/,
   ws: /^(core\/rpc|serving\/realtime\/|simulator\/|cli\/listen\.ts$)/,
+  '@noble/curves': /^ingestors\/svm\/program-address\.ts$/,
   viem: /^simulator\//,
   fastify: /^serving\//,
   '@fastify/cors': /^serving\/http\//,

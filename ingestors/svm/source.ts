@@ -1,0 +1,168 @@
+import { Outage } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import { retry } from '../../core/retry.ts'
+import { type Identity, openRpc, type Rpc } from '../../core/rpc.ts'
+import { pairEndpoint } from '../../core/rpc-pair.ts'
+import type { ChainRow } from '../../schemas/chains.ts'
+import { type HeadWatch, headWatch } from '../heads.ts'
+import { type FollowedNode, followNode } from '../node-follow.ts'
+import type { BlockRef, Source } from '../source.ts'
+import { accountReader } from './accounts.ts'
+import { blockQueue } from './blocks.ts'
+import { type Commitment, listSlots, readBlock, readHeader, readSlot } from './calls.ts'
+import { svmFacts } from './facts.ts'
+import { primesFromVaults } from './primes.ts'
+import { ALL_PROGRAMS, type SvmPrograms } from './programs.ts'
+import { listenForBlocks, type Pushes } from './pushes.ts'
+
+/** What a source of a Solana chain is made of. */
+export interface SvmSourceOptions {
+  readonly chain: ChainRow
+  /** Addresses of calls, `http` or `ws`; the socket's is found from them. */
+  readonly urls: readonly string[]
+  readonly concurrency: number
+  readonly timeoutMs: number
+  /** First slot when there is no position; null = the newest. */
+  readonly from: number | null
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly signal: AbortSignal
+  /** Default: confirmed. */
+  readonly commitment?: Commitment
+  /** Whose instructions are read. Default: all that this build decodes. */
+  readonly programs?: SvmPrograms
+}
+
+/** Rounds before a node that cannot tell whether a block is its own is believed that it cannot. */
+const CANONICAL_TRIES = { firstMs: 100, maxMs: 1_000, tries: 4 } as const
+/** Slots between two questions for finality: every answer may become an operation of its own. */
+const FINAL_EVERY = 8
+/** Slots in which a chain's first block is looked for. */
+const START_SLOTS = 1_000
+
+/** Opens a Solana node as a source. Throws `Outage` when no endpoint answers, `final` when they serve different chains. */
+export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
+  const { chain, signal, log, commitment = 'confirmed', programs = ALL_PROGRAMS, from } = options
+  const rpc = openRpc({
+    ...options,
+    chain: chain.id,
+    identity: oneGenesis(),
+    endpointOf: pairEndpoint,
+  })
+  signal.addEventListener('abort', () => rpc.close(), { once: true })
+  const genesis = await rpc.attempt((ask) => ask({ method: 'getGenesisHash', params: [] }))
+  if (typeof genesis !== 'string') throw new Outage('rpc', 'no endpoint has a genesis hash')
+  const heads = headWatch({
+    isNews: (told, held) =>
+      told.height > held.height ||
+      (told.height === held.height && told.hash !== null && told.hash !== held.hash),
+    ask: async () => ({ height: await readSlot(rpc, commitment), hash: null }),
+    signal,
+  })
+  const head = await heads.refresh()
+  const pushes = listenForBlocks(rpc, heads, { chain: chain.id, commitment, programs, log })
+  const startMs = await firstTime(rpc, { chain: chain.id, from: from ?? head.height, commitment })
+  const node = nodeOf({ rpc, heads, pushes, commitment, programs, options })
+  const accounts = accountReader(rpc, { commitment, log })
+  return {
+    origin: `${chain.id}:${genesis}`,
+    ...(startMs !== undefined && { startMs }),
+    gaps: true,
+    node: {
+      facts: () => svmFacts(accounts),
+      primes: (pools, book, at) => primesFromVaults(accounts, pools, book, at),
+    },
+    head: heads.newest,
+    operations: (position, stop) => followNode(node(), position, { from, stop }),
+  }
+}
+
+/** Endpoints of one chain have one genesis: that of the first that answers. */
+const oneGenesis = (): Identity => {
+  let wanted: unknown
+  return {
+    call: { method: 'getGenesisHash', params: [] },
+    accepts: (answer) => {
+      wanted ??= answer
+      return answer === wanted
+    },
+    name: 'the genesis of the first endpoint',
+  }
+}
+
+interface Start {
+  readonly chain: string
+  readonly from: number
+  readonly commitment: Commitment
+}
+
+/** Time of the first block at or above a slot, where the node has one and knows it. */
+const firstTime = async (
+  rpc: Rpc,
+  { chain, from, commitment }: Start,
+): Promise<number | undefined> => {
+  const [slot] = await listSlots(rpc, { from, to: from + START_SLOTS - 1 }, commitment)
+  if (slot === undefined) return undefined
+  const header = await readHeader(rpc, { chain, slot }, commitment)
+  return header === undefined || header === 'skipped' || header.timeMs === 0
+    ? undefined
+    : header.timeMs
+}
+
+interface NodeParts {
+  readonly rpc: Rpc
+  readonly heads: HeadWatch
+  readonly pushes: Pushes
+  readonly commitment: Commitment
+  readonly programs: SvmPrograms
+  readonly options: SvmSourceOptions
+}
+
+/** The node as each new follower asks it: with nothing fetched ahead. */
+const nodeOf =
+  ({ rpc, heads, pushes, commitment, programs, options }: NodeParts) =>
+  (): FollowedNode => {
+    const { chain } = options
+    const queue = blockQueue(
+      {
+        list: (range) => listSlots(rpc, range, commitment),
+        read: (slot) => readBlock(rpc, { chain: chain.id, slot, programs }, commitment),
+        pushed: pushes.take,
+      },
+      options,
+    )
+    let final = -1
+    let askedAt = Number.NEGATIVE_INFINITY
+    return {
+      heads,
+      spacing: 'sparse',
+      blockTimeMs: chain.blockTimeMs,
+      next: queue.next,
+      forget: queue.forget,
+      isCanonical: (ref) => isCanonical({ rpc, commitment, options }, ref),
+      finalHeight: async ({ height }) => {
+        if (height >= askedAt + FINAL_EVERY) {
+          final = await readSlot(rpc, 'finalized')
+          askedAt = height
+        }
+        return final
+      },
+    }
+  }
+
+/** Asked again while the node cannot tell: one that lags behind another knows less than we hold. */
+const isCanonical = (
+  { rpc, commitment, options }: Pick<NodeParts, 'rpc' | 'commitment' | 'options'>,
+  { height, hash }: BlockRef,
+): Promise<boolean | undefined> =>
+  retry(
+    async (attempt) => {
+      const header = await readHeader(rpc, { chain: options.chain.id, slot: height }, commitment)
+      if (header === 'skipped') return false
+      if (header !== undefined) return header.hash === hash
+      if (attempt < CANONICAL_TRIES.tries) throw new Outage('rpc', `block ${height} is not there`)
+      return undefined
+    },
+    { ...CANONICAL_TRIES, signal: options.signal },
+  )

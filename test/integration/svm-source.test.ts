@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { Malformed, Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import type { Position } from '../../ingestors/source.ts'
+import { type SvmSourceOptions, svmSource } from '../../ingestors/svm/source.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import { collect, reached, standing } from '../support/followed.ts'
+import { type SvmNode, startSvmNode } from '../support/svm-node.ts'
+import { until } from '../support/until.ts'
+
+/** Slots with a block; every other one was skipped. */
+const SLOTS = [1, 2, 5, 6, 7, 11, 12, 20, 21, 22, 23, 24, 40, 41, 42]
+
+describe('a Solana node as a source', () => {
+  let node: SvmNode
+  let stop: AbortController
+  const optionsOf = (urls: readonly string[], more: Partial<SvmSourceOptions> = {}) => ({
+    chain: { ...CHAINS.sol, blockTimeMs: 100 },
+    urls,
+    concurrency: 8,
+    timeoutMs: 1_000,
+    from: 0,
+    metrics: makeMetrics(),
+    log: silentLogger(),
+    signal: stop.signal,
+    ...more,
+  })
+  const canonical = ({ blocks }: SvmNode): readonly string[] =>
+    [...blocks].sort(([a], [b]) => a - b).map(([, { blockhash }]) => blockhash)
+  const asked = (method: string) => node.asked.filter((each) => each.method === method)
+
+  beforeEach(async () => {
+    stop = new AbortController()
+    node = await startSvmNode()
+    for (const slot of SLOTS) node.produce(slot)
+  })
+  afterEach(async () => {
+    stop.abort()
+    await node.stop()
+  })
+
+  test('skipped slots are passed over, blocks come in slot order, finality steps up', async () => {
+    node.finalized = 24
+    const source = await svmSource(optionsOf([node.url]))
+    assert.equal(source.startMs, 1_760_000_000_000)
+    const running = collect(source, reached(45))
+    node.produce(45)
+    const ops = await running
+    assert.deepEqual(standing(ops), canonical(node))
+    const heights = ops.flatMap((op) => (op.op === 'apply' ? [op.block.height] : []))
+    assert.deepEqual(heights, [0, ...SLOTS, 45])
+    const final = await collect(source, (seen) => seen.at(-1)?.op === 'finalize')
+    const last = final.at(-1)
+    assert.equal(last?.op === 'finalize' && last.ref.height, 24)
+    assert.equal(asked('getBlock').filter(({ params }) => params[0] === 3).length, 0)
+  })
+
+  test('a fork is followed to the common ancestor, newest block first', async () => {
+    const source = await svmSource(optionsOf([node.url]))
+    let forked = false
+    const ops = await collect(source, (seen) => {
+      if (!forked && reached(42)(seen)) {
+        forked = true
+        node.rewind(22)
+        for (const slot of [23, 30, 44]) node.produce(slot)
+      }
+      return reached(44)(seen)
+    })
+    const reverted = ops.flatMap((op) => (op.op === 'revert' ? [op.ref.height] : []))
+    assert.deepEqual(reverted, [42, 41, 40, 24, 23])
+    assert.deepEqual(standing(ops), canonical(node))
+  })
+
+  test('pushed blocks are taken without asking for them', async () => {
+    const pushing = await startSvmNode({ pushesBlocks: true })
+    try {
+      pushing.produce(3)
+      const source = await svmSource(optionsOf([pushing.url]))
+      let next = 4
+      const ops = await collect(source, (seen) => {
+        if (seen.at(-1)?.op === 'apply') {
+          pushing.produce(next)
+          next += 2
+        }
+        return next > 60
+      })
+      const held = standing(ops)
+      assert.deepEqual(held, canonical(pushing).slice(0, held.length))
+      const whole = pushing.asked.filter(
+        ({ method, params }) =>
+          method === 'getBlock' &&
+          (params[1] as { transactionDetails: string }).transactionDetails === 'full',
+      )
+      assert.ok(
+        whole.length < ops.length / 2,
+        `${whole.length} of ${ops.length} blocks were asked for`,
+      )
+    } finally {
+      await pushing.stop()
+    }
+  })
+
+  test('a restart goes on above its position, over skipped slots', async () => {
+    const source = await svmSource(optionsOf([node.url]))
+    const before = await collect(source, reached(12))
+    const stack = before.flatMap((op) => {
+      if (op.op !== 'apply') return []
+      const { height, hash, parentHash, timeMs } = op.block
+      return [{ height, hash, parentHash, timeMs }]
+    })
+    const position: Position = { stack, final: stack[2] ?? null }
+    const ops = await collect(source, reached(42), position)
+    const first = ops[0]
+    assert.equal(first?.op === 'apply' && first.block.height, 20)
+    node.rewind(6)
+    node.produce(50)
+    const again = await collect(await svmSource(optionsOf([node.url])), reached(50), position)
+    const line = again.map(
+      (op) => `${op.op} ${op.op === 'apply' ? op.block.height : op.ref.height}`,
+    )
+    assert.deepEqual(line, ['revert 12', 'revert 11', 'revert 7', 'apply 50'])
+  })
+
+  test('a fork below the final block halts', async () => {
+    const source = await svmSource(optionsOf([node.url]))
+    const { blocks } = node
+    const stack = [6, 7, 11].map((height) => {
+      const { blockhash: hash = '', previousBlockhash: parentHash = '' } = blocks.get(height) ?? {}
+      return { height, hash, parentHash, timeMs: 1 }
+    })
+    node.rewind(5)
+    node.produce(50)
+    await assert.rejects(
+      collect(source, reached(50), { stack, final: stack[1] ?? null }),
+      (error) => error instanceof Malformed && error.reason === 'reorg-below-finality',
+    )
+  })
+
+  test('a node that lags behind another is asked again; nothing is taken back for it', async () => {
+    const source = await svmSource(optionsOf([node.url]))
+    let refusals = 0
+    node.meddle = ({ method, params }) => {
+      if (method !== 'getBlock' || params[0] !== 12 || refusals >= 3) return undefined
+      refusals += 1
+      return { error: { code: -32_004, message: 'Block not available for slot 12' } }
+    }
+    const ops = await collect(source, reached(42))
+    assert.equal(refusals, 3)
+    assert.ok(ops.every(({ op }) => op !== 'revert'))
+    assert.deepEqual(standing(ops), canonical(node))
+  })
+
+  test('a slot that one list names and that turns out skipped is passed over', async () => {
+    const source = await svmSource(optionsOf([node.url]))
+    node.meddle = ({ method, params }) => {
+      if (method !== 'getBlocks') return undefined
+      node.meddle = ({ method: asks, params: of }) =>
+        asks === 'getBlock' && of[0] === 42
+          ? { error: { code: -32_009, message: 'Slot 42 was skipped, or missing' } }
+          : undefined
+      assert.equal(params[0], 0)
+      return undefined
+    }
+    const running = collect(source, reached(43))
+    await until(() => asked('getBlock').some(({ params }) => params[0] === 41), 'near the head')
+    node.rewind(41)
+    node.produce(43)
+    assert.deepEqual(standing(await running), canonical(node))
+  })
+
+  test('a dead endpoint, one that is silent and one of another chain are passed over', async () => {
+    const other = await startSvmNode({ genesis: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG' })
+    const silent = await startSvmNode()
+    silent.meddle = ({ method }) => (method === 'getGenesisHash' ? undefined : 'hang')
+    try {
+      const urls = ['http://127.0.0.1:9', silent.url, node.url, other.url]
+      const source = await svmSource(optionsOf(urls, { timeoutMs: 150 }))
+      assert.deepEqual(standing(await collect(source, reached(42))), canonical(node))
+      assert.equal(other.asked.filter(({ method }) => method !== 'getGenesisHash').length, 0)
+    } finally {
+      await other.stop()
+      await silent.stop()
+    }
+  })
+
+  test('a block with a newer transaction version halts, loudly', async () => {
+    const source = await svmSource(optionsOf([node.url]))
+    node.meddle = ({ method, params }) =>
+      method === 'getBlock' && params[0] === 7
+        ? { error: { code: -32_015, message: 'Transaction version (2) is not supported' } }
+        : undefined
+    await assert.rejects(
+      collect(source, reached(42)),
+      (error) => error instanceof Malformed && error.reason === 'unknown-version',
+    )
+  })
+
+  test('a pruned block is an outage that says so', async () => {
+    const source = await svmSource(optionsOf([node.url]))
+    node.meddle = ({ method, params }) =>
+      method === 'getBlock' && params[0] === 2
+        ? { error: { code: -32_001, message: 'Block 2 cleaned up, does not exist on node' } }
+        : undefined
+    await assert.rejects(
+      collect(source, reached(42)),
+      (error) => error instanceof Outage && /no longer holds it/.test(error.message),
+    )
+  })
+
+  test('no position and no start: from the newest block on', async () => {
+    const source = await svmSource(optionsOf([node.url], { from: null }))
+    const [first] = await collect(source, (ops) => ops.length === 1)
+    assert.equal(first?.op === 'apply' && first.block.height, 42)
+  })
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import type { EvmBlock, TokenFact } from '../../schemas/events.ts'
+import {
+  booksOf,
+  TOKEN_A,
+  TOKEN_B,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+
+const ZERO = `0x${'0'.repeat(40)}`
+const DEV = `0x${'f0'.repeat(20)}`
+
+const making = (block: EvmBlock, contractAddress: string): EvmBlock => ({
+  ...block,
+  transactions: block.transactions.map((tx) => ({ ...tx, contractAddress })),
+})
+
+test('tokens that come from nowhere or go there change the supply', () => {
+  const { supplies } = decodeBlock(
+    blockOf([
+      transfer(TOKEN_A, ZERO, USER, 5n),
+      transfer(TOKEN_A, USER, DEV, 4n),
+      transfer(TOKEN_A, DEV, ZERO, 3n),
+      transfer(TOKEN_A, ZERO, ZERO, 2n),
+      transfer(TOKEN_A, ZERO, USER, 0n),
+    ]),
+    booksOf('facts'),
+  )
+  assert.deepEqual(
+    supplies.map(({ type, token, amountRaw, logIndex }) => [type, token, amountRaw, logIndex]),
+    [
+      ['mint', TOKEN_A, 5n, 0],
+      ['burn', TOKEN_A, 3n, 2],
+    ],
+  )
+})
+
+test('a contract that moves tokens of its own as it is made is a token', () => {
+  const block = blockOf([
+    transfer(TOKEN_B, USER, DEV, 1n),
+    transfer(TOKEN_A, ZERO, DEV, 1_000n),
+    transfer(TOKEN_A, DEV, USER, 10n),
+  ])
+  const fact: TokenFact = {
+    address: TOKEN_A,
+    decimals: 9,
+    name: 'Coin',
+    symbol: 'C',
+    totalSupplyRaw: 1_000n,
+  }
+  const books = booksOf('facts')
+  const token = (address: string) => (address === TOKEN_A ? fact : undefined)
+  const birth = {
+    kind: 'birth',
+    txIndex: 0,
+    logIndex: 1,
+    dev: DEV,
+    creators: [DEV],
+    launch: null,
+  } as const
+  assert.deepEqual(decodeBlock(making(block, TOKEN_A), { ...books, token }).births, [
+    { ...birth, fact },
+  ])
+  assert.deepEqual(decodeBlock(making(block, TOKEN_A), books).births, [
+    {
+      ...birth,
+      fact: { address: TOKEN_A, decimals: null, name: null, symbol: null, totalSupplyRaw: null },
+    },
+  ])
+  assert.deepEqual(decodeBlock(making(block, USER), books).births, [])
+  assert.deepEqual(decodeBlock(block, books).births, [])
+})
+
+test('a collectible is no token', () => {
+  const minted = logOf(TOKEN_A, [TOPIC.transfer, topicOf(ZERO), topicOf(DEV), topicOf(USER)], [])
+  assert.deepEqual(decodeBlock(making(blockOf([minted]), TOKEN_A), booksOf('facts')).births, [])
+})

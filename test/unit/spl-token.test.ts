@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { Decoded } from '../../schemas/events.ts'
+import {
+  type Call,
+  decodeCalls,
+  fields,
+  key,
+  PAYER,
+  text,
+  tokenAccount,
+  tokenTransfer,
+  u64le,
+} from '../support/hand-svm.ts'
+
+const SOL = CHAINS.sol.nativeAddress
+const [MINT, FROM, TO] = [key('mint'), key('from'), key('to')]
+const [ALICE, BOB] = [key('alice'), key('bob')]
+const BALANCES = [tokenAccount(FROM, ALICE, MINT), tokenAccount(TO, BOB, MINT)]
+
+const token = (accounts: readonly string[], ...data: readonly (number | Buffer)[]): Call => ({
+  program: PROGRAM.token2022,
+  accounts,
+  data: Buffer.concat(data.map((part) => (typeof part === 'number' ? Buffer.from([part]) : part))),
+})
+const system = (accounts: readonly string[], tag: number, ...data: readonly Buffer[]): Call => ({
+  program: PROGRAM.system,
+  accounts,
+  data: Buffer.concat([Buffer.from([tag, 0, 0, 0]), ...data]),
+})
+const initializeMint = (mint: string, decimals: number, freeze?: string): Call =>
+  token(
+    [mint],
+    20,
+    decimals,
+    fields(key('minter')),
+    freeze === undefined ? 0 : Buffer.concat([Buffer.from([1]), fields(freeze)]),
+  )
+const mintTo = (mint: string, amount: bigint): Call =>
+  token([mint, TO, key('minter')], 7, u64le(amount))
+
+const reasons = ({ dropped }: Decoded): readonly string[] => dropped.map(({ reason }) => reason)
+
+test('every kind of transfer names owners and accounts', () => {
+  const { transfers, dropped } = decodeCalls(
+    [
+      tokenTransfer([FROM, TO, key('delegate')], 1n),
+      token([FROM, MINT, TO, ALICE], 12, u64le(2n), 6),
+      token([FROM, MINT, TO, ALICE], 26, 1, u64le(3n), 6, u64le(1n)),
+      token([FROM, MINT, TO, ALICE], 26, 0, u64le(4n), 6, u64le(1n)),
+    ],
+    { tokenBalances: BALANCES },
+  )
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(
+    transfers.map(({ amountRaw }) => amountRaw),
+    [1n, 2n, 3n],
+  )
+  for (const { token: moved, from, to, fromAccount, toAccount, wrap } of transfers) {
+    assert.deepEqual(
+      [moved, from, to, fromAccount, toAccount, wrap],
+      [MINT, ALICE, BOB, FROM, TO, false],
+    )
+  }
+})
+
+test('accounts that no list knows: the one who signed sent, the account itself received', () => {
+  const { transfers, dropped } = decodeCalls([
+    token([FROM, MINT, TO, ALICE], 12, u64le(2n), 6),
+    tokenTransfer([FROM, TO, ALICE], 1n),
+  ])
+  assert.deepEqual([transfers[0]?.from, transfers[0]?.to], [ALICE, TO])
+  assert.deepEqual(
+    [transfers.length, dropped[0]?.reason, dropped[0]?.logIndex],
+    [1, 'unknown-token', 1],
+  )
+})
+
+test('coin moves under the system address, into a token account for its owner', () => {
+  const { transfers } = decodeCalls(
+    [
+      system([ALICE, BOB], 2, u64le(5n)),
+      system([ALICE, TO], 2, u64le(6n)),
+      system([ALICE, key('base'), BOB], 11, u64le(7n), Buffer.alloc(9)),
+      system([ALICE, BOB], 0, u64le(8n), Buffer.alloc(40)),
+    ],
+    { tokenBalances: BALANCES },
+  )
+  assert.deepEqual(
+    transfers.map(({ token: moved, from, to, toAccount, amountRaw }) => [
+      moved,
+      from,
+      to,
+      toAccount,
+      amountRaw,
+    ]),
+    [
+      [SOL, ALICE, BOB, BOB, 5n],
+      [SOL, ALICE, BOB, TO, 6n],
+      [SOL, ALICE, BOB, BOB, 7n],
+    ],
+  )
+})
+
+test('data that is cut short is no transfer', () => {
+  const calls = [
+    token([FROM, TO, ALICE], 3, u64le(1n).subarray(0, 7)),
+    token([FROM], 3, u64le(1n)),
+    token([FROM, MINT, TO], 12, u64le(1n), 6),
+    token([MINT], 7, u64le(1n)),
+    token([MINT], 20, 6),
+    system([ALICE, BOB], 2, u64le(1n).subarray(1)),
+    system([ALICE], 2, u64le(1n)),
+  ]
+  const found = decodeCalls(calls, { tokenBalances: BALANCES })
+  assert.deepEqual(reasons(found), Array(calls.length).fill('short-data'))
+  assert.deepEqual([found.transfers, found.supplies], [[], []])
+  assert.deepEqual(reasons(decodeCalls([token([], Buffer.alloc(0)), system([], 2)])), [
+    'short-data',
+  ])
+})
+
+test('supplies are set up, grow and shrink', () => {
+  const { supplies } = decodeCalls([
+    initializeMint(MINT, 6),
+    mintTo(MINT, 9n),
+    token([MINT, TO, key('minter')], 14, u64le(3n), 6),
+    token([TO, MINT, BOB], 8, u64le(2n)),
+    token([TO, MINT, BOB], 15, u64le(1n), 6),
+  ])
+  assert.deepEqual(
+    supplies.map(({ type, token: of, amountRaw, logIndex }) => [type, of, amountRaw, logIndex]),
+    [
+      ['initialize', MINT, 0n, 0],
+      ['mint', MINT, 9n, 1],
+      ['mint', MINT, 3n, 2],
+      ['burn', MINT, 2n, 3],
+      ['burn', MINT, 1n, 4],
+    ],
+  )
+})
+
+test('a token made by hand is born with its texts, authorities and supply', () => {
+  const { births } = decodeCalls([
+    initializeMint(MINT, 9, key('freezer')),
+    {
+      program: PROGRAM.metadata,
+      accounts: [key('metadata'), MINT],
+      data: Buffer.concat([Buffer.from([33]), text('Coin\0\0\0'), text('C\0'), text('https://c')]),
+    },
+    mintTo(MINT, 50n),
+    token([TO, MINT, BOB], 8, u64le(8n)),
+    token([MINT, key('minter')], 6, 0, 0),
+    token([MINT, key('freezer')], 6, 1, 1, fields(BOB)),
+  ])
+  assert.deepEqual(births, [
+    {
+      kind: 'birth',
+      txIndex: 0,
+      logIndex: 0,
+      path: { outer: 0, inner: null },
+      fact: {
+        address: MINT,
+        decimals: 9,
+        name: 'Coin',
+        symbol: 'C',
+        totalSupplyRaw: 42n,
+        program: PROGRAM.token2022,
+        uri: 'https://c',
+        freezeAuthority: BOB,
+      },
+      dev: PAYER,
+      creators: [PAYER],
+      launch: null,
+    },
+  ])
+})
+
+test('texts of the token program’s own metadata; a mint without any has no name', () => {
+  const named = token(
+    [MINT, key('update'), MINT, key('minter')],
+    Buffer.from('d2e11ea258b84d8d', 'hex'),
+    text('Own'),
+    text('O'),
+    text('ipfs://o'),
+  )
+  const [own, bare] = decodeCalls([
+    initializeMint(MINT, 6),
+    named,
+    initializeMint(key('bare'), 6),
+  ]).births
+  assert.deepEqual([own?.fact.name, own?.fact.symbol, own?.fact.uri], ['Own', 'O', 'ipfs://o'])
+  assert.deepEqual([bare?.fact.name, bare?.fact.symbol, bare?.fact.uri], [null, null, undefined])
+  assert.equal(bare?.fact.mintAuthority, key('minter'))
+})
+
+test('collectibles and a pool’s liquidity token are not born', () => {
+  const collectible = key('collectible')
+  const pool: Call = {
+    program: PROGRAM.raydiumV4,
+    data: 'ff',
+    calls: [initializeMint(key('lp'), 6)],
+  }
+  const whole = key('whole')
+  const { births, supplies } = decodeCalls([
+    initializeMint(collectible, 0),
+    mintTo(collectible, 1n),
+    pool,
+    initializeMint(whole, 0),
+    mintTo(whole, 2n),
+  ])
+  assert.deepEqual(
+    births.map(({ fact }) => fact.address),
+    [whole],
+  )
+  assert.equal(supplies.length, 5)
+})
+
+test('one balance change per account that a transaction changed', () => {
+  const { balances } = decodeCalls([tokenTransfer([FROM, TO, ALICE], 4n)], {
+    tokenBalances: [
+      tokenAccount(FROM, ALICE, MINT, { preRaw: 4n, postRaw: null }),
+      tokenAccount(TO, BOB, MINT, { preRaw: null, postRaw: 4n }),
+      tokenAccount(key('empty'), BOB, MINT, { preRaw: null, postRaw: 0n }),
+      tokenAccount(key('same'), BOB, MINT, { preRaw: 8n, postRaw: 8n }),
+      tokenAccount(key('passing'), BOB, MINT, { preRaw: null, postRaw: null }),
+    ],
+    lamports: [
+      { account: ALICE, preRaw: 100n, postRaw: 90n },
+      { account: FROM, preRaw: 20n, postRaw: 0n },
+      { account: key('gone'), preRaw: 7n, postRaw: 0n },
+      { account: key('new'), preRaw: 0n, postRaw: 7n },
+    ],
+  })
+  assert.deepEqual(
+    balances.map(({ account, owner, token: of, preRaw, postRaw, lifecycle }) => [
+      account,
+      owner,
+      of,
+      preRaw,
+      postRaw,
+      lifecycle,
+    ]),
+    [
+      [FROM, ALICE, MINT, 4n, 0n, 'closed'],
+      [TO, BOB, MINT, 0n, 4n, 'new'],
+      [key('empty'), BOB, MINT, 0n, 0n, 'new'],
+      [ALICE, ALICE, SOL, 100n, 90n, 'existing'],
+      [key('gone'), key('gone'), SOL, 7n, 0n, 'closed'],
+      [key('new'), key('new'), SOL, 0n, 7n, 'new'],
+    ],
+  )
+  assert.ok(balances.every(({ logIndex, decimals }) => logIndex === 1 && decimals !== null))
+})
+
+test('a failed transaction changes its payer’s coin and nothing else', () => {
+  const found = decodeCalls([tokenTransfer([FROM, TO, ALICE], 4n)], {
+    success: false,
+    tokenBalances: BALANCES,
+    lamports: [{ account: PAYER, preRaw: 9_000n, postRaw: 4_000n }],
+  })
+  const { balances, ...others } = found
+  assert.deepEqual(Object.values(others).flat(), [])
+  assert.deepEqual(
+    balances.map(({ owner, preRaw, postRaw }) => [owner, preRaw, postRaw]),
+    [[PAYER, 9_000n, 4_000n]],
+  )
+})

@@ -28,7 +28,8 @@ const COMMANDS: readonly CommandRow[] = [
         .option('--until <duration>', 'end with status 0 after that much chain time, e.g. 10m')
         .option('--chain <chain>', 'a real chain, e.g. ethereum')
         .option('--rpc <url...>', 'node endpoints, best first (default: public, rate-limited)')
-        .option('--from <height>', 'first block (default: the head)')
+        .option('--from <height>', 'first block, or slot (default: the head)')
+        .option('--profile <name>', 'Solana: pump = launchpad tokens only (default: everything)')
         .action(async (words: StartWords) => {
           const { start } = await import('./start.ts')
           done(await start(words, process.env))

@@ -3,7 +3,10 @@ import { Outage } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { evmSource } from '../ingestors/evm/source.ts'
+import { primePools } from '../ingestors/prime.ts'
 import type { Source } from '../ingestors/source.ts'
+import { pumpProfile } from '../ingestors/svm/programs.ts'
+import { svmSource } from '../ingestors/svm/source.ts'
 import type { ChainRow } from '../schemas/chains.ts'
 
 /** A chain to follow over its nodes. */
@@ -12,23 +15,28 @@ export interface NodeSourceOptions {
   readonly urls: readonly string[]
   /** First height of a first run; null = the head. */
   readonly from: number | null
-  readonly config: Pick<Config, 'rpcConcurrency' | 'rpcTimeoutMs'>
+  readonly config: Pick<Config, 'rpcConcurrency' | 'rpcTimeoutMs' | 'chainExtra'>
   readonly metrics: Metrics
   readonly log: Logger
   readonly signal: AbortSignal
+  /** Solana: launchpad tokens only. Default: everything. */
+  readonly profile?: 'pump'
 }
 
 /** Opens the source of a chain's virtual machine. Throws `Outage` (final) where this build has none. */
 export const nodeSource = async (options: NodeSourceOptions): Promise<Source> => {
-  const { chain, config, ...rest } = options
-  const { chainId } = chain
-  if (chain.vm !== 'evm' || chainId === undefined) {
+  const { chain, config, profile, ...rest } = options
+  const { chainId, vm } = chain
+  const limits = { concurrency: config.rpcConcurrency, timeoutMs: config.rpcTimeoutMs }
+  if (vm === 'svm') {
+    const pools = primePools(chain, config.chainExtra[chain.id]).map(({ pool }) => pool)
+    return svmSource({
+      ...{ ...rest, ...limits, chain },
+      ...(profile === 'pump' && { programs: pumpProfile(pools) }),
+    })
+  }
+  if (vm !== 'evm' || chainId === undefined) {
     throw new Outage('rpc', `${chain.name} has no source in this build`, { final: true })
   }
-  return evmSource({
-    ...rest,
-    chain: { ...chain, chainId },
-    concurrency: config.rpcConcurrency,
-    timeoutMs: config.rpcTimeoutMs,
-  })
+  return evmSource({ ...rest, ...limits, chain: { ...chain, chainId } })
 }

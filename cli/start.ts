@@ -22,6 +22,7 @@ export interface StartWords {
   readonly chain?: string
   readonly rpc?: readonly string[]
   readonly from?: string
+  readonly profile?: string
 }
 
 /** The options, read and checked. */
@@ -31,6 +32,7 @@ interface Plan {
   /** null: the simulator. */
   readonly rpc: readonly string[] | null
   readonly from: number | null
+  readonly profile: 'pump' | undefined
   readonly seed: number | undefined
   readonly ratePerSecond: number | undefined
   readonly genesisMs: number | undefined
@@ -87,10 +89,14 @@ export const readPlan = (
     genesisMs: time('genesis', words.genesis),
     untilMs: duration('until', words.until),
     from: whole('from', words.from, Number.MAX_SAFE_INTEGER) ?? null,
-  }
+    profile: words.profile === 'pump' ? words.profile : undefined,
+  } as const
   const port = whole('port', words.port, 65_534)
   if (words.from !== undefined && words.chain === undefined) {
     problems.push('--from: needs --chain; a simulated chain starts at its genesis')
+  }
+  if (words.profile !== undefined && (words.profile !== 'pump' || chain?.vm !== 'svm')) {
+    problems.push(`--profile: ${words.profile} is no profile of this chain; Solana has pump`)
   }
   if (problems.length > 0 || chain === undefined) throw new UsageError(problems)
   const overrides: ConfigOverrides = { port, dataDir: words.data, rpcUrls: words.rpc }
@@ -174,9 +180,9 @@ const real = async (
   plan: Plan,
   { folder, metrics, log, signal, urls }: Parts & { signal: AbortSignal; urls: readonly string[] },
 ): Promise<Origin> => {
-  const { config, chain, from } = plan
+  const { config, chain, from, profile } = plan
   const source = await nodeSource({
-    ...{ chain, urls, config, metrics },
+    ...{ chain, urls, config, metrics, ...(profile && { profile }) },
     from: from ?? (config.fromHeight === -1 ? null : config.fromHeight),
     log: log.child({ role: 'ingest', chain: chain.id }),
     signal,

@@ -34,7 +34,7 @@ export const normalizeBlock = (said: unknown, reading: Reading): SvmBlock => {
   return { ...normalizeHeader(said, reading), transactions }
 }
 
-/** Transactions of a block one after the other, undefined for a vote: a caller may pause between them. */
+/** Transactions of a block one after the other, undefined for what is left out: a caller may pause between them. */
 export function* eachTransaction(
   said: unknown,
   programs: SvmPrograms,
@@ -76,7 +76,7 @@ export const timeOf = (value: unknown, at: string): number => {
   return timeMs
 }
 
-/** One transaction with its `meta`; undefined for a vote. Throws `Malformed`. */
+/** One transaction with its `meta`; undefined for a vote and for what the profile leaves out. Throws `Malformed`. */
 export const normalizeTransaction = (
   value: unknown,
   { index, programs }: { readonly index: number; readonly programs: SvmPrograms },
@@ -87,7 +87,7 @@ export const normalizeTransaction = (
   }
   const meta = fieldsOf(said.meta, 'meta')
   const told = toldTransaction(said, meta)
-  if (isVote(told)) return undefined
+  if (isVote(told) || !isKept(told, meta, programs.profile)) return undefined
   const [from] = told.keys
   if (from === undefined) throw refuse('bad-index', 'accountKeys', 0)
   const success = meta.err === undefined || meta.err === null
@@ -111,6 +111,19 @@ const isVote = ({ version, signatures, instructions }: ToldTransaction): boolean
   signatures <= 2 &&
   instructions.length === 1 &&
   instructions[0]?.program === PROGRAM.vote
+
+const isKept = (
+  { keys }: ToldTransaction,
+  meta: Fields,
+  profile: SvmPrograms['profile'],
+): boolean => {
+  if (profile === undefined || keys.some((key) => profile.accounts.has(key))) return true
+  const held = orElse(meta.postTokenBalances, 'postTokenBalances', { read: listOf, fallback: [] })
+  return held.some((each) => {
+    const { mint } = fieldsOf(each, 'postTokenBalances[]')
+    return typeof mint === 'string' && mint.endsWith(profile.mintEnding)
+  })
+}
 
 /** Every instruction in the order in which it ran. */
 const flattened = (

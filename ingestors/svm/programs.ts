@@ -10,12 +10,22 @@ export const PROGRAM = {
   vote: 'Vote111111111111111111111111111111111111111',
 } as const
 
-/** Which programs a normalizer keeps the words of. */
+/** What a normalizer keeps of a block. */
 export interface SvmPrograms {
   /** Instructions of these keep their data. */
   readonly data: ReadonlySet<string>
   /** Instructions of these keep the log lines that they wrote: their events are nowhere else. */
   readonly logs: ReadonlySet<string>
+  /** Absent: every transaction is kept. */
+  readonly profile?: SvmProfile
+}
+
+/** A part of the chain: transactions that name one of these accounts or hold one of these tokens; all others are left out. */
+export interface SvmProfile {
+  readonly name: string
+  readonly accounts: ReadonlySet<string>
+  /** How the addresses of its tokens end. */
+  readonly mintEnding: string
 }
 
 const { vote: _vote, ...READ } = PROGRAM
@@ -25,3 +35,17 @@ export const ALL_PROGRAMS: SvmPrograms = {
   data: new Set(Object.values(READ)),
   logs: new Set([PROGRAM.raydiumV4]),
 }
+
+/**
+ * Only what pump.fun's tokens do, on the curve, in their pool and between wallets, and the pools that price the quotes: a
+ * whole Solana is no laptop work. Its mints end in `pump`; balances of coins and of other tokens are seen only where these
+ * transactions move them.
+ */
+export const pumpProfile = (referencePools: readonly string[]): SvmPrograms => ({
+  ...ALL_PROGRAMS,
+  profile: {
+    name: 'pump',
+    accounts: new Set([PROGRAM.pumpFun, PROGRAM.pumpSwap, ...referencePools]),
+    mintEnding: 'pump',
+  },
+})

@@ -30,7 +30,7 @@ export interface SvmSourceOptions {
   readonly signal: AbortSignal
   /** Default: confirmed. */
   readonly commitment?: Commitment
-  /** Whose instructions are read. Default: all that this build decodes. */
+  /** What is read. Default: all that this build decodes. */
   readonly programs?: SvmPrograms
 }
 
@@ -66,7 +66,7 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
   const node = nodeOf({ rpc, heads, pushes, commitment, programs, options })
   const accounts = accountReader(rpc, { commitment, log })
   return {
-    origin: `${chain.id}:${genesis}`,
+    origin: [chain.id, genesis, ...(programs.profile ? [programs.profile.name] : [])].join(':'),
     ...(startMs !== undefined && { startMs }),
     gaps: true,
     node: {

@@ -33,6 +33,12 @@ export interface Demo {
   readonly graphqlUrl: string
   readonly wsUrl: string
   readonly apiKey: string
+  readonly tokenUrl: string
+  readonly audience: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly adminUrl: string
+  readonly adminToken: string
 }
 
 /** The demo file of a folder where a process runs. Throws `Outage` when there is none. */
@@ -58,6 +64,8 @@ export interface DataFolder {
   readonly origin: FolderOrigin | undefined
   /** Secret mixed into key hashes, made once. */
   readonly pepper: string
+  /** Opens the admin API where the configuration names no other token, made once. */
+  readonly adminToken: string
   readonly demo: Partial<Demo> | undefined
   /** Binds a new folder; throws `Outage` (final) when the folder belongs to another origin. */
   claim(origin: FolderOrigin): void
@@ -73,6 +81,16 @@ const describe = (origin: FolderOrigin): string =>
           origin.genesisMs ?? 0,
         ).toISOString()}`
 
+interface Secrets {
+  readonly pepper: string
+  readonly adminToken: string
+}
+
+const newSecrets = (): Secrets => ({
+  pepper: randomBytes(32).toString('base64url'),
+  adminToken: randomBytes(32).toString('base64url'),
+})
+
 /** Opens or makes a data folder. */
 export const openDataFolder = (path: string): DataFolder => {
   mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -80,10 +98,8 @@ export const openDataFolder = (path: string): DataFolder => {
   const secretsPath = join(path, 'secrets.json')
   const demoPath = join(path, 'demo.json')
   const origin = readJson<FolderOrigin>(originPath)
-  const secrets = readJson<{ pepper: string }>(secretsPath) ?? {
-    pepper: randomBytes(32).toString('base64url'),
-  }
-  if (!existsSync(secretsPath)) writeWhole(secretsPath, `${JSON.stringify(secrets)}\n`, 0o600)
+  const secrets = { ...newSecrets(), ...readJson<Partial<Secrets>>(secretsPath) }
+  writeWhole(secretsPath, `${JSON.stringify(secrets)}\n`, 0o600)
   return {
     path,
     logPath: join(path, 'log'),
@@ -91,7 +107,7 @@ export const openDataFolder = (path: string): DataFolder => {
     simulatorPath: join(path, 'simulator'),
     opsPath: join(path, 'ops.json'),
     origin,
-    pepper: secrets.pepper,
+    ...secrets,
     demo: readJson(demoPath),
     claim: (wanted) => {
       if (origin === undefined) {

@@ -1,5 +1,6 @@
 import type { Warehouse } from '../core/warehouse.ts'
 import type { ChainRow } from '../schemas/chains.ts'
+import type { Demo } from './data-folder.ts'
 
 /** Things that exist and have trades: what a newcomer's first commands are about. */
 export interface DemoExamples {
@@ -29,11 +30,7 @@ export const findExamples = async (
 }
 
 /** What the welcome shows. */
-export interface Welcome {
-  readonly baseUrl: string
-  readonly graphqlUrl: string
-  readonly wsUrl: string
-  readonly apiKey: string
+export interface Welcome extends Demo {
   readonly origin: string
   readonly dataDir: string
   readonly chain: ChainRow
@@ -59,6 +56,8 @@ export const welcomeText = (welcome: Welcome): string => {
     `  GraphQL    ${graphqlUrl}`,
     `  Streams    ${wsUrl}`,
     `  API key    ${apiKey}`,
+    `  Tokens     ${welcome.tokenUrl}`,
+    `  Admin      ${welcome.adminUrl}`,
     `  Data       ${dataDir}/        (these lines as JSON: ${dataDir}/demo.json)`,
     '',
     '  Candles of a token:',

@@ -11,7 +11,14 @@ import type { ProcessorsRunning } from '../processors/all.ts'
 import type { Accounts } from '../serving/auth/accounts.ts'
 import { startOps } from './operations.ts'
 import { openParts } from './parts.ts'
-import { type HouseChain, type PieceDeps, startIngest, startProcess, startServe } from './pieces.ts'
+import {
+  type HouseChain,
+  type PieceDeps,
+  type Surfaces,
+  startIngest,
+  startProcess,
+  startServe,
+} from './pieces.ts'
 import { isSettled } from './settled.ts'
 
 /** What a whole product in one process is made of. */
@@ -31,16 +38,13 @@ export interface HouseOptions {
 }
 
 /** The whole product in one process on embedded parts. */
-export interface House {
+export interface House extends Surfaces {
   readonly bus: Bus
   readonly codec: Codec
   readonly warehouse: Warehouse
   readonly accounts: Accounts
   readonly processors: ProcessorsRunning
   readonly ingestors: readonly Ingestor[]
-  readonly baseUrl: string
-  readonly graphqlUrl: string
-  readonly wsUrl: string
   /** True when everything that was ingested is in the warehouse and on the processed topics. */
   settled(): Promise<boolean>
   stop(reason: string): Promise<void>
@@ -68,7 +72,7 @@ const assemble = async (
   const chains = options.chains.map(({ row }) => row.id)
   const deps: PieceDeps = { config, chains, metrics, log, lifecycle, checks: [], onFatal }
   const parts = await openParts({
-    ...{ ...options, chains, activity },
+    ...{ ...options, chains, activity, prepare: true },
     opened: (name, stop) => lifecycle.add({ name, stop }),
   })
   const processors = await startProcess(deps, parts)

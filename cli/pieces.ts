@@ -13,6 +13,8 @@ import { type Accounts, createAccounts } from '../serving/auth/accounts.ts'
 import { makeMeter } from '../serving/billing/meter.ts'
 import { makeFreshness } from '../serving/freshness.ts'
 import { graphqlPlugin } from '../serving/graphql/plugin.ts'
+import { ADMIN_PATH, type AdminDeps, makeAdminServer } from '../serving/http/admin.ts'
+import { oauthPlugin } from '../serving/http/oauth.ts'
 import { makeServer } from '../serving/http/server.ts'
 import { startRealtime } from '../serving/realtime/server.ts'
 import type { LogParts, Parts } from './parts.ts'
@@ -93,12 +95,21 @@ export const startIngest = async (
   return ingestors
 }
 
-/** What the serving piece answers on. */
-export interface Served {
-  readonly accounts: Accounts
+/** Where the serving piece answers. */
+export interface Surfaces {
   readonly baseUrl: string
   readonly graphqlUrl: string
   readonly wsUrl: string
+  readonly tokenUrl: string
+  /** Audience of access tokens. */
+  readonly audience: string
+  /** Empty where no admin token is set: there is no admin API then. */
+  readonly adminUrl: string
+}
+
+/** The serving piece. */
+export interface Served extends Surfaces {
+  readonly accounts: Accounts
 }
 
 /** Accounts, REST, GraphQL and streams. `origin`: where the blocks come from, in words for people. */
@@ -110,7 +121,9 @@ export const startServe = async (
   const { config, chains, metrics, lifecycle, checks } = deps
   const log = deps.log.child({ role: 'serve' })
   const nowMs = Date.now
-  const accounts = await createAccounts({ bus, codec, config, nowMs, log })
+  const place = { baseUrl: '' }
+  const authUrl = (): string => (config.authUrl || place.baseUrl).replace(/\/$/, '')
+  const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log })
   lifecycle.add(part('accounts', accounts))
   checks.push(accounts.check)
   const { guard } = accounts
@@ -120,21 +133,38 @@ export const startServe = async (
   const server = await makeServer({
     ...{ ...shared, checks },
     ...(origin !== undefined && { origin }),
-    plugins: [graphqlPlugin(shared)],
+    plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, log })],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })
   const port = Number(new URL(await server.listen({ host: config.host, port: config.port })).port)
+  const baseUrl = `http://${config.host}:${port}`
+  place.baseUrl = baseUrl
+  const adminUrl = await startAdmin({ ...shared, accounts }, lifecycle)
   const realtime = await startRealtime({
     ...{ bus, codec, ...shared },
     host: config.host,
     port: config.port === 0 ? 0 : port + 1,
   })
   lifecycle.add(part('streams', realtime))
-  const baseUrl = `http://${config.host}:${port}`
   return {
-    accounts,
-    baseUrl,
+    ...{ accounts, baseUrl, adminUrl },
+    tokenUrl: `${authUrl()}/oauth/token`,
+    audience: config.apiAudience,
     graphqlUrl: `${baseUrl}/graphql`,
     wsUrl: `ws://${config.host}:${realtime.port}/connection/websocket`,
   }
+}
+
+/** The admin API on its own port, where there is a token for it; answers its address or nothing. */
+const startAdmin = async (
+  deps: AdminDeps & { readonly config: Config },
+  lifecycle: Lifecycle,
+): Promise<string> => {
+  const { adminToken, adminPort, host, port } = deps.config
+  if (adminToken.reveal() === '') return ''
+  const server = await makeAdminServer(deps)
+  lifecycle.add({ name: 'admin', stop: () => server.close() })
+  const wanted = adminPort === 0 && port !== 0 ? port + 2 : adminPort
+  const address = await server.listen({ host, port: wanted })
+  return `http://${host}:${new URL(address).port}${ADMIN_PATH}`
 }

@@ -3,6 +3,7 @@ import { type ChainExtra, type Config, Secret } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { pause } from '../core/retry.ts'
+import { type Course, type Ending, ended, runCourse } from './course.ts'
 import type { DataFolder } from './data-folder.ts'
 import { type DemoExamples, findExamples, printWelcome } from './demo.ts'
 import { type House, openHouse } from './house.ts'
@@ -37,34 +38,9 @@ export interface ProcessOptions {
 const WELCOME_WAIT_MS = 5_000
 const LOOK_AGAIN_MS = 2_000
 
-interface Ending {
-  readonly status: number
-  readonly reason: string
-}
-
 /** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */
-export const serveOrigin = async (options: ProcessOptions): Promise<number> => {
-  const ending = new AbortController()
-  const end = (status: number, reason: string): void => ending.abort({ status, reason })
-  const onFatal = (error: unknown): void => {
-    if (ending.signal.aborted) return
-    options.log.fatal({ err: error }, 'cannot go on')
-    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
-    end(1, 'fatal')
-  }
-  const release = handleProcess(end, onFatal)
-  try {
-    return await run(options, { signal: ending.signal, end, onFatal })
-  } finally {
-    release()
-  }
-}
-
-interface Course {
-  readonly signal: AbortSignal
-  readonly end: (status: number, reason: string) => void
-  readonly onFatal: (error: unknown) => void
-}
+export const serveOrigin = (options: ProcessOptions): Promise<number> =>
+  runCourse(options.log, (course) => run(options, course))
 
 const run = async (options: ProcessOptions, course: Course): Promise<number> => {
   const origin = await options.origin(course.signal)
@@ -82,8 +58,10 @@ const serve = async (
 ): Promise<number> => {
   const { config, folder, metrics, log } = options
   const pepper = config.keyPepper.reveal() === '' ? new Secret(folder.pepper) : config.keyPepper
+  const admin =
+    config.adminToken.reveal() === '' ? new Secret(folder.adminToken) : config.adminToken
   const house = await openHouse({
-    config: { ...config, chainExtra: origin.chainExtra, keyPepper: pepper },
+    config: { ...config, chainExtra: origin.chainExtra, keyPepper: pepper, adminToken: admin },
     ...{ metrics, log, onFatal, chains: [origin.chain], origin: origin.label },
     ...{ logPath: folder.logPath, warehousePath: folder.warehousePath, opsPath: folder.opsPath },
   })
@@ -92,7 +70,7 @@ const serve = async (
     whenProcessed(house, signal).then(() => end(0, 'everything is processed'), onFatal)
   }
   try {
-    await welcome(house, folder, origin, signal)
+    await welcome(house, { folder, adminToken: admin.reveal() }, origin, signal)
     const { status } = await ended(signal)
     return status
   } finally {
@@ -101,39 +79,18 @@ const serve = async (
   }
 }
 
-/** Listens to what ends a process; returns the way to stop listening. */
-const handleProcess = (end: Course['end'], onFatal: Course['onFatal']): (() => void) => {
-  const interrupt = (): void => end(0, 'SIGINT')
-  const terminate = (): void => end(0, 'SIGTERM')
-  process.once('SIGINT', interrupt)
-  process.once('SIGTERM', terminate)
-  process.on('uncaughtException', onFatal)
-  process.on('unhandledRejection', onFatal)
-  return () => {
-    process.off('SIGINT', interrupt)
-    process.off('SIGTERM', terminate)
-    process.off('uncaughtException', onFatal)
-    process.off('unhandledRejection', onFatal)
-  }
-}
-
-const ended = (signal: AbortSignal): Promise<Ending> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(signal.reason)
-    else signal.addEventListener('abort', () => resolve(signal.reason), { once: true })
-  })
-
 /** Prints where it serves, and writes `demo.json` once there is something to show. */
 const welcome = async (
   house: House,
-  folder: DataFolder,
+  { folder, adminToken }: { readonly folder: DataFolder; readonly adminToken: string },
   origin: Origin,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { apiKey } = await house.accounts.createDemo(folder.demo?.apiKey)
-  const { baseUrl, graphqlUrl, wsUrl } = house
+  const credentials = await house.accounts.createDemo(folder.demo)
+  const { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl } = house
+  const surfaces = { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl }
   const { row } = origin.chain
-  const base = { baseUrl, graphqlUrl, wsUrl, apiKey, origin: origin.label }
+  const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }
   const look = () => findExamples(house.warehouse, row, origin.examples)
   let examples = await look()
   const limitMs = Date.now() + WELCOME_WAIT_MS

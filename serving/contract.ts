@@ -3,10 +3,11 @@ import type { PlanName } from '../schemas/plans.ts'
 
 /** Who is calling, once the credential was found good. */
 export interface Principal {
-  readonly kind: 'api-key'
+  readonly kind: 'api-key' | 'jwt'
+  /** Owner of plan, quota and webhooks. */
   readonly orgId: string
   readonly appId: string
-  /** Key id of an API key. */
+  /** Key id of an API key, `jti` of an access token. */
   readonly credentialId: string
   readonly plan: PlanName
   readonly scopes: readonly string[]
@@ -22,14 +23,23 @@ export interface Credentials {
   readonly token?: string | undefined
 }
 
-/** The one guard of HTTP, GraphQL and sockets. Synchronous: accounts are maps over the compacted control topics. */
+/** Credentials that can no longer be used. */
+export interface Gone {
+  readonly appId: string
+  /** Only this one; absent: every credential of the application. */
+  readonly credentialId?: string
+  /** Only those of this kind. */
+  readonly kind?: Principal['kind']
+}
+
+/** The one guard of HTTP, GraphQL and sockets. Accounts are maps over the compacted control topics. */
 export interface Guard {
   /** A principal, or the fault to answer; `undefined` when no credential is present at all. */
+  identify(credentials: Credentials): Promise<Principal | Fault | undefined>
+  /** The same at once, for credentials that `identify` has seen: an access token it has not seen is not good here. */
   authenticate(credentials: Credentials): Principal | Fault | undefined
   /** Called when a credential that may be in use was revoked, disabled or deleted; returns the way to stop listening. */
-  onRevoked(
-    listener: (gone: { readonly appId: string; readonly credentialId?: string }) => void,
-  ): () => void
+  onRevoked(listener: (gone: Gone) => void): () => void
 }
 
 /** Answer of the limiter for one request. */

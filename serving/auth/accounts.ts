@@ -1,32 +1,28 @@
-import { ulid } from 'ulid'
-import type { Bus, LogRecord, OutRecord } from '../../core/bus-contract.ts'
+import { readFile } from 'node:fs/promises'
+import type { Bus, LogRecord } from '../../core/bus-contract.ts'
 import type { Codec } from '../../core/codec-contract.ts'
 import type { Config } from '../../core/config.ts'
 import { Fault, Malformed } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Check } from '../../core/ops.ts'
+import { makeSealer } from '../../core/seal.ts'
 import type { PlanName } from '../../schemas/plans.ts'
-import { globalTopic } from '../../schemas/topics.ts'
-import type { Guard } from '../contract.ts'
+import { SCOPES, type Scope } from '../../schemas/scopes.ts'
+import type { Gone, Guard } from '../contract.ts'
+import { type Administration, makeAdministration, type NewApplication } from './administration.ts'
 import { openControlLog } from './control-log.ts'
-import { authenticate } from './guard.ts'
-import { hashSecret, type KeyMode, makeKey, PREFIX_LENGTH } from './keys.ts'
-import { type Gone, makeRegistry, type Registry } from './registry.ts'
+import { makeGuard } from './guard.ts'
+import type { PublicKey, TokenPlace } from './jwt.ts'
+import { readPair } from './jwt.ts'
+import { startKeyKeeper } from './key-keeper.ts'
+import { hashSecret, type KeyMode } from './keys.ts'
+import { CONTROL, makeRecordWriter } from './records.ts'
+import { makeRegistry, type Registry } from './registry.ts'
+import { makeKeyRing } from './signing-keys.ts'
+import { makeTokenService, type TokenService } from './tokens.ts'
 
-/** Every scope; a key has all of them unless it was made with fewer (contract/auth.md 5). */
-const SCOPES = ['webhook.read', 'webhook.write', 'kyt.read', 'kyt.write'] as const
-type Scope = (typeof SCOPES)[number]
-
-/** A key as its owner gets it: the only time its text is seen. */
-export interface NewKey {
-  readonly orgId: string
-  readonly appId: string
-  readonly keyId: string
-  readonly apiKey: string
-}
-
-/** What a new key is for. */
-interface KeyRequest {
+/** An organization with an application and a key, made at once. */
+interface FirstKeyRequest {
   readonly name: string
   readonly plan?: PlanName
   readonly scopes?: readonly Scope[]
@@ -34,15 +30,30 @@ interface KeyRequest {
   readonly mode?: KeyMode
 }
 
-/** Organizations, applications and keys of the installation. */
+/** Credentials of the demo as they were written down. */
+export interface DemoCredentials {
+  readonly apiKey: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** Organizations, applications, keys and tokens of the installation. */
 export interface Accounts {
   readonly guard: Guard
   /** Holds while the maps are fresh enough to let anybody in. */
   readonly check: Check
-  /** Makes an organization with an application and a key; all three are usable when this returns. */
-  createKey(request: KeyRequest): Promise<NewKey>
-  /** The key of the demo: `previous` while it is good, else a new one on the plan `selfhost`. */
-  createDemo(previous?: string): Promise<NewKey>
+  readonly admin: Administration
+  readonly tokens: TokenService
+  /** The maps, to be read only. */
+  readonly registry: Registry
+  /** Keys that verify access tokens; makes the first one. Throws `Outage`. */
+  keySet(): Promise<readonly PublicKey[]>
+  /** Issuer and audience of access tokens. */
+  tokenPlace(): TokenPlace
+  /** Makes an organization with an application and a key; all of it is usable when this returns. */
+  createKey(request: FirstKeyRequest): Promise<NewApplication>
+  /** Credentials of the demo: the known ones while they are good, else new ones on the plan `selfhost`. */
+  createDemo(known?: Partial<DemoCredentials>): Promise<DemoCredentials>
   /** Dead at once here, within a second everywhere. Throws `Fault` NOT_FOUND for an unknown id. */
   revokeKey(keyId: string): Promise<void>
   /** Kills or revives every credential of an organization. Throws `Fault` NOT_FOUND. */
@@ -54,80 +65,107 @@ export interface Accounts {
 export interface AccountsDeps {
   readonly bus: Bus
   readonly codec: Codec
-  readonly config: Pick<Config, 'apiKeyBrand' | 'keyPepper'>
+  readonly config: Pick<
+    Config,
+    | 'apiKeyBrand'
+    | 'keyPepper'
+    | 'apiAudience'
+    | 'authTokenTtlSeconds'
+    | 'authRequireAudience'
+    | 'authSigningKeyFile'
+  >
+  /** Address of the token service, without a slash at its end. */
+  readonly authUrl: () => string
   readonly nowMs: () => number
   readonly log: Logger
   /** How often the maps are compared with the log's end; default 5 s. */
   readonly checkEveryMs?: number
 }
 
-const ORGS = globalTopic('controlOrgs')
-const APPLICATIONS = globalTopic('controlApplications')
-const KEYS = globalTopic('controlApiKeys')
-
 /** Opens the accounts; returns when the control topics have been read to their end. The topics must exist. */
 export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   const { config, nowMs, log } = deps
+  const pepper = config.keyPepper.reveal()
+  const mounted =
+    config.authSigningKeyFile === ''
+      ? null
+      : await readPair(await readFile(config.authSigningKeyFile, 'utf8'))
   const registry = makeRegistry()
   const listeners = new Set<(gone: Gone) => void>()
   const control = await openControlLog({
     ...deps,
-    topics: [ORGS, APPLICATIONS, KEYS],
+    topics: Object.values(CONTROL),
     apply: (record) => {
       for (const gone of applyRecord(registry, deps, record))
         for (const tell of listeners) tell(gone)
     },
   })
-  const pepper = config.keyPepper.reveal()
+  const sealer = makeSealer(pepper, 'signing-keys')
+  const records = makeRecordWriter(deps.codec, nowMs)
+  const ring = makeKeyRing({ keys: registry.signingKeys, sealer, mounted, nowMs, log })
+  const keeper = startKeyKeeper({ registry, control, records, ring, sealer, mounted, nowMs, log })
+  const place = (): TokenPlace => ({ issuer: `${deps.authUrl()}/`, audience: config.apiAudience })
   const guard: Guard = {
-    authenticate: (credentials) =>
-      authenticate(credentials, (apiKey) =>
-        control.isFresh()
-          ? registry.find(hashSecret(apiKey, pepper), nowMs())
-          : { kind: 'unusable' },
-      ),
+    ...makeGuard({
+      isFresh: control.isFresh,
+      findKey: (apiKey) => registry.findKey(hashSecret(apiKey, pepper), nowMs()),
+      findToken: (claims, toleranceMs) => registry.findToken(claims, nowMs(), toleranceMs),
+      verifier: ring.verifier,
+      verify: (verify, token) => verify(token, place()),
+    }),
     onRevoked: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
   }
-  const createKey = async (request: KeyRequest): Promise<NewKey> => {
-    const made = newKey(request, config.apiKeyBrand, pepper, nowMs())
-    await control.write(keyRecords(deps.codec, made, request))
-    log.info({ keyId: made.key.keyId, orgId: made.key.orgId }, 'key created')
-    return made.key
-  }
+  const admin = makeAdministration({
+    ...{ registry, control, records, sealer, pepper, nowMs },
+    brand: config.apiKeyBrand,
+    mountedKey: mounted !== null,
+    onChange: (entry) => log.info(entry, 'accounts changed'),
+  })
+  const tokens = makeTokenService({
+    client: (clientId, secret) =>
+      registry.findClient(clientId, hashSecret(secret, pepper), nowMs()),
+    signer: async () => {
+      await keeper.ready()
+      return ring.signer()
+    },
+    place,
+    ttlSeconds: config.authTokenTtlSeconds,
+    requireAudience: config.authRequireAudience,
+    nowMs,
+    onRefused: (clientId) => log.info({ clientId }, 'token refused'),
+  })
   return {
-    guard,
-    createKey,
-    createDemo: async (previous = '') => {
-      const known = guard.authenticate({ apiKey: previous })
-      if (known === undefined || known instanceof Fault) {
-        return createKey({ name: 'demo', plan: 'selfhost' })
-      }
-      const { orgId, appId, credentialId } = known
-      return { orgId, appId, keyId: credentialId, apiKey: previous }
+    ...{ guard, admin, tokens, registry, tokenPlace: place },
+    keySet: async () => {
+      await keeper.ready()
+      return ring.published()
     },
-    revokeKey: async (keyId) => {
-      if (!registry.key(keyId)) throw new Fault('NOT_FOUND', 'No such key')
-      await control.write([{ topic: KEYS, partition: 0, key: keyId, value: null }])
-      log.info({ keyId }, 'key revoked')
-    },
+    createKey: ({ name, plan, scopes, expiresAtMs, mode }) =>
+      admin.createApplication({
+        name,
+        ...(plan && { plan }),
+        key: {
+          ...(scopes && { scopes }),
+          ...(expiresAtMs && { expiresAtMs }),
+          ...(mode && { mode }),
+        },
+      }),
+    createDemo: (known = {}) => demoCredentials({ guard, admin, registry, pepper, nowMs }, known),
+    revokeKey: (keyId) => admin.revokeKey(keyId),
     setSuspended: async (orgId, suspended) => {
-      const org = registry.org(orgId)
-      if (!org) throw new Fault('NOT_FOUND', 'No such organization')
-      const value = deps.codec.encode('control.Org', {
-        ...org,
-        suspended,
-        version: org.version + 1,
-      })
-      await control.write([{ topic: ORGS, partition: 0, key: orgId, value }])
+      await admin.updateOrg(orgId, { suspended })
     },
     check: {
       name: 'accounts',
       run: () => (control.isFresh() ? { ok: true } : { ok: false, detail: 'control topics stale' }),
     },
-    stop: () => control.stop(),
+    stop: async () => {
+      await keeper.stop()
+      await control.stop()
+    },
   }
 }
 
@@ -138,9 +176,14 @@ const applyRecord = (
   { topic, key, value, offset }: LogRecord,
 ): readonly Gone[] => {
   try {
-    if (topic === ORGS) return registry.putOrg(key, value && codec.decode('control.Org', value))
-    if (topic === APPLICATIONS) {
+    if (topic === CONTROL.orgs) {
+      return registry.putOrg(key, value && codec.decode('control.Org', value))
+    }
+    if (topic === CONTROL.applications) {
       return registry.putApplication(key, value && codec.decode('control.Application', value))
+    }
+    if (topic === CONTROL.signingKeys) {
+      return registry.putSigningKey(key, value && codec.decode('control.SigningKey', value))
     }
     return registry.putKey(key, value && codec.decode('control.ApiKey', value))
   } catch (error) {
@@ -150,61 +193,31 @@ const applyRecord = (
   }
 }
 
-interface MadeKey {
-  readonly key: NewKey
-  readonly clientId: string
-  readonly hash: string
-  readonly atMs: number
+interface DemoDeps {
+  readonly guard: Guard
+  readonly admin: Administration
+  readonly registry: Registry
+  readonly pepper: string
+  readonly nowMs: () => number
 }
 
-const newKey = (
-  { mode = 'live' }: KeyRequest,
-  brand: string,
-  pepper: string,
-  atMs: number,
-): MadeKey => {
-  const apiKey = makeKey(brand, mode)
-  return {
-    key: {
-      orgId: `org_${ulid(atMs)}`,
-      appId: `app_${ulid(atMs)}`,
-      keyId: `key_${ulid(atMs)}`,
-      apiKey,
-    },
-    clientId: `client_${ulid(atMs)}`,
-    hash: hashSecret(apiKey, pepper),
-    atMs,
+/** A key that is good is kept; its application gets a secret where the known one does not open it, and every scope. */
+const demoCredentials = async (
+  { guard, admin, registry, pepper, nowMs }: DemoDeps,
+  { apiKey = '', clientId = '', clientSecret = '' }: Partial<DemoCredentials>,
+): Promise<DemoCredentials> => {
+  const known = guard.authenticate({ apiKey })
+  const good = known !== undefined && !(known instanceof Fault)
+  const application = good ? registry.application(known.appId) : undefined
+  if (application === undefined) {
+    const made = await admin.createApplication({ name: 'demo', plan: 'selfhost' })
+    return { apiKey: made.apiKey, clientId: made.clientId, clientSecret: made.clientSecret }
   }
-}
-
-const keyRecords = (
-  codec: Codec,
-  { key, clientId, hash, atMs }: MadeKey,
-  { name, plan = 'free', scopes = SCOPES, expiresAtMs = 0 }: KeyRequest,
-): readonly OutRecord[] => {
-  const { orgId: org_id, appId: app_id, keyId: key_id, apiKey } = key
-  const common = { org_id, created_at: atMs, version: 1 }
-  const org = codec.encode('control.Org', { ...common, name, plan })
-  const application = codec.encode('control.Application', {
-    ...common,
-    client_id: clientId,
-    app_id,
-    name,
-    scopes: [...SCOPES],
-    updated_at: atMs,
-  })
-  const record = codec.encode('control.ApiKey', {
-    ...common,
-    key_id,
-    app_id,
-    prefix: apiKey.slice(0, PREFIX_LENGTH),
-    hash,
-    scopes: [...scopes],
-    expires_at: expiresAtMs,
-  })
-  return [
-    { topic: ORGS, partition: 0, key: org_id, value: org },
-    { topic: APPLICATIONS, partition: 0, key: clientId, value: application },
-    { topic: KEYS, partition: 0, key: key_id, value: record },
-  ]
+  const { app_id: appId, client_id, scopes } = application
+  if (scopes.length < SCOPES.length) await admin.updateApplication(appId, { scopes: SCOPES })
+  const client = registry.findClient(clientId, hashSecret(clientSecret, pepper), nowMs())
+  if (client.kind === 'good' && client.application.app_id === appId) {
+    return { apiKey, clientId, clientSecret }
+  }
+  return { apiKey, clientId: client_id, clientSecret: await admin.rotateSecret(appId, 0) }
 }

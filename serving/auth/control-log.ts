@@ -20,12 +20,18 @@ const STALE_AFTER_MS = 30_000
 
 /** Compacted topics read into memory from the start, with writes that can be read when they return. */
 export interface ControlLog {
-  /** Commits, then waits until the tail has applied it. Throws `Outage` when the outcome is not known in time. */
-  write(records: readonly OutRecord[]): Promise<void>
+  /**
+   * Computes records from the maps as they are at the end of the log, commits them and waits until they are applied.
+   * No other process can write in between: whoever takes the writer fences the others and reads to the end first. So
+   * `compute` may run again. Throws `Outage` when the outcome is not known in time, and what `compute` throws.
+   */
+  update(compute: () => Computed | Promise<Computed>): Promise<void>
   /** True while the maps are at most 30 s behind the log. */
   isFresh(): boolean
   stop(): Promise<void>
 }
+
+type Computed = readonly OutRecord[]
 
 /** What a control log needs. `apply` is called once per record, in order per topic. */
 export interface ControlLogDeps {
@@ -36,12 +42,18 @@ export interface ControlLogDeps {
   readonly log: Logger
   /** Default 5 s. */
   readonly checkEveryMs?: number
+  /** Id of the writer; logs of one process that share it would fence each other. Default: `control-writer`. */
+  readonly writerId?: string
 }
+
+/** Written, but the tail does not show it: writing again would not help. */
+class NotReadBack extends Outage {}
 
 interface Waiter {
   readonly topic: string
   readonly next: number
   readonly done: () => void
+  readonly giveUp: () => void
 }
 
 /** Opens the log and returns when everything that was there has been applied. */
@@ -66,19 +78,24 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
         waiters.delete(waiter)
         finish()
       }
-      const waiter: Waiter = { topic, next, done: () => end(resolve) }
-      const timer = setTimeout(
-        () => end(() => reject(new Outage('bus', 'a control record was not read back in time'))),
-        APPLY_LIMIT_MS,
-      )
+      const missing = new NotReadBack('bus', 'a control record was not read back in time')
+      const giveUp = (): void => end(() => reject(missing))
+      const waiter: Waiter = { topic, next, done: () => end(resolve), giveUp }
+      const timer = setTimeout(giveUp, APPLY_LIMIT_MS)
       waiters.add(waiter)
     })
 
-  const commit = makeCommit(bus)
-  const write = async (records: readonly OutRecord[]): Promise<void> => {
-    const spans = await commit(records)
-    await Promise.all(spans.map((s) => untilApplied(s.topic, s.baseOffset + s.records)))
+  const applySpans = async (spans: readonly Span[]): Promise<void> => {
+    const read = spans.filter(({ topic }) => topics.includes(topic))
+    await Promise.all(read.map((s) => untilApplied(s.topic, s.baseOffset + s.records)))
   }
+  const noops = (names: readonly string[]): readonly OutRecord[] =>
+    names.map((topic) => ({ topic, partition: 0, key: NOOP, value: null }))
+  const committer = makeCommitter(bus, {
+    writerId: deps.writerId ?? WRITER_ID,
+    taken: async (writer) => applySpans(await writer.commit({ records: noops(topics) })),
+    applySpans,
+  })
 
   /** The end of a Kafka log may hide one commit marker; more than that, and only a record of our own proves the tail lives. */
   const verify = async (): Promise<void> => {
@@ -86,9 +103,7 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
       topics.map(async (topic) => ({ topic, end: (await bus.ends(topic))[0]?.end ?? 0 })),
     )
     const behind = ends.filter(({ topic, end }) => end - (applied.get(topic) ?? 0) > 1)
-    if (behind.length > 0) {
-      await write(behind.map(({ topic }) => ({ topic, partition: 0, key: NOOP, value: null })))
-    }
+    if (behind.length > 0) await committer.update(() => noops(behind.map(({ topic }) => topic)))
     verifiedAtMs = nowMs()
   }
 
@@ -104,12 +119,13 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
   const timer = setInterval(check, deps.checkEveryMs ?? CHECK_EVERY_MS)
   timer.unref()
   return {
-    write,
+    update: committer.update,
     isFresh: () => nowMs() - verifiedAtMs <= STALE_AFTER_MS,
     stop: async () => {
       clearInterval(timer)
+      for (const waiter of waiters) waiter.giveUp()
       await tail.stop()
-      await commit.close()
+      await committer.close()
     },
   }
 }
@@ -130,8 +146,16 @@ const tailFromStart = async (
   return running
 }
 
+/** What a committer needs of its log. */
+interface CommitterDeps {
+  readonly writerId: string
+  /** Called with a writer that is new: others may have written since the one before it. */
+  readonly taken: (writer: Writer) => Promise<void>
+  readonly applySpans: (spans: readonly Span[]) => Promise<void>
+}
+
 interface Committer {
-  (records: readonly OutRecord[]): Promise<readonly Span[]>
+  update(compute: () => Computed | Promise<Computed>): Promise<void>
   close(): Promise<void>
 }
 
@@ -140,32 +164,42 @@ const AGAIN = {
   firstMs: 20,
   maxMs: 200,
   tries: 3,
-  again: (error: unknown) => error instanceof Outage,
+  again: (error: unknown) => error instanceof Outage && !(error instanceof NotReadBack),
 }
 
-/** One commit after another through one writer; a writer that failed or was fenced is replaced. */
-const makeCommit = (bus: Bus): Committer => {
+/** One update after another through one writer; a writer that failed or was fenced is replaced. */
+const makeCommitter = (bus: Bus, { writerId, taken, applySpans }: CommitterDeps): Committer => {
   let writer: Writer | undefined
   let last: Promise<unknown> = Promise.resolve()
-  const commitOnce = async (records: readonly OutRecord[]): Promise<readonly Span[]> => {
-    writer ??= await bus.writer(WRITER_ID)
+  const lose = async (): Promise<void> => {
+    await writer?.close().catch(() => undefined)
+    writer = undefined
+  }
+  const held = async (): Promise<Writer> => {
+    if (writer !== undefined) return writer
+    writer = await bus.writer(writerId)
+    await taken(writer)
+    return writer
+  }
+  const once = async (compute: () => Computed | Promise<Computed>): Promise<void> => {
     try {
-      return await writer.commit({ records })
+      const own = await held()
+      const records = await compute()
+      if (records.length > 0) await applySpans(await own.commit({ records }))
     } catch (error) {
-      await writer.close().catch(() => undefined)
-      writer = undefined
+      if (error instanceof Outage) await lose()
       throw error
     }
   }
-  const commit = (records: readonly OutRecord[]): Promise<readonly Span[]> => {
-    const next = last.then(() => retry(() => commitOnce(records), AGAIN))
-    last = next.catch(() => undefined)
-    return next
-  }
-  return Object.assign(commit, {
+  return {
+    update: (compute) => {
+      const next = last.then(() => retry(() => once(compute), AGAIN))
+      last = next.catch(() => undefined)
+      return next
+    },
     close: async () => {
       await last
       await writer?.close()
     },
-  })
+  }
 }

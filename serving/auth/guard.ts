@@ -1,59 +1,109 @@
+import { LRUCache } from 'lru-cache'
 import { Fault } from '../../core/fault.ts'
-import type { Credentials, Principal } from '../contract.ts'
+import type { Credentials, Guard, Principal } from '../contract.ts'
+import type { TokenClaims, Verify } from './jwt.ts'
 import { isKeyShaped } from './keys.ts'
+import type { Answer } from './registry.ts'
 
-/** What the accounts know of a key that is shaped like one. */
-export type FindKey = (apiKey: string) => KeyAnswer
+/** Seconds that clocks may differ. Source: contract/auth.md 3. */
+const CLOCK_TOLERANCE_MS = 30_000
+/** Longest access token that is looked at. */
+const MAX_TOKEN_LENGTH = 4_096
+/** Tokens whose signature is remembered to be good; others are checked again. */
+const REMEMBERED_TOKENS = 10_000
 
-/** `unusable`: the accounts are older than they may be, so nothing is let in. */
-export type KeyAnswer =
-  | { readonly kind: 'good'; readonly principal: Principal }
-  | { readonly kind: 'suspended' }
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'unusable' }
+/** What the guard asks of the accounts. */
+export interface GuardDeps {
+  /** False: the accounts are older than they may be, so nobody is let in. */
+  isFresh(): boolean
+  findKey(apiKey: string): Answer
+  findToken(claims: TokenClaims, toleranceMs: number): Answer
+  /** Checks everything of a token but its time and revocation; another function whenever the keys changed. */
+  verifier(): Verify
+  /** Checks with `verify` for the place that tokens are issued at. */
+  verify(verify: Verify, token: string): Promise<TokenClaims | undefined>
+}
 
 type Presented =
   | { readonly kind: 'key'; readonly text: string }
-  | { readonly kind: 'other'; readonly reason: string }
+  | { readonly kind: 'token'; readonly text: string }
+  | { readonly kind: 'other' }
 
 const BEARER = /^bearer +/i
 
 /** The first credential that is present decides; a wrong one never falls through to the next (contract/auth.md 6). */
 const presented = ({ authorization, apiKey, token }: Credentials): Presented | undefined => {
   const header = authorization?.trim() ?? ''
-  if (/^siwx /i.test(header)) return { kind: 'other', reason: 'unsupported_credential' }
+  if (/^siwx /i.test(header)) return { kind: 'other' }
   if (apiKey !== undefined) return { kind: 'key', text: apiKey }
   if (header !== '') {
-    return BEARER.test(header)
-      ? bearer(header.replace(BEARER, ''))
-      : { kind: 'other', reason: 'unsupported_credential' }
+    return BEARER.test(header) ? bearer(header.replace(BEARER, '')) : { kind: 'other' }
   }
   return token === undefined ? undefined : bearer(token)
 }
 
-/** A value with two dots is an access token, which this installation does not issue; anything else is an API key. */
-const bearer = (text: string): Presented =>
-  text.split('.').length === 3 ? { kind: 'other', reason: 'invalid_token' } : { kind: 'key', text }
+/** A value with two dots is an access token; anything else is an API key. */
+const bearer = (text: string): Presented => ({
+  kind: text.split('.').length === 3 ? 'token' : 'key',
+  text,
+})
 
 const refused = (reason: string): Fault =>
   new Fault('UNAUTHORIZED', 'The credential is not valid', { reason })
 
-/** Who shows these credentials: a principal, the fault to answer, or `undefined` when none is present. Pure but for `find`. */
-export const authenticate = (
-  credentials: Credentials,
-  find: FindKey,
-): Principal | Fault | undefined => {
-  const shown = presented(credentials)
-  if (shown === undefined) return undefined
-  if (shown.kind === 'other') return refused(shown.reason)
-  if (!isKeyShaped(shown.text)) return refused('invalid_api_key')
-  const answer = find(shown.text)
-  if (answer.kind === 'good') return answer.principal
-  if (answer.kind === 'suspended') {
-    return new Fault('FORBIDDEN', 'The organization is suspended', { reason: 'suspended' })
+/** A guard over the accounts. Signatures of tokens are checked once and remembered; everything else on each call. */
+export const makeGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {
+  const seen = new LRUCache<string, TokenClaims>({ max: REMEMBERED_TOKENS })
+  let verify: Verify | undefined
+  /** Whatever was signed by a key that is gone is forgotten with it. */
+  const currentVerify = (): Verify => {
+    const current = deps.verifier()
+    if (current !== verify) seen.clear()
+    verify = current
+    return current
   }
-  if (answer.kind === 'unusable') {
-    return new Fault('DATABASE_ERROR', 'Accounts cannot be checked at the moment')
+  const authenticate: Guard['authenticate'] = (credentials) => {
+    const shown = presented(credentials)
+    if (shown === undefined) return undefined
+    if (shown.kind === 'other') return refused('unsupported_credential')
+    if (shown.kind === 'key') {
+      if (!isKeyShaped(shown.text)) return refused('invalid_api_key')
+      if (!deps.isFresh()) return stale()
+      return admitted(deps.findKey(shown.text), 'invalid_api_key')
+    }
+    if (!deps.isFresh()) return stale()
+    currentVerify()
+    const claims = seen.get(shown.text)
+    if (claims === undefined) return refused('invalid_token')
+    return admitted(deps.findToken(claims, CLOCK_TOLERANCE_MS), 'invalid_token')
   }
-  return refused('invalid_api_key')
+  return {
+    authenticate,
+    identify: async (credentials) => {
+      const shown = presented(credentials)
+      if (shown?.kind === 'token' && shown.text.length <= MAX_TOKEN_LENGTH) {
+        const check = currentVerify()
+        const claims = seen.has(shown.text) ? undefined : await deps.verify(check, shown.text)
+        if (claims !== undefined && check === verify) seen.set(shown.text, claims)
+      }
+      return authenticate(credentials)
+    },
+  }
+}
+
+const stale = (): Fault => new Fault('DATABASE_ERROR', 'Accounts cannot be checked at the moment')
+
+const admitted = (answer: Answer, unknown: string): Principal | Fault => {
+  switch (answer.kind) {
+    case 'good':
+      return answer.principal
+    case 'suspended':
+      return new Fault('FORBIDDEN', 'The organization is suspended', { reason: 'suspended' })
+    case 'expired':
+      return refused('expired_token')
+    case 'revoked':
+      return refused('revoked')
+    case 'unknown':
+      return refused(unknown)
+  }
 }

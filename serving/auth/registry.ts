@@ -1,23 +1,42 @@
 import { isPlanName } from '../../schemas/plans.ts'
-import type { ApiKey, Application, Org } from '../../schemas/wire.ts'
-import type { KeyAnswer } from './guard.ts'
+import type { ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
+import type { Gone, Principal } from '../contract.ts'
+import type { TokenClaims } from './jwt.ts'
 import { sameHash } from './keys.ts'
 
-/** A credential that can no longer be used; without `credentialId`: every credential of the application. */
-export interface Gone {
-  readonly appId: string
-  readonly credentialId?: string
-}
+/** What the accounts know of a credential. */
+export type Answer =
+  | { readonly kind: 'good'; readonly principal: Principal }
+  | { readonly kind: 'suspended' }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'revoked' }
 
-/** The control topics as maps; `put` and `drop` answer what went out of use by the change. */
+/** What the accounts know of a client that asks for a token. */
+export type ClientAnswer =
+  | { readonly kind: 'good'; readonly application: Application }
+  | { readonly kind: 'suspended' }
+  | { readonly kind: 'unknown' }
+
+/** The control topics as maps; `put…` answers what went out of use by the change. */
 export interface Registry {
   putOrg(orgId: string, org: Org | null): readonly Gone[]
   putApplication(clientId: string, application: Application | null): readonly Gone[]
   putKey(keyId: string, key: ApiKey | null): readonly Gone[]
+  putSigningKey(kid: string, key: SigningKey | null): readonly Gone[]
   /** Looks a key up by the hash of its text. */
-  find(hash: string, nowMs: number): KeyAnswer
+  findKey(hash: string, nowMs: number): Answer
+  /** Looks up who a verified token was issued to; tokens are good `toleranceMs` longer than they say. */
+  findToken(claims: TokenClaims, nowMs: number, toleranceMs: number): Answer
+  /** Looks up a client by its id and the hash of the secret it showed; as long for an unknown id as for a known one. */
+  findClient(clientId: string, secretHash: string, nowMs: number): ClientAnswer
   org(orgId: string): Org | undefined
+  orgs(): readonly Org[]
+  application(appId: string): Application | undefined
+  applications(): readonly Application[]
   key(keyId: string): ApiKey | undefined
+  keysOf(appId: string): readonly ApiKey[]
+  signingKeys(): readonly SigningKey[]
 }
 
 /** Empty maps. Later records win: the topics are compacted and read in order. */
@@ -27,61 +46,132 @@ export const makeRegistry = (): Registry => {
   const clientIdByApp = new Map<string, string>()
   const keys = new Map<string, ApiKey>()
   const keyIdByHash = new Map<string, string>()
-
-  const applicationsOf = (orgId: string): readonly Gone[] =>
-    [...applications.values()]
-      .filter((application) => application.org_id === orgId)
-      .map(({ app_id }) => ({ appId: app_id }))
+  const signingKeys = new Map<string, SigningKey>()
+  const application = (appId: string): Application | undefined =>
+    applications.get(clientIdByApp.get(appId) ?? '')
 
   return {
+    ...finders({
+      org: (orgId) => orgs.get(orgId),
+      application,
+      client: (clientId) => applications.get(clientId),
+      keyByHash: (hash) => keys.get(keyIdByHash.get(hash) ?? ''),
+    }),
     org: (orgId) => orgs.get(orgId),
+    orgs: () => [...orgs.values()],
+    application,
+    applications: () => [...applications.values()],
     key: (keyId) => keys.get(keyId),
+    keysOf: (appId) => [...keys.values()].filter(({ app_id }) => app_id === appId),
+    signingKeys: () => [...signingKeys.values()],
     putOrg: (orgId, org) => {
-      if (org) orgs.set(orgId, org)
-      else orgs.delete(orgId)
-      return org && !org.suspended ? [] : applicationsOf(orgId)
+      put(orgs, orgId, org)
+      if (org && !org.suspended) return []
+      const own = [...applications.values()].filter(({ org_id }) => org_id === orgId)
+      return own.map(({ app_id }) => ({ appId: app_id }))
     },
-    putApplication: (clientId, application) => {
+    putApplication: (clientId, next) => {
       const before = applications.get(clientId)
       if (before) clientIdByApp.delete(before.app_id)
-      if (application) {
-        applications.set(clientId, application)
-        clientIdByApp.set(application.app_id, clientId)
-      } else applications.delete(clientId)
-      const appId = application?.app_id ?? before?.app_id
-      return appId === undefined || (application && !application.disabled) ? [] : [{ appId }]
+      if (next) clientIdByApp.set(next.app_id, clientId)
+      put(applications, clientId, next)
+      return goneWith(before, next)
     },
-    putKey: (keyId, key) => {
+    putKey: (keyId, next) => {
       const before = keys.get(keyId)
       if (before) keyIdByHash.delete(before.hash)
-      if (key) {
-        keys.set(keyId, key)
-        keyIdByHash.set(key.hash, keyId)
-      } else keys.delete(keyId)
-      const gone = before && before.hash !== key?.hash
+      if (next) keyIdByHash.set(next.hash, keyId)
+      put(keys, keyId, next)
+      const gone = before && before.hash !== next?.hash
       return gone ? [{ appId: before.app_id, credentialId: keyId }] : []
     },
-    find: (hash, nowMs) => {
-      const key = keys.get(keyIdByHash.get(hash) ?? '')
-      const alive =
-        key && sameHash(key.hash, hash) && (key.expires_at === 0 || key.expires_at > nowMs)
-      if (!alive) return { kind: 'unknown' }
-      const application = applications.get(clientIdByApp.get(key.app_id) ?? '')
-      const org = orgs.get(key.org_id)
-      if (!application || application.disabled || !org) return { kind: 'unknown' }
-      if (org.suspended) return { kind: 'suspended' }
-      return {
-        kind: 'good',
-        principal: {
-          kind: 'api-key',
-          orgId: key.org_id,
-          appId: key.app_id,
-          credentialId: key.key_id,
-          plan: isPlanName(org.plan) ? org.plan : 'free',
-          scopes: key.scopes,
-          expiresAtMs: key.expires_at === 0 ? null : key.expires_at,
-        },
-      }
+    putSigningKey: (kid, key) => {
+      put(signingKeys, kid, key)
+      return []
     },
   }
 }
+
+const put = <Row>(map: Map<string, Row>, key: string, row: Row | null): void => {
+  if (row) map.set(key, row)
+  else map.delete(key)
+}
+
+const goneWith = (before: Application | undefined, next: Application | null): readonly Gone[] => {
+  const appId = next?.app_id ?? before?.app_id
+  if (appId === undefined) return []
+  if (next === null || next.disabled) return [{ appId }]
+  const ended = next.tokens_valid_after > (before?.tokens_valid_after ?? 0)
+  return ended ? [{ appId, kind: 'jwt' }] : []
+}
+
+interface Lookups {
+  org(orgId: string): Org | undefined
+  application(appId: string): Application | undefined
+  client(clientId: string): Application | undefined
+  keyByHash(hash: string): ApiKey | undefined
+}
+
+const finders = (maps: Lookups): Pick<Registry, 'findKey' | 'findToken' | 'findClient'> => ({
+  findKey: (hash, nowMs) => {
+    const key = maps.keyByHash(hash)
+    const alive =
+      key && sameHash(key.hash, hash) && (key.expires_at === 0 || key.expires_at > nowMs)
+    if (!alive) return { kind: 'unknown' }
+    const application = maps.application(key.app_id)
+    const org = maps.org(key.org_id)
+    if (!application || application.disabled || !org) return { kind: 'unknown' }
+    return principalOf(org, {
+      kind: 'api-key',
+      appId: key.app_id,
+      credentialId: key.key_id,
+      scopes: key.scopes,
+      expiresAtMs: key.expires_at === 0 ? null : key.expires_at,
+    })
+  },
+  findToken: ({ clientId, tokenId, scopes, issuedAt, expiresAt }, nowMs, toleranceMs) => {
+    const expiresAtMs = expiresAt * 1_000
+    if (expiresAtMs + toleranceMs <= nowMs) return { kind: 'expired' }
+    const application = maps.client(clientId)
+    const org = application && maps.org(application.org_id)
+    if (!application || application.disabled || !org) return { kind: 'revoked' }
+    if (issuedAt * 1_000 < application.tokens_valid_after) return { kind: 'revoked' }
+    return principalOf(org, {
+      kind: 'jwt',
+      appId: application.app_id,
+      credentialId: tokenId,
+      scopes: scopes.filter((scope) => application.scopes.includes(scope)),
+      expiresAtMs,
+    })
+  },
+  findClient: (clientId, secretHash, nowMs) => {
+    const application = maps.client(clientId)
+    const hashes = application ? secretsInForce(application, nowMs) : [NO_HASH]
+    const known = hashes.filter((hash) => sameHash(hash, secretHash)).length > 0
+    const org = application && maps.org(application.org_id)
+    if (!known || !application || application.disabled || !org) return { kind: 'unknown' }
+    return org.suspended ? { kind: 'suspended' } : { kind: 'good', application }
+  },
+})
+
+/** Compared with where there is no client, so that an unknown id takes as long as a wrong secret. */
+const NO_HASH = '0'.repeat(64)
+
+/** Hashes of the secrets that open an application: the newest, and the one before it while the overlap lasts. */
+export const secretsInForce = (
+  { secret_hashes, previous_secret_until }: Application,
+  nowMs: number,
+): readonly string[] =>
+  previous_secret_until > nowMs ? secret_hashes.slice(0, 2) : secret_hashes.slice(0, 1)
+
+const principalOf = (org: Org, credential: Omit<Principal, 'orgId' | 'plan'>): Answer =>
+  org.suspended
+    ? { kind: 'suspended' }
+    : {
+        kind: 'good',
+        principal: {
+          ...credential,
+          orgId: org.org_id,
+          plan: isPlanName(org.plan) ? org.plan : 'free',
+        },
+      }

@@ -46,7 +46,7 @@ export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps):
   app.decorateRequest('principal', null)
   app.decorateRequest('reservation', null)
   app.addHook('onRequest', async (request, reply) => {
-    const who = guard.authenticate({
+    const who = await guard.identify({
       authorization: request.headers.authorization,
       apiKey: single(request.headers['x-api-key']),
     })

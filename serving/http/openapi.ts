@@ -12,40 +12,58 @@ const problem = (status: number) => ({
 
 const ERRORS = Object.fromEntries(ERROR_STATUSES.map((status) => [status, problem(status)]))
 
-const about = (origin: string) => ({
+/** What a document is about, and how its callers say who they are. */
+export interface ApiDocument {
+  readonly title: string
+  readonly description: string
+  readonly securitySchemes: NonNullable<
+    NonNullable<
+      NonNullable<FastifyDynamicSwaggerOptions['openapi']>['components']
+    >['securitySchemes']
+  >
+}
+
+/** The public API; `origin` says in words where the data are from: a made-up chain is called so here too. */
+export const apiDocument = (origin: string): ApiDocument => ({
   title: 'Sluice',
-  version: '2.0.0',
   description: `On-chain data over REST, of ${origin}. Every /v2 path also answers under /v1.`,
+  securitySchemes: {
+    bearer_auth: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'An access token of /oauth/token, or an API key',
+    },
+    api_key_auth: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
+  },
 })
 
-/**
- * Settings of the document at `/openapi.json`: written from the route schemas, with prices and credentials. `origin` says
- * in words where the data are from: a made-up chain is called so here too.
- */
-export const openapiOptions = (origin: string): FastifyDynamicSwaggerOptions => ({
+/** Settings of the document at `/openapi.json`: written from the route schemas, with prices, scopes and credentials. */
+export const openapiOptions = ({
+  title,
+  description,
+  securitySchemes,
+}: ApiDocument): FastifyDynamicSwaggerOptions => ({
   openapi: {
     openapi: '3.1.0',
-    info: about(origin),
-    components: {
-      securitySchemes: {
-        bearer_auth: { type: 'http', scheme: 'bearer', description: 'An API key' },
-        api_key_auth: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
-      },
-    },
+    info: { title, version: '2.0.0', description },
+    components: { securitySchemes },
   },
   refResolver: {
     buildLocalReference: (json, _baseUri, _fragment, index) => String(json.$id ?? `def-${index}`),
   },
   transform: ({ schema, url, route }) => {
     const { milliUnits, scopes = [] } = route.config ?? {}
-    if (milliUnits === undefined) return { schema, url }
+    const response = { ...ERRORS, ...(schema?.response as object | undefined) }
+    if (milliUnits === undefined) {
+      return { url, schema: schema?.security === undefined ? schema : { ...schema, response } }
+    }
     return {
       url,
       schema: {
         ...schema,
         security: [{ bearer_auth: [...scopes] }, { api_key_auth: [] }],
         'x-cu-cost': milliUnits / MILLI,
-        response: { ...ERRORS, ...(schema?.response as object | undefined) },
+        response,
       },
     }
   },

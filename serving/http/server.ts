@@ -14,14 +14,18 @@ import { tokenRoutes } from './token.ts'
 
 const OPS_PATHS = ['/health', '/ready', '/metrics'] as const
 
+const CORS = {
+  origin: '*',
+  exposedHeaders: [...EXPOSED_HEADERS],
+  maxAge: 86_400,
+  strictPreflight: false,
+}
+
 /** Builds the API server with every route; listening is the caller's. `close()` ends open connections. */
 export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
-  const app = await makeBaseApp(deps, apiDocument(deps.origin ?? 'the chains of this installation'))
-  await app.register(cors, {
-    origin: '*',
-    exposedHeaders: [...EXPOSED_HEADERS],
-    maxAge: 86_400,
-    strictPreflight: false,
+  const document = apiDocument(deps.origin ?? 'the chains of this installation')
+  const app = await makeBaseApp(deps, document, async (base) => {
+    await base.register(cors, CORS)
   })
   openRoutes(app, deps)
   const bounded = { ...deps, warehouse: boundedReader(deps.warehouse) }

@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
-import type { ChainFreshness, Guard, Meter } from '../contract.ts'
+import type { ChainFreshness, Gone, Guard, Meter } from '../contract.ts'
 import { step } from './commands.ts'
 import { Connection } from './connection.ts'
 import { due, pinged } from './heartbeat.ts'
 import type { Hub } from './hub.ts'
 import { CLOSES, type Close, type Command, PING, parseMessage } from './protocol.ts'
 import { type Effect, freshSession, mayBatch, type World } from './session.ts'
+import { shownBy } from './session-credentials.ts'
 import type { Socket } from './socket.ts'
-import { admit, type Opening } from './upgrade.ts'
+import { type Opening, withQuota } from './upgrade.ts'
 
 /** What connections need. */
 export interface ConnectionsOptions {
@@ -66,9 +67,7 @@ export class Connections {
     const connection = this.#bySocket.get(socket)
     if (connection?.open !== true) return
     this.alive(socket)
-    if (connection.backlog === null) this.#take(connection, text)
-    else if (connection.backlog.length < MAX_BACKLOG) connection.backlog.push(text)
-    else connection.close(CLOSES.tooManyRequests)
+    this.#queue(connection, text)
   }
 
   overflowed(socket: Socket): void {
@@ -119,11 +118,12 @@ export class Connections {
   }
 
   /** Closes whoever uses a credential that is gone. */
-  revoke(gone: { readonly appId: string; readonly credentialId?: string }): void {
+  revoke({ appId, credentialId, kind }: Gone): void {
     for (const connection of this.#bySocket.values()) {
       const { principal } = connection
-      if (principal?.appId !== gone.appId) continue
-      if (gone.credentialId !== undefined && principal.credentialId !== gone.credentialId) continue
+      if (principal?.appId !== appId) continue
+      if (credentialId !== undefined && principal.credentialId !== credentialId) continue
+      if (kind !== undefined && principal.kind !== kind) continue
       connection.close(CLOSES.invalidToken)
     }
   }
@@ -139,24 +139,47 @@ export class Connections {
     }
   }
 
+  #queue(connection: Connection, text: string): void {
+    if (!connection.open) return
+    if (connection.backlog === null) this.#take(connection, text)
+    else if (connection.backlog.length < MAX_BACKLOG) connection.backlog.push(text)
+    else connection.close(CLOSES.tooManyRequests)
+  }
+
   #take(connection: Connection, text: string): void {
     const commands = parseMessage(text)
     if (commands === undefined) connection.close(CLOSES.badRequest)
-    else if (connection.session.phase === 'fresh' && commands.some(isConnect)) {
-      this.#takeLater(connection, commands)
-    } else this.#run(connection, commands, {})
+    else if (commands.some(isCredential)) this.#takeLater(connection, commands)
+    else this.#run(connection, commands, {})
   }
 
-  /** Connect tells how fresh the chains are, which has to be asked; everything behind it waits. */
+  /** A credential has to be looked at, and connect tells how fresh the chains are; everything behind it waits. */
   #takeLater(connection: Connection, commands: readonly Command[]): void {
     connection.backlog = []
-    this.#options.freshness().then((freshness) => {
-      const backlog = connection.backlog ?? []
-      connection.backlog = null
-      if (!connection.open) return
-      this.#run(connection, commands, freshness)
-      for (const text of backlog) if (connection.open) this.#take(connection, text)
-    })
+    this.#prepare(connection, commands)
+      .then((freshness) => {
+        const backlog = connection.backlog ?? []
+        connection.backlog = null
+        if (!connection.open) return
+        this.#run(connection, commands, freshness)
+        for (const text of backlog) this.#queue(connection, text)
+      })
+      .catch((error: unknown) => {
+        this.#options.log.error({ err: error }, 'a message was not taken')
+        connection.close(CLOSES.internal)
+      })
+  }
+
+  /** Of several credentials in one message the first is looked at: nobody needs more. */
+  async #prepare(
+    connection: Connection,
+    commands: readonly Command[],
+  ): Promise<World['freshness']> {
+    const { guard, freshness } = this.#options
+    const shown = commands.flatMap((command) => shownBy(connection.session, command) ?? [])[0]
+    const fresh = connection.session.phase === 'fresh' ? freshness() : {}
+    if (shown !== undefined) await guard.identify(shown)
+    return fresh
   }
 
   #run(connection: Connection, commands: readonly Command[], freshness: World['freshness']): void {
@@ -206,7 +229,7 @@ export class Connections {
       freshness,
       connectionLimit,
       connectionsOf: (orgId) => this.#perOrg.get(orgId) ?? 0,
-      authenticate: (credentials) => admit(credentials, { guard, meter }),
+      authenticate: (credentials) => withQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
       recover: (channel, since, retractions) => hub.recover(channel, since, retractions),
       historyOf: (channel) => hub.historyOf(channel),
@@ -241,8 +264,8 @@ export class Connections {
   }
 }
 
-const isConnect = (command: Command): boolean =>
-  command.kind === 'call' && command.method === 'connect'
+const isCredential = (command: Command): boolean =>
+  command.kind === 'call' && (command.method === 'connect' || command.method === 'refresh')
 
 const sendAll = (connection: Connection, replies: readonly string[]): void => {
   const size = mayBatch(connection.session) ? MAX_BATCH : 1

@@ -34,6 +34,7 @@ export interface Close {
 export const CLOSES = {
   connectionClosed: { code: 3000, reason: 'connection closed' },
   shutdown: { code: 3001, reason: 'shutdown' },
+  internal: { code: 3004, reason: 'internal server error' },
   expired: { code: 3005, reason: 'connection expired' },
   slow: { code: 3008, reason: 'slow' },
   noPong: { code: 3012, reason: 'no pong' },

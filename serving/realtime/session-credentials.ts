@@ -1,6 +1,14 @@
 import { Fault } from '../../core/fault.ts'
 import type { Credentials, Principal } from '../contract.ts'
-import { type Body, CLOSES, ERRORS, errorText, isObject, replyText } from './protocol.ts'
+import {
+  type Body,
+  CLOSES,
+  type Command,
+  ERRORS,
+  errorText,
+  isObject,
+  replyText,
+} from './protocol.ts'
 import {
   type Call,
   type Handler,
@@ -42,9 +50,16 @@ export const connect: Handler = (session, call, world) => {
   }
 }
 
+/** The credentials that a command shows, if it is one that shows any. */
+export const shownBy = ({ upgrade }: Session, command: Command): Credentials | undefined => {
+  if (command.kind !== 'call') return undefined
+  if (command.method === 'connect') return connectCredentials(command.body, upgrade)
+  return command.method === 'refresh' ? { token: text(command.body.token) } : undefined
+}
+
 const turnedAway = (session: Session, call: Call, fault: Fault): Step => {
   if (isExpiry(fault)) return tokenExpired(session, call)
-  if (fault.details?.reason === 'quota_exhausted') return { session, close: CLOSES.quotaExceeded }
+  if (isQuota(fault)) return { session, close: CLOSES.quotaExceeded }
   if (fault.status >= 500) return refuse(session, call, ERRORS.internal)
   return { session, close: CLOSES.invalidToken }
 }
@@ -55,8 +70,9 @@ const tokenExpired = (session: Session, call: Call): Step => ({
 })
 
 /** True where a credential was good once and only its time is over. */
-export const isExpiry = (fault: Fault): boolean =>
-  ['expired', 'expired_token', 'key_expired'].includes(text(fault.details?.reason))
+export const isExpiry = (fault: Fault): boolean => fault.details?.reason === 'expired_token'
+
+const isQuota = (fault: Fault): boolean => fault.details?.reason === 'quota_exhausted'
 
 /** First present wins: `connect.token`, `connect.headers`, then what the upgrade carried (contract/websocket.md 1.2). */
 const connectCredentials = (body: Body, upgrade: Credentials): Credentials => {
@@ -88,6 +104,7 @@ export const refresh: Handler = (session, call, world) => {
   if (found === undefined) return { session, close: CLOSES.invalidToken }
   if (found instanceof Fault) {
     if (found.status >= 500) return refuse(session, call, ERRORS.internal)
+    if (isQuota(found)) return { session, close: CLOSES.quotaExceeded }
     return { session, close: isExpiry(found) ? CLOSES.expired : CLOSES.invalidToken }
   }
   if (found.orgId !== session.principal?.orgId) return { session, close: CLOSES.invalidToken }

@@ -94,7 +94,7 @@ const credentialRefusal = async (
   { ip }: UpgradeRequest,
   gate: Gate,
 ): Promise<Refusal | undefined> => {
-  const found = admit(credentials, gate)
+  const found = withQuota(await gate.guard.identify(credentials), gate.meter)
   if (found !== undefined && !(found instanceof Fault)) return undefined
   const { allowed, limit, resetAt, retryAfterSeconds } = await gate.meter.take({ ip })
   if (!allowed) {
@@ -104,12 +104,11 @@ const credentialRefusal = async (
   return found === undefined || isExpiry(found) ? undefined : { fault: found }
 }
 
-/** Who shows these credentials; a used up quota is a fault too: the smallest charge is held for a moment to find out. */
-export const admit = (
-  credentials: Credentials,
-  { guard, meter }: Pick<Gate, 'guard' | 'meter'>,
+/** Who was found; a used up quota is a fault too: the smallest charge is held for a moment to find out. */
+export const withQuota = (
+  found: Principal | Fault | undefined,
+  meter: Meter,
 ): Principal | Fault | undefined => {
-  const found = guard.authenticate(credentials)
   if (found === undefined || found instanceof Fault) return found
   try {
     meter.reserve(found, 1).release()

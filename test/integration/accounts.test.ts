@@ -6,13 +6,14 @@ import { after, before, test } from 'node:test'
 import type { Bus } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
-import { Secret } from '../../core/config.ts'
+import { loadConfig } from '../../core/config.ts'
 import { Fault, Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import { type Accounts, type AccountsDeps, createAccounts } from '../../serving/auth/accounts.ts'
 import { makeKey } from '../../serving/auth/keys.ts'
+import type { Principal } from '../../serving/contract.ts'
 import { until } from '../support/until.ts'
 
 let bus: Bus
@@ -22,7 +23,8 @@ const open = (overrides: Partial<AccountsDeps> = {}): Promise<Accounts> =>
   createAccounts({
     bus,
     codec: localCodec(),
-    config: { apiKeyBrand: 'sluice', keyPepper: new Secret('pepper') },
+    config: loadConfig({ KEY_PEPPER: 'pepper' }),
+    authUrl: () => 'https://auth.test',
     nowMs: () => clock.nowMs,
     log: silentLogger(),
     ...overrides,
@@ -49,6 +51,11 @@ const nameOf = ({ guard }: Accounts, apiKey: string): string => {
   return answer instanceof Fault ? answer.faultName : answer.credentialId
 }
 
+const principalOf = ({ guard }: Accounts, apiKey: string): Partial<Principal> => {
+  const answer = guard.authenticate({ apiKey })
+  return answer === undefined || answer instanceof Fault ? {} : answer
+}
+
 test('a key works when its call returns, here and after a restart, and is stored hashed', async () => {
   const accounts = await open()
   const made = await accounts.createKey({ name: 'one', plan: 'pro', scopes: ['kyt.read'] })
@@ -67,9 +74,7 @@ test('a key works when its call returns, here and after a restart, and is stored
   const again = await open()
   assert.equal(nameOf(again, made.apiKey), made.keyId)
   await again.stop()
-  const peppered = await open({
-    config: { apiKeyBrand: 'sluice', keyPepper: new Secret('another') },
-  })
+  const peppered = await open({ config: loadConfig({ KEY_PEPPER: 'another' }) })
   assert.equal(nameOf(peppered, made.apiKey), 'UNAUTHORIZED')
   await peppered.stop()
 
@@ -147,13 +152,18 @@ test('a disabled or deleted application takes its keys with it', async () => {
   await accounts.stop()
 })
 
-test('the demo key is kept while it is good', async () => {
+test('the demo credentials are kept while they are good', async () => {
   const accounts = await open()
   const first = await accounts.createDemo()
-  assert.deepEqual(await accounts.createDemo(first.apiKey), first)
-  await accounts.revokeKey(first.keyId)
-  assert.notEqual((await accounts.createDemo(first.apiKey)).apiKey, first.apiKey)
-  assert.notEqual((await accounts.createDemo(makeKey('sluice', 'live'))).apiKey, first.apiKey)
+  assert.deepEqual(await accounts.createDemo(first), first)
+  const withoutSecret = await accounts.createDemo({ apiKey: first.apiKey })
+  assert.equal(withoutSecret.clientId, first.clientId)
+  assert.notEqual(withoutSecret.clientSecret, first.clientSecret)
+  const { credentialId = '' } = principalOf(accounts, first.apiKey)
+  await accounts.revokeKey(credentialId)
+  assert.notEqual((await accounts.createDemo(first)).apiKey, first.apiKey)
+  const strange = { ...first, apiKey: makeKey('sluice', 'live') }
+  assert.notEqual((await accounts.createDemo(strange)).apiKey, first.apiKey)
   await accounts.stop()
 })
 

@@ -14,6 +14,7 @@ import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import { makeMeter } from '../../serving/billing/meter.ts'
 import { makeFreshness } from '../../serving/freshness.ts'
 import type { ServerDeps } from '../../serving/http/deps.ts'
+import { oauthPlugin } from '../../serving/http/oauth.ts'
 import { makeServer } from '../../serving/http/server.ts'
 
 /** Quick plans, so that only the tests of limits meet one; `free` keeps its rate and has one unit. */
@@ -23,6 +24,9 @@ const TEST_PLANS = {
   selfhost: { requestsPerSecond: 100_000, unitsPerMonth: null },
 }
 
+/** Issuer of the tokens of the test API, without its slash. */
+const AUTH_URL = 'https://auth.test'
+
 /** The real server over HTTP, on an empty engine with the real tables and accounts on an embedded log. */
 export interface TestApi {
   readonly base: string
@@ -30,6 +34,8 @@ export interface TestApi {
   readonly accounts: Accounts
   /** Key of a plan that no test exhausts. */
   readonly apiKey: string
+  readonly clientId: string
+  readonly clientSecret: string
   stop(): Promise<void>
 }
 
@@ -48,27 +54,31 @@ export const startApi = async (
   })
   await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
   const warehouse = given.warehouse ?? (await embeddedWarehouse(join(folder, 'warehouse')))
-  const accounts = await createAccounts({ bus, codec: localCodec(), config, nowMs: Date.now, log })
-  const { apiKey } = await accounts.createDemo()
+  const accounts = await createAccounts({
+    ...{ bus, codec: localCodec(), config, nowMs: Date.now, log },
+    authUrl: () => AUTH_URL,
+  })
+  const demo = await accounts.createDemo()
+  const meter = makeMeter({ plans: TEST_PLANS })
   const app = await makeServer({
     warehouse,
     freshness: makeFreshness(warehouse, ['eth']),
     chains: ['eth'],
     nowMs: Date.now,
     guard: accounts.guard,
-    meter: makeMeter({ plans: TEST_PLANS }),
+    meter,
     metrics: makeMetrics(),
     log,
     config,
     checks: [accounts.check],
-    ...(given.plugins && { plugins: given.plugins }),
+    plugins: [oauthPlugin({ accounts, meter, log }), ...(given.plugins ?? [])],
   })
   const base = await app.listen({ host: '127.0.0.1', port: 0 })
   return {
     base,
     warehouse,
     accounts,
-    apiKey,
+    ...demo,
     stop: async () => {
       await app.close()
       await accounts.stop()

@@ -10,7 +10,8 @@ import { silentLogger } from '../../core/log.ts'
 import { type Metrics, makeMetrics } from '../../core/metrics.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
-import { type Accounts, createAccounts, type NewKey } from '../../serving/auth/accounts.ts'
+import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
+import type { NewApplication } from '../../serving/auth/administration.ts'
 import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import type { Freshness } from '../../serving/contract.ts'
 import { type Realtime, startRealtime } from '../../serving/realtime/server.ts'
@@ -26,7 +27,7 @@ export interface Stack {
   readonly bus: Bus
   readonly codec: Codec
   readonly accounts: Accounts
-  readonly key: NewKey
+  readonly key: NewApplication
   readonly metrics: Metrics
   /** Moves the server's clock. */
   advance(ms: number): void
@@ -82,7 +83,9 @@ export const openStack = async (): Promise<Stack> => {
   const codec = localCodec()
   let shiftMs = 0
   const nowMs = (): number => Date.now() + shiftMs
-  const accounts = await createAccounts({ bus, codec, config: loadConfig({}), nowMs, log })
+  const config = loadConfig({})
+  const authUrl = (): string => 'https://auth.test'
+  const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log })
   const key = await accounts.createKey({ name: 'test', plan: 'selfhost' })
   const metrics = makeMetrics()
   const meter = makeMeter({ nowMs })

@@ -16,6 +16,7 @@ const PRINCIPAL: Principal = {
   expiresAtMs: null,
 }
 const answering = (answer: Principal | Fault | undefined): Guard => ({
+  identify: async () => answer,
   authenticate: () => answer,
   onRevoked: () => () => undefined,
 })

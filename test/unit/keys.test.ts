@@ -1,27 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Fault } from '../../core/fault.ts'
-import { authenticate, type FindKey } from '../../serving/auth/guard.ts'
 import { hashSecret, isKeyShaped, makeKey, sameHash } from '../../serving/auth/keys.ts'
-import type { Principal } from '../../serving/contract.ts'
 
-const PRINCIPAL: Principal = {
-  kind: 'api-key',
-  orgId: 'org_1',
-  appId: 'app_1',
-  credentialId: 'key_1',
-  plan: 'free',
-  scopes: [],
-  expiresAtMs: null,
-}
 const KEY = makeKey('sluice', 'live')
-const find: FindKey = (text) =>
-  text === KEY ? { kind: 'good', principal: PRINCIPAL } : { kind: 'unknown' }
-
-const reasonOf = (answer: Principal | Fault | undefined): unknown => {
-  assert.ok(answer instanceof Fault)
-  return answer.details?.reason
-}
 
 test('a key has brand, mode, 32 random and 6 check characters', () => {
   assert.match(makeKey('acme', 'test'), /^acme_test_[0-9A-Za-z]{38}$/)
@@ -44,55 +25,12 @@ test('every single changed, swapped or missing character is seen without a look-
   assert.equal(isKeyShaped(KEY), true)
 })
 
-test('a typo never reaches the accounts', () => {
-  const asked: string[] = []
-  const answer = authenticate({ apiKey: `${KEY.slice(0, -1)}!` }, (text) => {
-    asked.push(text)
-    return { kind: 'unknown' }
-  })
-  assert.equal(reasonOf(answer), 'invalid_api_key')
-  assert.deepEqual(asked, [])
-})
-
 test('a hash depends on the pepper, and hashes compare by value', () => {
   assert.equal(hashSecret('a', 'p'), hashSecret('a', 'p'))
   assert.notEqual(hashSecret('a', 'p'), hashSecret('a', 'q'))
   assert.equal(sameHash('ab', 'ab'), true)
   assert.equal(sameHash('ab', 'ac'), false)
   assert.equal(sameHash('ab', 'abc'), false)
-})
-
-test('the first credential that is present decides', () => {
-  const cases: readonly (readonly [Parameters<typeof authenticate>[0], unknown])[] = [
-    [{}, undefined],
-    [{ apiKey: KEY }, PRINCIPAL],
-    [{ authorization: `Bearer ${KEY}` }, PRINCIPAL],
-    [{ authorization: `bearer ${KEY}` }, PRINCIPAL],
-    [{ token: KEY }, PRINCIPAL],
-    [{ apiKey: KEY, authorization: 'Bearer nonsense' }, PRINCIPAL],
-    [{ apiKey: 'nonsense', authorization: `Bearer ${KEY}` }, 'invalid_api_key'],
-    [{ apiKey: '' }, 'invalid_api_key'],
-    [{ authorization: 'SIWX abc.def', apiKey: KEY }, 'unsupported_credential'],
-    [{ authorization: 'Basic abc' }, 'unsupported_credential'],
-    [{ authorization: 'Bearer a.b.c' }, 'invalid_token'],
-    [{ token: 'a.b.c' }, 'invalid_token'],
-    [{ apiKey: makeKey('sluice', 'live') }, 'invalid_api_key'],
-  ]
-  for (const [credentials, expected] of cases) {
-    const answer = authenticate(credentials, find)
-    if (typeof expected === 'string') assert.equal(reasonOf(answer), expected)
-    else assert.deepEqual(answer, expected)
-  }
-})
-
-test('a suspended organization is 403, stale accounts let nobody in', () => {
-  const faultName = (kind: 'suspended' | 'unusable'): string => {
-    const answer = authenticate({ apiKey: KEY }, () => ({ kind }))
-    assert.ok(answer instanceof Fault)
-    return answer.faultName
-  }
-  assert.equal(faultName('suspended'), 'FORBIDDEN')
-  assert.equal(faultName('unusable'), 'DATABASE_ERROR')
 })
 
 /** Bitwise CRC-32 (IEEE 802.3), independent of the one in the product. */

@@ -52,7 +52,11 @@ const openConnections = () => {
   })
   return new Connections({
     hub,
-    guard: { authenticate: () => PRINCIPAL, onRevoked: () => () => undefined },
+    guard: {
+      identify: async () => PRINCIPAL,
+      authenticate: () => PRINCIPAL,
+      onRevoked: () => () => undefined,
+    },
     meter: makeMeter({ nowMs }),
     freshness: async () => ({}),
     chains: new Set(['eth']),

@@ -107,7 +107,7 @@ test('the credential of the connect command stands before the one of the upgrade
 })
 
 test('after 109 nothing is answered any more', () => {
-  const expired = world({ authenticate: () => fault('UNAUTHORIZED', 'expired') })
+  const expired = world({ authenticate: () => fault('UNAUTHORIZED', 'expired_token') })
   const { session } = step(fresh(), command('{"connect":{"token":"T"},"id":1}'), expired)
   const after = step(session, command(`{"subscribe":{"channel":"${TRADES}"},"id":2}`), expired)
   assert.deepEqual(after, { session })
@@ -189,6 +189,7 @@ test('refresh: the same account goes on, everything else ends', () => {
     [() => fault('UNAUTHORIZED', 'invalid_token'), 3500],
     [() => undefined, 3500],
     [() => fault('UNAUTHORIZED', 'expired_token'), 3005],
+    [() => fault('FORBIDDEN', 'quota_exhausted'), 4503],
     [() => ({ ...PRINCIPAL, expiresAtMs: 999_999 }), 3005],
   ]
   for (const [authenticate, expected] of cases) {

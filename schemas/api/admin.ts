@@ -1,0 +1,169 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { PLANS, type PlanName } from '../plans.ts'
+import { SCOPES } from '../scopes.ts'
+import { nullable } from './common.ts'
+
+const id = (prefix: string) =>
+  Type.String({ minLength: 1, maxLength: 64, description: `Starts with ${prefix}_` })
+const Name = Type.String({ minLength: 1, maxLength: 128 })
+const Plan = Type.Enum(Object.keys(PLANS) as PlanName[])
+const Scopes = Type.Array(Type.Enum([...SCOPES]), { maxItems: SCOPES.length, uniqueItems: true })
+const Time = Type.String({ description: 'ISO 8601 with milliseconds' })
+const strict = { additionalProperties: false }
+
+/** Path of one organization. */
+export const OrgPath = Type.Object({ orgId: id('org') })
+/** Path of one application. */
+export const AppPath = Type.Object({ appId: id('app') })
+/** Path of one key. */
+export const KeyPath = Type.Object({ appId: id('app'), keyId: id('key') })
+
+/** Query of a list. */
+export const AdminPage = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })),
+  cursor: Type.Optional(Type.String({ maxLength: 64, description: 'nextCursor of an answer' })),
+})
+export type AdminPage = Static<typeof AdminPage>
+
+/** Query of the list of applications. */
+export const AppPage = Type.Object({
+  ...AdminPage.properties,
+  orgId: Type.Optional(id('org')),
+})
+
+/** One page: `data` and `items` are the same array (R18). */
+export const adminPageOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({
+    data: Type.Array(item),
+    items: Type.Array(item),
+    nextCursor: Type.String({ description: 'Empty at the end' }),
+    hasMore: Type.Boolean(),
+  })
+
+/** Done, with nothing to tell. */
+export const Done = Type.Object({ success: Type.Literal(true) })
+
+/** A new organization. */
+export const OrgCreate = Type.Object({ name: Name, plan: Type.Optional(Plan) }, strict)
+
+/** Changes of an organization. */
+export const OrgUpdate = Type.Object(
+  {
+    name: Type.Optional(Name),
+    plan: Type.Optional(Plan),
+    suspended: Type.Optional(Type.Boolean()),
+  },
+  { ...strict, minProperties: 1 },
+)
+
+/** An organization. */
+export const OrgView = Type.Object({
+  orgId: id('org'),
+  name: Name,
+  plan: Type.String(),
+  suspended: Type.Boolean(),
+  createdAt: Time,
+})
+export type OrgView = Static<typeof OrgView>
+
+/** A new application: in an organization that exists, or with a new one (contract/auth.md 4). */
+export const AppCreate = Type.Object(
+  {
+    name: Name,
+    orgId: Type.Optional(id('org')),
+    newOrg: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 128, description: 'Name of an organization to make' }),
+    ),
+    plan: Type.Optional(Plan),
+    scopes: Type.Optional(Scopes),
+  },
+  strict,
+)
+
+/** The only answer that shows the secrets of an application. */
+export const AppSecrets = Type.Object({
+  appId: id('app'),
+  orgId: id('org'),
+  clientId: Type.String(),
+  clientSecret: Type.String(),
+  apiKey: Type.String(),
+  keyId: id('key'),
+})
+
+/** Changes of an application. */
+export const AppUpdate = Type.Object(
+  {
+    name: Type.Optional(Name),
+    disabled: Type.Optional(Type.Boolean()),
+    scopes: Type.Optional(Scopes),
+  },
+  { ...strict, minProperties: 1 },
+)
+
+/** An application. */
+export const AppView = Type.Object({
+  appId: id('app'),
+  orgId: id('org'),
+  name: Name,
+  clientId: Type.String(),
+  scopes: Type.Array(Type.String()),
+  disabled: Type.Boolean(),
+  createdAt: Time,
+  updatedAt: Time,
+})
+export type AppView = Static<typeof AppView>
+
+/** How long the secret before the new one stays good. */
+export const SecretRotate = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400 }),
+    ),
+  },
+  strict,
+)
+
+/** The only answer that shows the new secret. */
+export const NewSecret = Type.Object({ clientSecret: Type.String() })
+
+/** A new API key. */
+export const KeyCreate = Type.Object(
+  {
+    scopes: Type.Optional(Scopes),
+    expiresAt: Type.Optional(
+      Type.Union([
+        Type.Integer({ minimum: 0, description: 'Epoch milliseconds' }),
+        Type.String({ maxLength: 64, description: 'ISO 8601' }),
+      ]),
+    ),
+  },
+  strict,
+)
+
+/** The only answer that shows the key. */
+export const NewKeyView = Type.Object({ keyId: id('key'), apiKey: Type.String() })
+
+/** An API key without its text. */
+export const KeyView = Type.Object({
+  keyId: id('key'),
+  appId: id('app'),
+  prefix: Type.String({ description: 'Its first characters' }),
+  scopes: Type.Array(Type.String()),
+  expiresAt: nullable(Time),
+  createdAt: Time,
+})
+export type KeyView = Static<typeof KeyView>
+
+/** How long a new signing key is shown before it signs. */
+export const KeyRotate = Type.Object(
+  { leadSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400 })) },
+  strict,
+)
+
+/** A signing key of access tokens. */
+export const SigningKeyView = Type.Object({
+  kid: Type.String(),
+  slot: Type.String({ description: 'next, current, previous or retired' }),
+  activeFrom: Time,
+})
+export type SigningKeyView = Static<typeof SigningKeyView>

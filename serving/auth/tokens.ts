@@ -1,0 +1,167 @@
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { isScope, type Scope } from '../../schemas/scopes.ts'
+import { newTokenId, type Sign, type TokenPlace } from './jwt.ts'
+import type { ClientAnswer } from './registry.ts'
+
+/** Errors of the token endpoint by their OAuth name. Sources: contract/auth.md 2, RFC 6749 5.2. */
+const OAUTH_STATUS = {
+  invalid_request: 400,
+  invalid_client: 401,
+  unsupported_grant_type: 400,
+  invalid_scope: 400,
+  access_denied: 403,
+  temporarily_unavailable: 429,
+} as const
+
+/** Name of an error of the token endpoint. */
+export type OAuthErrorName = keyof typeof OAUTH_STATUS
+
+/** A refused token request, in the shape that OAuth clients read. */
+export class OAuthFault extends Error {
+  readonly error: OAuthErrorName
+  readonly status: number
+  /** 429 only. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(error: OAuthErrorName, description: string, retryAfterSeconds?: number) {
+    super(description)
+    this.name = 'OAuthFault'
+    this.error = error
+    this.status = OAUTH_STATUS[error]
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** A request for a token as it was sent; absent = not sent. */
+export interface TokenRequest {
+  readonly grantType: string | undefined
+  readonly clientId: string | undefined
+  readonly clientSecret: string | undefined
+  readonly audience: string | undefined
+  readonly scope: string | undefined
+  /** Address of the caller: guesses are counted per client and address. */
+  readonly ip: string
+}
+
+/** An access token with what its owner is told of it. */
+export interface IssuedToken {
+  readonly accessToken: string
+  readonly expiresInSeconds: number
+  readonly scopes: readonly Scope[]
+}
+
+/** Issues access tokens for client credentials. */
+export interface TokenService {
+  /** Throws `OAuthFault`. */
+  issue(request: TokenRequest): Promise<IssuedToken>
+}
+
+/** What issuing needs of the accounts. */
+export interface TokenDeps {
+  /** Looks a client up by its id and the secret it showed. */
+  readonly client: (clientId: string, secret: string) => ClientAnswer
+  readonly signer: () => Promise<Sign>
+  readonly place: () => TokenPlace
+  readonly ttlSeconds: number
+  readonly requireAudience: boolean
+  readonly nowMs: () => number
+  readonly onRefused: (clientId: string) => void
+}
+
+/** Failures of one client from one address per minute, then a minute's lock. Source: contract/auth.md 2. */
+const FAILURES = { keyPrefix: 'fail', points: 5, duration: 60 } as const
+const LOCK_SECONDS = 60
+/** Tokens of one application per minute. Source: contract/auth.md 2. */
+const ISSUES = { keyPrefix: 'issue', points: 60, duration: 60 } as const
+const MAX_CLIENT_ID_LENGTH = 128
+
+/** The token endpoint without HTTP. */
+export const makeTokenService = (deps: TokenDeps): TokenService => {
+  const failures = new RateLimiterMemory(FAILURES)
+  const issues = new RateLimiterMemory(ISSUES)
+  return {
+    issue: async (request) => {
+      const { clientId, clientSecret } = wellFormed(request)
+      const guesser = `${request.ip} ${clientId.slice(0, MAX_CLIENT_ID_LENGTH)}`
+      const past = await failures.get(guesser)
+      if (past !== null && past.consumedPoints > FAILURES.points) throw tooMany(past)
+      const answer = deps.client(clientId, clientSecret)
+      if (answer.kind === 'unknown') {
+        deps.onRefused(clientId.slice(0, MAX_CLIENT_ID_LENGTH))
+        const { remainingPoints } = await failures.penalty(guesser)
+        if (remainingPoints <= 0) await failures.block(guesser, LOCK_SECONDS)
+        throw new OAuthFault('invalid_client', 'The client or its secret is not known')
+      }
+      if (answer.kind === 'suspended') {
+        throw new OAuthFault('access_denied', 'The organization is suspended')
+      }
+      checkAudience(request.audience, deps)
+      const scopes = grantedScopes(request.scope, answer.application.scopes)
+      await issues.consume(answer.application.app_id).catch((refusal: unknown) => {
+        rethrow(refusal)
+        throw tooMany(refusal as RateLimiterRes)
+      })
+      return sign(answer.application, scopes, deps)
+    },
+  }
+}
+
+/** The limiter refuses with its state; a failure of its own is an `Error`. */
+const rethrow = (refusal: unknown): void => {
+  if (refusal instanceof Error) throw refusal
+}
+
+const tooMany = ({ msBeforeNext }: RateLimiterRes): OAuthFault =>
+  new OAuthFault(
+    'temporarily_unavailable',
+    'Too many token requests',
+    Math.max(1, Math.ceil(msBeforeNext / 1_000)),
+  )
+
+const wellFormed = ({ grantType, clientId, clientSecret }: TokenRequest) => {
+  if (!grantType) throw new OAuthFault('invalid_request', 'grant_type is required')
+  if (grantType !== 'client_credentials') {
+    throw new OAuthFault('unsupported_grant_type', 'Only client_credentials is served')
+  }
+  if (!clientId) throw new OAuthFault('invalid_request', 'client_id is required')
+  if (!clientSecret) throw new OAuthFault('invalid_request', 'client_secret is required')
+  return { clientId, clientSecret }
+}
+
+const checkAudience = (audience: string | undefined, deps: TokenDeps): void => {
+  if (!audience) {
+    if (deps.requireAudience) throw new OAuthFault('invalid_request', 'audience is required')
+  } else if (audience !== deps.place().audience) {
+    throw new OAuthFault('access_denied', 'The audience is not served here')
+  }
+}
+
+/** The scopes asked for; one that does not exist, or that the application may not have, is refused and not dropped. */
+const grantedScopes = (text: string | undefined, allowed: readonly string[]): readonly Scope[] => {
+  const asked = new Set((text ?? '').split(' ').filter((name) => name !== ''))
+  const granted = [...asked].filter(isScope).filter((scope) => allowed.includes(scope))
+  if (granted.length < asked.size) {
+    throw new OAuthFault('invalid_scope', 'A scope is unknown, or not of this application')
+  }
+  return granted
+}
+
+/** Issued at a moment that the application still honours: its revocation counts whole seconds. */
+const sign = async (
+  { client_id, org_id, tokens_valid_after }: Extract<ClientAnswer, { kind: 'good' }>['application'],
+  scopes: readonly Scope[],
+  { signer, place, ttlSeconds, nowMs }: TokenDeps,
+): Promise<IssuedToken> => {
+  const now = nowMs()
+  const issuedAt = Math.max(Math.floor(now / 1_000), Math.ceil(tokens_valid_after / 1_000))
+  const claims = {
+    clientId: client_id,
+    orgId: org_id,
+    tokenId: newTokenId(now),
+    scopes,
+    issuedAt,
+    expiresAt: issuedAt + ttlSeconds,
+  }
+  const accessToken = await (await signer())(claims, place())
+  return { accessToken, expiresInSeconds: ttlSeconds, scopes }
+}

@@ -1,0 +1,75 @@
+import { Fault } from '../../core/fault.ts'
+import type {
+  AdminPage,
+  AppView,
+  KeyView,
+  OrgView,
+  SigningKeyView,
+} from '../../schemas/api/admin.ts'
+import type { ApiKey, Application, Org } from '../../schemas/wire.ts'
+import type { SlottedKey } from '../auth/signing-keys.ts'
+
+const iso = (ms: number): string => new Date(ms).toISOString()
+
+/** An organization as the admin API shows it. */
+export const orgView = ({ org_id, name, plan, suspended, created_at }: Org): OrgView => ({
+  orgId: org_id,
+  name,
+  plan,
+  suspended,
+  createdAt: iso(created_at),
+})
+
+/** An application without its secrets. */
+export const appView = (row: Application): AppView => ({
+  appId: row.app_id,
+  orgId: row.org_id,
+  name: row.name,
+  clientId: row.client_id,
+  scopes: [...row.scopes],
+  disabled: row.disabled,
+  createdAt: iso(row.created_at),
+  updatedAt: iso(row.updated_at),
+})
+
+/** A key without its text. */
+export const keyView = (row: ApiKey): KeyView => ({
+  keyId: row.key_id,
+  appId: row.app_id,
+  prefix: row.prefix,
+  scopes: [...row.scopes],
+  expiresAt: row.expires_at === 0 ? null : iso(row.expires_at),
+  createdAt: iso(row.created_at),
+})
+
+/** A signing key and its slot. */
+export const signingKeyView = ({ key, slot }: SlottedKey): SigningKeyView => ({
+  kid: key.kid,
+  slot,
+  activeFrom: iso(key.active_from),
+})
+
+/** One page of rows in the order of their ids, which is the order in which they were made. */
+export const pageOfRows = <Row, View>(
+  rows: readonly Row[],
+  { limit = 100, cursor = '' }: AdminPage,
+  { idOf, view }: { readonly idOf: (row: Row) => string; readonly view: (row: Row) => View },
+) => {
+  const sorted = rows.toSorted((left, right) => (idOf(left) < idOf(right) ? -1 : 1))
+  const rest = sorted.filter((row) => idOf(row) > cursor)
+  const page = rest.slice(0, limit)
+  const hasMore = rest.length > page.length
+  const last = page.at(-1)
+  const items = page.map(view)
+  return { data: items, items, nextCursor: hasMore && last ? idOf(last) : '', hasMore }
+}
+
+/** The end of a key in epoch milliseconds, from a number or ISO 8601. Throws `Fault` INVALID_PARAMETER. */
+export const expiryOf = (value: number | string, nowMs: number): number => {
+  const atMs = typeof value === 'number' ? value : Date.parse(value)
+  if (Number.isFinite(atMs) && atMs > nowMs) return atMs
+  throw new Fault('INVALID_PARAMETER', 'expiresAt must be a time to come', {
+    parameter: 'expiresAt',
+    value,
+  })
+}

@@ -1,0 +1,329 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../../core/config.ts'
+import { Fault } from '../../core/fault.ts'
+import {
+  AdminPage,
+  AppCreate,
+  AppPage,
+  AppPath,
+  AppSecrets,
+  AppUpdate,
+  AppView,
+  adminPageOf,
+  Done,
+  KeyCreate,
+  KeyPath,
+  KeyRotate,
+  KeyView,
+  NewKeyView,
+  NewSecret,
+  OrgCreate,
+  OrgPath,
+  OrgUpdate,
+  OrgView,
+  SecretRotate,
+  SigningKeyView,
+} from '../../schemas/api/admin.ts'
+import type { Accounts } from '../auth/accounts.ts'
+import { slotsOf } from '../auth/signing-keys.ts'
+import type { Meter } from '../contract.ts'
+import { appView, expiryOf, keyView, orgView, pageOfRows, signingKeyView } from './admin-views.ts'
+import { type BaseDeps, makeBaseApp } from './base.ts'
+
+/** What the admin API works with. */
+export interface AdminDeps extends BaseDeps {
+  readonly accounts: Pick<Accounts, 'admin' | 'registry'>
+  readonly meter: Pick<Meter, 'take'>
+  readonly config: BaseDeps['config'] & Pick<Config, 'adminToken'>
+}
+
+/** Path of the admin API on its own port. */
+export const ADMIN_PATH = '/admin/v1'
+
+/** The admin API: on a port of its own, opened by one token (contract/auth.md 4). Listening is the caller's. */
+export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance> => {
+  const app = await makeBaseApp(deps, {
+    title: 'Sluice administration',
+    description: 'Organizations, applications and keys of this installation.',
+    securitySchemes: { admin_auth: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN' } },
+  })
+  app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, () =>
+    app.swagger(),
+  )
+  await app.register(async (guarded) => {
+    installAdminGuard(guarded, deps)
+    // A POST without a body asks for the defaults.
+    guarded.addHook('preValidation', async (request) => {
+      if (request.method === 'POST') request.body ??= {}
+    })
+    for (const routes of [orgRoutes, appRoutes, keyRoutes, signingKeyRoutes]) {
+      await guarded.register(routes(deps), { prefix: ADMIN_PATH })
+    }
+  })
+  await app.ready()
+  return app
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** One token opens everything; who guesses is slowed by address. */
+const installAdminGuard = (app: FastifyInstance, { config, meter }: AdminDeps): void => {
+  const expected = digest(config.adminToken.reveal())
+  app.addHook('onRequest', async (request, reply) => {
+    const shown = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    if (shown !== undefined && timingSafeEqual(digest(shown), expected)) return
+    const { allowed, limit, resetAt, retryAfterSeconds } = await meter.take({ ip: request.ip })
+    if (!allowed) {
+      reply.header('Retry-After', retryAfterSeconds)
+      throw new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })
+    }
+    reply.header('WWW-Authenticate', 'Bearer realm="admin"')
+    throw new Fault('UNAUTHORIZED', 'The admin token is required')
+  })
+}
+
+const about = (summary: string) => ({ summary, tags: ['admin'], security: [{ admin_auth: [] }] })
+
+const orgRoutes =
+  ({ accounts: { admin, registry } }: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const one = (summary: string) => ({
+      ...about(summary),
+      params: OrgPath,
+      response: { 200: OrgView },
+    })
+    app.post(
+      '/orgs',
+      {
+        schema: {
+          ...about('Make an organization'),
+          body: OrgCreate,
+          response: { 200: OrgView },
+        },
+      },
+      async ({ body }) => orgView(await admin.createOrg(body.name, body.plan ?? 'selfhost')),
+    )
+    app.get(
+      '/orgs',
+      {
+        schema: {
+          ...about('Organizations'),
+          querystring: AdminPage,
+          response: { 200: adminPageOf(OrgView) },
+        },
+      },
+      async ({ query }) =>
+        pageOfRows(registry.orgs(), query, { idOf: ({ org_id }) => org_id, view: orgView }),
+    )
+    app.get('/orgs/:orgId', { schema: one('One organization') }, async ({ params }) =>
+      orgView(found(registry.org(params.orgId), 'organization')),
+    )
+    app.patch(
+      '/orgs/:orgId',
+      { schema: { ...one('Change name, plan or suspension'), body: OrgUpdate } },
+      async ({ params, body }) => orgView(await admin.updateOrg(params.orgId, body)),
+    )
+    app.delete(
+      '/orgs/:orgId',
+      {
+        schema: {
+          ...about('Delete an organization with its applications'),
+          params: OrgPath,
+          response: { 200: Done },
+        },
+      },
+      async ({ params }) => {
+        await admin.deleteOrg(params.orgId)
+        return DONE
+      },
+    )
+  }
+
+const appRoutes =
+  (deps: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { admin, registry } = deps.accounts
+    const one = (summary: string) => ({
+      ...about(summary),
+      params: AppPath,
+      response: { 200: AppView },
+    })
+    app.post(
+      '/apps',
+      {
+        schema: {
+          ...about('Make an application with its first key'),
+          body: AppCreate,
+          response: { 200: AppSecrets },
+        },
+      },
+      async ({ body }) => {
+        refuseBoth(body)
+        return admin.createApplication({ plan: 'selfhost', ...body })
+      },
+    )
+    app.get(
+      '/apps',
+      {
+        schema: {
+          ...about('Applications'),
+          querystring: AppPage,
+          response: { 200: adminPageOf(AppView) },
+        },
+      },
+      async ({ query }) => {
+        const all = registry.applications()
+        const rows = all.filter(({ org_id }) => query.orgId === undefined || org_id === query.orgId)
+        return pageOfRows(rows, query, { idOf: ({ app_id }) => app_id, view: appView })
+      },
+    )
+    app.get('/apps/:appId', { schema: one('One application') }, async ({ params }) =>
+      appView(found(registry.application(params.appId), 'application')),
+    )
+    app.patch(
+      '/apps/:appId',
+      { schema: { ...one('Change name, scopes or use'), body: AppUpdate } },
+      async ({ params, body }) => appView(await admin.updateApplication(params.appId, body)),
+    )
+    const ending = (summary: string) => ({
+      schema: { ...about(summary), params: AppPath, response: { 200: Done } },
+    })
+    app.delete(
+      '/apps/:appId',
+      ending('Delete an application: its credentials are dead at once'),
+      async ({ params }) => {
+        await admin.deleteApplication(params.appId)
+        return DONE
+      },
+    )
+    app.post(
+      '/apps/:appId/tokens/revoke',
+      ending('End every access token issued so far'),
+      async ({ params }) => {
+        await admin.revokeTokens(params.appId)
+        return DONE
+      },
+    )
+  }
+
+const keyRoutes =
+  ({ accounts: { admin, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post(
+      '/apps/:appId/secret/rotate',
+      {
+        schema: {
+          ...about('A new client secret'),
+          params: AppPath,
+          body: SecretRotate,
+          response: { 200: NewSecret },
+        },
+      },
+      async ({ params, body }) => ({
+        clientSecret: await admin.rotateSecret(params.appId, body.overlapSeconds ?? 86_400),
+      }),
+    )
+    app.post(
+      '/apps/:appId/keys',
+      {
+        schema: {
+          ...about('A new API key'),
+          params: AppPath,
+          body: KeyCreate,
+          response: { 200: NewKeyView },
+        },
+      },
+      async ({ params, body }) => {
+        const { scopes, expiresAt } = body
+        return admin.createKey(params.appId, {
+          ...(scopes && { scopes }),
+          ...(expiresAt !== undefined && { expiresAtMs: expiryOf(expiresAt, nowMs()) }),
+        })
+      },
+    )
+    app.get(
+      '/apps/:appId/keys',
+      {
+        schema: {
+          ...about('Keys of an application'),
+          params: AppPath,
+          querystring: AdminPage,
+          response: { 200: adminPageOf(KeyView) },
+        },
+      },
+      async ({ params, query }) => {
+        found(registry.application(params.appId), 'application')
+        const rows = registry.keysOf(params.appId)
+        return pageOfRows(rows, query, { idOf: ({ key_id }) => key_id, view: keyView })
+      },
+    )
+    app.delete(
+      '/apps/:appId/keys/:keyId',
+      {
+        schema: {
+          ...about('Revoke a key'),
+          params: KeyPath,
+          response: { 200: Done },
+        },
+      },
+      async ({ params }) => {
+        await admin.revokeKey(params.keyId, params.appId)
+        return DONE
+      },
+    )
+  }
+
+const signingKeyRoutes =
+  ({ accounts: { admin, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get(
+      '/signing-keys',
+      {
+        schema: {
+          ...about('Keys that sign access tokens'),
+          response: { 200: adminPageOf(SigningKeyView) },
+        },
+      },
+      async () => {
+        const items = slotsOf(registry.signingKeys(), nowMs()).map(signingKeyView)
+        return { data: items, items, nextCursor: '', hasMore: false }
+      },
+    )
+    app.post(
+      '/signing-keys/rotate',
+      {
+        schema: {
+          ...about('A new signing key; tokens that were issued stay good'),
+          body: KeyRotate,
+          response: { 200: SigningKeyView },
+        },
+      },
+      async ({ body }) => {
+        const key = await admin.rotateSigningKey(body.leadSeconds)
+        return signingKeyView({ key, slot: 'next' })
+      },
+    )
+  }
+
+const DONE = { success: true } as const
+
+const found = <Row>(row: Row | undefined, what: string): Row => {
+  if (row === undefined) throw new Fault('NOT_FOUND', `No such ${what}`)
+  return row
+}
+
+const refuseBoth = (body: {
+  readonly orgId?: string
+  readonly newOrg?: string
+  readonly plan?: string
+}): void => {
+  if (body.orgId === undefined) return
+  const other = body.newOrg === undefined ? body.plan && 'plan' : 'newOrg'
+  if (other) {
+    throw new Fault('INVALID_PARAMETER', `${other} goes with a new organization, not with orgId`, {
+      parameter: other,
+    })
+  }
+}

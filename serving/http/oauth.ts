@@ -1,0 +1,202 @@
+import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Outage } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import { SCOPES } from '../../schemas/scopes.ts'
+import type { Accounts } from '../auth/accounts.ts'
+import { OAuthFault } from '../auth/tokens.ts'
+import type { Meter } from '../contract.ts'
+
+/** What the token service works with. */
+export interface OAuthDeps {
+  readonly accounts: Pick<Accounts, 'tokens' | 'keySet' | 'tokenPlace'>
+  readonly meter: Pick<Meter, 'take'>
+  readonly log: Logger
+}
+
+const TOKEN_PATH = '/oauth/token'
+const KEYS_PATH = '/.well-known/jwks.json'
+const METADATA_PATHS = [
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/openid-configuration',
+] as const
+const BODY_LIMIT_BYTES = 8_192
+const CACHED = 'public, max-age=3600'
+
+const TokenBody = Type.Object({
+  grant_type: Type.Optional(Type.String({ description: 'client_credentials' })),
+  client_id: Type.Optional(Type.String({ description: 'Here, or by HTTP Basic' })),
+  client_secret: Type.Optional(Type.String()),
+  audience: Type.Optional(Type.String()),
+  scope: Type.Optional(Type.String({ description: `Some of: ${SCOPES.join(' ')}` })),
+})
+
+/** Token endpoint, key set and metadata: they need no credential of their own (contract/auth.md 2 and 3). */
+export const oauthPlugin =
+  (deps: OAuthDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    await app.register(async (scope) => {
+      scope.addContentTypeParser(
+        'application/x-www-form-urlencoded',
+        { parseAs: 'string', bodyLimit: BODY_LIMIT_BYTES },
+        async (_request: FastifyRequest, text: string) => formOf(text),
+      )
+      scope.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, deps.log))
+      tokenRoute(scope, deps)
+    })
+    discoveryRoutes(app, deps)
+  }
+
+const tokenRoute = (scope: FastifyInstance, { accounts, meter }: OAuthDeps): void => {
+  const schema = { summary: 'An access token for client credentials', tags: ['auth'] }
+  scope.post<{ Body: TokenFields }>(
+    TOKEN_PATH,
+    { schema: { ...schema, body: TokenBody }, bodyLimit: BODY_LIMIT_BYTES },
+    async (request, reply) => {
+      const { allowed, retryAfterSeconds } = await meter.take({ ip: request.ip })
+      if (!allowed) {
+        throw new OAuthFault('temporarily_unavailable', 'Too many requests', retryAfterSeconds)
+      }
+      const { body, ip } = request
+      const { accessToken, expiresInSeconds, scopes } = await accounts.tokens.issue({
+        ...clientOf(request.headers.authorization, body),
+        grantType: body.grant_type,
+        audience: body.audience,
+        scope: body.scope,
+        ip,
+      })
+      return neverStored(reply).send({
+        access_token: accessToken,
+        token_type: 'Bearer',
+        expires_in: expiresInSeconds,
+        ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+      })
+    },
+  )
+}
+
+interface TokenFields {
+  readonly grant_type?: string
+  readonly client_id?: string
+  readonly client_secret?: string
+  readonly audience?: string
+  readonly scope?: string
+}
+
+const discoveryRoutes = (app: FastifyInstance, { accounts }: OAuthDeps): void => {
+  const schema = (summary: string) => ({ schema: { summary, tags: ['auth'] } })
+  app.get(KEYS_PATH, schema('Keys that verify access tokens'), async (_request, reply) => {
+    const keys = await accounts.keySet()
+    return reply.header('Cache-Control', CACHED).send({ keys })
+  })
+  for (const path of METADATA_PATHS) {
+    app.get(path, schema('What the token service offers'), async (_request, reply) => {
+      const { issuer } = accounts.tokenPlace()
+      const base = issuer.replace(/\/$/, '')
+      return reply.header('Cache-Control', CACHED).send({
+        issuer,
+        token_endpoint: `${base}${TOKEN_PATH}`,
+        jwks_uri: `${base}${KEYS_PATH}`,
+        grant_types_supported: ['client_credentials'],
+        response_types_supported: [],
+        token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+        scopes_supported: SCOPES,
+      })
+    })
+  }
+}
+
+/** A form as fields. Throws `OAuthFault` where one comes twice (RFC 6749 3.2). */
+const formOf = (text: string): Readonly<Record<string, string>> => {
+  const fields = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (fields.has(name)) throw new OAuthFault('invalid_request', 'A parameter came twice')
+    fields.set(name, value)
+  }
+  return Object.fromEntries(fields)
+}
+
+interface Client {
+  readonly clientId: string | undefined
+  readonly clientSecret: string | undefined
+}
+
+const BASIC = /^basic +/i
+
+/** The client by HTTP Basic or in the body, never both (RFC 6749 2.3.1). */
+const clientOf = (authorization: string | undefined, body: TokenFields): Client => {
+  const inBody = { clientId: body.client_id, clientSecret: body.client_secret }
+  if (authorization === undefined || !BASIC.test(authorization)) return inBody
+  const basic = basicOf(authorization.replace(BASIC, ''))
+  const same = inBody.clientId === undefined || inBody.clientId === basic.clientId
+  if (!same || inBody.clientSecret !== undefined) {
+    throw new OAuthFault('invalid_request', 'The client is named twice')
+  }
+  return basic
+}
+
+const basicOf = (text: string): Client => {
+  const pair = Buffer.from(text, 'base64').toString('utf8')
+  const cut = pair.indexOf(':')
+  if (cut < 1) throw new OAuthFault('invalid_client', 'The client or its secret is not known')
+  return {
+    clientId: formDecoded(pair.slice(0, cut)),
+    clientSecret: formDecoded(pair.slice(cut + 1)),
+  }
+}
+
+const formDecoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}
+
+const neverStored = (reply: FastifyReply): FastifyReply =>
+  reply.header('Cache-Control', 'no-store').header('Pragma', 'no-cache')
+
+interface Refusal {
+  readonly status: number
+  readonly error: string
+  readonly description: string
+  readonly retryAfterSeconds?: number | undefined
+}
+
+const refusalOf = (error: unknown): Refusal => {
+  if (error instanceof OAuthFault) {
+    const { status, message, retryAfterSeconds } = error
+    return { status, error: error.error, description: message, retryAfterSeconds }
+  }
+  if (error instanceof Outage) {
+    return {
+      status: 503,
+      error: 'temporarily_unavailable',
+      description: 'Tokens cannot be issued at the moment',
+      retryAfterSeconds: 1,
+    }
+  }
+  const { statusCode = 500, validation } = (error ?? {}) as Partial<FastifyError>
+  if (validation === undefined && (statusCode < 400 || statusCode > 499)) {
+    return { status: 500, error: 'server_error', description: 'Internal error' }
+  }
+  const description = validation ? 'A parameter is not a text' : 'The body cannot be read'
+  return { status: statusCode === 413 ? 413 : 400, error: 'invalid_request', description }
+}
+
+/** The shape that OAuth clients read (RFC 6749 5.2), with our request id. */
+const sendRefusal = (
+  cause: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Logger,
+): FastifyReply => {
+  const { status, error, description, retryAfterSeconds } = refusalOf(cause)
+  if (status >= 500) log.error({ err: cause, requestId: request.id }, 'token request failed')
+  const byBasic = BASIC.test(request.headers.authorization ?? '')
+  if (status === 401 && byBasic) reply.header('WWW-Authenticate', 'Basic realm="oauth"')
+  if (retryAfterSeconds !== undefined) reply.header('Retry-After', retryAfterSeconds)
+  return neverStored(reply)
+    .status(status)
+    .send({ error, error_description: description, requestId: request.id })
+}

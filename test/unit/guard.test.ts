@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { type CryptoKey, exportSPKI, importJWK, importPKCS8, SignJWT, UnsecuredJWT } from 'jose'
+import { Fault } from '../../core/fault.ts'
+import { type GuardDeps, makeGuard } from '../../serving/auth/guard.ts'
+import {
+  generatePair,
+  newTokenId,
+  readPair,
+  signerOf,
+  type TokenClaims,
+  verifierOf,
+} from '../../serving/auth/jwt.ts'
+import { makeKey } from '../../serving/auth/keys.ts'
+import type { Answer } from '../../serving/auth/registry.ts'
+import type { Credentials, Guard, Principal } from '../../serving/contract.ts'
+
+const PRINCIPAL: Principal = {
+  kind: 'api-key',
+  orgId: 'org_1',
+  appId: 'app_1',
+  credentialId: 'key_1',
+  plan: 'free',
+  scopes: [],
+  expiresAtMs: null,
+}
+const KEY = makeKey('sluice', 'live')
+const PLACE = { issuer: 'https://auth.test/', audience: 'https://api.test' }
+const NOW_MS = Date.now()
+const NOW = Math.floor(NOW_MS / 1_000)
+const CLAIMS: TokenClaims = {
+  clientId: 'client_1',
+  orgId: 'org_1',
+  tokenId: newTokenId(NOW_MS),
+  scopes: ['kyt.read'],
+  issuedAt: NOW,
+  expiresAt: NOW + 60,
+}
+const pair = await generatePair()
+const sign = await signerOf(pair)
+
+const guardOf = (more: Partial<GuardDeps> = {}): Omit<Guard, 'onRevoked'> => {
+  const verify = verifierOf([pair.publicKey])
+  return makeGuard({
+    isFresh: () => true,
+    findKey: (text) =>
+      text === KEY ? { kind: 'good', principal: PRINCIPAL } : { kind: 'unknown' },
+    findToken: ({ scopes }): Answer => ({
+      kind: 'good',
+      principal: { ...PRINCIPAL, kind: 'jwt', scopes },
+    }),
+    verifier: () => verify,
+    verify: (check, token) => check(token, PLACE),
+    ...more,
+  })
+}
+
+const reasonOf = (answer: Principal | Fault | undefined): unknown => {
+  assert.ok(answer instanceof Fault, 'a fault was expected')
+  return answer.details?.reason ?? answer.faultName
+}
+
+test('a typo never reaches the accounts', async () => {
+  const asked: string[] = []
+  const guard = guardOf({
+    findKey: (text) => {
+      asked.push(text)
+      return { kind: 'unknown' }
+    },
+  })
+  assert.equal(
+    reasonOf(await guard.identify({ apiKey: `${KEY.slice(0, -1)}!` })),
+    'invalid_api_key',
+  )
+  assert.deepEqual(asked, [])
+})
+
+test('the first credential that is present decides', async () => {
+  const token = await sign(CLAIMS, PLACE)
+  const ofToken = { ...PRINCIPAL, kind: 'jwt', scopes: ['kyt.read'] }
+  const cases: readonly (readonly [Credentials, unknown])[] = [
+    [{}, undefined],
+    [{ apiKey: KEY }, PRINCIPAL],
+    [{ authorization: `Bearer ${KEY}` }, PRINCIPAL],
+    [{ authorization: `bearer ${KEY}` }, PRINCIPAL],
+    [{ token: KEY }, PRINCIPAL],
+    [{ token }, ofToken],
+    [{ authorization: `Bearer ${token}` }, ofToken],
+    [{ authorization: `bearer  ${token}` }, ofToken],
+    [{ apiKey: token }, 'invalid_api_key'],
+    [{ apiKey: KEY, authorization: 'Bearer nonsense' }, PRINCIPAL],
+    [{ apiKey: 'nonsense', authorization: `Bearer ${token}` }, 'invalid_api_key'],
+    [{ apiKey: '' }, 'invalid_api_key'],
+    [{ authorization: 'SIWX abc.def', apiKey: KEY }, 'unsupported_credential'],
+    [{ authorization: 'Basic abc' }, 'unsupported_credential'],
+    [{ authorization: 'Bearer a.b.c', token }, 'invalid_token'],
+    [{ token: 'a.b.c' }, 'invalid_token'],
+    [{ token: '..' }, 'invalid_token'],
+    [{ token: `${'a'.repeat(5_000)}.b.c` }, 'invalid_token'],
+    [{ apiKey: makeKey('sluice', 'live') }, 'invalid_api_key'],
+  ]
+  for (const [credentials, expected] of cases) {
+    const answer = await guardOf().identify(credentials)
+    if (typeof expected === 'string') assert.equal(reasonOf(answer), expected)
+    else assert.deepEqual(answer, expected)
+  }
+})
+
+test('what the accounts say of a credential is what the caller hears', async () => {
+  const token = await sign(CLAIMS, PLACE)
+  const expected = {
+    suspended: ['FORBIDDEN', 'suspended', 'suspended'],
+    expired: ['UNAUTHORIZED', 'expired_token', 'expired_token'],
+    revoked: ['UNAUTHORIZED', 'revoked', 'revoked'],
+    unknown: ['UNAUTHORIZED', 'invalid_api_key', 'invalid_token'],
+  } as const
+  for (const kind of ['suspended', 'expired', 'revoked', 'unknown'] as const) {
+    const guard = guardOf({ findKey: () => ({ kind }), findToken: () => ({ kind }) })
+    const [faultName, ofKey, ofToken] = expected[kind]
+    const byKey = await guard.identify({ apiKey: KEY })
+    assert.equal(byKey instanceof Fault && byKey.faultName, faultName)
+    assert.equal(reasonOf(byKey), ofKey)
+    assert.equal(reasonOf(await guard.identify({ token })), ofToken)
+  }
+})
+
+test('stale accounts let nobody in', async () => {
+  const guard = guardOf({ isFresh: () => false })
+  for (const credentials of [{ apiKey: KEY }, { token: await sign(CLAIMS, PLACE) }]) {
+    assert.equal(reasonOf(await guard.identify(credentials)), 'DATABASE_ERROR')
+  }
+})
+
+test('a token is good at once only after it was identified, and no longer when its key is gone', async () => {
+  const token = await sign(CLAIMS, PLACE)
+  let verify = verifierOf([pair.publicKey])
+  const guard = guardOf({ verifier: () => verify })
+  assert.equal(reasonOf(guard.authenticate({ token })), 'invalid_token')
+  await guard.identify({ token })
+  assert.equal((guard.authenticate({ token }) as Principal).kind, 'jwt')
+  verify = verifierOf([])
+  assert.equal(reasonOf(guard.authenticate({ token })), 'invalid_token')
+  assert.equal(reasonOf(await guard.identify({ token })), 'invalid_token')
+})
+
+test('forged and foreign tokens are refused', async () => {
+  const other = await generatePair()
+  const privateKey = await importPKCS8(pair.privatePem, 'RS256')
+  const publicPem = await exportSPKI(
+    (await importJWK({ ...pair.publicKey }, 'RS256', { extractable: true })) as CryptoKey,
+  )
+  const header = { alg: 'RS256', kid: pair.publicKey.kid, typ: 'at+jwt' }
+  const payload = {
+    client_id: 'client_1',
+    iss: PLACE.issuer,
+    aud: PLACE.audience,
+    sub: 'client_1@clients',
+    jti: 'j',
+    iat: NOW,
+    exp: NOW + 60,
+  }
+  const made = (claims: object, more: object = {}, key = privateKey): Promise<string> =>
+    new SignJWT({ ...payload, ...claims }).setProtectedHeader({ ...header, ...more }).sign(key)
+  const good = await made({})
+  const [head = '', body = '', signature = ''] = good.split('.')
+  const encoded = (value: object): string =>
+    Buffer.from(JSON.stringify(value)).toString('base64url')
+  const signed = `${encoded({ ...header, alg: 'HS256' })}.${body}`
+  const hmac = createHmac('sha256', publicPem).update(signed).digest('base64url')
+  const without = (claim: string) => made({ [claim]: undefined })
+
+  const check = verifierOf([pair.publicKey])
+  assert.equal((await check(good, PLACE))?.clientId, 'client_1')
+  const forged: Readonly<Record<string, string>> = {
+    'alg none': new UnsecuredJWT(payload).encode(),
+    'alg none with a kid': `${encoded({ ...header, alg: 'none' })}.${body}.`,
+    'alg None': `${encoded({ ...header, alg: 'None' })}.${body}.${signature}`,
+    'HS256 with the public key': `${signed}.${hmac}`,
+    'another key under our kid': await made({}, {}, await importPKCS8(other.privatePem, 'RS256')),
+    'another kid': await made({}, { kid: other.publicKey.kid }),
+    'wrong audience': await made({ aud: 'https://other.test' }),
+    'wrong issuer': await made({ iss: 'https://other.test/' }),
+    'issuer without its slash': await made({ iss: PLACE.issuer.slice(0, -1) }),
+    'typ JWT': await made({}, { typ: 'JWT' }),
+    'no typ': await made({}, { typ: undefined }),
+    'unknown critical header': `${encoded({ ...header, crit: ['b64x'], b64x: 1 })}.${body}.${signature}`,
+    'changed payload': `${head}.${encoded({ ...payload, client_id: 'client_2' })}.${signature}`,
+    'no signature': `${head}.${body}.`,
+    'not yet': await made({ nbf: NOW + 600 }),
+    'text as exp': await made({ exp: 'tomorrow' }),
+    ...Object.fromEntries(
+      await Promise.all(
+        ['exp', 'iat', 'jti', 'client_id', 'sub', 'aud', 'iss'].map(async (claim) => [
+          `without ${claim}`,
+          await without(claim),
+        ]),
+      ),
+    ),
+  }
+  for (const [name, token] of Object.entries(forged)) {
+    assert.equal(await check(token, PLACE), undefined, name)
+    assert.equal(reasonOf(await guardOf().identify({ token })), 'invalid_token', name)
+  }
+})
+
+test('a token whose time is over is still told from a forged one', async () => {
+  const check = verifierOf([pair.publicKey])
+  const over = { ...CLAIMS, issuedAt: NOW - 600, expiresAt: NOW - 300 }
+  assert.deepEqual(await check(await sign(over, PLACE), PLACE), over)
+  assert.equal(await check(await sign(over, { ...PLACE, audience: 'x' }), PLACE), undefined)
+})
+
+test('only RSA keys of 2048 bits and more are taken from a file', async () => {
+  const pem = (bits: number): string =>
+    generateKeyPairSync('rsa', { modulusLength: bits }).privateKey.export({
+      type: 'pkcs8',
+      format: 'pem',
+    }) as string
+  const read = await readPair(pair.privatePem)
+  assert.deepEqual(read.publicKey, pair.publicKey)
+  await assert.rejects(readPair(pem(1_024)), /2048/)
+  await assert.rejects(readPair('no key'), /PEM/)
+  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  await assert.rejects(readPair(ec.export({ type: 'pkcs8', format: 'pem' }) as string), /RSA/)
+})
+
+test('token ids are UUIDs of version 7 that sort by time', () => {
+  const id = newTokenId(1_760_000_000_000)
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  assert.ok(id < newTokenId(1_760_000_000_001))
+})

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { TABLE_RETENTION } from '../schemas/retention.ts'
+import { GLOBAL_RETENTION, TABLE_RETENTION } from '../schemas/retention.ts'
 import type { Warehouse } from './warehouse.ts'
 
 const FOLDER = new URL('../schemas/tables/', import.meta.url)
@@ -11,9 +11,12 @@ const statementsOf = (text: string): readonly string[] =>
     .map((part) => part.replace(/^\s*--.*$/gm, '').trim())
     .filter((part) => part !== '')
 
+/** Stands for the chain of a file that names none. */
+const NO_CHAIN = ''
+
 /**
- * Brings the warehouse to the newest tables: each `NNNN_name.sql` once per chain, in order, recorded in `migrations`.
- * Safe to repeat and to interrupt: every statement says IF NOT EXISTS.
+ * Brings the warehouse to the newest tables: each `NNNN_name.sql` once per chain, or once where it names no chain, in
+ * order, recorded in `migrations`. Safe to repeat and to interrupt: every statement says IF NOT EXISTS.
  */
 export const migrate = async (warehouse: Warehouse, chains: readonly string[]): Promise<void> => {
   await warehouse.command(
@@ -24,11 +27,13 @@ export const migrate = async (warehouse: Warehouse, chains: readonly string[]): 
   })
   const done = new Set(rows.map(({ name, chain }) => `${name}/${chain}`))
   const files = readdirSync(FOLDER).filter((name) => /^\d{4}_.*\.sql$/.test(name))
-  for (const chain of chains) {
-    for (const name of files.toSorted()) {
+  for (const name of files.toSorted()) {
+    const text = readFileSync(new URL(name, FOLDER), 'utf8')
+    for (const chain of text.includes('{chain}') ? chains : [NO_CHAIN]) {
       if (done.has(`${name}/${chain}`)) continue
-      const text = readFileSync(new URL(name, FOLDER), 'utf8').replaceAll('{chain}', chain)
-      for (const statement of statementsOf(text)) await warehouse.command(statement)
+      for (const statement of statementsOf(text.replaceAll('{chain}', chain))) {
+        await warehouse.command(statement)
+      }
       await warehouse.insert('migrations', [{ name, chain }])
     }
   }
@@ -52,17 +57,20 @@ export const applyRetention = async (
     sql: 'SELECT name, engine_full FROM system.tables WHERE database = currentDatabase()',
   })
   const engines = new Map(rows.map(({ name, engine_full }) => [name, engine_full]))
-  for (const chain of chains) {
-    for (const { table, column, days } of TABLE_RETENTION) {
-      const name = `${chain}_${table}`
-      const engine = engines.get(name)
-      if (engine === undefined) continue
-      const limited = / TTL /.test(engine)
-      if (retention === 'off' && limited) await warehouse.command(`ALTER TABLE ${name} REMOVE TTL`)
-      if (retention === 'off' || engine.includes(`toIntervalDay(${days})`)) continue
-      await warehouse.command(
-        `ALTER TABLE ${name} MODIFY TTL toDateTime(${column}) + toIntervalDay(${days}) DELETE SETTINGS materialize_ttl_after_modify = 0`,
-      )
-    }
+  const limits = [
+    ...GLOBAL_RETENTION,
+    ...chains.flatMap((chain) =>
+      TABLE_RETENTION.map((row) => ({ ...row, table: `${chain}_${row.table}` })),
+    ),
+  ]
+  for (const { table: name, column, days } of limits) {
+    const engine = engines.get(name)
+    if (engine === undefined) continue
+    const limited = / TTL /.test(engine)
+    if (retention === 'off' && limited) await warehouse.command(`ALTER TABLE ${name} REMOVE TTL`)
+    if (retention === 'off' || engine.includes(`toIntervalDay(${days})`)) continue
+    await warehouse.command(
+      `ALTER TABLE ${name} MODIFY TTL toDateTime(${column}) + toIntervalDay(${days}) DELETE SETTINGS materialize_ttl_after_modify = 0`,
+    )
   }
 }

@@ -21,3 +21,9 @@ export const TABLE_RETENTION: readonly RetentionRow[] = [
   { table: 'ohlc_1h', column: 'bucket', days: 730 },
   { table: 'token_trade_stats_1m', column: 'bucket', days: 60 },
 ]
+
+/** The same for tables of no chain, by their whole names. Source: contract/webhooks.md 9. */
+export const GLOBAL_RETENTION = [
+  { table: 'webhook_messages', column: 'created_at', days: 30 },
+  { table: 'webhook_attempts', column: 'at', days: 30 },
+] as const

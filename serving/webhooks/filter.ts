@@ -22,9 +22,17 @@ const LIMITS = {
 /** Macros that walk a list: harmless over what the expression itself spells out, a loop over data otherwise. */
 const WALKS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map'])
 
+/** The language has a `type` of its own; as long, so that positions stay. */
+const TYPE_VARIABLE = 'typ_'
+
+const VARIABLES = [
+  ...['channel', TYPE_VARIABLE, 'timestamp', 'data'],
+  ...Object.values(WEBHOOK_KEYS),
+]
+
 const newEnvironment = (): Environment => {
   const environment = new Environment({ limits: LIMITS })
-  for (const name of ['channel', 'type', 'timestamp', 'data', ...Object.values(WEBHOOK_KEYS)]) {
+  for (const name of VARIABLES) {
     environment.registerVariable(name, 'dyn')
   }
   return environment
@@ -52,7 +60,7 @@ export const compileFilter = (source: string): Filter => {
       ])
       const answer: unknown = run({
         channel,
-        type: channel,
+        [TYPE_VARIABLE]: channel,
         timestamp: timeMs,
         data,
         ...Object.fromEntries(longNames),
@@ -89,12 +97,23 @@ const refused = (why: string, position: number): Fault =>
   new Fault('WEBHOOK_FILTER_INVALID', `filter ${why}`, { parameter: 'filter', position })
 
 const parse = (source: string) => {
+  const environment = newEnvironment()
   try {
-    return newEnvironment().parse(source)
+    const run = environment.parse(source)
+    const renamed = withTypeVariable(source, run.ast)
+    return renamed === source ? run : environment.parse(renamed)
   } catch (error) {
     if (!(error instanceof ParseError)) throw error
     throw refused(error.summary, error.range?.start ?? 0)
   }
+}
+
+/** The event's `type` as a variable; the function `type(x)` stays what it is. */
+const withTypeVariable = (source: string, node: ASTNode): string => {
+  const isType = node.op === 'id' && node.args === 'type'
+  const start = source.slice(0, node.range.start)
+  const own = isType ? start + TYPE_VARIABLE + source.slice(node.range.end) : source
+  return childrenOf(node.args).reduce(withTypeVariable, own)
 }
 
 const longValue = (value: unknown): unknown =>

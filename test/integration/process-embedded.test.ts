@@ -21,7 +21,7 @@ import {
 } from '../../processors/all.ts'
 import { finalizeRound } from '../../processors/finalize.ts'
 import { SINKS, sinkGroup } from '../../processors/sinks.ts'
-import { TABLE_RETENTION } from '../../schemas/retention.ts'
+import { GLOBAL_RETENTION, TABLE_RETENTION } from '../../schemas/retention.ts'
 import { deadLetterTopic, topicName } from '../../schemas/topics.ts'
 import { type BruteCandleTrade, bruteCandles } from '../support/candle-brute-force.ts'
 import { publishTape } from '../support/publish-tape.ts'
@@ -355,7 +355,11 @@ test('retention is a setting: the contract sets days, off takes them away again'
   const before = await trades()
   assert.deepEqual(await limited(), [])
   await applyRetention(warehouse, ['eth'], 'contract')
-  assert.deepEqual(await limited(), TABLE_RETENTION.map(({ table }) => `eth_${table}`).toSorted())
+  const wanted = [
+    ...TABLE_RETENTION.map(({ table }) => `eth_${table}`),
+    ...GLOBAL_RETENTION.map(({ table }) => table),
+  ]
+  assert.deepEqual(await limited(), wanted.toSorted())
   await applyRetention(warehouse, ['eth'], 'contract')
   await applyRetention(warehouse, ['eth'], 'off')
   assert.deepEqual(await limited(), [])

@@ -1,0 +1,110 @@
+import type {
+  Bus,
+  GroupOffset,
+  Lane,
+  LogRecord,
+  OutRecord,
+  Running,
+} from '../../core/bus-contract.ts'
+import type { Codec } from '../../core/codec-contract.ts'
+import type { Config } from '../../core/config.ts'
+import { deadLetter, orPoison } from '../../core/dead-letter.ts'
+import { Malformed } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import { retry } from '../../core/retry.ts'
+import { deadLetterSpec } from '../../core/topic-specs.ts'
+import type { Warehouse } from '../../core/warehouse.ts'
+import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
+
+/** What the log of messages and attempts works with. */
+export interface WebhookLogDeps {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly warehouse: Pick<Warehouse, 'insert'>
+  readonly config: Pick<Config, 'retention'>
+  readonly metrics: Metrics
+  readonly log: Logger
+}
+
+const GROUP = 'webhooks.log'
+const MESSAGES = globalTopic('webhookMessages')
+const ATTEMPTS = globalTopic('webhookAttempts')
+const TABLES: Readonly<Record<string, string>> = {
+  [MESSAGES]: 'webhook_messages',
+  [ATTEMPTS]: 'webhook_attempts',
+}
+const TAKE = { maxRecords: 5_000, maxWaitMs: 250 }
+const AGAIN = { firstMs: 100, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
+
+/** Row of a record. Times are epoch milliseconds, which the tables read as such. */
+const rowOf = (codec: Codec, { topic, value }: LogRecord): object => {
+  if (value === null) throw new Malformed('tombstone', 'a fact cannot be removed')
+  if (topic === MESSAGES) {
+    const message = codec.decode('webhook.Message', value)
+    const { event_time, created_at } = message
+    return {
+      ...message,
+      ...{ event_time: timeOf(event_time), created_at: timeOf(created_at), _ver: 1 },
+    }
+  }
+  const { at, next_at, ...attempt } = codec.decode('webhook.Attempt', value)
+  return { ...attempt, at: timeOf(at), next_at: timeOf(next_at), _ver: 1 }
+}
+
+/** A time as the tables take it. */
+export const timeOf = (atMs: number): string => new Date(atMs).toISOString()
+
+const runLane = async (deps: WebhookLogDeps, lane: Lane): Promise<void> => {
+  while (!lane.signal.aborted) {
+    const taken = await lane.take(TAKE)
+    if (taken.length > 0) await store(deps, lane, taken)
+  }
+}
+
+const store = async (
+  { codec, warehouse, metrics, log }: WebhookLogDeps,
+  { partition, signal, writer }: Lane,
+  taken: readonly LogRecord[],
+): Promise<void> => {
+  const poison: OutRecord[] = []
+  const rows = new Map<string, object[]>()
+  const next = new Map<string, GroupOffset>()
+  for (const record of taken) {
+    const { topic, offset } = record
+    next.set(topic, { topic, partition, offset: offset + 1 })
+    const row = orPoison(() => rowOf(codec, record))
+    if (row instanceof Malformed) {
+      metrics.eventsDropped.inc({ stage: GROUP, reason: row.reason })
+      log.error({ topic, offset, err: row }, 'poison')
+      poison.push(deadLetter(GROUP, record, row))
+    } else {
+      const known = rows.get(topic)
+      if (known) known.push(row.value)
+      else rows.set(topic, [row.value])
+    }
+  }
+  for (const [topic, list] of rows) {
+    const table = TABLES[topic] ?? ''
+    await retry(() => warehouse.insert(table, list), {
+      ...AGAIN,
+      signal,
+      onRetry: (err, attempt, waitMs) => log.warn({ table, err, attempt, waitMs }, 'insert again'),
+    })
+    metrics.insertedRows.inc({ table }, list.length)
+  }
+  await writer.commit({ records: poison, offsets: { group: GROUP, next: [...next.values()] } })
+}
+
+/**
+ * Writes messages and attempts to the warehouse: insert, then commit. A repeated insert writes the same rows under the
+ * same keys. A warehouse that is down holds up this log only, no delivery.
+ */
+export const startWebhookLog = async (deps: WebhookLogDeps): Promise<Running> => {
+  await deps.bus.createTopics([deadLetterSpec(deadLetterTopic(GROUP), deps.config.retention)])
+  return deps.bus.subscribe({
+    group: GROUP,
+    topics: [MESSAGES, ATTEMPTS],
+    run: (lane) => runLane(deps, lane),
+  })
+}

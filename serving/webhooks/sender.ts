@@ -1,0 +1,68 @@
+import pLimit from 'p-limit'
+import type { Bus, Running } from '../../core/bus-contract.ts'
+import type { Config } from '../../core/config.ts'
+import { deadLetterSpec } from '../../core/topic-specs.ts'
+import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
+import { SENDER_GROUP, type SenderDeps, SenderLane } from './sender-lane.ts'
+
+/** What a sender is started with. */
+export interface SenderOptions extends Omit<SenderDeps, 'style' | 'scheduleMs' | 'inFlight'> {
+  readonly bus: Bus
+  readonly config: Pick<
+    Config,
+    | 'webhookTimeoutMs'
+    | 'webhookRetrySeconds'
+    | 'webhookInFlight'
+    | 'webhookLegacySignature'
+    | 'webhookSvixHeaders'
+    | 'retention'
+  >
+  /** Overrides the configured pauses, milliseconds. */
+  readonly scheduleMs?: readonly number[]
+}
+
+/** A running sender. */
+export interface Sender extends Running {
+  /** Messages that wait or are on their way in this process. */
+  backlog(): number
+}
+
+/** Attempts at the same time in one process, over all endpoints. */
+const MOST_IN_FLIGHT = 1_024
+
+/** Sends what is in the outbox; every process that does so takes its share of the lanes. */
+export const startSender = async (options: SenderOptions): Promise<Sender> => {
+  const { bus, config, poster } = options
+  await bus.createTopics([deadLetterSpec(deadLetterTopic(SENDER_GROUP), config.retention)])
+  const places = pLimit(MOST_IN_FLIGHT)
+  const deps: SenderDeps = {
+    ...options,
+    poster: { post: (post) => places(() => poster.post(post)) },
+    inFlight: config.webhookInFlight,
+    scheduleMs:
+      options.scheduleMs ?? config.webhookRetrySeconds.map((seconds) => Number(seconds) * 1_000),
+    style: {
+      legacy: config.webhookLegacySignature,
+      svix: config.webhookSvixHeaders,
+      timeoutMs: config.webhookTimeoutMs,
+    },
+  }
+  const lanes = new Set<SenderLane>()
+  const running = await bus.subscribe({
+    group: SENDER_GROUP,
+    topics: [globalTopic('webhookOutbox')],
+    run: async (lane) => {
+      const work = new SenderLane(deps, lane)
+      lanes.add(work)
+      try {
+        await work.run()
+      } finally {
+        lanes.delete(work)
+      }
+    },
+  })
+  return {
+    backlog: () => [...lanes].reduce((sum, { backlog }) => sum + backlog, 0),
+    stop: () => running.stop(),
+  }
+}

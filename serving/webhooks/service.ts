@@ -1,0 +1,63 @@
+import type { Bus, Running } from '../../core/bus-contract.ts'
+import type { Codec } from '../../core/codec-contract.ts'
+import type { Config } from '../../core/config.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import type { Warehouse } from '../../core/warehouse.ts'
+import { makePoster, type Poster } from './client.ts'
+import type { WebhookGround } from './ground.ts'
+import { startWebhookLog } from './log.ts'
+import { type FilterCounts, startMatcher } from './matcher.ts'
+import { startSender } from './sender.ts'
+
+/** What webhook delivery works with. Topics and tables must exist. */
+export interface WebhooksDeps {
+  readonly chains: readonly string[]
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly warehouse: Warehouse
+  readonly ground: WebhookGround
+  readonly config: Config
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly nowMs: () => number
+  /** Default Math.random. */
+  readonly random?: () => number
+  /** Default: over the network, guarded. */
+  readonly poster?: Poster
+  /** Overrides the configured pauses between attempts, milliseconds. */
+  readonly scheduleMs?: readonly number[]
+}
+
+/** How delivery stands in this process. */
+interface WebhooksStatus {
+  /** Messages that wait or are on their way. */
+  readonly backlog: number
+}
+
+/** Running delivery: events are matched, sent and recorded. */
+export interface WebhooksRunning extends Running {
+  status(): WebhooksStatus
+  filterCounts(endpointId: string): FilterCounts
+}
+
+/** Starts matcher, sender and log; several processes share their lanes. */
+export const startWebhooks = async (deps: WebhooksDeps): Promise<WebhooksRunning> => {
+  const { ground, nowMs, random = Math.random, chains } = deps
+  const { store, sealer, rules, resolve } = ground
+  const log = deps.log.child({ role: 'webhooks' })
+  const poster = deps.poster ?? makePoster({ rules, resolve, nowMs })
+  const recorder = await startWebhookLog({ ...deps, log })
+  const sender = await startSender({ ...deps, log, store, sealer, poster, random })
+  const matcher = await startMatcher({ ...deps, log, store }, chains)
+  return {
+    status: () => ({ backlog: sender.backlog() }),
+    filterCounts: (endpointId) => matcher.counts(endpointId),
+    stop: async () => {
+      await matcher.stop()
+      await sender.stop()
+      await recorder.stop()
+      await poster.close()
+    },
+  }
+}

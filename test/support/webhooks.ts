@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Bus, Running, Writer } from '../../core/bus-contract.ts'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { localCodec } from '../../core/codec.ts'
+import type { Codec, Draft } from '../../core/codec-contract.ts'
+import { type Config, loadConfig } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { topicSpecs } from '../../core/topic-specs.ts'
+import type { CreateWebhook } from '../../schemas/api/webhook.ts'
+import { globalTopic, topicName } from '../../schemas/topics.ts'
+import { WEBHOOK_CHANNELS, type WebhookChannel } from '../../schemas/webhooks.ts'
+import type { Attempt, Op, TokenEvent, TokenEvents, WebhookEndpoint } from '../../schemas/wire.ts'
+import { makePoster } from '../../serving/webhooks/client.ts'
+import { openWebhookGround, type WebhookGround } from '../../serving/webhooks/ground.ts'
+import { startMatcher } from '../../serving/webhooks/matcher.ts'
+import { startSender } from '../../serving/webhooks/sender.ts'
+import type { Resolve } from '../../serving/webhooks/target.ts'
+
+/** The organization of the tests. */
+export const OWNER = { orgId: 'org_1', appId: 'app_1' }
+
+/** Pauses between attempts in tests, milliseconds. */
+export const QUICK_MS = [0, 20, 20, 20, 20]
+
+/** How a webhook house differs from the usual one. */
+export interface WebhookHouseOptions {
+  readonly config?: Partial<Record<keyof Config, unknown>>
+  readonly scheduleMs?: readonly number[]
+  readonly nowMs?: () => number
+  readonly resolve?: Resolve
+}
+
+/** Endpoints, matcher and sender on an embedded log in a folder of their own. */
+export interface WebhookHouse {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly config: Config
+  readonly ground: WebhookGround
+  /** Makes an endpoint of `OWNER`. */
+  endpoint(body: CreateWebhook): Promise<WebhookEndpoint>
+  /** Publishes a record of token events as the launch tracker does. */
+  publish(channel: WebhookChannel, record: Draft<TokenEvents>): Promise<void>
+  startMatcher(): Promise<Running>
+  startSender(): Promise<Running & { backlog(): number }>
+  attempts(): Promise<readonly Attempt[]>
+  /** Types of the operational events so far. */
+  operations(): Promise<readonly string[]>
+  /** Closes the log and opens it again, as a process that was killed and started does. */
+  stop(): Promise<void>
+}
+
+/** Opens one; everything it started is stopped with it. */
+export const openWebhookHouse = async (
+  options: WebhookHouseOptions = {},
+): Promise<WebhookHouse> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-webhooks-'))
+  const log = silentLogger()
+  const codec = localCodec()
+  const metrics = makeMetrics()
+  const nowMs = options.nowMs ?? Date.now
+  const config = loadConfig(
+    {},
+    { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'], ...options.config },
+  )
+  const bus = await openEmbeddedBus({
+    ...{ path: join(folder, 'log'), mapSizeBytes: 256 << 20, log, retention: 'off' },
+  })
+  await bus.createTopics(topicSpecs({ chains: ['sol'], partitions: 3, retention: 'off' }))
+  const ground = await openWebhookGround({
+    ...{ bus, codec, config, nowMs, log },
+    ...(options.resolve && { resolve: options.resolve }),
+  })
+  const started: Running[] = []
+  const held = <R extends Running>(running: R): R => {
+    started.push(running)
+    return running
+  }
+  const poster = makePoster({ rules: ground.rules, resolve: ground.resolve, nowMs })
+  let writer: Writer | undefined
+  return {
+    ...{ bus, codec, config, ground },
+    endpoint: async (body) => (await ground.resource.create(OWNER, body)).endpoint,
+    publish: async (channel, record) => {
+      writer ??= await bus.writer('test-tokens')
+      const { topic, chain } = WEBHOOK_CHANNELS[channel]
+      const key = record.events?.[0]?.token?.address ?? ''
+      const value = codec.encode('token.TokenEvents', record)
+      await writer.commit({ records: [{ topic: topicName(topic, chain), key, value }] })
+    },
+    startMatcher: async () =>
+      held(
+        await startMatcher({ bus, codec, store: ground.store, config, metrics, log, nowMs }, [
+          'sol',
+        ]),
+      ),
+    startSender: async () =>
+      held(
+        await startSender({
+          ...{ bus, codec, config, metrics, log, nowMs, poster, random: Math.random },
+          ...{ store: ground.store, sealer: ground.sealer },
+          scheduleMs: options.scheduleMs ?? QUICK_MS,
+        }),
+      ),
+    attempts: async () =>
+      (await valuesOf(bus, 'webhookAttempts')).map((bytes) =>
+        codec.decode('webhook.Attempt', bytes),
+      ),
+    operations: async () =>
+      (await valuesOf(bus, 'webhookOps')).map(
+        (bytes) => codec.decode('webhook.Operation', bytes).type,
+      ),
+    stop: async () => {
+      for (const running of started.toReversed()) await running.stop()
+      await poster.close()
+      await ground.stop()
+      await bus.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const valuesOf = async (
+  bus: Bus,
+  topic: 'webhookAttempts' | 'webhookOps' | 'webhookOutbox' | 'webhookMessages',
+): Promise<readonly Uint8Array[]> => {
+  const name = globalTopic(topic)
+  const values: Uint8Array[] = []
+  for (let partition = 0; partition < (await bus.partitions(name)); partition += 1) {
+    for await (const { value } of bus.read(name, partition, 0)) if (value) values.push(value)
+  }
+  return values
+}
+
+const PUMP = {
+  program_address: '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P',
+  protocol_family: 'pump_fun',
+  protocol_name: 'Pump.fun',
+}
+
+/** A token event of a made-up mint, as the launch tracker writes it. */
+export const tokenEvent = (mint: string, change: Draft<TokenEvent> = {}): Draft<TokenEvent> => ({
+  type: 'EVENT_TYPE_CREATED',
+  instruction: { index: 2, is_inner_instruction: true, inner_instruction_index: 1 },
+  transaction: { signature: `tx-${mint}` },
+  token: { address: mint, name: `Name ${mint}`, symbol: 'SYM', decimals: 6 },
+  launch_from: PUMP,
+  created_at: 1_763_640_000_000,
+  ...change,
+})
+
+/** A record of token events at a block. */
+export const tokenRecord = (
+  events: readonly Draft<TokenEvent>[],
+  {
+    op = 'OP_APPLY',
+    seq = 1,
+    timeMs = Date.now(),
+  }: {
+    readonly op?: Op
+    readonly seq?: number
+    readonly timeMs?: number
+  } = {},
+): Draft<TokenEvents> => ({
+  meta: {
+    ...{ chain: 'sol', op, seq, commitment: 'COMMITMENT_CONFIRMED', slot: 100 + seq },
+    ...{ height: 100 + seq, hash: `h${seq}`, block_time: timeMs, part: 0, parts: 1 },
+  },
+  events,
+})

@@ -12,6 +12,7 @@ import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
 import { BALANCES } from './balances.ts'
 import { CANDLES } from './candles.ts'
 import { type FinalizeRound, startFinalizer } from './finalize.ts'
+import { HOLDERS } from './holders.ts'
 import { MARKETS } from './markets.ts'
 import { pipeline } from './pipeline.ts'
 import { PNL } from './pnl.ts'
@@ -31,6 +32,7 @@ export const PROCESS: Stage = pipeline('process', [
   PRICES,
   BALANCES,
   PNL,
+  HOLDERS,
   CANDLES,
   POOLS,
   TOKENS,

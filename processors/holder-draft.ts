@@ -1,0 +1,161 @@
+/** Groups that our own events give, and the bit of an owner's tags that stands for each. */
+export const GROUP_BITS = { creators: 2, dev: 4, sniper: 8, bundle: 16 } as const
+/** The owner keeps the vaults of a pool or a curve of the token. */
+export const VAULT_BIT = 1
+
+/** A group of a token's owners. */
+export type Group = keyof typeof GROUP_BITS
+
+export const GROUP_NAMES = Object.keys(GROUP_BITS) as readonly Group[]
+
+/** What an owner holds of a token, and what it is to it (bits). Survives JSON. */
+export interface Owner {
+  readonly raw: string
+  readonly tags: number
+}
+
+/** A token that was created within the run, with sums over its owners. Survives JSON. */
+export interface HeldToken {
+  /** Transaction that created it. */
+  readonly bornTx: string
+  readonly firstTrade: { readonly height: number; readonly timeMs: number } | null
+  /** Time of the newest block that changed it. */
+  readonly changedMs: number
+  /** Owners with a balance, burn addresses left out. */
+  readonly holders: number
+  /** Everything that its owners hold. */
+  readonly supply: string
+  readonly groups: Readonly<Record<Group, readonly [owners: number, raw: string]>>
+}
+
+const NO_OWNER: Owner = { raw: '0', tags: 0 }
+const NO_GROUP = [0, '0'] as const
+
+interface TokenSums {
+  holders: number
+  supply: bigint
+  readonly groups: Map<Group, { owners: number; raw: bigint }>
+}
+
+const sumsOf = (token: HeldToken | undefined): TokenSums => ({
+  holders: token?.holders ?? 0,
+  supply: BigInt(token?.supply ?? 0),
+  groups: new Map(
+    GROUP_NAMES.map((name) => {
+      const [owners, raw] = token?.groups[name] ?? NO_GROUP
+      return [name, { owners, raw: BigInt(raw) }]
+    }),
+  ),
+})
+
+interface Committed {
+  token(token: string): HeldToken | undefined
+  owner(key: string): Owner | undefined
+}
+
+/** Key of an owner of a token; those of one token share a prefix. */
+export const ownerKey = (token: string, owner: string): string => `${token}|${owner}`
+
+/** Token and owner of a key. */
+export const splitKey = (key: string): readonly [token: string, owner: string] => {
+  const cut = key.indexOf('|')
+  return [key.slice(0, cut), key.slice(cut + 1)]
+}
+
+/** What one block does to holders, on top of what was committed before it. */
+export class HolderDraft {
+  readonly owners = new Map<string, Owner | null>()
+  readonly #committed: Committed
+  readonly #burned: ReadonlySet<string>
+  readonly #timeMs: number
+  readonly #facts = new Map<string, Pick<HeldToken, 'bornTx' | 'firstTrade'>>()
+  readonly #sums = new Map<string, TokenSums>()
+
+  constructor(committed: Committed, burned: ReadonlySet<string>, timeMs: number) {
+    this.#committed = committed
+    this.#burned = burned
+    this.#timeMs = timeMs
+  }
+
+  /** Facts of a token; undefined: it was not created within the run. */
+  facts(token: string): Pick<HeldToken, 'bornTx' | 'firstTrade'> | undefined {
+    return this.#facts.get(token) ?? this.#committed.token(token)
+  }
+
+  setFacts(token: string, { bornTx, firstTrade }: Pick<HeldToken, 'bornTx' | 'firstTrade'>): void {
+    this.#facts.set(token, { bornTx, firstTrade })
+  }
+
+  owner(token: string, owner: string): Owner {
+    const key = ownerKey(token, owner)
+    const own = this.owners.get(key)
+    return (own === undefined ? this.#committed.owner(key) : own) ?? NO_OWNER
+  }
+
+  /** Adds tags to an owner. */
+  tag(token: string, owner: string, bits: number): void {
+    const before = this.owner(token, owner)
+    if (owner !== '' && (before.tags & bits) !== bits) {
+      this.#set(token, owner, before, { ...before, tags: before.tags | bits })
+    }
+  }
+
+  /** Moves what an owner holds by `delta` base units. */
+  move(token: string, owner: string, delta: bigint): void {
+    if (delta === 0n) return
+    const before = this.owner(token, owner)
+    this.#set(token, owner, before, { ...before, raw: String(BigInt(before.raw) + delta) })
+  }
+
+  /** Tokens that the block changed. */
+  tokens(): ReadonlyMap<string, HeldToken> {
+    const changed = new Set([...this.#facts.keys(), ...this.#sums.keys()])
+    return new Map([...changed].map((token) => [token, this.#tokenOf(token)]))
+  }
+
+  #tokenOf(token: string): HeldToken {
+    const { bornTx = '', firstTrade = null } = this.facts(token) ?? {}
+    const { holders, supply, groups } = this.#sumsAt(token)
+    const group = (name: Group): readonly [number, string] => {
+      const sum = groups.get(name)
+      return [sum?.owners ?? 0, String(sum?.raw ?? 0n)]
+    }
+    return {
+      ...{ bornTx, firstTrade, holders, supply: String(supply), changedMs: this.#timeMs },
+      groups: {
+        creators: group('creators'),
+        dev: group('dev'),
+        sniper: group('sniper'),
+        bundle: group('bundle'),
+      },
+    }
+  }
+
+  #sumsAt(token: string): TokenSums {
+    const known = this.#sums.get(token)
+    if (known !== undefined) return known
+    const sums = sumsOf(this.#committed.token(token))
+    this.#sums.set(token, sums)
+    return sums
+  }
+
+  #set(token: string, owner: string, before: Owner, after: Owner): void {
+    const sums = this.#sumsAt(token)
+    this.#count(sums, owner, before, -1)
+    this.#count(sums, owner, after, 1)
+    const nothing = after.raw === '0' && after.tags === 0
+    this.owners.set(ownerKey(token, owner), nothing ? null : after)
+  }
+
+  #count(sums: TokenSums, owner: string, { raw: text, tags }: Owner, sign: 1 | -1): void {
+    const raw = BigInt(text)
+    sums.supply += BigInt(sign) * raw
+    if (raw <= 0n) return
+    if (!this.#burned.has(owner)) sums.holders += sign
+    for (const [name, sum] of sums.groups) {
+      if ((tags & GROUP_BITS[name]) === 0) continue
+      sum.owners += sign
+      sum.raw += BigInt(sign) * raw
+    }
+  }
+}

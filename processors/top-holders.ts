@@ -1,0 +1,71 @@
+/** An owner with what it holds, in base units. */
+interface Holding {
+  readonly owner: string
+  readonly raw: bigint
+}
+
+/** Most owners kept in order: far more than are asked for, so that many may leave before the rest is looked at again. */
+const MOST_KEPT = 400
+
+/** Negative: `one` stands before `other`. Larger holdings first, on a tie the smaller address. */
+const order = (one: Holding, other: Holding): number => {
+  if (one.raw !== other.raw) return one.raw > other.raw ? -1 : 1
+  return one.owner < other.owner ? -1 : one.owner > other.owner ? 1 : 0
+}
+
+/**
+ * The largest holders of one token, without all the others: every owner outside stands behind `#behind`, every one inside
+ * before it. Where too many left, the caller fills it again from all owners.
+ */
+export class TopHolders {
+  #kept: Holding[] = []
+  readonly #raws = new Map<string, bigint>()
+  /** The first of those that may be outside; undefined: nobody is. */
+  #behind: Holding | undefined
+
+  /** What the owner holds now; 0: it is no holder. */
+  set(owner: string, raw: bigint): void {
+    this.#remove(owner)
+    if (raw <= 0n) return
+    const holding = { owner, raw }
+    if (this.#behind !== undefined && order(holding, this.#behind) >= 0) return
+    this.#kept.splice(this.#placeOf(holding), 0, holding)
+    this.#raws.set(owner, raw)
+    if (this.#kept.length <= MOST_KEPT) return
+    this.#behind = this.#kept.pop()
+    if (this.#behind !== undefined) this.#raws.delete(this.#behind.owner)
+  }
+
+  /** The largest `count`, or all where there are fewer; undefined: it must be filled again. */
+  best(count: number): readonly Holding[] | undefined {
+    if (this.#behind !== undefined && this.#kept.length < count) return undefined
+    return this.#kept.slice(0, count)
+  }
+
+  /** Begins anew from all owners. */
+  fill(owners: Iterable<readonly [owner: string, raw: bigint]>): void {
+    this.#kept = []
+    this.#raws.clear()
+    this.#behind = undefined
+    for (const [owner, raw] of owners) this.set(owner, raw)
+  }
+
+  #remove(owner: string): void {
+    const raw = this.#raws.get(owner)
+    if (raw === undefined) return
+    this.#kept.splice(this.#placeOf({ owner, raw }), 1)
+    this.#raws.delete(owner)
+  }
+
+  /** Index of the first that does not stand before it. */
+  #placeOf(holding: Holding): number {
+    let [low, high] = [0, this.#kept.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const kept = this.#kept[middle]
+      if (kept !== undefined && order(kept, holding) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

@@ -1,0 +1,14 @@
+import type { Vm } from './chains.ts'
+
+/**
+ * Owners whose tokens are out of the world: counted in the supply, never holders (contract/rest.md 4.3). Sources: EIP-20 practice
+ * (0x…dead), the incinerator of the Solana runtime, and the system program, which signs for no token account.
+ */
+export const BURN_ADDRESSES: Readonly<Record<Vm, readonly string[]>> = {
+  evm: ['0x000000000000000000000000000000000000dead'],
+  svm: ['1nc1nerator11111111111111111111111111111111', '11111111111111111111111111111111'],
+  move: [],
+}
+
+/** Where EVM tokens come from when minted and go when burned: no owner, and no part of the supply. */
+export const EVM_NOWHERE = '0x0000000000000000000000000000000000000000'

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { base58Decode, base58Encode } from '../../core/base58.ts'
+import { Malformed } from '../../core/fault.ts'
+import { normalizeBlock, normalizeTransaction } from '../../ingestors/svm/normalize.ts'
+import { ALL_PROGRAMS, PROGRAM, pumpProfile } from '../../ingestors/svm/programs.ts'
+import type { SvmTransaction } from '../../schemas/events.ts'
+import { solJson, solNames, solRecording } from '../support/sol-recordings.ts'
+import { type HandMessage, handTransaction, keyOf, v1Wire } from '../support/svm-transaction.ts'
+
+type Json = Record<string, unknown>
+
+const reading = { index: 0, programs: ALL_PROGRAMS }
+const read = (said: unknown): SvmTransaction => {
+  const transaction = normalizeTransaction(said, reading)
+  assert.ok(transaction !== undefined)
+  return transaction
+}
+const refuses = (said: unknown, reason: string): void => {
+  assert.throws(
+    () => normalizeTransaction(said, reading),
+    (error: unknown) => error instanceof Malformed && error.reason === reason,
+    reason,
+  )
+}
+
+test('binary and JSON forms of the same transaction are the same', () => {
+  let compared = 0
+  for (const name of solNames()) {
+    const { getTransaction, getTransactionJson } = solJson(name) as Json
+    if (getTransaction === undefined || getTransactionJson === undefined) continue
+    assert.deepEqual(read(getTransaction), read(getTransactionJson), name)
+    compared += 1
+  }
+  assert.ok(compared >= 8)
+})
+
+test('accounts of look-up tables are counted behind the static ones', () => {
+  const [transaction] = solRecording('swap_raydium_v4_1.json').transactions
+  const swaps = transaction?.instructions.filter(({ program }) => program === PROGRAM.raydiumV4)
+  assert.equal(swaps?.length, 2)
+  assert.deepEqual(
+    swaps?.map(({ outer, inner, depth, data }) => [outer, inner, depth, data?.[0]]),
+    [
+      [2, 1, 2, 16],
+      [2, 4, 2, 16],
+    ],
+  )
+  assert.ok(
+    swaps?.every(({ accounts }) => accounts.every((key) => base58Decode(key)?.length === 32)),
+  )
+})
+
+test('log lines belong to the call that wrote them, and only to programs that are asked for', () => {
+  const [transaction] = solRecording('swap_raydium_v4_1.json').transactions
+  const logged = transaction?.instructions.filter(({ logs }) => logs.length > 0)
+  assert.deepEqual(
+    logged?.map(({ program, inner, logs }) => [
+      program,
+      inner,
+      logs.map((line) => line.slice(0, 21)),
+    ]),
+    [1, 4].map((inner) => [PROGRAM.raydiumV4, inner, ['Program log: ray_log:']]),
+  )
+})
+
+test('a failed transaction keeps its fee and its lamports, nothing else', () => {
+  const [transaction] = solRecording('swap_meteora_dlmm_1.json').transactions
+  assert.equal(transaction?.success, false)
+  assert.equal(transaction?.feeRaw, 5_163n)
+  assert.deepEqual(transaction?.instructions, [])
+  assert.deepEqual(transaction?.tokenBalances, [])
+  const [payer] = transaction?.lamports ?? []
+  assert.equal((payer?.preRaw ?? 0n) - (payer?.postRaw ?? 0n), 5_163n)
+})
+
+test('accounts that were made and closed inside a transaction have their mint', () => {
+  const [transaction] = solRecording('migrate_pumpfun_1.json').transactions
+  const passing = transaction?.tokenBalances.filter(
+    ({ preRaw, postRaw }) => preRaw === null && postRaw === null,
+  )
+  assert.ok(passing !== undefined && passing.length > 0)
+  for (const { account, mint, owner } of passing) {
+    for (const key of [account, mint, owner]) assert.equal(base58Decode(key)?.length, 32)
+  }
+})
+
+test('only data of programs that decoders read is kept', () => {
+  for (const name of solNames()) {
+    for (const { program, data } of solRecording(name).transactions.flatMap(
+      (tx) => tx.instructions,
+    )) {
+      if (data !== null) assert.ok(ALL_PROGRAMS.data.has(program), program)
+    }
+  }
+})
+
+test('a block of 2021, parsed: votes are left out, depth and token program are found again', () => {
+  const block = solRecording('block_structure_100000000_jsonparsed.json')
+  assert.equal(block.height, 100_000_000)
+  assert.equal(block.blockHeight, 89_586_871)
+  assert.deepEqual([block.txCount, block.rewardsCount], [10, 1])
+  assert.deepEqual(
+    block.transactions.map(({ index }) => index),
+    [3, 4, 6, 7],
+  )
+  const [, transfer] = block.transactions[2]?.instructions ?? []
+  assert.deepEqual([transfer?.program, transfer?.depth], [PROGRAM.token, 2])
+  const amount = new DataView(Uint8Array.from(transfer?.data ?? []).buffer)
+  assert.deepEqual([amount.getUint8(0), amount.getBigUint64(1, true)], [3, 1_242_000_000n])
+})
+
+test('parsed instructions are put together again; depth comes from the log', () => {
+  const [transaction] = solRecording('block_account_deletion.json').transactions
+  const told = transaction?.instructions.map(({ program, depth, data }) => [
+    program.slice(0, 4),
+    depth,
+    data === null ? null : data.length,
+  ])
+  assert.deepEqual(told?.slice(0, 5), [
+    ['ATok', 1, null],
+    ['Toke', 2, null],
+    ['1111', 2, 52],
+    ['Toke', 2, null],
+    ['Toke', 2, 33],
+  ])
+  assert.deepEqual(told?.[8], ['Toke', 3, 9])
+})
+
+test('a Yellowstone update is read like a block', () => {
+  const block = solRecording('yellowstone_block_344556402.json')
+  assert.equal(block.height, 344_556_402)
+  assert.equal(block.parentSlot, 344_556_401)
+  assert.deepEqual(
+    block.transactions.map(({ index }) => index),
+    [11, 22, 29],
+  )
+  const second = block.transactions[1]
+  assert.deepEqual(
+    second?.instructions.map(({ program, depth }) => `${program.slice(0, 4)} ${depth}`),
+    ['1111 1', 'Toke 1', '675k 1', 'Toke 2', 'Toke 2', 'Toke 1'],
+  )
+})
+
+const MESSAGE: HandMessage = {
+  keys: [keyOf(1), keyOf(2), PROGRAM.system],
+  instructions: [{ program: 2, accounts: [0, 1], data: Uint8Array.of(2, 0, 0, 0, 9) }],
+}
+
+test('a v1 transaction: its configuration is passed over, its signatures are at the end', () => {
+  const wire = v1Wire(MESSAGE, { mask: 0b1011, signature: Buffer.alloc(64, 7) })
+  const said = { ...handTransaction(MESSAGE), transaction: [wire.toString('base64'), 'base64'] }
+  const transaction = read(said)
+  assert.equal(transaction.version, 1)
+  assert.equal(transaction.hash, base58Encode(Buffer.alloc(64, 7)))
+  assert.equal(transaction.from, keyOf(1))
+  assert.deepEqual(transaction.instructions, [
+    {
+      ...{ program: PROGRAM.system, accounts: [keyOf(1), keyOf(2)], outer: 0, inner: null },
+      ...{ data: Buffer.from([2, 0, 0, 0, 9]), depth: 1, logs: [] },
+    },
+  ])
+  refuses(
+    { ...said, transaction: [wire.subarray(0, 150).toString('base64').slice(0, 200), 'base64'] },
+    'short-transaction',
+  )
+})
+
+test('bad shapes have their reasons', () => {
+  const said = handTransaction(MESSAGE)
+  read(said)
+  const { transaction, meta } = said
+  const message = (change: Json): Json => ({
+    ...said,
+    transaction: { ...transaction, message: { ...transaction.message, ...change } },
+  })
+  const result = (change: Json): Json => ({ ...said, meta: { ...meta, ...change } })
+  refuses(7, 'not-an-object')
+  refuses({ ...said, meta: null }, 'no-meta')
+  refuses({ ...said, version: 2 }, 'unknown-version')
+  refuses({ ...said, transaction: ['AA', 'base58'] }, 'unknown-encoding')
+  refuses({ ...said, transaction: ['A', 'base64'] }, 'bad-base64')
+  refuses(message({ accountKeys: ['0OIl'] }), 'bad-base58')
+  refuses(message({ accountKeys: [keyOf(1), keyOf(2)] }), 'bad-index')
+  refuses(
+    message({ instructions: [{ programIdIndex: 2, accounts: [0], data: '0' }] }),
+    'bad-base58',
+  )
+  refuses(message({ instructions: [{ programIdIndex: 2, accounts: [9], data: '' }] }), 'bad-index')
+  refuses(result({ preBalances: [1] }), 'balance-count')
+  refuses(result({ postBalances: [1, 2, -1] }), 'bad-amount')
+  refuses(result({ fee: '1.5' }), 'bad-amount')
+  refuses(result({ innerInstructions: [{ index: 4, instructions: [] }] }), 'bad-index')
+  refuses(
+    result({
+      logMessages: [1],
+      innerInstructions: [
+        { index: 0, instructions: [{ programIdIndex: 2, accounts: [], data: '' }] },
+      ],
+    }),
+    'not-a-text',
+  )
+})
+
+test('a block must name its parent below it', () => {
+  const block = { blockhash: keyOf(1), previousBlockhash: keyOf(2), blockTime: 1, transactions: [] }
+  const at = (slot: number, parentSlot: unknown) =>
+    normalizeBlock({ ...block, parentSlot }, { chain: 'sol', slot, programs: ALL_PROGRAMS })
+  assert.equal(at(9, 5).parentSlot, 5)
+  assert.equal(at(9, 5).blockHeight, null)
+  for (const parentSlot of [9, 10, -1, '5.5', null])
+    assert.throws(() => at(9, parentSlot), Malformed)
+})
+
+test('the pump profile keeps what names pump.fun or holds one of its tokens', () => {
+  const programs = pumpProfile([keyOf(2)])
+  const kept = (said: unknown) => normalizeTransaction(said, { index: 0, programs }) !== undefined
+  assert.equal(kept(handTransaction(MESSAGE)), true, 'a reference pool')
+  const other = { ...MESSAGE, keys: [keyOf(1), keyOf(3), PROGRAM.system] }
+  assert.equal(kept(handTransaction(other)), false)
+  const told = handTransaction(other)
+  const balance = (mint: string) => ({
+    ...told,
+    meta: {
+      ...told.meta,
+      postTokenBalances: [
+        { accountIndex: 1, mint, owner: keyOf(1), uiTokenAmount: { amount: '5', decimals: 6 } },
+      ],
+    },
+  })
+  assert.equal(kept(balance('4F4gGVBAWuKi3EpmYdhntXvCVFqZZqmrb1cqNGawpump')), true)
+  assert.equal(kept(balance(keyOf(9))), false)
+  assert.equal(kept((solJson('buy_token_pumpfun_1.json') as Json).getTransaction), true)
+})

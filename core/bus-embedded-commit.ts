@@ -5,6 +5,12 @@ import { checkStateKey } from './bus-state-key.ts'
 import { Outage } from './fault.ts'
 import { partitionOf } from './partition.ts'
 
+/** One lmdb transaction takes at most so much; what waits beyond it has the next turn of the event loop. */
+const BATCH_COMMITS = 256
+const BATCH_BYTES = 16_777_216
+/** Beyond that a commit is refused: its callers do not wait for the ones before. */
+const WAITING_COMMITS = 10_000
+const WAITING_BYTES = 268_435_456
 /** Pages that a commit touches beside its own bytes: one path per tree, and the free list. */
 const SPARE_BYTES = 262_144
 
@@ -22,7 +28,10 @@ export interface CommitHooks {
 
 /** Takes commits and writes those of one event-loop turn together, durable before any of them resolves. */
 export interface CommitQueue {
-  /** `alive` is asked at the moment of writing; when it throws, nothing of this commit is written. */
+  /**
+   * `alive` is asked at the moment of writing; when it throws, nothing of this commit is written. Throws `Outage` when
+   * more waits than the queue may hold.
+   */
   add(commit: Commit, alive: () => void): Promise<readonly Span[]>
   /** Writes what waits. */
   flush(): void
@@ -30,6 +39,7 @@ export interface CommitQueue {
 
 interface Pending {
   readonly commit: Commit
+  readonly bytes: number
   readonly alive: () => void
   readonly resolve: (spans: readonly Span[]) => void
   readonly reject: (error: unknown) => void
@@ -55,37 +65,80 @@ const inOneTransaction: Transact = ({ root }, steps) =>
 /** Makes the queue. After a failed write every commit is refused with the same final `Outage`. */
 export const commitQueue = (plan: QueuePlan): CommitQueue => {
   let waiting: Pending[] = []
+  let waitingBytes = 0
   let broken: Outage | undefined
   const breakWith = (error: unknown): Outage => {
     broken = error instanceof Outage ? error : diskOutage(plan.log.path, error)
     plan.onBroken(broken)
     return broken
   }
-  const flush = (): void => {
-    let batch = waiting
-    waiting = []
+  const write = (pending: readonly Pending[]): void => {
+    let batch = pending.filter(isAlive)
     while (batch.length > 0) {
       const outcome = writeBatch(plan, batch)
       if (outcome.failed === undefined) return
       if (outcome.culprit === undefined) {
         const outage = breakWith(outcome.failed)
-        for (const { reject } of batch) reject(outage)
+        for (const { reject } of [...batch, ...waiting]) reject(outage)
+        waiting = []
+        waitingBytes = 0
         return
       }
       outcome.culprit.reject(outcome.failed)
-      batch = batch.filter((pending) => pending !== outcome.culprit)
+      batch = batch.filter((one) => one !== outcome.culprit)
     }
   }
+  const writeSome = (): void => {
+    const batch = firstOf(waiting)
+    waiting = waiting.slice(batch.length)
+    waitingBytes -= bytesOf(batch)
+    write(batch)
+  }
+  const turn = (): void => {
+    writeSome()
+    if (waiting.length > 0) setImmediate(turn)
+  }
   return {
-    flush,
+    flush: () => {
+      while (waiting.length > 0) writeSome()
+    },
     add: (commit, alive) => {
       if (broken) return Promise.reject(broken)
+      const bytes = commitBytes(commit)
+      if (waiting.length >= WAITING_COMMITS || waitingBytes > WAITING_BYTES) {
+        return Promise.reject(new Outage('bus', `${waiting.length} commits wait to be written`))
+      }
       const { promise, resolve, reject } = withResolvers<readonly Span[]>()
-      if (waiting.length === 0) setImmediate(flush)
-      waiting.push({ commit, alive, resolve, reject })
+      if (waiting.length === 0) setImmediate(turn)
+      waiting.push({ commit, bytes, alive, resolve, reject })
+      waitingBytes += bytes
       return promise
     },
   }
+}
+
+/** Refuses a commit whose writer may not write any more; nothing can change that until the batch is written. */
+const isAlive = ({ alive, reject }: Pending): boolean => {
+  try {
+    alive()
+    return true
+  } catch (error) {
+    reject(error)
+    return false
+  }
+}
+
+const bytesOf = (batch: readonly Pending[]): number =>
+  batch.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** The commits of the next transaction; the first one always fits. */
+const firstOf = (waiting: readonly Pending[]): readonly Pending[] => {
+  let room = BATCH_BYTES
+  const end = waiting.findIndex(({ bytes }, index) => {
+    room -= bytes
+    return index >= BATCH_COMMITS || (index > 0 && room < 0)
+  })
+  return end < 0 ? waiting : waiting.slice(0, end)
 }
 
 const withResolvers = <T>(): {
@@ -143,13 +196,12 @@ const writeBatch = (plan: QueuePlan, batch: readonly Pending[]): BatchOutcome =>
 }
 
 const commitSteps = (
-  { commit, alive }: Pending,
+  { commit }: Pending,
   draft: Draft,
   spans: Span[],
   { onStep }: CommitHooks,
 ): readonly (() => void)[] => [
   () => {
-    caller(alive)
     onStep?.('records')
     append(draft, commit.records ?? [], spans)
   },
@@ -263,7 +315,7 @@ class Draft {
 
 /** The limit is kept before anything is written. */
 const refuseFull = ({ log, mapSizeBytes }: QueuePlan, batch: readonly Pending[]): void => {
-  const bytes = batch.reduce((sum, { commit }) => sum + commitBytes(commit), SPARE_BYTES)
+  const bytes = bytesOf(batch) + SPARE_BYTES
   const { records, state, offsets, meta } = log
   if (usedBytes([records, state, offsets, meta]) + bytes <= mapSizeBytes) return
   throw new Outage('disk', `${log.path} is full: ${mapSizeBytes} bytes`, { final: true })

@@ -114,14 +114,17 @@ const writers = (queue: CommitQueue): ((id: string) => Promise<Writer>) => {
     const self = Symbol(id)
     holders.set(id, self)
     let dead: Outage | undefined
+    let closed = false
     const alive = (): void => {
-      if (dead) throw dead
       if (holders.get(id) === self) return
-      throw new Outage('bus', `writer ${id} was fenced`, { final: true })
+      throw new Outage('bus', `writer ${id} ${closed ? 'is closed' : 'was fenced'}`, {
+        final: true,
+      })
     }
     return {
       id,
       commit: async (commit) => {
+        if (dead) throw dead
         try {
           return await queue.add(commit, alive)
         } catch (error) {
@@ -130,8 +133,9 @@ const writers = (queue: CommitQueue): ((id: string) => Promise<Writer>) => {
         }
       },
       close: async () => {
-        dead ??= new Outage('bus', `writer ${id} is closed`, { final: true })
-        if (holders.get(id) === self) holders.delete(id)
+        if (holders.get(id) !== self) return
+        closed = true
+        holders.delete(id)
       },
     }
   }

@@ -7,6 +7,7 @@ import { readRange } from './bus-kafka-read.ts'
 import { boundsOf, openOwnReader } from './bus-kafka-reader.ts'
 import { type Leaders, openWriter } from './bus-kafka-writer.ts'
 import { Outage } from './fault.ts'
+import { retry } from './retry.ts'
 
 /** Copies of a record on a cluster that has enough brokers, and how many must have it before it counts as written. */
 const REPLICAS = 3
@@ -14,6 +15,8 @@ const MIN_IN_SYNC = 2
 /** Largest batch of a topic. Source: contract/kafka.md 2.2. */
 const MESSAGE_BYTES = 2_097_152
 const HOUR_MS = 3_600_000
+/** How long a new topic may take until it is served, each try being repeated within as well. */
+const SERVED = { firstMs: 20, maxMs: 500, tries: 60 }
 
 /** The Kafka bus of one process. */
 export interface KafkaBusOptions extends KafkaAccess {
@@ -169,12 +172,20 @@ const createTopics = async (admin: Admin, specs: readonly TopicSpec[]): Promise<
   const topics = missing.map((spec) => topicConfig(spec, brokers.length))
   await guarded('the topics', async () => {
     try {
-      await admin.createTopics({ topics, waitForLeaders: true })
+      await admin.createTopics({ topics, waitForLeaders: false })
     } catch (error) {
       if (kafkaErrorType(error) !== 'TOPIC_ALREADY_EXISTS') throw error
     }
   })
+  for (const { topic, partitions } of missing) await served(admin, topic, partitions)
 }
+
+/** Waits until the leaders of a new topic answer: a cluster says that a topic exists before all of its brokers know. */
+const served = async (admin: Admin, topic: string, partitions: number): Promise<void> =>
+  retry(async () => {
+    const found = await fetchEnds(admin, topic)
+    if (found.length < partitions) throw new Outage('bus', `${topic} is not whole yet`)
+  }, SERVED)
 
 const topicConfig = ({ topic, partitions, cleanup, retentionMs }: TopicSpec, brokers: number) => {
   const replicas = Math.min(REPLICAS, brokers)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Bus } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import type { CommitHooks, CommitStep } from '../../core/bus-embedded-commit.ts'
 import { Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { busSuite, readAll } from '../support/bus-suite.ts'
@@ -13,8 +14,14 @@ import { busSuite, readAll } from '../support/bus-suite.ts'
 const MAP_BYTES = 268_435_456
 const DAY_MS = 86_400_000
 
-const openAt = (path: string, halts: Outage[] = [], mapSizeBytes = MAP_BYTES): Promise<Bus> =>
+const openAt = (
+  path: string,
+  halts: Outage[] = [],
+  mapSizeBytes = MAP_BYTES,
+  hooks: CommitHooks = {},
+): Promise<Bus> =>
   openEmbeddedBus({
+    hooks,
     path,
     mapSizeBytes,
     log: silentLogger(),
@@ -84,6 +91,40 @@ test('a live process keeps another out', () =>
     )
     assert.equal(child.status, 1)
     assert.match(child.stderr, /in use by process/)
+    await bus.close()
+  }))
+
+test('commits that nobody waits for are written in bounded transactions, a flood of them is refused', () =>
+  withFolder(async (path) => {
+    let transactions = 0
+    const onStep = (step: CommitStep): void => {
+      if (step === 'durable') transactions += 1
+    }
+    const bus = await openAt(path, [], MAP_BYTES, { onStep })
+    await bus.createTopics([TOPIC])
+    const writers = await Promise.all(['a', 'b', 'c'].map((id) => bus.writer(id)))
+    const commit = (number: number) =>
+      writers[number % 3]?.commit({
+        records: [{ topic: 't', key: 'k', value: Buffer.from(String(number)) }],
+      })
+    const flood = Array.from({ length: 10_003 }, (_, number) => commit(number))
+    const outcomes = await Promise.allSettled(flood)
+    assert.ok(outcomes.slice(0, 10_000).every(({ status }) => status === 'fulfilled'))
+    for (const outcome of outcomes.slice(10_000)) {
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof Outage)
+    }
+    assert.equal(transactions, Math.ceil(10_000 / 256))
+    const written = (await readAll(bus, 't')).map(({ value }) =>
+      Number(Buffer.from(value ?? []).toString()),
+    )
+    assert.deepEqual(
+      written,
+      Array.from({ length: 10_000 }, (_, i) => i),
+    )
+    const large = { records: [{ topic: 't', key: 'k', value: Buffer.alloc(10_000_000) }] }
+    const [one, two] = await Promise.all(['d', 'e'].map((id) => bus.writer(id)))
+    await Promise.all([one?.commit(large), two?.commit(large)])
+    assert.equal(transactions, Math.ceil(10_000 / 256) + 2)
     await bus.close()
   }))
 

@@ -1,16 +1,21 @@
+import {
+  BALANCE_KEYS,
+  CANDLE_KEYS,
+  type ChannelKey,
+  HOLDING_KEYS,
+  LIQUIDITY_KEYS,
+  MAX_LIQUIDITY_KEYS,
+  NEW_TOKEN_KEYS,
+  PNL_KEYS,
+  POOL_KEYS,
+  STAT_KEYS,
+  SUPPLY_KEYS,
+  TRADE_KEYS,
+} from './channel-keys.ts'
 import type { Topic } from './topics.ts'
 
 /** What stands behind the chain in a channel name, in order. */
 export type ChannelParameter = 'token' | 'pool' | 'pair' | 'wallet' | 'resolution'
-
-/** How a short key is written: `d` decimal (R9), `n` integer, `ms` epoch milliseconds, `s` text. */
-type KeyType = 'd' | 'n' | 'ms' | 's'
-
-/** One short key of a payload with the name that filters and documents use for it. */
-export interface ChannelKey {
-  readonly type: KeyType
-  readonly long: string
-}
 
 /** One channel family. Source: contract/websocket.md 4. */
 export interface ChannelRow {
@@ -31,50 +36,6 @@ export interface ChannelRow {
   readonly shape: 'object' | 'array'
   readonly keys: Readonly<Record<string, ChannelKey>>
 }
-
-const d = (long: string): ChannelKey => ({ type: 'd', long })
-const n = (long: string): ChannelKey => ({ type: 'n', long })
-const ms = (long: string): ChannelKey => ({ type: 'ms', long })
-const s = (long: string): ChannelKey => ({ type: 's', long })
-
-/** Payload of the candle families, contract/websocket.md 4.1. */
-const CANDLE_KEYS = {
-  a: s('address'),
-  o: d('open'),
-  c: d('close'),
-  h: d('high'),
-  l: d('low'),
-  v: d('volume'),
-  r: s('resolution'),
-  t: ms('time'),
-  n: n('number'),
-} as const
-
-/** Payload of the trade families, contract/websocket.md 4.6; `op` by R49. */
-const TRADE_KEYS = {
-  a: s('tokenAddress'),
-  t: ms('timestamp'),
-  k: s('kind'),
-  ba: d('buyAmount'),
-  sa: d('sellAmount'),
-  baiu: d('buyAmountInUsd'),
-  saiu: d('sellAmountInUsd'),
-  btma: s('buyTokenAddress'),
-  stma: s('sellTokenAddress'),
-  btn: s('buyTokenName'),
-  bts: s('buyTokenSymbol'),
-  stn: s('sellTokenName'),
-  sts: s('sellTokenSymbol'),
-  bwa: s('buyWalletAddress'),
-  swa: s('sellWalletAddress'),
-  h: s('txHash'),
-  op: s('op'),
-} as const
-
-/** Key of a candle payload. */
-export type CandleKey = keyof typeof CANDLE_KEYS
-/** Key of a trade payload. */
-export type TradeKey = keyof typeof TRADE_KEYS
 
 const candles = (
   prefix: string,
@@ -117,6 +78,30 @@ const trades = (
   keys: TRADE_KEYS,
 })
 
+/** A family whose publications are whole objects of one subject, newest wins. */
+const latest = (
+  prefix: string,
+  parameters: readonly ChannelParameter[],
+  topic: Topic,
+  keys: Readonly<Record<string, ChannelKey>>,
+  aliases: readonly string[] = [],
+): ChannelRow => ({
+  ...{ prefix, aliases, parameters, topic, keys },
+  candle: null,
+  recoverable: false,
+  delivery: 'latest',
+  shape: 'object',
+})
+
+/** A family of which every publication counts. */
+const events = (
+  prefix: string,
+  parameters: readonly ChannelParameter[],
+  topic: Topic,
+  keys: Readonly<Record<string, ChannelKey>>,
+  aliases: readonly string[] = [],
+): ChannelRow => ({ ...latest(prefix, parameters, topic, keys, aliases), delivery: 'event' })
+
 /** Every channel family that is served. A stream is a row here and a mapper in `serving/realtime/publish.ts`. */
 export const CHANNELS: readonly ChannelRow[] = [
   candles('dex-candle', 'token', 'usd', ['dex-token-candles']),
@@ -127,4 +112,31 @@ export const CHANNELS: readonly ChannelRow[] = [
   candles('dex-pair-candle-in-native', 'pair', 'native'),
   trades('dex-trade', 'token', ['dex-token-trade']),
   trades('dex-wallet-trade', 'wallet', ['wallet-trade']),
+  latest('dex-token-stats', ['token'], 'tradeStats', STAT_KEYS),
+  latest('dex-token-holding', ['token'], 'tokenHoldings', HOLDING_KEYS, [
+    'token-holders',
+    'dex-token-holders-stats',
+    'dex-token-holder',
+  ]),
+  events('dex-new-token', [], 'tokensCreated', NEW_TOKEN_KEYS, ['dex-token-new']),
+  events('dex-wallet-balance', ['wallet'], 'balancesProcessed', BALANCE_KEYS, ['wallet-balance']),
+  latest('dex-token-supply', ['token'], 'tokenMarketCaps', SUPPLY_KEYS),
+  latest('dex-token-liquidity', ['token'], 'poolsProcessed', MAX_LIQUIDITY_KEYS, [
+    'dex-token-max-liquidity',
+  ]),
+  latest('dex-token-total-liquidity', ['token'], 'poolsProcessed', LIQUIDITY_KEYS),
+  latest('dex-pool-balance', ['pool'], 'poolsProcessed', POOL_KEYS, ['dex-dex-pool-balance']),
+  events('dex-wallet-token-pnl', ['wallet'], 'walletTokenPnls', PNL_KEYS, ['dex-wallet-pnl']),
 ]
+
+/** Topics that channels are made of. */
+export const CHANNEL_TOPICS: readonly Topic[] = [...new Set(CHANNELS.map(({ topic }) => topic))]
+
+const BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(CHANNELS.map((row) => [row.prefix, row]))
+
+/** Row of a family by its prefix. Throws for one that is not served. */
+export const channelRow = (prefix: string): ChannelRow => {
+  const row = BY_PREFIX.get(prefix)
+  if (row === undefined) throw new Error(`no channel family ${prefix}`)
+  return row
+}

@@ -20,7 +20,7 @@ export interface Channel {
 /** Longest channel name in bytes (contract/websocket.md 5.1). */
 const MAX_CHANNEL_BYTES = 255
 
-const BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(
+const BY_NAME: ReadonlyMap<string, ChannelRow> = new Map(
   CHANNELS.flatMap((row) => [row.prefix, ...row.aliases].map((name) => [name, row] as const)),
 )
 
@@ -41,7 +41,7 @@ export const parseChannel = (
 ): Channel | ProtocolError => {
   if (Buffer.byteLength(literal) > MAX_CHANNEL_BYTES) return ERRORS.badRequest
   const colon = literal.indexOf(':')
-  const row = BY_PREFIX.get(colon === -1 ? literal : literal.slice(0, colon))
+  const row = BY_NAME.get(colon === -1 ? literal : literal.slice(0, colon))
   if (row === undefined) return ERRORS.unknownChannel
   if (colon === -1) return ERRORS.badRequest
   const [word = '', ...rest] = literal.slice(colon + 1).split('_')
@@ -51,8 +51,8 @@ export const parseChannel = (
   const values = row.parameters.map((parameter, index) =>
     parameterOf(parameter, rest[index] ?? '', vmOf(chain)),
   )
-  const [address, suffix = ''] = values
-  if (address === undefined || values.includes(undefined)) return ERRORS.badRequest
+  if (values.includes(undefined)) return ERRORS.badRequest
+  const [address = '', suffix = ''] = values
   const subject = subjectOf(row.prefix, chain, address, suffix)
   return { literal, row, chain, address, suffix, subject }
 }

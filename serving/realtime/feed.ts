@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Bus, LogRecord, Running } from '../../core/bus-contract.ts'
+import { CHANNEL_TOPICS } from '../../schemas/channels.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { Hub } from './hub.ts'
 
@@ -45,7 +46,7 @@ const followNames = async ({ bus, hub }: FeedOptions, chain: string): Promise<Ru
     caughtUp = resolve
   })
   const tail = await bus.tail({
-    topics: [topicName('tokensProcessed', chain)],
+    topics: [topicName('tokensProcessed', chain), topicName('tokenPrices', chain)],
     from: 'earliest',
     onRecords: (records) => {
       for (const record of records) hub.accept(record)
@@ -85,7 +86,7 @@ const followStreams = async (options: FeedOptions, chain: string): Promise<Runni
   }
   const named = namer(options, chain)
   const tail = await bus.tail({
-    topics: [topicName('candlesticks', chain), trades],
+    topics: CHANNEL_TOPICS.map((topic) => topicName(topic, chain)),
     from: 'latest',
     onRecords: async (records) => {
       await ready

@@ -7,7 +7,7 @@ import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { partitionOf } from '../../core/partition.ts'
 import type { ChannelRow } from '../../schemas/channels.ts'
-import { topicName, topicRow } from '../../schemas/topics.ts'
+import { TOPICS, topicName, topicRow } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
 import type { Channel } from './channel.ts'
 import { Coalescer } from './coalesce.ts'
@@ -21,15 +21,9 @@ import {
   positionOf,
 } from './history.ts'
 import { publicationText } from './protocol.ts'
-import {
-  candlePublications,
-  type Desk,
-  type Publication,
-  payloadText,
-  type TokenName,
-  tradePublications,
-} from './publish.ts'
+import { type Desk, type Publication, payloadText, type TokenName } from './publish.ts'
 import type { KeptText, Position, Recovery } from './session.ts'
+import { STREAMS } from './streams.ts'
 
 /** What the hub is made of. */
 export interface HubOptions {
@@ -79,7 +73,9 @@ export class Hub {
   readonly #partitions = new Map<string, number>()
   readonly #names = new LRUCache<string, TokenName>({ max: MAX_NAMES })
   readonly #desks = new Map<string, Desk>()
-  #latestListeners = 0
+  readonly #prices = new LRUCache<string, string>({ max: MAX_NAMES })
+  /** Subscriptions by the suffix of the topic that they are fed from. */
+  readonly #listening = new Map<string, number>()
   /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
   #foreign: Map<string, History> | null = new Map()
 
@@ -154,12 +150,12 @@ export class Hub {
     wish: { readonly retractions: boolean; readonly after: number },
   ): void {
     this.#fanout.join(subscriber, channel, wish)
-    if (channel.row.delivery === 'latest') this.#latestListeners += 1
+    this.#count(channel.row, 1)
   }
 
   leave(subscriber: Subscriber, channel: Channel): void {
     this.#fanout.leave(subscriber, channel)
-    if (channel.row.delivery === 'latest') this.#latestListeners -= 1
+    this.#count(channel.row, -1)
     if (!this.#fanout.listens(channel.subject)) this.#coalescer.forget(channel.subject)
   }
 
@@ -204,19 +200,37 @@ export class Hub {
   #acceptAs(suffix: string, record: LogRecord, value: Uint8Array): void {
     const { codec } = this.#options
     const desk = this.#deskOf(record.topic.slice(0, record.topic.indexOf('.')))
-    if (suffix === 'tokens.processed') {
+    if (suffix === TOPICS.tokensProcessed.suffix) {
       for (const { token } of codec.decode('token.TokenEvents', value).events) {
         if (token) this.#learn(desk.chain, token.address, token)
       }
-    } else if (suffix === 'candlesticks') {
-      if (this.#latestListeners === 0) return
-      const message = codec.decode('candlestick.CandlestickEvents', value)
-      for (const publication of candlePublications(message, desk)) this.#pace(publication)
-    } else {
-      const message = codec.decode('dex.trade.TradeEvents', value)
-      if (!this.#isNew(record, message.meta)) return
-      for (const publication of tradePublications(message, desk)) this.#keep(publication, record)
+      return
     }
+    if (suffix === TOPICS.tokenPrices.suffix) {
+      for (const { token_price: price } of codec.decode('token.price.TokenPriceEvents', value)
+        .events) {
+        if (price) this.#prices.set(`${desk.chain}/${price.token_address}`, price.price_in_usd)
+      }
+      return
+    }
+    const stream = STREAMS.get(suffix)
+    if (stream === undefined) return
+    if (!stream.always && this.#listeners(suffix) === 0) return
+    const { meta, publications } = stream.read(codec, value, desk)
+    if (stream.always && !this.#isNew(record, meta)) return
+    for (const publication of publications) {
+      if (publication.row.delivery === 'latest') this.#pace(publication)
+      else this.#keep(publication, record)
+    }
+  }
+
+  #listeners(suffix: string): number {
+    return this.#listening.get(suffix) ?? 0
+  }
+
+  #count({ topic }: ChannelRow, by: number): void {
+    const { suffix } = TOPICS[topic]
+    this.#listening.set(suffix, this.#listeners(suffix) + by)
   }
 
   /** Records come again after a failed producer; `(seq, part)` only ever grows (contract/kafka.md 2.3). */
@@ -278,15 +292,16 @@ export class Hub {
     return this.#lanes.get(`${topic}/${partitionOf(address, partitions)}`)
   }
 
-  #learn(chain: string, address: string, { name, symbol }: TokenName): void {
+  #learn(chain: string, address: string, { name, symbol, decimals }: TokenName): void {
     const cut = (text: string): string => (text.length > MAX_NAME_LENGTH ? '' : text)
-    this.#names.set(`${chain}/${address}`, { name: cut(name), symbol: cut(symbol) })
+    this.#names.set(`${chain}/${address}`, { name: cut(name), symbol: cut(symbol), decimals })
   }
 
   #deskOf(chain: string): Desk {
     const desk = this.#desks.get(chain) ?? {
       chain,
       nameOf: (token: string) => this.#names.get(`${chain}/${token}`),
+      priceOf: (token: string) => this.#prices.get(`${chain}/${token}`) ?? '',
       wanted: (subject: string, row: ChannelRow, address: string) =>
         this.#fanout.listens(subject) || this.#isRecoverable(row, chain, address),
     }

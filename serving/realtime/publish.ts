@@ -1,11 +1,6 @@
 import { unitsNumber, unitsText, usdText } from '../../core/amounts.ts'
-import {
-  type CandleKey,
-  CHANNELS,
-  type ChannelKey,
-  type ChannelRow,
-  type TradeKey,
-} from '../../schemas/channels.ts'
+import type { CandleKey, ChannelKey, TradeKey } from '../../schemas/channel-keys.ts'
+import { CHANNELS, type ChannelRow, channelRow } from '../../schemas/channels.ts'
 import type {
   CandlestickEvent,
   CandlestickEvents,
@@ -16,7 +11,9 @@ import type {
 import { subjectOf } from './channel.ts'
 
 /** Values of one payload by short key; undefined and "" are unknown and left out. */
-export type Payload = Readonly<Record<string, string | number | undefined>>
+export interface Payload {
+  readonly [key: string]: string | number | undefined | Payload
+}
 
 /** One event as one stream carries it. */
 export interface Publication {
@@ -33,16 +30,19 @@ export interface Publication {
   readonly bucketMs: number
 }
 
-/** Name and symbol of a token, as far as they are known. */
+/** Name, symbol and decimals of a token, as far as they are known; -1 = unknown decimals. */
 export interface TokenName {
   readonly name: string
   readonly symbol: string
+  readonly decimals: number
 }
 
 /** What the mappers ask of the hub. */
 export interface Desk {
   readonly chain: string
   nameOf(token: string): TokenName | undefined
+  /** Last price of a token in USD; "" = unknown. */
+  priceOf(token: string): string
   /** False: nobody listens and nothing is kept, so the payload need not be made. */
   wanted(subject: string, row: ChannelRow, address: string): boolean
 }
@@ -53,12 +53,23 @@ export const payloadText = (
   keys: Readonly<Record<string, ChannelKey>>,
   numbers: 'string' | 'number',
 ): string => {
-  const out: Record<string, string | number> = {}
+  return JSON.stringify(plain(payload, keys, numbers))
+}
+
+type Plain = { [key: string]: string | number | Plain }
+
+const plain = (
+  payload: Payload,
+  keys: Readonly<Record<string, ChannelKey>>,
+  numbers: 'string' | 'number',
+): Plain => {
+  const out: Plain = {}
   for (const [key, value] of Object.entries(payload)) {
     if (value === undefined || value === '') continue
-    out[key] = numbers === 'number' && keys[key]?.type === 'd' ? Number(value) : value
+    if (typeof value === 'object') out[key] = plain(value, keys[key]?.keys ?? {}, numbers)
+    else out[key] = numbers === 'number' && keys[key]?.type === 'd' ? Number(value) : value
   }
-  return JSON.stringify(out)
+  return out
 }
 
 const candleRows = (dimension: string): readonly ChannelRow[] =>
@@ -108,13 +119,8 @@ const candlePayload = (
   n: event.trades,
 })
 
-const rowOf = (prefix: string): ChannelRow => {
-  const row = CHANNELS.find((candidate) => candidate.prefix === prefix)
-  if (row === undefined) throw new Error(`no channel family ${prefix}`)
-  return row
-}
-const TOKEN_TRADES = rowOf('dex-trade')
-const WALLET_TRADES = rowOf('dex-wallet-trade')
+const TOKEN_TRADES = channelRow('dex-trade')
+const WALLET_TRADES = channelRow('dex-wallet-trade')
 
 /** Publications of one record of `{c}.dex.trades.processed`: to both tokens and to every wallet involved. */
 export const tradePublications = (message: TradeEvents, desk: Desk): readonly Publication[] => {

@@ -29,6 +29,7 @@ const candles = (value: Draft<CandlestickEvents>) =>
 const desk = (more: Partial<Desk> = {}): Desk => ({
   chain: 'eth',
   nameOf: () => undefined,
+  priceOf: () => '',
   wanted: () => true,
   ...more,
 })

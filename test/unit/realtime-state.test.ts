@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { localCodec } from '../../core/codec.ts'
+import type { Draft } from '../../core/codec-contract.ts'
+import type { ChannelKey } from '../../schemas/channel-keys.ts'
+import { CHANNELS } from '../../schemas/channels.ts'
+import type { Messages } from '../../schemas/wire.ts'
+import { type Desk, payloadText } from '../../serving/realtime/publish.ts'
+import { STREAMS } from '../../serving/realtime/streams.ts'
+
+const codec = localCodec()
+const META = { chain: 'sol', op: 'OP_APPLY', seq: 4, block_time: 1_700_000_000_000 } as const
+const MINT = 'So11111111111111111111111111111111111111112'
+const DESK: Desk = {
+  chain: 'sol',
+  nameOf: () => ({ name: 'Frog', symbol: 'FROG', decimals: 6 }),
+  priceOf: () => '0.25',
+  wanted: () => true,
+}
+
+interface Read {
+  readonly prefix: string
+  readonly subject: string
+  readonly keys: Readonly<Record<string, ChannelKey>>
+  readonly retraction: boolean
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+const read = <Name extends keyof Messages>(
+  suffix: string,
+  message: Name,
+  value: Draft<Messages[Name]>,
+): readonly Read[] => {
+  const stream = STREAMS.get(suffix)
+  assert.ok(stream, suffix)
+  const { publications } = stream.read(codec, codec.encode(message, value), DESK)
+  return publications.map(({ row, subject, payload, retraction }) => ({
+    ...{ prefix: row.prefix, subject, keys: row.keys, retraction },
+    data: JSON.parse(payloadText(payload, row.keys, 'string')),
+  }))
+}
+
+const checkTypes = (data: Readonly<Record<string, unknown>>, keys: Read['keys']): void => {
+  for (const [key, value] of Object.entries(data)) {
+    const found = keys[key]
+    assert.ok(found, `no key ${key}`)
+    if (found.type === 'o') checkTypes(value as Readonly<Record<string, unknown>>, found.keys ?? {})
+    else
+      assert.equal(
+        typeof value,
+        found.type === 'n' || found.type === 'ms' ? 'number' : 'string',
+        key,
+      )
+  }
+}
+
+test('token statistics are one object with every stem of every window', () => {
+  const windows = ['1m', '5m', '15m', '30m', '1h', '4h', '6h', '24h']
+  const [one, more] = read('trade-stats', 'trade.stat.TradeStatEvents', {
+    meta: META,
+    events: windows.map((resolution, index) => ({
+      ...{ token_address: MINT, resolution, timestamp: '1700000000000' },
+      ...{ open_in_usd: '1', close_in_usd: index === 0 ? '' : '1.5', buys: index, sells: 2 },
+      ...{ buyers: 1, sellers: 1, pools: 1, programs: 1, volume_change_ratio: '0.1' },
+      ...{ buy_volume_in_usd: '10', sell_volume_in_usd: '20', liquidity_in_usd: '5' },
+      liquidity_change_ratio: '0',
+    })),
+  })
+  assert.ok(one && more === undefined)
+  checkTypes(one.data, one.keys)
+  const missing = Object.keys(one.keys).filter((key) => one.data[key] === undefined)
+  assert.deepEqual(missing, ['p1m', 'ciu1m'])
+  assert.deepEqual(
+    [one.data.b24h, one.data.tr24h, one.data.p, one.data.t],
+    [7, 9, '1.5', 1_700_000_000_000],
+  )
+})
+
+test('a new token names its launchpad, and its retraction goes to those who asked only', () => {
+  const events = [
+    {
+      type: 'EVENT_TYPE_CREATED' as const,
+      token: { address: MINT, name: 'Frog 🐸', symbol: 'FROG', decimals: 6 },
+      launch_from: { program_address: 'P', protocol_family: 'pump_fun', protocol_name: 'Pump.fun' },
+      created_at: 5,
+    },
+  ]
+  const [one] = read('tokens.created', 'token.TokenEvents', { meta: META, events })
+  const [gone] = read('tokens.created', 'token.TokenEvents', {
+    meta: { ...META, op: 'OP_REVERT' },
+    events,
+  })
+  assert.ok(one && gone)
+  checkTypes(one.data, one.keys)
+  assert.deepEqual(one.data, {
+    ...{ a: MINT, n: 'Frog 🐸', s: 'FROG', dec: 6, cts: 5 },
+    lf: { pa: 'P', pf: 'pump_fun', pn: 'Pump.fun' },
+  })
+  assert.deepEqual(
+    [one.subject, one.retraction, gone.retraction, gone.data.op],
+    ['dex-new-token|sol||', false, true, 'revert'],
+  )
+})
+
+test('a balance is what the owner holds, and after a retraction what was held before', () => {
+  const value = {
+    meta: META,
+    events: [
+      {
+        instruction: { event_index: 0 },
+        block: { timestamp: 9 },
+        balance: {
+          account_owner_address: 'W',
+          token_address: MINT,
+          decimals: 6,
+          pre_amount: '1',
+          post_amount: '2',
+        },
+        balance_processed: { owner_pre_amount: '1500000', owner_post_amount: '2500000' },
+      },
+    ],
+  }
+  const [one] = read('balances.processed', 'balance.BalanceEvents', value)
+  const [undone] = read('balances.processed', 'balance.BalanceEvents', {
+    ...value,
+    meta: { ...META, op: 'OP_REVERT' },
+  })
+  assert.ok(one && undone)
+  checkTypes(one.data, one.keys)
+  assert.deepEqual(one.data, { a: 'W', ta: MINT, b: '2.5', tpiu: '0.25', t: 9 })
+  assert.equal(undone.data.b, '1.5')
+})
+
+test('holders, supplies, pools and profits have their keys', () => {
+  const all = [
+    ...read('token-holdings', 'token.holding.TokenHoldingEvents', {
+      meta: META,
+      events: [
+        {
+          token_address: MINT,
+          holders: 3,
+          top10_amount: '1000000',
+          top10_ratio: '0.5',
+          timestamp: 7,
+        },
+      ],
+    }),
+    ...read('token-market-caps.processed', 'token.market_cap.TokenMarketCapEvents', {
+      meta: META,
+      events: [
+        {
+          market_cap: { token_address: MINT, total_supply_amount: '10', market_cap_in_usd: '2.5' },
+        },
+      ],
+    }),
+    ...read('dex.pools.processed', 'dex.pool.DexPoolEvents', {
+      meta: META,
+      events: [
+        {
+          block: { timestamp: 8 },
+          pool: { address: 'P', token_a_address: MINT, token_b_address: 'Q' },
+          pool_processed: {
+            token_a_vault_post_amount_in_usd: '4',
+            token_a_liquidity: { token_address: MINT, liquidity_in_usd: '4', pool_count: 2 },
+            token_a_max_liquidity: {
+              token_address: MINT,
+              liquidity_in_usd: '3',
+              pool_address: 'P',
+            },
+          },
+        },
+      ],
+    }),
+    ...read('wallet-token-pnls', 'wallet.pnl.WalletTokenPnlEvents', {
+      meta: META,
+      events: [{ wallet_address: 'W', token_address: MINT, buys: 1, realized_profit_in_usd: '-3' }],
+    }),
+  ]
+  for (const { data, keys } of all) checkTypes(data, keys)
+  assert.deepEqual(
+    all.map(({ prefix }) => prefix),
+    [
+      'dex-token-holding',
+      'dex-token-supply',
+      'dex-pool-balance',
+      'dex-token-liquidity',
+      'dex-token-total-liquidity',
+      'dex-wallet-token-pnl',
+    ],
+  )
+  assert.equal(all[0]?.data.t10a, '1')
+})
+
+test('every family is fed by a topic that the hub reads', () => {
+  const fed = new Set([...STREAMS.keys()])
+  assert.equal(CHANNELS.length >= 17, true)
+  assert.equal(fed.size, new Set(CHANNELS.map(({ topic }) => topic)).size)
+})

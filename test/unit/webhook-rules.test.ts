@@ -1,0 +1,313 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { localCodec } from '../../core/codec.ts'
+import { Fault } from '../../core/fault.ts'
+import { makeSealer } from '../../core/seal.ts'
+import type { TokenEvents } from '../../schemas/wire.ts'
+import { fateOf, healthAfter } from '../../serving/webhooks/attempt.ts'
+import { fitsType, liveSecrets, rotatedSecrets } from '../../serving/webhooks/endpoint.ts'
+import { compileFilter } from '../../serving/webhooks/filter.ts'
+import { bodyOf, eventsOf, messageId } from '../../serving/webhooks/message.ts'
+import { EndpointQueue } from '../../serving/webhooks/queue.ts'
+import {
+  type Outcome,
+  retryAfterOf,
+  type Verdict,
+  verdictOf,
+} from '../../serving/webhooks/schedule.ts'
+import { givenSecret, newSecret, signatureHeaders } from '../../serving/webhooks/sign.ts'
+import { tokenEvent, tokenRecord } from '../support/webhooks.ts'
+
+const codec = localCodec()
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+/** The vector of contract/webhooks.md 5. */
+const VECTOR = {
+  id: 'msg_01JD0000000000000000000000',
+  secrets: ['whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY'],
+  nowMs: 1_763_640_000_000,
+  body: '{"channel":"sol.token.created","timestamp":1763640000000,"data":{"a":"6p6xgHyF7AeE6TZkSmFsko444wqoP15icUSqi2jfGiPN","n":"Example Token","s":"EXT","dec":9,"cts":1763640000000,"lf":{"pa":"6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P","pf":"pump_fun","pn":"Pump.fun"}}}',
+}
+
+test('the signature vector holds in every family of headers', () => {
+  const headers = signatureHeaders({ ...VECTOR, legacy: true, svix: true })
+  const signature = 'v1,ThHzTebIu5R/GibsI9zaH6bYjKyd+w9oMisJLkbhV7o='
+  assert.deepEqual(headers, {
+    'webhook-id': VECTOR.id,
+    'webhook-timestamp': '1763640000',
+    'webhook-signature': signature,
+    'svix-id': VECTOR.id,
+    'svix-timestamp': '1763640000',
+    'svix-signature': signature,
+    'x-webhook-timestamp': '1763640000000',
+    'x-webhook-signature': '36345b884f70858ab470bd40c49960f2095831b9e3f1467fdc91a78ab6b6bf09',
+  })
+  assert.deepEqual(Object.keys(signatureHeaders({ ...VECTOR, legacy: false, svix: false })), [
+    ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+  ])
+})
+
+test('the body of the vector is what a created event gives, byte for byte', () => {
+  const mint = '6p6xgHyF7AeE6TZkSmFsko444wqoP15icUSqi2jfGiPN'
+  const [event] = eventsOf('sol.token.created', createdRecord(mint, 'OP_APPLY'))
+  assert.ok(event)
+  const place = { lane: 0, seq: 1 }
+  assert.equal(bodyOf(event, place, 'reference'), VECTOR.body)
+  const full = JSON.parse(bodyOf(event, place, 'full'))
+  assert.deepEqual(Object.keys(full), ['channel', 'timestamp', 'data', 'id', 'type', 'meta'])
+  assert.equal(full.id, messageId('sol.token.created', mint, 'sig', '4'))
+  assert.deepEqual(eventsOf('sol.token.created', createdRecord(mint, 'OP_REVERT')), [])
+})
+
+const createdRecord = (
+  mint: string,
+  op: 'OP_APPLY' | 'OP_REVERT',
+  name = 'Example Token',
+): TokenEvents => {
+  const event = tokenEvent(mint, {
+    instruction: { index: 4 },
+    transaction: { signature: 'sig' },
+    token: { address: mint, name, symbol: 'EXT', decimals: 9 },
+  })
+  const record = tokenRecord([event], { op, timeMs: 1_763_640_000_000 })
+  return codec.decode('token.TokenEvents', codec.encode('token.TokenEvents', record))
+}
+
+test('a message id is 130 bits of the subject in Crockford base32, and nothing else', () => {
+  const digest = createHash('sha256').update('c|m|t|1.2').digest('hex')
+  const bits = BigInt(`0x${digest}`).toString(2).padStart(256, '0').slice(0, 130)
+  const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+  const text = (bits.match(/.{5}/g) ?? []).map((five) => letters[Number.parseInt(five, 2)]).join('')
+  assert.equal(messageId('c', 'm', 't', '1.2'), `msg_${text}`)
+  assert.notEqual(messageId('c', 'm', 't', '1.3'), `msg_${text}`)
+})
+
+test('long names are cut between characters', () => {
+  const record = createdRecord('m', 'OP_APPLY', '😀'.repeat(100))
+  const [event] = eventsOf('sol.token.created', record)
+  assert.equal(event?.data.n, '😀'.repeat(64))
+})
+
+test('secrets: what we make and what may be given', () => {
+  assert.match(newSecret(), /^whsec_[A-Za-z0-9+/]{43}=$/)
+  const bytes = Buffer.alloc(24, 7).toString('base64')
+  assert.equal(givenSecret(bytes), `whsec_${bytes}`)
+  assert.equal(givenSecret(`whsec_${bytes}`), `whsec_${bytes}`)
+  for (const wrong of [
+    '',
+    'whsec_',
+    'short',
+    'x'.repeat(200),
+    `${'a'.repeat(32)}!`,
+    'A'.repeat(33),
+  ])
+    assert.throws(() => givenSecret(wrong), { name: 'Fault', code: 52012 }, wrong)
+})
+
+test('a rotated secret signs until its grace ends, and the verifier agrees', () => {
+  const sealer = makeSealer('pepper', 'webhooks')
+  const [old, fresh] = [newSecret(), newSecret()]
+  const first = [{ sealed: sealer.seal(old, 'ep'), created_at: 0, expires_at: 0 }]
+  const nowMs = Date.now()
+  const secrets = rotatedSecrets(first, sealer.seal(fresh, 'ep'), { nowMs, graceMs: HOUR })
+  const at = (time: number) => liveSecrets({ endpoint_id: 'ep', secrets }, sealer, time)
+  assert.deepEqual(at(nowMs + HOUR - 1), [fresh, old])
+  assert.deepEqual(at(nowMs + HOUR), [fresh])
+  assert.throws(() => liveSecrets({ endpoint_id: 'other', secrets }, sealer, nowMs))
+  const signed = (list: readonly string[]) =>
+    signatureHeaders({ id: 'msg_1', body: '{}', secrets: list, nowMs, legacy: false, svix: false })
+  for (const secret of [old, fresh]) new Webhook(secret).verify('{}', signed(at(nowMs)))
+  assert.throws(() => new Webhook(old).verify('{}', signed(at(nowMs + HOUR))))
+  const many = Array.from({ length: 20 }).reduce<ReturnType<typeof rotatedSecrets>>(
+    (list) => rotatedSecrets(list, 'x', { nowMs, graceMs: HOUR }),
+    first,
+  )
+  assert.equal(many.length, 11, 'ten old ones at most')
+})
+
+const SCHEDULE = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map((s) => s * 1_000)
+const outcome = (change: Partial<Outcome> = {}): Outcome => ({
+  ...{ status: 500, errorKind: 'status', error: '', response: '', durationMs: 1 },
+  ...{ retryAfterMs: null, wish: null },
+  ...change,
+})
+const verdictAt = (attempt: number, change: Partial<Outcome> = {}, random = 0.5): Verdict =>
+  verdictOf(outcome(change), {
+    ...{ attempt, trigger: 'scheduled', scheduleMs: SCHEDULE, nowMs: 0 },
+    random: () => random,
+  })
+
+test('eight attempts with the pauses of the contract, jitter of a fifth', () => {
+  const pauses = Array.from({ length: 7 }, (_, index) => verdictAt(index + 1).nextAtMs)
+  assert.deepEqual(pauses, SCHEDULE.slice(1))
+  assert.deepEqual(verdictAt(8), { status: 'fail', nextAtMs: null, disable: null, exhausted: true })
+  assert.equal(verdictAt(3, {}, 0).nextAtMs, 1_440_000)
+  assert.equal(verdictAt(3, {}, 1).nextAtMs, 2_160_000)
+})
+
+test('what an answer means for the next attempt', () => {
+  const table: readonly (readonly [string, Partial<Outcome>, Partial<Verdict>])[] = [
+    ['2xx', { status: 204, errorKind: null }, { status: 'success', nextAtMs: null }],
+    ['redirect', { status: 302 }, { status: 'pending', nextAtMs: 5_000 }],
+    ['gone', { status: 410 }, { status: 'fail', disable: 'gone', nextAtMs: null }],
+    ['429', { status: 429 }, { nextAtMs: MINUTE }],
+    ['timeout', { status: 0, errorKind: 'timeout' }, { nextAtMs: MINUTE }],
+    ['retry-after short', { status: 503, retryAfterMs: 1_000 }, { nextAtMs: 5_000 }],
+    ['retry-after', { status: 503, retryAfterMs: 7_000 }, { nextAtMs: 7_000 }],
+    ['retry-after long', { status: 503, retryAfterMs: HOUR }, { nextAtMs: 10_000 }],
+    ['abort', { wish: 'abort-message' }, { status: 'fail', exhausted: false, disable: null }],
+    [
+      'disable',
+      { status: 200, errorKind: null, wish: 'disable' },
+      { status: 'success', disable: 'receiver' },
+    ],
+    ['disable in a failure', { wish: 'disable' }, { status: 'fail', disable: 'receiver' }],
+  ]
+  for (const [name, change, expected] of table) {
+    const verdict = verdictAt(1, change)
+    assert.deepEqual({ ...verdict, ...expected }, verdict, name)
+  }
+  const manual = {
+    attempt: 1,
+    trigger: 'manual',
+    scheduleMs: SCHEDULE,
+    nowMs: 0,
+    random: () => 0,
+  } as const
+  assert.equal(verdictOf(outcome(), manual).nextAtMs, null)
+})
+
+test('Retry-After in both its forms', () => {
+  const nowMs = Date.UTC(2026, 10, 20, 12)
+  assert.equal(retryAfterOf('120', nowMs), 120_000)
+  assert.equal(retryAfterOf('Fri, 20 Nov 2026 12:01:00 GMT', nowMs), MINUTE)
+  assert.equal(retryAfterOf('Fri, 20 Nov 2026 11:00:00 GMT', nowMs), 0)
+  for (const wrong of [undefined, '', '-1', '1e9', 'soon', '2026-11-20']) {
+    assert.equal(retryAfterOf(wrong, nowMs), null)
+  }
+})
+
+test('an endpoint is disabled after five days of exhaustion, never by one bad message', () => {
+  const exhausted: Verdict = { status: 'fail', nextAtMs: null, disable: null, exhausted: true }
+  const day = 24 * HOUR
+  const sick = { first_failed_at: 1, last_failed_at: 5 * day + 1, failed_attempts: 10 }
+  const fate = (first_failure_at: number, nowMs: number, health = sick) =>
+    fateOf({ first_failure_at }, exhausted, { health, nowMs })
+  assert.deepEqual(fate(0, day), { kind: 'start-clock' })
+  assert.deepEqual(fate(1, 5 * day), { kind: 'none' })
+  assert.deepEqual(fate(1, 5 * day + 1), { kind: 'disable', reason: 'failing' })
+  assert.deepEqual(fate(1, 9 * day, { ...sick, failed_attempts: 9 }), { kind: 'none' })
+  assert.deepEqual(fate(1, 9 * day, { ...sick, last_failed_at: 11 * HOUR }), { kind: 'none' })
+  const success: Verdict = { ...exhausted, status: 'success', exhausted: false }
+  assert.deepEqual(fateOf({ first_failure_at: 1 }, success, { health: sick, nowMs: 2 }), {
+    kind: 'stop-clock',
+  })
+  assert.equal(healthAfter(sick, success, 3).failed_attempts, 0)
+  assert.equal(healthAfter(sick, exhausted, 3).failed_attempts, 11)
+})
+
+const EVENT = {
+  channel: 'sol.token.created' as const,
+  timeMs: 1_763_640_000_000,
+  data: {
+    ...{ a: 'Mint', n: 'USDC', s: 'USDC', dec: 6, cts: 1_763_640_000_000 },
+    lf: { pa: 'p', pf: 'pump_fun', pn: 'Pump.fun' },
+  },
+}
+
+test('filters over short and long names; what is missing matches nothing', () => {
+  const table: Readonly<Record<string, string>> = {
+    'name == "USDC"': 'match',
+    'launchFrom.protocolFamily == "pump_fun"': 'match',
+    'data.lf.pf.startsWith("meteora")': 'no-match',
+    'decimals == 6 && data.dec < 7.0': 'match',
+    'data.cts > 1763639999999': 'match',
+    'type == "sol.token.created"': 'match',
+    'type(data.dec) == double && channel == type': 'match',
+    'timestamp == 1763640000000': 'match',
+    'symbol in ["USDC", "USDT"]': 'match',
+    '["a", "USDC"].exists(x, x == symbol)': 'match',
+    'migratedTo.protocolFamily == "raydium"': 'error',
+    'has(data.mt) && data.mt.pf == "raydium"': 'no-match',
+    'data.nothing == 1': 'error',
+    'tokenAddress == "type"': 'no-match',
+  }
+  for (const [source, expected] of Object.entries(table)) {
+    assert.equal(compileFilter(source)(EVENT), expected, source)
+  }
+})
+
+test('filters that are refused, with the place where they go wrong', () => {
+  const table: readonly (readonly [string, number | undefined])[] = [
+    ['name ==', 7],
+    ['name == "a" && unknown == 1', 15],
+    ['1 + 1', 0],
+    ['name.matches("(a+)+$")', undefined],
+    ['data.list.exists(x, x == 1)', undefined],
+    ['data.list.map(x, x * 2).size() > 1', undefined],
+    [Array.from({ length: 120 }, () => 'true').join(' && '), undefined],
+    [`"${'x'.repeat(2_050)}" == name`, undefined],
+    [`${'['.repeat(30)}1${']'.repeat(30)} == name`, undefined],
+  ]
+  for (const [source, position] of table) {
+    assert.throws(
+      () => compileFilter(source),
+      (error: unknown) => {
+        assert.ok(error instanceof Fault, source)
+        assert.equal(error.code, 52011)
+        assert.equal(typeof error.details?.position, 'number')
+        if (position !== undefined) assert.equal(error.details?.position, position, source)
+        return true
+      },
+      source,
+    )
+  }
+})
+
+test('event types with a star stand for the last segment only', () => {
+  assert.ok(fitsType('sol.token.*', 'sol.token.created'))
+  assert.ok(!fitsType('sol.*', 'sol.token.created'))
+  assert.ok(!fitsType('*', 'sol.token.created'))
+  assert.ok(!fitsType('sol.token.cre*', 'sol.token.created'))
+  assert.ok(fitsType('sol.token.created', 'sol.token.created'))
+})
+
+test('a queue starts what is due, by due time, within its pace', () => {
+  const queue = new EndpointQueue()
+  for (const [key, dueAtMs] of [
+    ['c', 30],
+    ['a', 10],
+    ['b', 20],
+    ['d', 500],
+  ] as const) {
+    queue.add({ key, dueAtMs })
+  }
+  const pace = { inFlight: 2, perSecond: null }
+  const started = (nowMs: number): string => {
+    const next = queue.next(nowMs, pace)
+    return next.kind === 'start' ? next.waiting.key : next.kind
+  }
+  assert.deepEqual([started(5), started(40), started(40), started(40)], ['wait', 'a', 'b', 'idle'])
+  queue.done()
+  assert.deepEqual([started(40), queue.size, queue.inFlight], ['c', 1, 2])
+  queue.done()
+  queue.ease(40)
+  assert.equal(started(600), 'idle', 'eased: one at a time')
+  assert.deepEqual(queue.clear(), [{ key: 'd', dueAtMs: 500 }])
+})
+
+test('messages per second: a full bucket at first, then the rate', () => {
+  const queue = new EndpointQueue()
+  for (let index = 0; index < 20; index += 1) queue.add({ key: String(index), dueAtMs: 0 })
+  const times: number[] = []
+  for (let nowMs = 1_000; queue.size > 0; ) {
+    const next = queue.next(nowMs, { inFlight: 100, perSecond: 2 })
+    if (next.kind === 'start') times.push(nowMs)
+    else nowMs = next.kind === 'wait' ? next.untilMs : nowMs + 1
+  }
+  assert.deepEqual(times.slice(0, 4), [1_000, 1_000, 1_500, 2_000])
+  assert.equal(times.at(-1), 10_000)
+})

@@ -25,6 +25,13 @@ export class State {
     this.set(place, this.get(place) + amount)
   }
 
+  /** Places written since the last commit or rollback, with what stood there before. */
+  changes(): ReadonlyMap<number, bigint> {
+    const before = new Map<number, bigint>()
+    for (const [place, value] of this.#undo) if (!before.has(place)) before.set(place, value)
+    return before
+  }
+
   /** Keeps what was written since the last commit or rollback. */
   commit(): void {
     this.#undo = []

@@ -1,7 +1,7 @@
 import { bytesToHex, type Hex, keccak256, numberToHex, toRlp } from 'viem'
+import { smaller } from '../integers.ts'
 import type { Blooms } from './bloom.ts'
 import type { SealedTransaction } from './transactions.ts'
-import { smaller } from './v2-math.ts'
 
 /** Header of a block with its hash. */
 export interface Header {

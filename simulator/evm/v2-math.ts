@@ -21,20 +21,3 @@ export const keepsProduct = (
 ): boolean =>
   (balances[0] * 1_000n - amountsIn[0] * 3n) * (balances[1] * 1_000n - amountsIn[1] * 3n) >=
   reserves[0] * reserves[1] * 1_000_000n
-
-/** The smaller of two integers; Math.min knows no bigint. */
-export const smaller = (a: bigint, b: bigint): bigint => {
-  if (a < b) return a
-  return b
-}
-
-/** Integer square root, rounded down. */
-export const sqrtOf = (value: bigint): bigint => {
-  if (value < 2n) return value
-  let guess = 1n << BigInt((value.toString(2).length + 1) >> 1)
-  for (;;) {
-    const next = (guess + value / guess) >> 1n
-    if (next >= guess) return guess
-    guess = next
-  }
-}

@@ -1,8 +1,9 @@
 import { zeroAddress } from 'viem'
+import { smaller, sqrtOf } from '../integers.ts'
 import type { PoolField } from './layout.ts'
 import { LOGS } from './logs.ts'
 import { addressAt, balanceOf, type Machine, Reverted, transfer } from './machine.ts'
-import { keepsProduct, MINIMUM_LIQUIDITY, smaller, sqrtOf } from './v2-math.ts'
+import { keepsProduct, MINIMUM_LIQUIDITY } from './v2-math.ts'
 import type { Pool } from './world.ts'
 
 /** Reads one field of a pool. */

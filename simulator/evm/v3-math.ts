@@ -1,4 +1,4 @@
-import { smaller, sqrtOf } from './v2-math.ts'
+import { smaller, sqrtOf } from '../integers.ts'
 
 /** Concentrated liquidity in exact integers. Source: Uniswap/v3-core libraries TickMath, SqrtPriceMath, SwapMath. */
 

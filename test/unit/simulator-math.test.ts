@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { amountInOf, amountOutOf, keepsProduct, sqrtOf } from '../../simulator/evm/v2-math.ts'
+import { amountInOf, amountOutOf, keepsProduct } from '../../simulator/evm/v2-math.ts'
+import { sqrtOf } from '../../simulator/integers.ts'
 import {
   amount0Between,
   amount1Between,

@@ -1,0 +1,78 @@
+import { toEventSelector } from 'viem'
+import type { ChainExtra } from '../../core/config.ts'
+import type { RunOptions } from '../chain.ts'
+import type { ChainSpec } from '../producer.ts'
+import { produced } from '../segments.ts'
+import type { Examples, SimulatedChain } from '../simulated.ts'
+import { type Chain, openChain } from './chain.ts'
+import { evmEndpoint } from './server.ts'
+import type { World } from './world.ts'
+
+const extraOf = (world: World): ChainExtra => ({
+  replace: true,
+  factories: Object.values(world.venues).flatMap(({ id, listed, factory }) =>
+    listed ? [{ protocol: id, factory: factory.address }] : [],
+  ),
+  quotes: world.tokens.flatMap(({ address, symbol, decimals, kind }) =>
+    kind === undefined ? [] : [{ address, symbol, decimals, kind }],
+  ),
+  referencePools: world.pools.flatMap(({ reference, address, baseToken, quoteToken, venue }) =>
+    reference
+      ? [{ pool: address, token: baseToken.address, quote: quoteToken.address, protocol: venue }]
+      : [],
+  ),
+})
+
+const EXAMPLE_TOKEN = 'FROGO'
+const EXAMPLE_SWAP = toEventSelector('Swap(address,uint256,uint256,uint256,uint256,address)')
+/** Blocks from the first on that are searched for an example. */
+const EXAMPLE_BLOCKS = 24
+
+const examplesOf = async (chain: Chain): Promise<Examples> => {
+  const { producer } = chain
+  const { world } = producer
+  const pool = world.pools.find(({ base }) => base === EXAMPLE_TOKEN)
+  if (pool === undefined) throw new RangeError('no pool for the examples')
+  const { block: genesis, state } = producer.genesis()
+  const clock = { since: performance.now() }
+  let block = genesis
+  while (block.height < EXAMPLE_BLOCKS) {
+    block = await produced(producer.next(block, state, 0), clock)
+    const found = block.transactions.find(({ logs }) =>
+      logs.some(({ address, topics }) => address === pool.address && topics[0] === EXAMPLE_SWAP),
+    )
+    if (found === undefined) continue
+    chain.pin(block)
+    return {
+      chain: 'ethereum',
+      token: pool.baseToken.address,
+      pool: pool.address,
+      wallet: found.from,
+      txHash: found.hash,
+    }
+  }
+  return {
+    chain: 'ethereum',
+    token: pool.baseToken.address,
+    pool: pool.address,
+    wallet: world.byRole.retail[0]?.address ?? '',
+    txHash: chain.genesisHash,
+  }
+}
+
+/** Opens an EVM chain and what belongs to it. */
+export const openEvm = async (
+  options: RunOptions & { readonly spec: ChainSpec },
+): Promise<SimulatedChain> => {
+  const chain = await openChain(options)
+  return {
+    chain,
+    endpoint: evmEndpoint(chain),
+    extra: extraOf(chain.producer.world),
+    examples: await examplesOf(chain),
+    head: () => {
+      const { height, hash, timeMs } = chain.head()
+      return { height, hash, timeMs }
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import type { Random } from '../random.ts'
+import type { StoredAccount } from './accounts.ts'
+import { Fields } from './bytes.ts'
+import { IDS } from './ids.ts'
+import { Failed, type Machine, Run } from './run.ts'
+import { moveLamports, sendLamports } from './system.ts'
+import { type About, type SealedTransaction, sealTransaction } from './transactions.ts'
+import type { Wallet } from './world.ts'
+
+/** One transaction that somebody wants to send. */
+interface Order {
+  readonly payer: StoredAccount
+  /** Signatures: the payer's, and that of a fresh mint. */
+  readonly signatures?: number
+  /** Compute units asked for; 0 = a plain transaction without a budget. */
+  readonly units: number
+  readonly form?: 'legacy' | 'v0' | 'lookup'
+  /** True: it is included as failed when a program refuses; else it is not sent at all. */
+  readonly sendAnyway?: boolean
+  readonly isVote?: boolean
+  readonly about?: About
+  /** What it does. Throws Failed to fail. */
+  readonly run: (run: Run) => void
+}
+
+/** Where transactions of the block in the making are handed in. */
+export interface Desk {
+  readonly machine: Machine
+  readonly random: Random
+  readonly transactions: SealedTransaction[]
+  /** What the leader gets: half of the base fees, and what was paid for priority. */
+  rewardRaw: bigint
+  /** True when the transaction is in the block and succeeded. */
+  submit(order: Order): boolean
+  /** Makes sure that a wallet has so many lamports: the exchange sends it what it lacks, and more. */
+  fund(wallet: Wallet, lamports: bigint): boolean
+}
+
+const BASE_FEE = 5_000n
+/** Lamports that a wallet keeps for fees and rent. */
+const RESERVE = 60_000_000n
+const MICRO = 1_000_000n
+
+const budget = (run: Run, units: number, microLamports: bigint): void => {
+  const call = { program: IDS.computeBudget, accounts: [], flags: '', units: 150 }
+  run.call({ ...call, data: () => new Fields().u8(2).u32(units).done() })
+  run.call({ ...call, data: () => new Fields().u8(3).u64(microLamports).done() })
+}
+
+/** A desk for one block on a parent. */
+export const makeDesk = (machine: Machine, random: Random, parentHash: string): Desk => {
+  const { state, world } = machine
+  const execute = (run: Run, order: Order, price: bigint): Failed | undefined => {
+    try {
+      if (order.units > 0) budget(run, order.units, price)
+      order.run(run)
+      return undefined
+    } catch (error) {
+      if (error instanceof Failed) return error
+      throw error
+    }
+  }
+  const formFor = (order: Order): 'legacy' | 'v0' | 'lookup' => {
+    const roll = random.unit()
+    if (order.form !== undefined) return order.form
+    return roll < 0.35 ? 'legacy' : roll < 0.5 ? 'v0' : 'lookup'
+  }
+  const desk: Desk = {
+    ...{ machine, random, transactions: [], rewardRaw: 0n },
+    submit: (order) => {
+      const { payer, units, signatures = 1, isVote = false, about } = order
+      const form = formFor(order)
+      const price = units === 0 ? 0n : BigInt(random.below(400_000))
+      const priorityRaw = (BigInt(units) * price + MICRO - 1n) / MICRO
+      const baseRaw = BASE_FEE * BigInt(signatures)
+      const feeRaw = baseRaw + priorityRaw
+      const run = new Run(machine)
+      moveLamports(run, payer, undefined, feeRaw)
+      const failure = execute(run, order, price)
+      if (failure !== undefined) {
+        state.rollback()
+        if (order.sendAnyway !== true) return false
+        moveLamports(run, payer, undefined, feeRaw)
+      }
+      const ran = { run, payer, form, recentBlockhash: parentHash, failure }
+      const facts = { feeRaw, unitLimit: units || 200_000, isVote, about }
+      desk.transactions.push(sealTransaction({ ...ran, ...facts }, state, random))
+      desk.rewardRaw += baseRaw / 2n + priorityRaw
+      state.commit()
+      return failure === undefined
+    },
+    fund: (wallet, lamports) => {
+      const wanted = lamports + RESERVE
+      const held = state.get(wallet.account.place)
+      if (held >= wanted) return true
+      const [exchange] = world.byRole.exchange
+      if (exchange === undefined) return false
+      const amount = (wanted - held) * 2n + BigInt(1 + random.below(2_000)) * 10_000_000n
+      return desk.submit({
+        ...{ payer: exchange.account, units: 0, form: 'legacy' },
+        run: (run) => sendLamports(run, exchange.account, wallet.account, amount),
+      })
+    },
+  }
+  return desk
+}

@@ -1,0 +1,59 @@
+import { State } from '../state.ts'
+import { rawForUsd, setPrices } from './prices.ts'
+import type { Machine } from './run.ts'
+import type { Wallet, World } from './world.ts'
+
+/** Lamports of the first block by role. Below 2^53 each: nodes print lamports as JSON numbers. */
+const FIRST_LAMPORTS: Readonly<Record<Wallet['role'], bigint>> = {
+  exchange: 4_000_000_000_000_000n,
+  migrator: 50_000_000_000n,
+  maker: 900_000_000_000n,
+  whale: 600_000_000_000n,
+  creator: 15_000_000_000n,
+  retail: 6_000_000_000n,
+}
+const VALIDATOR_LAMPORTS = 90_000_000_000n
+const FEE_LAMPORTS = 323_027_935_000n
+/** Rent of an account without data. */
+const BARE_RENT = 890_880n
+
+/** USD that makers, and every third of the others, hold of each older token. */
+const HOLDINGS_USD = { maker: 1_500_000, retail: 900 } as const
+
+/** The wallet's older tokens; nobody but makers keeps wSOL. */
+const endow = (
+  machine: Pick<Machine, 'state' | 'world'>,
+  { index, role, wsol, usdc, coins }: Wallet,
+): void => {
+  const { state, world } = machine
+  const isMaker = role === 'maker'
+  if (isMaker) state.set(wsol.place, 1n + rawForUsd(machine, world.sol, HOLDINGS_USD.maker))
+  if (!isMaker && (role !== 'retail' || index % 3 > 0)) return
+  const usd = isMaker ? HOLDINGS_USD.maker : HOLDINGS_USD.retail + 13 * index
+  state.set(usdc.place, 1n + rawForUsd(machine, world.usdc, usd))
+  for (const account of coins) state.set(account.place, 1n + rawForUsd(machine, account.mint, usd))
+}
+
+/** State of a chain before its first block: people, older tokens and their pools have been there for long. */
+export const firstState = (world: World): State => {
+  const { layout, wallets, validators, pools } = world
+  const state = new State(new Array<bigint>(layout.size).fill(0n))
+  setPrices({ state, world })
+  const machine = { state, world }
+  for (const wallet of wallets) {
+    state.set(wallet.account.place, FIRST_LAMPORTS[wallet.role])
+    state.set(wallet.creatorVault.place, BARE_RENT)
+    state.set(wallet.ammVault.place, 1n)
+    endow(machine, wallet)
+  }
+  for (const { identity } of validators) state.set(identity.place, VALIDATOR_LAMPORTS)
+  for (const { coin, pc, coinVault, pcVault, usd } of pools) {
+    state.set(coinVault.place, 1n + rawForUsd(machine, coin, usd))
+    state.set(pcVault.place, 1n + rawForUsd(machine, pc, usd))
+  }
+  for (const account of [world.feeRecipient, world.buyback, world.withdrawAuthority])
+    state.set(account.place, FEE_LAMPORTS)
+  state.set(world.ammFeeVault.place, 1n)
+  state.commit()
+  return state
+}

@@ -1,0 +1,76 @@
+import type { ChainExtra } from '../../core/config.ts'
+import type { RunOptions } from '../chain.ts'
+import type { ChainSpec } from '../producer.ts'
+import { produced } from '../segments.ts'
+import type { Examples, SimulatedChain } from '../simulated.ts'
+import { type Chain, openChain } from './chain.ts'
+import { svmEndpoint } from './server.ts'
+import type { World } from './world.ts'
+
+/** Programs and quotes are those of mainnet; only the reference pool is made up. */
+const extraOf = ({ pools }: World): ChainExtra => ({
+  replace: false,
+  factories: [],
+  quotes: [],
+  referencePools: pools.flatMap(({ reference, account, coin, pc }) =>
+    reference
+      ? [
+          {
+            pool: account.address,
+            token: coin.account.address,
+            quote: pc.account.address,
+            protocol: 'raydium_amm_v4',
+          },
+        ]
+      : [],
+  ),
+})
+
+/** Blocks from the first on that are searched for an example. */
+const EXAMPLE_BLOCKS = 600
+/** The example is of a token that people trade: so many trades of it come before the one that is named. */
+const EXAMPLE_TRADES = 3
+
+const examplesOf = async ({ producer, pin, genesisHash }: Chain): Promise<Examples> => {
+  const { world } = producer
+  const { block: genesis, state } = producer.genesis()
+  const clock = { since: performance.now() }
+  const counts = new Map<string, number>()
+  let block = genesis
+  while (block.height < EXAMPLE_BLOCKS) {
+    block = await produced(producer.next(block, state, 0), clock)
+    for (const { about, failure, hash } of block.transactions) {
+      if (about === undefined || failure !== undefined) continue
+      const count = (counts.get(about.token) ?? 0) + 1
+      counts.set(about.token, count)
+      if (count < EXAMPLE_TRADES) continue
+      pin(block)
+      return { chain: 'sol', ...about, txHash: hash }
+    }
+  }
+  const [pool] = world.pools
+  return {
+    chain: 'sol',
+    token: world.sol.account.address,
+    pool: pool?.account.address ?? '',
+    wallet: world.wallets[0]?.account.address ?? '',
+    txHash: genesisHash,
+  }
+}
+
+/** Opens a Solana chain and what belongs to it. */
+export const openSvm = async (
+  options: RunOptions & { readonly spec: ChainSpec },
+): Promise<SimulatedChain> => {
+  const chain = await openChain(options)
+  return {
+    chain,
+    endpoint: svmEndpoint(chain),
+    extra: extraOf(chain.producer.world),
+    examples: await examplesOf(chain),
+    head: () => {
+      const { slot, hash, timeMs } = chain.head()
+      return { height: slot, hash, timeMs }
+    },
+  }
+}

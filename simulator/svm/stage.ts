@@ -1,0 +1,121 @@
+import type { Random } from '../random.ts'
+import type { Account, TokenAccount } from './accounts.ts'
+import { tokensOf } from './accounts.ts'
+import { Fields } from './bytes.ts'
+import type { Desk } from './desk.ts'
+import type { Launch } from './launches.ts'
+import { PHASE } from './pump.ts'
+import type { Machine, Run } from './run.ts'
+import { closeAccount, openAccount, syncNative } from './spl.ts'
+import { sendLamports } from './system.ts'
+import type { Wallet, World } from './world.ts'
+
+/** Launches that live now in one of these phases. */
+export const launchesIn = (
+  { state, world, launches }: Machine,
+  phase: bigint,
+): readonly Launch[] => {
+  const { layout } = world
+  const found: Launch[] = []
+  for (let slot = 0; slot < layout.launches; slot += 1) {
+    if (state.get(layout.launch(slot, 'phase')) !== phase) continue
+    found.push(launches.at(Number(state.get(layout.launch(slot, 'serial'))) - 1, slot))
+  }
+  return found
+}
+
+const WEIGHTS = { dud: 1, steady: 4, hyped: 22 } as const
+/** Blocks after which a token of each kind is half forgotten. */
+const HALF_LIFE = { dud: 250, steady: 2_500, hyped: 40_000 } as const
+
+/** How much people look at a launch now. */
+const attentionOf = ({ state, world, height }: Machine, { slot, heat }: Launch): number => {
+  const idle = height - Number(state.get(world.layout.launch(slot, 'lastHeight')))
+  const trades = Number(state.get(world.layout.launch(slot, 'trades')))
+  const worn = heat === 'hyped' ? 1 : 1 + trades / 60
+  return WEIGHTS[heat] / (1 + idle / HALF_LIFE[heat]) / worn
+}
+
+/** A launch in a phase, the ones that people look at more often; undefined when there is none. */
+export const popularLaunch = (desk: Desk, phase: bigint): Launch | undefined => {
+  const { machine, random } = desk
+  const found = launchesIn(machine, phase)
+  const isCurve = phase === PHASE.curve
+  const weights = found.map((launch) =>
+    isCurve ? attentionOf(machine, launch) : 1 + (launch.serial % 3),
+  )
+  let at = random.unit() * weights.reduce((sum, weight) => sum + weight, 0)
+  for (const [index, launch] of found.entries()) {
+    at -= weights[index] ?? 0
+    if (at < 0) return launch
+  }
+  return found[0]
+}
+
+/** Wallets of the crowd of one token: the same faces come back. */
+const CROWD = 44
+
+/** Somebody of a launch's crowd. */
+export const someoneFor = ({ byRole }: World, { serial }: Launch, random: Random): Wallet => {
+  if (random.chance(0.03)) return random.pick(byRole.whale)
+  const { retail } = byRole
+  const wallet = retail[(serial * 29 + random.below(CROWD)) % retail.length]
+  return wallet ?? random.pick(retail)
+}
+
+const HOLDER_TRIES = 20
+
+/** A wallet that holds some of a launch, and how much; undefined when none is found soon. */
+export const holderOf = (
+  { machine, random }: Desk,
+  launch: Launch,
+): { readonly wallet: Wallet; readonly held: bigint } | undefined => {
+  const { state, world } = machine
+  for (let tried = 0; tried < HOLDER_TRIES; tried += 1) {
+    const isCreator = random.chance(0.1)
+    const wallet = isCreator ? launch.creator : someoneFor(world, launch, random)
+    const held = tokensOf((place) => state.get(place), launch.holding(wallet)) ?? 0n
+    if (held > 0n) return { wallet, held }
+  }
+  return undefined
+}
+
+/** Runs something through the router program, or as it is. */
+export const routed = (run: Run, user: Wallet, isRouted: boolean, body: () => void): void => {
+  if (!isRouted) {
+    body()
+    return
+  }
+  const { router } = run.machine.world
+  const data = () => new Fields().hex('e517cb977ae3ad2a').u64(0n).done()
+  const call = { program: router, accounts: [user.account, router], flags: 'Sr', data }
+  run.call({ ...call, units: 9_000, name: 'Route' }, body)
+}
+
+/** Puts lamports into a wallet's wSOL account, which is made if need be. */
+export const wrap = (run: Run, { account, wsol }: Wallet, lamports: bigint): void => {
+  openAccount(run, wsol, { payer: account })
+  if (lamports === 0n) return
+  sendLamports(run, account, wsol, lamports)
+  syncNative(run, wsol)
+}
+
+/** Closes a wallet's wSOL account: what is in it becomes lamports. */
+export const unwrap = (run: Run, { account, wsol }: Wallet): void =>
+  closeAccount(run, wsol, account)
+
+/** A part of an amount, in thousandths. */
+export const partOf = (amount: bigint, thousandths: number): bigint =>
+  (amount * BigInt(Math.max(0, Math.floor(thousandths)))) / 1_000n
+
+/** Closes a token account when nothing is in it. */
+export const closeIfEmpty = (run: Run, account: TokenAccount, owner: Wallet): void => {
+  if (run.machine.state.get(account.place) === 1n) closeAccount(run, account, owner.account)
+}
+
+/** What a trade is about. */
+export const aboutOf = (launch: Launch, pool: Account, user: Wallet) => ({
+  token: launch.mint.account.address,
+  pool: pool.address,
+  wallet: user.account.address,
+})

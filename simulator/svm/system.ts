@@ -1,0 +1,63 @@
+import type { Account, StoredAccount, TokenAccount } from './accounts.ts'
+import { Fields } from './bytes.ts'
+import { IDS } from './ids.ts'
+import { Failed, type Run } from './run.ts'
+
+/** An account that can be given lamports. */
+type Payee = StoredAccount | TokenAccount
+
+/** Moves lamports without an instruction: a program does so with accounts it owns, rent and fees do too. Throws Failed without them. */
+export const moveLamports = (
+  { machine: { state } }: Run,
+  from: StoredAccount,
+  to: Payee | undefined,
+  lamports: bigint,
+): void => {
+  if (state.get(from.place) < lamports) throw new Failed(1, 'insufficient lamports')
+  state.add(from.place, -lamports)
+  if (to !== undefined) state.add(to.place, lamports)
+}
+
+/** System program: a transfer between accounts, or into a wSOL account. */
+export const sendLamports = (run: Run, from: StoredAccount, to: Payee, lamports: bigint): void => {
+  const call = {
+    ...{ program: IDS.system, accounts: [from, to], flags: 'Sw', units: 150 },
+    data: () => new Fields().u32(2).u64(lamports).done(),
+  }
+  run.call(call, () => moveLamports(run, from, to, lamports))
+}
+
+/** System program: a new account with its rent; what lies in its place is up to the caller. */
+export const createAccount = (
+  run: Run,
+  payer: StoredAccount,
+  made: {
+    readonly account: Account
+    readonly rentRaw: bigint
+    readonly space: number
+    readonly owner: { readonly key: Uint8Array }
+    /** True: the account signs itself, as a fresh key does. */
+    readonly signs?: boolean
+  },
+): void => {
+  const { account, rentRaw, space, owner, signs = false } = made
+  const call = {
+    ...{ program: IDS.system, accounts: [payer, account], flags: signs ? 'SS' : 'Sw', units: 150 },
+    data: () => new Fields().u32(0).u64(rentRaw).u64(BigInt(space)).key(owner).done(),
+  }
+  run.call(call, () => moveLamports(run, payer, undefined, rentRaw))
+}
+
+/** System program: a transfer that tops up the rent of an account. */
+export const payRent = (
+  run: Run,
+  payer: StoredAccount,
+  account: Account,
+  lamports: bigint,
+): void => {
+  const call = {
+    ...{ program: IDS.system, accounts: [payer, account], flags: 'Sw', units: 150 },
+    data: () => new Fields().u32(2).u64(lamports).done(),
+  }
+  run.call(call, () => moveLamports(run, payer, undefined, lamports))
+}

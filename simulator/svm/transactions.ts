@@ -1,0 +1,95 @@
+import { base58Encode } from '../../core/base58.ts'
+import type { Random } from '../random.ts'
+import type { Read, State } from '../state.ts'
+import { lamportsOf, type TokenAccount, tokensOf } from './accounts.ts'
+import { compileMessage, type Message } from './message.ts'
+import type { Failed, Run } from './run.ts'
+
+/** Tokens of one account of a transaction. */
+export interface TokenBalance {
+  /** Place in the message's account list. */
+  readonly at: number
+  readonly account: TokenAccount
+  readonly raw: bigint
+}
+
+/** What a transaction was about, for those who look for an example. */
+export interface About {
+  readonly token: string
+  readonly pool: string
+  readonly wallet: string
+}
+
+/** A transaction in its block. */
+export interface SealedTransaction {
+  /** The first signature as text; it is made at the first reading. */
+  readonly hash: string
+  /** 128 hex digits each. */
+  readonly signatures: readonly string[]
+  readonly message: Message
+  readonly recentBlockhash: string
+  readonly trace: Run['trace']
+  /** The program's error, and how many instructions were open when it came. */
+  readonly failure: { readonly code: number; readonly height: number } | undefined
+  readonly feeRaw: bigint
+  readonly unitLimit: number
+  readonly pre: readonly number[]
+  readonly post: readonly number[]
+  readonly preTokens: readonly TokenBalance[]
+  readonly postTokens: readonly TokenBalance[]
+  readonly isVote: boolean
+  readonly about: About | undefined
+}
+
+/** What is known of a transaction that ran and is not committed yet. */
+interface Ran {
+  readonly run: Run
+  readonly payer: Parameters<typeof compileMessage>[1]['payer']
+  readonly form: Parameters<typeof compileMessage>[2]
+  readonly recentBlockhash: string
+  readonly failure: Failed | undefined
+  readonly feeRaw: bigint
+  readonly unitLimit: number
+  readonly isVote: boolean
+  readonly about: About | undefined
+}
+
+/** Balances of a message's accounts before and after; most accounts of a transaction do not change. */
+const balancesOf = ({ keys }: Message, state: State) => {
+  const changes = state.changes()
+  const now: Read = (place) => state.get(place)
+  const then: Read = (place) => changes.get(place) ?? state.get(place)
+  const lists = {
+    ...{ pre: [] as number[], post: [] as number[] },
+    ...{ preTokens: [] as TokenBalance[], postTokens: [] as TokenBalance[] },
+  }
+  keys.forEach((account, at) => {
+    const lamports = Number(lamportsOf(now, account))
+    const isChanged = account.kind !== 'fixed' && changes.has(account.place)
+    lists.post.push(lamports)
+    lists.pre.push(isChanged ? Number(lamportsOf(then, account)) : lamports)
+    if (account.kind !== 'token') return
+    const [before, after] = [tokensOf(then, account), tokensOf(now, account)]
+    if (before !== undefined) lists.preTokens.push({ at, account, raw: before })
+    if (after !== undefined) lists.postTokens.push({ at, account, raw: after })
+  })
+  return lists
+}
+
+/** Seals what ran: its signatures are made up, its balances are those before and after. */
+export const sealTransaction = (ran: Ran, state: State, random: Random): SealedTransaction => {
+  const { run, payer, form, failure, recentBlockhash, feeRaw, unitLimit, isVote, about } = ran
+  const message = compileMessage(run.machine.world, { payer, trace: run.trace }, form)
+  const signatures = Array.from({ length: message.header[0] }, () => random.hex(128))
+  let hash: string | undefined
+  return {
+    ...{ signatures, message, recentBlockhash, trace: run.trace },
+    failure: failure && { code: failure.code, height: run.height },
+    ...{ feeRaw, unitLimit, isVote, about },
+    ...balancesOf(message, state),
+    get hash() {
+      hash ??= base58Encode(Buffer.from(signatures[0] ?? '', 'hex'))
+      return hash
+    },
+  }
+}

@@ -11,6 +11,7 @@ import { type ProcessorsRunning, startProcessors } from '../processors/all.ts'
 import type { ChainRow } from '../schemas/chains.ts'
 import { type Accounts, createAccounts } from '../serving/auth/accounts.ts'
 import { makeMeter } from '../serving/billing/meter.ts'
+import { openUsage } from '../serving/billing/usage-log.ts'
 import { makeFreshness } from '../serving/freshness.ts'
 import { graphqlPlugin } from '../serving/graphql/plugin.ts'
 import { ADMIN_PATH, type AdminDeps, makeAdminServer } from '../serving/http/admin.ts'
@@ -18,6 +19,7 @@ import { oauthPlugin } from '../serving/http/oauth.ts'
 import { makeServer } from '../serving/http/server.ts'
 import { startRealtime } from '../serving/realtime/server.ts'
 import type { LogParts, Parts } from './parts.ts'
+import { startWebhookPiece } from './webhooks.ts'
 
 /** One chain of a process: where its blocks come from. */
 export interface HouseChain {
@@ -127,11 +129,14 @@ export const startServe = async (
   lifecycle.add(part('accounts', accounts))
   checks.push(accounts.check)
   const { guard } = accounts
-  const meter = makeMeter({ nowMs })
+  const usage = await openUsage({ bus, codec, nowMs, log })
+  lifecycle.add(part('usage', usage))
+  const meter = makeMeter({ nowMs, book: usage.book })
   const freshness = makeFreshness(warehouse, chains, nowMs)
   const shared = { warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs }
+  const families = await startWebhookPiece(deps, { bus, codec, warehouse })
   const server = await makeServer({
-    ...{ ...shared, checks },
+    ...{ ...shared, checks, families },
     ...(origin !== undefined && { origin }),
     plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, log })],
   })

@@ -44,6 +44,8 @@ export const ROUTE_MILLI_UNITS = {
   'GET /token/:chain/:tokenAddress/candles': 250,
   'GET /token/:chain/pool/:poolAddress/candles': 250,
   'GET /token/:chain/pair/:pair/candles': 250,
+  'GET /account/usage': 0,
+  'GET /account/plan': 0,
   'POST /webhook/endpoint': 50,
   'GET /webhook/endpoint': 50,
   'PATCH /webhook/endpoint': 50,

@@ -56,8 +56,11 @@ export interface RateState {
 export interface Meter {
   /** One request of an organization, or of an address without a credential. */
   take(subject: { readonly principal: Principal } | { readonly ip: string }): Promise<RateState>
-  /** Holds the worst case before the work; throws `Fault` FORBIDDEN (`reason: quota_exhausted`) when the quota is used up. */
-  reserve(principal: Principal, milliUnits: number): Reservation
+  /**
+   * Holds the worst case before the work; throws `Fault` FORBIDDEN (`reason: quota_exhausted`) when the quota is used up.
+   * `route` is the name under which the charge is shown: method and path without version, `graphql`, `streams`.
+   */
+  reserve(principal: Principal, milliUnits: number, route?: string): Reservation
 }
 
 /** A held charge: settled with what it cost, or given back. */

@@ -1,6 +1,7 @@
 import { Fault } from '../../core/fault.ts'
-import { MILLI, PLANS, type PlanName, type PlanRow } from '../../schemas/plans.ts'
+import { MILLI, type PlanName, type PlanRow } from '../../schemas/plans.ts'
 import type { Principal, Reservation } from '../contract.ts'
+import { monthStart, type UsageBook } from './usage-book.ts'
 
 /** What an organization used of its month, in units; `total` and `remaining` null = without end. */
 export interface Quota {
@@ -13,37 +14,35 @@ export interface Quota {
 
 /** Charges per organization and calendar month (UTC). */
 export interface Ledger {
-  /** Holds the worst case; throws `Fault` FORBIDDEN (`reason: quota_exhausted`) when it does not fit. */
-  reserve(principal: Principal, milliUnits: number): Reservation
+  /**
+   * Holds the worst case; throws `Fault` FORBIDDEN (`reason: quota_exhausted`) when it does not fit. What costs nothing
+   * always fits. `route` is the name under which the charge is shown.
+   */
+  reserve(principal: Principal, milliUnits: number, route?: string): Reservation
   quota(principal: Principal): Quota
 }
 
-interface Account {
-  readonly month: number
-  usedMilli: number
-  heldMilli: number
+/** What a ledger works with. */
+export interface LedgerDeps {
+  readonly nowMs: () => number
+  readonly plans: Readonly<Record<PlanName, PlanRow>>
+  readonly book: UsageBook
 }
 
-const monthStart = (nowMs: number, offset: number): number => {
-  const date = new Date(nowMs)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset, 1)
+interface Hold {
+  readonly monthMs: number
+  milliUnits: number
 }
 
-/**
- * A ledger in memory: a restart forgets what was used, and every process counts for itself. Durable counting through
- * `_usage.events` belongs to the billing issue; until then a quota is a brake, not an invoice.
- */
-export const makeLedger = (
-  nowMs: () => number,
-  plans: Readonly<Record<PlanName, PlanRow>> = PLANS,
-): Ledger => {
-  const accounts = new Map<string, Account>()
-  const accountOf = (orgId: string): Account => {
-    const month = monthStart(nowMs(), 0)
-    const known = accounts.get(orgId)
-    if (known?.month === month) return known
-    const fresh = { month, usedMilli: 0, heldMilli: 0 }
-    accounts.set(orgId, fresh)
+/** Holds in memory, charges in the book. */
+export const makeLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
+  const holds = new Map<string, Hold>()
+  const holdOf = (orgId: string): Hold => {
+    const monthMs = monthStart(nowMs())
+    const known = holds.get(orgId)
+    if (known?.monthMs === monthMs) return known
+    const fresh = { monthMs, milliUnits: 0 }
+    holds.set(orgId, fresh)
     return fresh
   }
   const totalMilli = ({ plan }: Principal): number | null => {
@@ -51,40 +50,41 @@ export const makeLedger = (
     return units === null ? null : units * MILLI
   }
   const quota = (principal: Principal): Quota => {
-    const { usedMilli, heldMilli } = accountOf(principal.orgId)
+    const { orgId } = principal
+    const usedMilli = book.used(orgId)
     const total = totalMilli(principal)
+    const left = total === null ? null : Math.max(0, total - usedMilli - holdOf(orgId).milliUnits)
     return {
       used: usedMilli / MILLI,
       total: total === null ? null : total / MILLI,
-      remaining: total === null ? null : Math.max(0, total - usedMilli - heldMilli) / MILLI,
+      remaining: left === null ? null : left / MILLI,
       resetAtMs: monthStart(nowMs(), 1),
     }
   }
-  const reserve = (principal: Principal, milliUnits: number): Reservation => {
-    const account = accountOf(principal.orgId)
+  const reserve: Ledger['reserve'] = (principal, milliUnits, route = 'other') => {
+    const { orgId } = principal
     const total = totalMilli(principal)
-    if (total === null || account.usedMilli + account.heldMilli + milliUnits <= total) {
-      return hold(account, milliUnits)
+    const wanted = book.used(orgId) + holdOf(orgId).milliUnits + milliUnits
+    if (milliUnits > 0 && total !== null && wanted > total) {
+      const { used, total: units, resetAtMs } = quota(principal)
+      throw new Fault('FORBIDDEN', 'The quota of this month is used up', {
+        reason: 'quota_exhausted',
+        used,
+        total: units,
+        resetAt: resetAtMs,
+      })
     }
-    const { used, total: units, resetAtMs } = quota(principal)
-    throw new Fault('FORBIDDEN', 'The quota of this month is used up', {
-      reason: 'quota_exhausted',
-      used,
-      total: units,
-      resetAt: resetAtMs,
-    })
+    const hold = holdOf(orgId)
+    const atMs = nowMs()
+    hold.milliUnits += milliUnits
+    let open = true
+    const close = (chargedMilli: number): void => {
+      if (!open) return
+      open = false
+      hold.milliUnits -= milliUnits
+      if (chargedMilli > 0) book.charge(orgId, { route, milliUnits: chargedMilli, atMs })
+    }
+    return { settle: close, release: () => close(0) }
   }
   return { quota, reserve }
-}
-
-const hold = (account: Account, milliUnits: number): Reservation => {
-  account.heldMilli += milliUnits
-  let open = true
-  const close = (chargedMilli: number): void => {
-    if (!open) return
-    open = false
-    account.heldMilli -= milliUnits
-    account.usedMilli += chargedMilli
-  }
-  return { settle: close, release: () => close(0) }
 }

@@ -7,24 +7,32 @@ import {
 import type { Meter, Principal } from '../contract.ts'
 import { makeLedger, type Quota } from './ledger.ts'
 import { makeTake } from './limiter.ts'
+import { type MonthUsage, makeUsageBook, type UsageBook } from './usage-book.ts'
 
-/** The meter with a look at the account, for the quota headers. */
+/** The meter with a look at the account, for the quota headers and the account's own routes. */
 export interface QuotaMeter extends Meter {
   quota(principal: Principal): Quota
+  month(orgId: string): MonthUsage
 }
 
-/** One meter per process, shared by HTTP, GraphQL and sockets: all of them draw on one quota of the organization. */
+/**
+ * One meter per process, shared by HTTP, GraphQL and sockets: all of them draw on one quota of the organization. Without
+ * a book of the usage log it forgets with the process.
+ */
 export const makeMeter = ({
   nowMs = Date.now,
   plans = PLANS,
+  book = makeUsageBook('', nowMs),
 }: {
   readonly nowMs?: () => number
   readonly plans?: Readonly<Record<PlanName, PlanRow>>
+  readonly book?: UsageBook
 } = {}): QuotaMeter => {
-  const ledger = makeLedger(nowMs, plans)
+  const ledger = makeLedger({ nowMs, plans, book })
   const take = makeTake(nowMs)
   return {
     ...ledger,
+    month: (orgId) => book.month(orgId),
     take: (subject) =>
       'ip' in subject
         ? take(`ip:${subject.ip}`, ANONYMOUS_REQUESTS_PER_SECOND)

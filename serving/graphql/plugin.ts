@@ -157,7 +157,7 @@ const charged = async (
   { principal }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Buffer> => {
-  const reservation = principal && meter.reserve(principal, plan.worstMilliUnits)
+  const reservation = principal && meter.reserve(principal, plan.worstMilliUnits, 'graphql')
   try {
     const deps = { warehouse, freshness, limits, nowMs }
     const { body, milliUnits } = await execute(plan, deps, clientSignal(reply))

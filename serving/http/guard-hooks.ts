@@ -38,6 +38,9 @@ export const EXPOSED_HEADERS = [
   'X-Chain-Since',
 ] as const
 
+/** Both versions of a path are one route. */
+const VERSION = /^\/v\d+(?=\/)/
+
 /**
  * Credential, suspension, rate and scope before the body is read; quota behind validation, charge with the answer.
  * Order: contract/billing-errors.md 5. Covers the routes of `app` and what is registered inside it.
@@ -59,9 +62,10 @@ export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps):
     requireScopes(request, reply, who)
   })
   app.addHook('preHandler', async (request) => {
-    const { milliUnits } = request.routeOptions.config
-    if (request.principal && milliUnits !== undefined) {
-      request.reservation = meter.reserve(request.principal, milliUnits)
+    const { config, url = '' } = request.routeOptions
+    if (request.principal && config.milliUnits !== undefined) {
+      const route = `${request.method} ${url.replace(VERSION, '')}`
+      request.reservation = meter.reserve(request.principal, config.milliUnits, route)
     }
   })
   app.addHook('onSend', async (request, reply) => {

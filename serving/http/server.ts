@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import { opsAnswer } from '../../core/ops.ts'
+import { accountRoutes } from './account.ts'
 import { makeBaseApp } from './base.ts'
 import { boundedReader } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
@@ -32,6 +33,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
   const families: readonly Family[] = [
     tokenRoutes(bounded),
     candleRoutes(bounded),
+    accountRoutes(deps),
     ...(deps.families ?? []),
   ]
   await app.register(async (guarded) => {

@@ -255,7 +255,7 @@ export class Connections {
     metrics.socketBytes.inc(bytes)
     try {
       const units = bytes * MILLI_UNITS_PER_BYTE
-      meter.reserve(principal, units).settle(units)
+      meter.reserve(principal, units, 'streams').settle(units)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       log.info({ orgId: principal.orgId, reason: error.message }, 'stream quota used up')

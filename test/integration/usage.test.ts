@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Bus } from '../../core/bus-contract.ts'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { localCodec } from '../../core/codec.ts'
+import { Fault, Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { topicSpecs } from '../../core/topic-specs.ts'
+import { PLANS } from '../../schemas/plans.ts'
+import { globalTopic } from '../../schemas/topics.ts'
+import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
+import { openUsage, type Usage, type UsageDeps } from '../../serving/billing/usage-log.ts'
+import type { Principal } from '../../serving/contract.ts'
+import { until } from '../support/until.ts'
+
+let bus: Bus
+let folder: string
+const clock = { nowMs: Date.UTC(2026, 10, 21) }
+const nowMs = (): number => clock.nowMs
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-usage-'))
+  bus = await openEmbeddedBus({
+    path: folder,
+    mapSizeBytes: 64 << 20,
+    log: silentLogger(),
+    retention: 'off',
+  })
+  await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
+})
+after(async () => {
+  await bus.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const who = (orgId: string): Principal => ({
+  kind: 'jwt',
+  orgId,
+  appId: 'app',
+  credentialId: 'jti',
+  plan: 'free',
+  scopes: [],
+  expiresAtMs: null,
+})
+
+interface Node extends Usage {
+  readonly meter: QuotaMeter
+}
+const open = async (more: Partial<UsageDeps> = {}): Promise<Node> => {
+  const deps = { bus, codec: localCodec(), nowMs, log: silentLogger(), writeEveryMs: 5 }
+  const usage = await openUsage({ ...deps, ...more })
+  const plans = { ...PLANS, free: { requestsPerSecond: 10, unitsPerMonth: 10 } }
+  return { ...usage, meter: makeMeter({ nowMs, plans, book: usage.book }) }
+}
+const spend = ({ meter }: Node, orgId: string, milliUnits: number, route = 'GET /x'): void =>
+  meter.reserve(who(orgId), milliUnits, route).settle(milliUnits)
+const usedBy = ({ meter }: Node, orgId: string): number => meter.quota(who(orgId)).used
+
+test('what was used is still used after a restart, by route and by day', async () => {
+  const first = await open()
+  spend(first, 'org_a', 1_500)
+  spend(first, 'org_a', 500, 'graphql')
+  clock.nowMs += 86_400_000
+  spend(first, 'org_a', 250)
+  await first.stop()
+  const second = await open()
+  assert.equal(usedBy(second, 'org_a'), 2.25)
+  spend(second, 'org_a', 250)
+  const { byRoute, byDay } = second.meter.month('org_a')
+  assert.deepEqual(Object.fromEntries(byRoute), {
+    'GET /x': { calls: 3, milliUnits: 2_000 },
+    graphql: { calls: 1, milliUnits: 500 },
+  })
+  assert.deepEqual(Object.fromEntries(byDay), {
+    [Date.UTC(2026, 10, 21)]: { calls: 2, milliUnits: 2_000 },
+    [Date.UTC(2026, 10, 22)]: { calls: 2, milliUnits: 500 },
+  })
+  await second.stop()
+})
+
+test('processes count together: the quota of one is used up by the other', async () => {
+  const [here, there] = [await open(), await open()]
+  spend(here, 'org_b', 6_000)
+  spend(there, 'org_b', 3_000)
+  await until(() => usedBy(here, 'org_b') === 9 && usedBy(there, 'org_b') === 9, 'both totals')
+  spend(there, 'org_b', 1_000)
+  await until(() => usedBy(here, 'org_b') === 10, 'the last unit')
+  assert.throws(
+    () => spend(here, 'org_b', 1),
+    (error) => error instanceof Fault && error.details?.reason === 'quota_exhausted',
+  )
+  here.meter.reserve(who('org_b'), 0).settle(0)
+  await here.stop()
+  await there.stop()
+})
+
+test('compaction leaves one record per organization, day and process', async () => {
+  const node = await open()
+  const topic = globalTopic('usageEvents')
+  for (let call = 1; call <= 4; call += 1) {
+    spend(node, 'org_c', 10)
+    await until(async () => {
+      const probe = await open()
+      const seen = usedBy(probe, 'org_c')
+      await probe.stop()
+      return seen === call / 100
+    }, 'the charge on the topic')
+  }
+  await node.stop()
+  await bus.sweep(clock.nowMs)
+  let records = 0
+  for await (const { key } of bus.read(topic, 0, 0)) if (key.startsWith('org_c/')) records += 1
+  assert.equal(records, 1)
+})
+
+test('charges that cannot be written are kept, and written once the log answers', async () => {
+  let answers = false
+  const node = await open({
+    bus: {
+      ...bus,
+      writer: (id) => (answers ? bus.writer(id) : Promise.reject(new Outage('bus', 'away'))),
+    },
+  })
+  const other = await open()
+  spend(node, 'org_d', 1_000)
+  spend(node, 'org_d', 1_000)
+  answers = true
+  await until(() => usedBy(other, 'org_d') === 2, 'both charges elsewhere')
+  await node.stop()
+  await other.stop()
+})
+
+test('a new month starts from nothing; what was held before it belongs to the old one', async () => {
+  const node = await open()
+  clock.nowMs = Date.UTC(2026, 10, 30, 23, 59, 59)
+  const hold = node.meter.reserve(who('org_e'), 4_000, 'late')
+  clock.nowMs = Date.UTC(2026, 11, 1)
+  hold.settle(4_000)
+  assert.equal(usedBy(node, 'org_e'), 0)
+  assert.equal(node.meter.month('org_e').byDay.size, 0)
+  await node.stop()
+  const next = await open()
+  assert.equal(usedBy(next, 'org_e'), 0)
+  clock.nowMs = Date.UTC(2026, 10, 30, 23, 59, 59)
+  await next.stop()
+  const back = await open()
+  assert.equal(usedBy(back, 'org_e'), 4)
+  await back.stop()
+})
+
+test('a record that cannot be read is left out', async () => {
+  const writer = await bus.writer('vandal')
+  const topic = globalTopic('usageEvents')
+  await writer.commit({
+    records: [{ topic, partition: 0, key: 'bad', value: Buffer.from('not avro') }],
+  })
+  await writer.close()
+  const node = await open()
+  assert.equal(usedBy(node, 'org_a') > 0, true)
+  await node.stop()
+})

@@ -563,12 +563,15 @@ test('the document describes every route, with price, credentials and errors', a
   assert.equal(document.openapi, '3.1.0')
   const paths = record(document.paths)
   for (const name of Object.keys(ROUTE_MILLI_UNITS) as (keyof typeof ROUTE_MILLI_UNITS)[]) {
-    const [, path = ''] = name.split(' ')
+    const [method = '', path = ''] = name.split(' ')
     for (const version of ['/v1', '/v2']) {
       const url = version + path.replace(/:(\w+)/g, '{$1}')
-      const operation = record(record(paths[url]).get)
+      const operation = record(record(paths[url])[method.toLowerCase()])
       assert.equal(operation['x-cu-cost'], ROUTE_MILLI_UNITS[name] / 1_000, url)
-      assert.deepEqual(operation.security, [{ bearer_auth: [] }, { api_key_auth: [] }])
+      const scopes = path.startsWith('/webhook/')
+        ? [method === 'GET' ? 'webhook.read' : 'webhook.write']
+        : []
+      assert.deepEqual(operation.security, [{ bearer_auth: scopes }, { api_key_auth: [] }])
       const responses = record(operation.responses)
       assert.deepEqual(Object.keys(responses), [
         '200',
@@ -589,8 +592,9 @@ test('the document describes every route, with price, credentials and errors', a
   assert.deepEqual([...new Set(references)], ['"$ref":"#/components/schemas/Problem"'])
   assert.ok(record(record(document.components).schemas).Problem)
   const known = new Set(Object.keys(paths))
-  for (const path of ['/health', '/ready', '/metrics', '/openapi.json']) known.delete(path)
-  assert.equal(known.size, 2 * Object.keys(ROUTE_MILLI_UNITS).length)
+  const versioned = [...known].filter((path) => /^\/v[12]\//.test(path))
+  const priced = Object.keys(ROUTE_MILLI_UNITS).map((name) => name.split(' ')[1])
+  assert.equal(versioned.length, 2 * new Set(priced).size)
 })
 
 /** Sends bytes as they are: fetch would repair them. */

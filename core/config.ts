@@ -342,7 +342,8 @@ export const loadConfig = (
       continue
     }
     const text = environment[variableOf(key)]
-    if (text === undefined) continue
+    // Compose hands over a variable that nobody set as an empty one.
+    if (text === undefined || (leaf.type === 'object' && text.trim() === '')) continue
     try {
       draft[key] = parseText(text, leaf)
     } catch {

@@ -7,12 +7,17 @@ import type { BlockRef, Position } from '../../ingestors/source.ts'
 
 const GENESIS: BlockRef = { height: 100, hash: 'g', parentHash: 'p', timeMs: 0 }
 
-/** A branch on top of `under`, named so that two branches never share a hash. */
-const branch = (under: BlockRef, length: number, name: string): BlockRef[] => {
+/** A branch on top of `under`, named so that two branches never share a hash; `skips` = slots without a block before each. */
+const branch = (
+  under: BlockRef,
+  length: number,
+  name: string,
+  skips: readonly number[] = [],
+): BlockRef[] => {
   const refs: BlockRef[] = []
   let parent = under
   for (let index = 0; index < length; index += 1) {
-    const height = parent.height + 1
+    const height = parent.height + 1 + (skips[index] ?? 0)
     parent = { height, hash: `${name}${height}`, parentHash: parent.hash, timeMs: height * 12_000 }
     refs.push(parent)
   }
@@ -24,17 +29,20 @@ const followChain = (
   start: Position | null,
   chain: readonly BlockRef[],
   ops: string[],
+  spacing: 'dense' | 'sparse' = 'dense',
 ): Position => {
   const at = (height: number): BlockRef | undefined => chain.find((ref) => ref.height === height)
+  const above = ({ height }: BlockRef): BlockRef | undefined =>
+    spacing === 'dense' ? at(height + 1) : chain.find((ref) => ref.height > height)
   let position = start
   for (;;) {
     const tip = tipOf(position)
-    const next = tip === null ? chain[0] : at(tip.height + 1)
+    const next = tip === null ? chain[0] : above(tip)
     if (next === undefined) {
       if (position === null) throw new Error('nothing to follow')
       if (tip === null || at(tip.height)?.hash === tip.hash) return position
     }
-    if (next !== undefined && judge(position, next) === 'apply') {
+    if (next !== undefined && judge(position, next, spacing) === 'apply') {
       ops.push(`+${next.hash}`)
       position = applied(position, next)
       continue
@@ -46,35 +54,41 @@ const followChain = (
   }
 }
 
-test('any sequence of reorgs ends on the canonical chain, every revert undoing the newest apply', () => {
-  const forks = fc.array(
-    fc.record({ depth: fc.integer({ min: 0, max: 8 }), grow: fc.integer({ min: 1, max: 9 }) }),
-    { maxLength: 12 },
-  )
-  fc.assert(
-    fc.property(forks, (steps) => {
-      let canonical = [GENESIS, ...branch(GENESIS, 10, 'a')]
-      const ops: string[] = []
-      let position = followChain(null, canonical, ops)
-      for (const [index, { depth, grow }] of steps.entries()) {
-        const kept = canonical.slice(0, Math.max(1, canonical.length - depth))
-        const top = kept.at(-1) ?? GENESIS
-        canonical = [...kept, ...branch(top, grow, `b${index}-`)]
-        position = followChain(position, canonical, ops)
-      }
-      const stack: string[] = []
-      for (const op of ops) {
-        if (op.startsWith('+')) stack.push(op.slice(1))
-        else assert.equal(stack.pop(), op.slice(1))
-      }
-      assert.deepEqual(
-        stack,
-        canonical.map(({ hash }) => hash),
-      )
-      assert.deepEqual(position.stack, canonical)
-    }),
-  )
-})
+for (const spacing of ['dense', 'sparse'] as const)
+  test(`any sequence of ${spacing} reorgs ends on the canonical chain, every revert undoing the newest apply`, () => {
+    const skip = fc.integer({ min: 0, max: spacing === 'dense' ? 0 : 4 })
+    const forks = fc.array(
+      fc.record({
+        depth: fc.integer({ min: 0, max: 8 }),
+        grow: fc.integer({ min: 1, max: 9 }),
+        skips: fc.array(skip, { maxLength: 9 }),
+      }),
+      { maxLength: 12 },
+    )
+    fc.assert(
+      fc.property(forks, (steps) => {
+        let canonical = [GENESIS, ...branch(GENESIS, 10, 'a')]
+        const ops: string[] = []
+        let position = followChain(null, canonical, ops, spacing)
+        for (const [index, { depth, grow, skips }] of steps.entries()) {
+          const kept = canonical.slice(0, Math.max(1, canonical.length - depth))
+          const top = kept.at(-1) ?? GENESIS
+          canonical = [...kept, ...branch(top, grow, `b${index}-`, skips)]
+          position = followChain(position, canonical, ops, spacing)
+        }
+        const stack: string[] = []
+        for (const op of ops) {
+          if (op.startsWith('+')) stack.push(op.slice(1))
+          else assert.equal(stack.pop(), op.slice(1))
+        }
+        assert.deepEqual(
+          stack,
+          canonical.map(({ hash }) => hash),
+        )
+        assert.deepEqual(position.stack, canonical)
+      }),
+    )
+  })
 
 test('a final block is never reverted', () => {
   const chain = [GENESIS, ...branch(GENESIS, 5, 'a')]
@@ -102,9 +116,12 @@ test('finality that is not above ours says nothing new', () => {
   assert.equal(finalizable(null, 104), null)
 })
 
-test('a block of another height is malformed, unless the source is a recording', () => {
+test('a block of another height is malformed, unless slots are skipped or the source is a recording', () => {
   const position = applied(null, GENESIS)
   const far: BlockRef = { height: 150, hash: 'x', parentHash: 'y', timeMs: 0 }
   assert.throws(() => judge(position, far), Malformed)
   assert.equal(judge(position, far, 'recorded'), 'apply')
+  assert.equal(judge(position, far, 'sparse'), 'revert')
+  assert.equal(judge(position, { ...far, parentHash: GENESIS.hash }, 'sparse'), 'apply')
+  assert.throws(() => judge(position, { ...far, height: 100 }, 'sparse'), Malformed)
 })

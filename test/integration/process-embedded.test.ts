@@ -20,10 +20,10 @@ import {
   startProcessors,
 } from '../../processors/all.ts'
 import { finalizeRound } from '../../processors/finalize.ts'
-import { SINKS, sinkGroup } from '../../processors/sinks.ts'
 import { GLOBAL_RETENTION, TABLE_RETENTION } from '../../schemas/retention.ts'
 import { deadLetterTopic, topicName } from '../../schemas/topics.ts'
 import { type BruteCandleTrade, bruteCandles } from '../support/candle-brute-force.ts'
+import { isDrained } from '../support/drained.ts'
 import { publishTape } from '../support/publish-tape.ts'
 import {
   blockEventOf,
@@ -250,22 +250,6 @@ afterEach(async () => {
   running.clear()
 })
 
-/** True when the stages are through and the sinks have committed all that there is. */
-const isDrained = async (processors: ProcessorsRunning): Promise<boolean> => {
-  const { groups } = processors.status()
-  const through = groups[`${PROCESS.app}.eth`]?.every(({ seq }) => seq === tape.ops.length)
-  if (!through) return false
-  for (const sink of SINKS) {
-    const topic = topicName(sink.topic, 'eth')
-    const offsets = await bus.offsets(sinkGroup(sink, 'eth'), [topic])
-    const next = new Map(offsets.map(({ partition, offset }) => [partition, offset]))
-    const ends = await bus.ends(topic)
-    if (ends.some(({ partition, low, end }) => end > low && next.get(partition) !== end))
-      return false
-  }
-  return true
-}
-
 /** Every third insert is done but its answer is lost, every fifth never arrives. */
 const troubled = (store: Warehouse): Warehouse & { readonly outages: () => number } => {
   let inserts = 0
@@ -302,7 +286,7 @@ test('tables hold what a brute force gives: through reorgs, interruptions and a 
   await first.stop()
   await publishTape({ bus, codec, writer }, tape.ops.slice(half))
   const second = await start(store)
-  await until(() => isDrained(second), 'everything is stored', 60_000)
+  await until(() => isDrained(bus, second, tape.ops.length), 'everything is stored', 60_000)
   assert.deepEqual(await storedTrades(), expectedTrades(tape))
   const wanted = Math.floor(
     (tape.blocks.find(({ height }) => height === tape.finalHeight)?.timeMs ?? 0) / 60_000,

@@ -2,9 +2,95 @@
 import type { Bus, OutRecord, Writer } from '../../core/bus-contract.ts'
 import type { Codec } from '../../core/codec-contract.ts'
 import { partitionOf } from '../../core/partition.ts'
+import { STAGE_MESSAGES } from '../../processors/stage.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import { blockEventOf, metaOf, type TapeOp, tradeEventOf, tradeOrder } from './tape.ts'
+import { type ActTape, type KeyedEvents, recordsOf } from './wallet-tape.ts'
+
+/** Where a tape goes. */
+interface PublishDeps {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly writer: Writer
+}
+
+/** Replaces a record, so that a test can break it. */
+type Spoil = (record: OutRecord, op: TapeOp) => OutRecord
+
+/** An operation with what it publishes. */
+interface Published {
+  readonly op: TapeOp
+  readonly records: readonly KeyedEvents[]
+}
+
+const CHAIN = 'eth'
+
+interface Placed extends KeyedEvents {
+  readonly name: string
+  readonly partition: number
+}
+
+const placed = (records: readonly KeyedEvents[], partitions: number): readonly Placed[] =>
+  records.map((record) => ({
+    ...record,
+    name: topicName(record.topic, CHAIN),
+    partition: partitionOf(record.key, partitions),
+  }))
+
+const outRecords = (op: TapeOp, records: readonly Placed[], codec: Codec): readonly OutRecord[] => {
+  const next = new Map<string, number>()
+  return records.map(({ topic, name, partition, key, events }) => {
+    const place = `${name}/${partition}`
+    const part = next.get(place) ?? 0
+    next.set(place, part + 1)
+    const parts = records.filter((one) => `${one.name}/${one.partition}` === place).length
+    const meta = metaOf(op, part, parts)
+    return {
+      ...{ topic: name, partition, key },
+      value: codec.encode(STAGE_MESSAGES[topic], { meta, events } as never),
+      headers: { seq: String(meta.seq), part: `${part}/${parts}` },
+    }
+  })
+}
+
+const publish = async (
+  { bus, codec, writer }: PublishDeps,
+  published: readonly Published[],
+  spoil: Spoil = (record) => record,
+): Promise<void> => {
+  const partitions = await bus.partitions(topicName('trades', CHAIN))
+  for (const { op, records } of published) {
+    const all = placed(records, partitions)
+    await writer.commit({
+      records: outRecords(op, all, codec).map((record) => spoil(record, op)),
+      seal: (spans) => [
+        {
+          topic: topicName('blocks', CHAIN),
+          partition: 0,
+          key: CHAIN,
+          value: codec.encode(
+            'block.BlockEvent',
+            blockEventOf(
+              op,
+              spans.map((span) => ({
+                topic: span.topic,
+                partition: span.partition,
+                base_offset: span.baseOffset,
+                records: span.records,
+                events: all
+                  .filter(
+                    ({ name, partition }) => name === span.topic && partition === span.partition,
+                  )
+                  .reduce((sum, { events }) => sum + events.length, 0),
+              })),
+            ),
+          ),
+        },
+      ],
+    })
+  }
+}
 
 const byToken = (op: TapeOp): ReadonlyMap<string, TradeEvent[]> => {
   const groups = new Map<string, TradeEvent[]>()
@@ -17,61 +103,29 @@ const byToken = (op: TapeOp): ReadonlyMap<string, TradeEvent[]> => {
   return groups
 }
 
-const tradeRecords = (op: TapeOp, codec: Codec, partitions: number): readonly OutRecord[] => {
-  const groups = [...byToken(op)].map(([key, events]) => ({
-    key,
-    events,
-    partition: partitionOf(key, partitions),
-  }))
-  const next = new Map<number, number>()
-  return groups.map(({ key, events, partition }) => {
-    const part = next.get(partition) ?? 0
-    next.set(partition, part + 1)
-    const parts = groups.filter((group) => group.partition === partition).length
-    const meta = metaOf(op, part, parts)
-    return {
-      topic: topicName('trades', 'eth'),
-      partition,
-      key,
-      value: codec.encode('dex.trade.TradeEvents', { meta, events }),
-      headers: { seq: String(meta.seq), part: `${part}/${parts}` },
-    }
-  })
-}
-
-/** Commits the operations in order. `spoil` may replace a record's bytes. */
-export const publishTape = async (
-  { bus, codec, writer }: { readonly bus: Bus; readonly codec: Codec; readonly writer: Writer },
+/** Commits the operations of trades in order. `spoil` may replace a record's bytes. */
+export const publishTape = (
+  deps: PublishDeps,
   ops: readonly TapeOp[],
-  spoil: (record: OutRecord, op: TapeOp) => OutRecord = (record) => record,
+  spoil?: Spoil,
+): Promise<void> =>
+  publish(
+    deps,
+    ops.map((op) => ({
+      op,
+      records: [...byToken(op)].map(([key, events]) => ({ topic: 'trades', key, events })),
+    })),
+    spoil,
+  )
+
+/** Commits the operations of acts from `from` up to `to` in order. */
+export const publishActs = (
+  deps: PublishDeps,
+  tape: ActTape,
+  from = 0,
+  to = tape.ops.length,
 ): Promise<void> => {
-  const partitions = await bus.partitions(topicName('trades', 'eth'))
-  for (const op of ops) {
-    const records = tradeRecords(op, codec, partitions).map((record) => spoil(record, op))
-    await writer.commit({
-      records,
-      seal: (spans) => [
-        {
-          topic: topicName('blocks', 'eth'),
-          partition: 0,
-          key: 'eth',
-          value: codec.encode(
-            'block.BlockEvent',
-            blockEventOf(
-              op,
-              spans.map((span) => ({
-                topic: span.topic,
-                partition: span.partition,
-                base_offset: span.baseOffset,
-                records: span.records,
-                events: [...byToken(op)]
-                  .filter(([key]) => partitionOf(key, partitions) === span.partition)
-                  .reduce((sum, [, events]) => sum + events.length, 0),
-              })),
-            ),
-          ),
-        },
-      ],
-    })
-  }
+  const records = recordsOf(tape)
+  const published = tape.ops.map((op, at) => ({ op, records: records[at] ?? [] }))
+  return publish(deps, published.slice(from, to))
 }

@@ -30,6 +30,9 @@ export type Act =
       readonly wallet: string
       readonly buy: boolean
       readonly failed: boolean
+      /** Base units of the token and of a dollar coin, six places both. */
+      readonly baseRaw: bigint
+      readonly quoteRaw: bigint
     }
   | {
       readonly kind: 'balance'
@@ -156,7 +159,7 @@ const tradeEvent = (at: Placed, act: Of<'trade'>): TradeEvent => ({
     ...{ token_a_address: act.token, token_b_address: '0xusdc' },
     ...{ user_a_token_account_address: '', user_a_account_owner_address: act.wallet },
     ...{ user_b_token_account_address: '', user_b_account_owner_address: act.wallet },
-    ...{ user_a_amount: '1000000', user_b_amount: '2000000' },
+    ...{ user_a_amount: String(act.baseRaw), user_b_amount: String(act.quoteRaw) },
     ...{ user_a_pre_amount: '', user_a_post_amount: '' },
     ...{ user_b_pre_amount: '', user_b_post_amount: '', was_original_direction: !act.buy },
     ...{ token_a_decimals: 6, token_b_decimals: 6, pool_address: '0xp', vault_a: '', vault_b: '' },
@@ -308,6 +311,7 @@ const actArbitrary: fc.Arbitrary<Act> = fc.oneof(
       ...{ kind: fc.constant('trade' as const), tx, token: born },
       ...{ wallet: fc.constantFrom(...OWNERS), buy: fc.boolean() },
       failed: fc.constantFrom(false, false, true),
+      ...{ baseRaw: fc.bigInt(1n, 100n), quoteRaw: fc.bigInt(0n, 10n ** 9n) },
     }),
   },
   {

@@ -1,0 +1,24 @@
+import type { Bus } from '../../core/bus-contract.ts'
+import { PROCESS, type ProcessorsRunning } from '../../processors/all.ts'
+import { SINKS, sinkGroup } from '../../processors/sinks.ts'
+import { topicName } from '../../schemas/topics.ts'
+
+/** True when the stages of chain `eth` are through operation `seq` and the sinks have committed all that there is. */
+export const isDrained = async (
+  bus: Bus,
+  processors: ProcessorsRunning,
+  seq: number,
+): Promise<boolean> => {
+  const { groups } = processors.status()
+  const through = groups[`${PROCESS.app}.eth`]?.every((lane) => lane.seq === seq)
+  if (!through) return false
+  for (const sink of SINKS) {
+    const topic = topicName(sink.topic, 'eth')
+    const offsets = await bus.offsets(sinkGroup(sink, 'eth'), [topic])
+    const next = new Map(offsets.map(({ partition, offset }) => [partition, offset]))
+    const ends = await bus.ends(topic)
+    if (ends.some(({ partition, low, end }) => end > low && next.get(partition) !== end))
+      return false
+  }
+  return true
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { base58Decode } from '../../core/base58.ts'
+import { quoteBook } from '../../core/quotes.ts'
+import type { Account, AccountReader } from '../../ingestors/svm/accounts.ts'
+import { svmFacts } from '../../ingestors/svm/facts.ts'
+import { mintFact, ownTexts } from '../../ingestors/svm/mint.ts'
+import { primesFromVaults } from '../../ingestors/svm/primes.ts'
+import { programAddress } from '../../ingestors/svm/program-address.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import { handBlock } from '../support/hand-chain.ts'
+import { solExpectations } from '../support/sol-recordings.ts'
+import { keyOf } from '../support/svm-transaction.ts'
+
+const { signal } = new AbortController()
+const MINT = keyOf(5)
+const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+const USDC_METADATA = '5x38Kp4hvdomTCnCrAny4UtMUt5rQBdB6px2K1Ui45Wq'
+const bytesOf = (key: string): Uint8Array => base58Decode(key) ?? new Uint8Array()
+
+/** A mint of 6 decimals and 1,000,000.5 tokens that anybody with key 1 may mint and nobody may freeze. */
+const mintData = (): Buffer => {
+  const data = Buffer.alloc(82)
+  data.writeUInt32LE(1, 0)
+  data.set(bytesOf(keyOf(1)), 4)
+  data.writeBigUInt64LE(1_000_000_500_000n, 36)
+  data.set([6, 1], 44)
+  return data
+}
+const text = (value: string, width = value.length): Buffer => {
+  const data = Buffer.alloc(4 + width)
+  data.writeUInt32LE(width)
+  data.write(value, 4)
+  return data
+}
+const metaplex = (...texts: readonly Buffer[]): Account => ({
+  owner: PROGRAM.metadata,
+  data: Buffer.concat([Buffer.from([4]), Buffer.alloc(64, 1), ...texts, Buffer.alloc(20)]),
+})
+/** A Token-2022 mint with an extension that nobody reads and its own metadata behind it. */
+const ownMetadata = (): Account => {
+  const entry = (type: number, body: Uint8Array): Buffer => {
+    const head = Buffer.alloc(4)
+    head.writeUInt16LE(type, 0)
+    head.writeUInt16LE(body.length, 2)
+    return Buffer.concat([head, body])
+  }
+  const texts = [text('Own  Name'), text('OWN'), text('https://own.example/1.json')]
+  const told = Buffer.concat([Buffer.alloc(32), bytesOf(MINT), ...texts, Buffer.alloc(4)])
+  const base = Buffer.concat([mintData(), Buffer.alloc(165 - 82), Buffer.from([1])])
+  const data = Buffer.concat([base, entry(18, Buffer.alloc(64, 3)), entry(19, told)])
+  return { owner: PROGRAM.token2022, data }
+}
+
+const node = (accounts: Readonly<Record<string, Account>>) => {
+  const asked: (readonly string[])[] = []
+  const reader: AccountReader = async (addresses) => {
+    asked.push(addresses)
+    return addresses.map((address) => accounts[address] ?? null)
+  }
+  return { reader, asked }
+}
+const tokensAt = (height: number, ...tokens: readonly string[]) =>
+  [{ pools: [], tokens }, handBlock({ height }, []), signal] as const
+
+test('addresses of programs are those that the chain knows', () => {
+  const [made] = solExpectations()['create_token_pumpfun_1.json']?.created ?? []
+  assert.ok(made !== undefined)
+  const seeds = [Buffer.from('bonding-curve'), bytesOf(made.mint)]
+  assert.equal(programAddress(PROGRAM.pumpFun, seeds), made.bonding_curve)
+  const metadata = [Buffer.from('metadata'), bytesOf(PROGRAM.metadata), bytesOf(USDC)]
+  assert.equal(programAddress(PROGRAM.metadata, metadata), USDC_METADATA)
+})
+
+test('a mint and its Metaplex account make a fact, in one call for all tokens', async () => {
+  const { reader, asked } = node({
+    [USDC]: { owner: PROGRAM.token, data: mintData() },
+    [USDC_METADATA]: metaplex(text('USD Coin', 32), text('USDC', 10), text('', 200)),
+    [MINT]: ownMetadata(),
+  })
+  const { tokens, pools } = await svmFacts(reader).read(...tokensAt(9, USDC, MINT, keyOf(8)))
+  assert.deepEqual(pools, [])
+  assert.deepEqual(tokens, [
+    {
+      ...{ address: USDC, decimals: 6, name: 'USD Coin', symbol: 'USDC' },
+      ...{ totalSupplyRaw: 1_000_000_500_000n, program: PROGRAM.token, mintAuthority: keyOf(1) },
+    },
+    {
+      ...{ address: MINT, decimals: 6, name: 'Own Name', symbol: 'OWN' },
+      uri: 'https://own.example/1.json',
+      ...{ totalSupplyRaw: 1_000_000_500_000n, program: PROGRAM.token2022 },
+      mintAuthority: keyOf(1),
+    },
+  ])
+  assert.equal(asked.length, 1)
+})
+
+test('what is no mint is asked for again later, not at every block', async () => {
+  const { reader, asked } = node({ [MINT]: { owner: PROGRAM.system, data: mintData() } })
+  const facts = svmFacts(reader)
+  assert.deepEqual((await facts.read(...tokensAt(9, MINT))).tokens, [])
+  await facts.read(...tokensAt(10, MINT))
+  assert.equal(asked.length, 1)
+  await facts.read(...tokensAt(1_000, MINT))
+  assert.equal(asked.length, 2)
+})
+
+test('a damaged account says nothing or something, and throws nothing', () => {
+  const whole = ownMetadata()
+  for (let length = 0; length <= whole.data.length; length += 1) {
+    const cut = { ...whole, data: whole.data.subarray(0, length) }
+    if (mintFact(MINT, cut) === undefined) assert.ok(length < 166)
+    ownTexts(cut)
+  }
+  const unready = mintData()
+  unready[45] = 0
+  assert.equal(mintFact(MINT, { owner: PROGRAM.token, data: unready }), undefined)
+})
+
+const SOL = CHAINS.sol
+const [REFERENCE] = SOL.referencePools
+const BOOK = quoteBook(SOL)
+const PROGRAM_ID = PROGRAM.raydiumV4
+const [COIN_VAULT, PC_VAULT] = [keyOf(21), keyOf(22)]
+
+const pool = (coin: string, pc: string, taken: readonly [bigint, bigint]): Account => {
+  const data = Buffer.alloc(752)
+  data.writeBigUInt64LE(taken[0], 192)
+  data.writeBigUInt64LE(taken[1], 200)
+  for (const [at, key] of [
+    [336, COIN_VAULT],
+    [368, PC_VAULT],
+    [400, coin],
+    [432, pc],
+  ] as const) {
+    data.set(bytesOf(key), at)
+  }
+  return { owner: PROGRAM_ID, data }
+}
+const vault = (mint: string, amountRaw: bigint): Account => {
+  const data = Buffer.alloc(165)
+  data.set(bytesOf(mint))
+  data.writeBigUInt64LE(amountRaw, 64)
+  return { owner: PROGRAM.token, data }
+}
+const primes = (accounts: Readonly<Record<string, Account>>) =>
+  primesFromVaults(node(accounts).reader, [REFERENCE], BOOK, { hash: '', timeMs: 7, signal })
+
+test('a reference pool primes the price from its vaults, in either order, less what its owner took', async () => {
+  const { pool: address, token, quote } = REFERENCE
+  const want = [{ token, quote, price: 150, timeMs: 7 }]
+  const accounts = {
+    [address]: pool(token, quote, [5_000_000_000n, 1_000_000n]),
+    [COIN_VAULT]: vault(token, 1_005_000_000_000n),
+    [PC_VAULT]: vault(quote, 150_001_000_000n),
+  }
+  assert.deepEqual(await primes(accounts), want)
+  const turned = {
+    [address]: pool(quote, token, [0n, 0n]),
+    [COIN_VAULT]: vault(quote, 150_000_000_000n),
+    [PC_VAULT]: vault(token, 1_000_000_000_000n),
+  }
+  assert.deepEqual(await primes(turned), want)
+})
+
+test('a pool of another program, of other tokens, empty or not there primes nothing', async () => {
+  const { pool: address, token, quote } = REFERENCE
+  const real = pool(token, quote, [0n, 0n])
+  const vaults = { [COIN_VAULT]: vault(token, 5n), [PC_VAULT]: vault(quote, 5n) }
+  assert.deepEqual(await primes(vaults), [])
+  assert.deepEqual(await primes({ ...vaults, [address]: { ...real, owner: keyOf(9) } }), [])
+  assert.deepEqual(await primes({ ...vaults, [address]: pool(token, keyOf(9), [0n, 0n]) }), [])
+  assert.deepEqual(await primes({ ...vaults, [address]: real, [COIN_VAULT]: vault(token, 0n) }), [])
+  assert.deepEqual(await primes({ [address]: real }), [])
+  const foreign = { ...vaults, [address]: real, [PC_VAULT]: vault(keyOf(9), 5n) }
+  assert.deepEqual(await primes(foreign), [])
+})

@@ -63,7 +63,9 @@ const COMMANDS: readonly CommandRow[] = [
         .action(async (topic: string, words: TailWords) => {
           const { tail } = await import('./tail.ts')
           const { data: dataDir, back, limit = Number.POSITIVE_INFINITY } = words
-          done(await tail({ topic, dataDir, back, limit, write: print, signal: interrupted() }))
+          const environment = process.env
+          const signal = interrupted()
+          done(await tail({ topic, dataDir, environment, back, limit, write: print, signal }))
         }),
   },
   {

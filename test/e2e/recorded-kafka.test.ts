@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict'
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
 import kafkajs from 'kafkajs'
+import { tail } from '../../cli/tail.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
 import {
   type KafkaCluster,
@@ -47,6 +49,21 @@ const consumeAll = async (brokers: readonly string[], url: string): Promise<Trad
   return values
 }
 
+/** The same topic by `sluice tail`: as many lines as asked, decoded. */
+const tailOne = async (brokers: readonly string[], url: string): Promise<void> => {
+  const lines: string[] = []
+  const environment = { KAFKA_BROKERS: brokers.join(','), SCHEMA_REGISTRY_URL: url }
+  const code = await tail({
+    ...{ topic: TOPIC, dataDir: '.data', environment, back: 1, limit: 1 },
+    write: (line) => lines.push(line),
+    signal: AbortSignal.timeout(30_000),
+  })
+  assert.equal(code, 0)
+  const [line] = lines.map((text) => JSON.parse(text) as { value: TradeEvents; topic: string })
+  assert.equal(line?.topic, TOPIC)
+  assert.ok((line?.value.events.length ?? 0) > 0)
+}
+
 const parts = await kafkaOrExplain('a Kafka broker with a schema registry', () =>
   Promise.all([startKafka(1), startRegistry()]),
 )
@@ -59,7 +76,10 @@ if (parts) {
       kafkaBrokers: [...cluster.brokers],
       schemaRegistryUrl: registry.url,
     }),
-    consume: () => consumeAll(cluster.brokers, registry.url),
+    consume: async () => {
+      await tailOne(cluster.brokers, registry.url)
+      return consumeAll(cluster.brokers, registry.url)
+    },
     close: async () => {
       await cluster.stop()
       await registry.stop()

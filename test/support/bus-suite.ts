@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { followBus } from '../../cli/follow.ts'
 import type { Bus, Lane, LogRecord, OutRecord, Span, TopicSpec } from '../../core/bus-contract.ts'
 import { Malformed, Outage } from '../../core/fault.ts'
 import { partitionOf } from '../../core/partition.ts'
@@ -497,6 +498,34 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       )
       await early.stop()
       await late.stop()
+      await writer.close()
+    })
+
+    test('a topic is followed from the last records of each partition on', async () => {
+      const { bus } = fixture
+      const topic = await make('t')
+      const writer = await bus.writer(name('writer'))
+      for (let i = 0; i < 20; i += 1) {
+        const record = { topic, partition: i % 2, key: 'k', value: text(String(i)) }
+        await writer.commit({ records: [record] })
+      }
+      const stopped = new AbortController()
+      const heard: number[] = []
+      const following = (async () => {
+        for await (const { value } of followBus(bus, topic, 3, stopped.signal)) {
+          heard.push(Number(str(value)))
+        }
+      })()
+      await until(() => heard.length === 6, 'the last three of both came')
+      await writer.commit({ records: numbered(topic, 20, 10) })
+      await until(() => heard.length === 16, 'the new ones came')
+      const sorted = heard.toSorted((a, b) => a - b)
+      assert.deepEqual(
+        sorted,
+        Array.from({ length: 16 }, (_, i) => 14 + i),
+      )
+      stopped.abort()
+      await following
       await writer.close()
     })
 

@@ -31,11 +31,7 @@ export const userSideOf = (trade: AmmTrade): bigint => {
   return trade.isBuy ? poolSideOf(trade) + fees : poolSideOf(trade) - fees
 }
 
-const parties = (
-  event: Fields,
-  { launch, user, world }: EventFacts,
-  { creatorFee }: AmmTrade,
-): Fields =>
+const parties = (event: Fields, { launch, user, world }: EventFacts): Fields =>
   event
     .key(launch.pool)
     .key(user.account)
@@ -43,11 +39,8 @@ const parties = (
     .key(user.wsol)
     .key(world.ammFeeOwner)
     .key(world.ammFeeVault)
-    .key(launch.creator.account)
-    .u64(AMM_FEES.creator)
-    .u64(creatorFee)
 
-/** BuyEvent and SellEvent; tokens of 2026 have the newest tail. Source: contract/chains.md 4.3. */
+/** BuyEvent and SellEvent in the layout of their token. Source: contract/chains.md 4.3. */
 export const swapEvent = (facts: EventFacts, trade: AmmTrade): Uint8Array => {
   const { isBuy, base, limit, quote } = trade
   const event = new Fields().hex(isBuy ? '67f4521f2cf57777' : '3e2f370aa503dc2a')
@@ -55,8 +48,9 @@ export const swapEvent = (facts: EventFacts, trade: AmmTrade): Uint8Array => {
   event.u64(trade.poolBase).u64(trade.poolQuote).u64(quote)
   event.u64(AMM_FEES.lp).u64(trade.lpFee).u64(AMM_FEES.protocol).u64(trade.protocolFee)
   event.u64(poolSideOf(trade)).u64(userSideOf(trade))
-  parties(event, facts, trade)
+  parties(event, facts)
   if (facts.launch.events === 'first') return event.done()
+  event.key(facts.launch.creator.account).u64(AMM_FEES.creator).u64(trade.creatorFee)
   if (isBuy) event.bool(true).u64(0n).u64(0n).u64(0n).i64(0).u64(base).text('buy')
   event.u64(0n).u64(0n)
   if (facts.launch.events === '2025') return event.done()

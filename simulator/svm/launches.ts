@@ -96,7 +96,7 @@ const namesOf = (seed: number, serial: number) => {
 
 const layoutFor = (serial: number, isV2: boolean): EventLayout => {
   if (isV2) return '2026'
-  return serial % 8 === 5 ? 'first' : '2025'
+  return serial % 4 === 3 ? 'first' : '2025'
 }
 
 /** Keeps what belongs to a launch findable by address. */

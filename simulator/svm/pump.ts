@@ -12,7 +12,7 @@ import { IDS } from './ids.ts'
 import type { Launch } from './launches.ts'
 import { type CurveTrade, completeEvent, emitEvent, tradeEvent } from './pump-events.ts'
 import type { Call, Machine, Run } from './run.ts'
-import { tokensNow, transferChecked } from './spl.ts'
+import { transferChecked } from './spl.ts'
 import { moveLamports, sendLamports } from './system.ts'
 import type { Wallet } from './world.ts'
 
@@ -20,7 +20,7 @@ import type { Wallet } from './world.ts'
 export const PHASE = { curve: 1n, complete: 2n, pool: 3n } as const
 
 /** Errors of the program. Source: pump-public-docs idl/pump.json. */
-export const PUMP_ERRORS = { tooMuchSol: 6_002, tooLittleSol: 6_003 } as const
+const PUMP_ERRORS = { tooMuchSol: 6_002, tooLittleSol: 6_003 } as const
 
 const EVENTS = { program: IDS.pump, authority: IDS.pumpEvents } as const
 
@@ -153,7 +153,3 @@ export const curveSell = (run: Run, order: CurveOrder): void => {
     finish(run, order, { isBuy: false, tokens, sol, fee, creatorFee, buyback, after })
   })
 }
-
-/** Tokens that a wallet holds of a launch. */
-export const heldOf = (run: Run, launch: Launch, wallet: Wallet): bigint =>
-  tokensNow(run, launch.holding(wallet))

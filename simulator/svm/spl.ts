@@ -2,7 +2,6 @@ import {
   type Account,
   type Mint,
   type StoredAccount,
-  supplyOf,
   type TokenAccount,
   tokensOf,
 } from './accounts.ts'
@@ -175,10 +174,6 @@ export const openAccount = (
     state.set(account.place, 1n)
   })
 }
-
-/** Supply of a mint now. */
-export const supplyNow = ({ machine: { state } }: Run, mint: Mint): bigint =>
-  supplyOf(state.get.bind(state), mint)
 
 /** Tokens of an account now; 0 while it does not exist. */
 export const tokensNow = ({ machine: { state } }: Run, account: TokenAccount): bigint =>

@@ -1,0 +1,102 @@
+import type { ChainSpec } from '../../simulator/producer.ts'
+import type { State } from '../../simulator/state.ts'
+import type { SealedBlock } from '../../simulator/svm/blocks.ts'
+import { makeProducer, type SvmProducer } from '../../simulator/svm/producer.ts'
+import { transactionJson } from '../../simulator/svm/render.ts'
+
+/** First blocks of a made-up Solana chain, block 0 included, and the state after the last. */
+export const madeSvmBlocks = (
+  spec: ChainSpec,
+  count: number,
+): {
+  readonly producer: SvmProducer
+  readonly blocks: readonly SealedBlock[]
+  readonly state: State
+} => {
+  const producer = makeProducer(spec)
+  const { block, state } = producer.genesis()
+  const blocks = [block]
+  let parent = block
+  for (let made = 0; made < count; made += 1) {
+    const making = producer.next(parent, state, 0)
+    let step = making.next()
+    while (step.done !== true) step = making.next()
+    parent = step.value
+    blocks.push(parent)
+  }
+  return { producer, blocks, state }
+}
+
+/** A transaction as the node prints it, read back from its text. */
+export interface PrintedTransaction {
+  readonly version: 'legacy' | 0
+  readonly transaction: {
+    readonly signatures: readonly string[]
+    readonly message: {
+      readonly accountKeys: readonly string[]
+      readonly addressTableLookups?: readonly {
+        readonly accountKey: string
+        readonly writableIndexes: readonly number[]
+        readonly readonlyIndexes: readonly number[]
+      }[]
+      readonly header: Readonly<Record<string, number>>
+      readonly instructions: readonly PrintedInstruction[]
+      readonly recentBlockhash: string
+    }
+  }
+  readonly meta: {
+    readonly err: unknown
+    readonly fee: number
+    readonly computeUnitsConsumed: number
+    readonly innerInstructions: readonly {
+      readonly index: number
+      readonly instructions: readonly PrintedInstruction[]
+    }[]
+    readonly loadedAddresses: Readonly<Record<'writable' | 'readonly', readonly string[]>>
+    readonly logMessages: readonly string[]
+    readonly preBalances: readonly number[]
+    readonly postBalances: readonly number[]
+    readonly preTokenBalances: readonly PrintedTokens[]
+    readonly postTokenBalances: readonly PrintedTokens[]
+  }
+}
+
+/** An instruction as the node prints it. */
+export interface PrintedInstruction {
+  readonly programIdIndex: number
+  readonly accounts: readonly number[]
+  readonly data: string
+  readonly stackHeight: number
+}
+
+/** A token balance as the node prints it. */
+export interface PrintedTokens {
+  readonly accountIndex: number
+  readonly mint: string
+  readonly owner: string
+  readonly programId: string
+  readonly uiTokenAmount: {
+    readonly amount: string
+    readonly decimals: number
+    readonly uiAmount: number | null
+    readonly uiAmountString: string
+  }
+}
+
+/** The transactions of a block as text and back. */
+export const printed = (block: SealedBlock): readonly PrintedTransaction[] =>
+  block.transactions.map((tx) => JSON.parse(JSON.stringify(transactionJson(tx, 'json'))))
+
+/** Every account of a printed transaction, in the order that its indexes mean. */
+export const keysOf = ({ transaction, meta }: PrintedTransaction): readonly string[] => [
+  ...transaction.message.accountKeys,
+  ...meta.loadedAddresses.writable,
+  ...meta.loadedAddresses.readonly,
+]
+
+/** Every instruction in the order in which they ran, with the path of its own instruction. */
+export const instructionsOf = (tx: PrintedTransaction): readonly PrintedInstruction[] =>
+  tx.transaction.message.instructions.flatMap((own, index) => [
+    own,
+    ...(tx.meta.innerInstructions.find((inner) => inner.index === index)?.instructions ?? []),
+  ])

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { silentLogger } from '../../core/log.ts'
+import type { SealedBlock } from '../../simulator/svm/blocks.ts'
+import { type Chain, FINAL_DEPTH, openChain } from '../../simulator/svm/chain.ts'
+import { SLOT_MS, slotAt } from '../../simulator/svm/slots.ts'
+import { madeSvmBlocks, printed } from '../support/svm-blocks.ts'
+import { until } from '../support/until.ts'
+
+const GENESIS_MS = 1_735_689_600_000
+const SPEC = { seed: 5, ratePerSecond: 0.5, genesisMs: GENESIS_MS }
+
+/** A chain with a clock that stands until it is moved. */
+const open = async (
+  height: number,
+  options: { readonly reorgEvery?: number; readonly checkpointDir?: string } = {},
+) => {
+  const clock = { height }
+  const chain = await openChain({
+    spec: SPEC,
+    nowMs: () => GENESIS_MS + slotAt(SPEC.seed, clock.height) * SLOT_MS,
+    reorgEvery: options.reorgEvery ?? 0,
+    checkpointDir: options.checkpointDir,
+    log: silentLogger(),
+  })
+  const moveTo = async (to: number): Promise<void> => {
+    clock.height = to
+    await until(() => chain.head().height === to, `head ${to}`)
+  }
+  return { chain, moveTo }
+}
+
+const blocksOf = async (chain: Chain): Promise<readonly SealedBlock[]> => {
+  const blocks: SealedBlock[] = []
+  for (let height = 0; height <= chain.head().height; height += 1) {
+    const block = await chain.block(height)
+    assert.ok(block)
+    blocks.push(block)
+  }
+  return blocks
+}
+
+const linked = (blocks: readonly SealedBlock[]): void => {
+  blocks.forEach((block, at) => {
+    const parent = blocks[at - 1]
+    if (parent === undefined) return
+    assert.equal(block.parentHash, parent.hash)
+    assert.equal(block.parentSlot, parent.slot)
+    assert.ok(block.slot > parent.slot)
+    assert.equal(block.timeMs, GENESIS_MS + block.slot * SLOT_MS)
+  })
+}
+
+test('the same seed gives the same blocks byte for byte, another seed others', () => {
+  const text = (seed: number): string => {
+    const { blocks } = madeSvmBlocks({ ...SPEC, seed }, 60)
+    return JSON.stringify(blocks.map((block) => [block.hash, block.slot, printed(block)]))
+  }
+  const once = text(5)
+  assert.ok(once.length > 200_000)
+  assert.equal(text(5), once)
+  assert.notEqual(text(6), once)
+})
+
+test('a chain that goes on from a checkpoint is the one that never stopped', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'chain-'))
+  const first = await open(1_030, { checkpointDir: dir })
+  await first.chain.stop()
+  assert.ok((await readdir(dir)).includes('state-1024'))
+  const second = await open(1_060, { checkpointDir: dir })
+  const whole = await open(1_060)
+  const hashes = async (chain: Chain) => (await blocksOf(chain)).map(({ hash }) => hash)
+  assert.deepEqual(await hashes(second.chain), await hashes(whole.chain))
+  const old = await second.chain.block(40)
+  assert.deepEqual(
+    printed(old ?? second.chain.head()),
+    printed((await whole.chain.block(40)) ?? whole.chain.head()),
+  )
+  linked(await blocksOf(second.chain))
+  await second.chain.stop()
+  await whole.chain.stop()
+  await rm(dir, { recursive: true })
+})
+
+test('a reorg shows a branch whose slots go on from its parent, until the next block', async () => {
+  const { chain, moveTo } = await open(80)
+  const before = await blocksOf(chain)
+  const slots: number[] = []
+  chain.onHead(({ slot }) => slots.push(slot))
+  chain.reorg(60)
+  await until(() => slots.length === 60, 'sixty other blocks')
+  const during = await blocksOf(chain)
+  linked(during)
+  assert.deepEqual(during.slice(0, 21), before.slice(0, 21))
+  for (let height = 21; height <= 80; height += 1)
+    assert.notEqual(during[height]?.hash, before[height]?.hash)
+  assert.ok(
+    during.some(({ slot }, height) => slot !== before[height]?.slot),
+    'other slots too',
+  )
+  await moveTo(81)
+  const after = await blocksOf(chain)
+  linked(after)
+  assert.deepEqual(
+    after.slice(0, 81).map(({ hash }) => hash),
+    before.map(({ hash }) => hash),
+  )
+  assert.equal(slots.length, 60 + 61)
+  for (const depth of [0, -1, 1.5, FINAL_DEPTH, Number.NaN])
+    assert.throws(() => chain.reorg(depth), RangeError)
+  await chain.stop()
+})
+
+test('scheduled reorgs leave the canonical chain as it was', async () => {
+  const watched = await open(5, { reorgEvery: 7 })
+  const seen = new Set<string>()
+  watched.chain.onHead(({ hash }) => seen.add(hash))
+  for (let height = 6; height <= 40; height += 1) await watched.moveTo(height)
+  const canonical = madeSvmBlocks(SPEC, 40).blocks.map(({ hash }) => hash)
+  const orphaned = [...seen].filter((hash) => !canonical.includes(hash))
+  assert.ok(orphaned.length >= 4, `${orphaned.length} orphaned blocks`)
+  linked(await blocksOf(watched.chain))
+  await watched.chain.stop()
+})
+
+test('the rate is kept, whatever it is, and tokens come to an end of their curve', () => {
+  for (const [ratePerSecond, blocks] of [
+    [0.5, 1_200],
+    [40, 60],
+  ] as const) {
+    const made = madeSvmBlocks({ ...SPEC, ratePerSecond }, blocks).blocks
+    const trades = made
+      .flatMap(({ transactions }) => transactions)
+      .filter(({ failure }) => failure === undefined)
+      .flatMap(({ trace }) =>
+        trace.filter((item) => {
+          const line =
+            'line' in item ? (typeof item.line === 'string' ? item.line : item.line()) : ''
+          return /Instruction: (Buy|Sell)$|ray_log/.test(line)
+        }),
+      ).length
+    const seconds = ((made.at(-1)?.slot ?? 0) * SLOT_MS) / 1_000
+    const rate = trades / seconds
+    assert.ok(Math.abs(rate / ratePerSecond - 1) < 0.1, `${rate} for ${ratePerSecond}`)
+  }
+})

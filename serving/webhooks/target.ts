@@ -60,9 +60,8 @@ export const checkTarget = async (
   if (reason !== undefined) throw refused(reason)
   const addresses = isIP(host) === 0 ? await resolve(host).catch(() => []) : [host]
   if (!addresses.every(rules.isOpen)) throw refused('leads to an inside address')
-  if (url.protocol === 'http:' && !addresses.every(rules.isListed)) {
-    throw refused('must be https')
-  }
+  const isInside = addresses.length > 0 && addresses.every(rules.isListed)
+  if (url.protocol === 'http:' && !isInside) throw refused('must be https')
   const user = decodeURIComponent(`${url.username}:${url.password}`)
   url.username = ''
   url.password = ''

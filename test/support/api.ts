@@ -16,6 +16,8 @@ import { makeFreshness } from '../../serving/freshness.ts'
 import type { ServerDeps } from '../../serving/http/deps.ts'
 import { oauthPlugin } from '../../serving/http/oauth.ts'
 import { makeServer } from '../../serving/http/server.ts'
+import { webhookRoutes } from '../../serving/http/webhooks.ts'
+import { openWebhookGround } from '../../serving/webhooks/ground.ts'
 
 /** Quick plans, so that only the tests of limits meet one; `free` keeps its rate and has one unit. */
 const TEST_PLANS = {
@@ -45,7 +47,7 @@ export const startApi = async (
 ): Promise<TestApi> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
   const log = silentLogger()
-  const config = loadConfig({}, { keyPepper: 'pepper' })
+  const config = loadConfig({}, { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'] })
   const bus = await openEmbeddedBus({
     path: join(folder, 'log'),
     mapSizeBytes: 64 << 20,
@@ -60,7 +62,16 @@ export const startApi = async (
   })
   const demo = await accounts.createDemo()
   const meter = makeMeter({ plans: TEST_PLANS })
+  const webhooks = await openWebhookGround({
+    resolve: async () => ['93.184.216.34'],
+    bus,
+    codec: localCodec(),
+    config,
+    nowMs: Date.now,
+    log,
+  })
   const app = await makeServer({
+    families: [webhookRoutes(webhooks.resource)],
     warehouse,
     freshness: makeFreshness(warehouse, ['eth']),
     chains: ['eth'],
@@ -81,6 +92,7 @@ export const startApi = async (
     ...demo,
     stop: async () => {
       await app.close()
+      await webhooks.stop()
       await accounts.stop()
       await bus.close()
       await warehouse.close()

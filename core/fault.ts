@@ -29,6 +29,7 @@ export const FAULTS = {
   NOT_IMPLEMENTED: row(40024, 501, 'This installation does not offer that', { reference: 400 }),
   INVALID_CURSOR: row(40027, 400, 'The cursor is not valid or has expired'),
   TOKEN_ADDRESSES_LIMIT_EXCEEDED: row(40028, 400, 'More than 100 token addresses'),
+  WALLET_ADDRESSES_LIMIT_EXCEEDED: row(40029, 400, 'More than 100 wallet addresses'),
   INVALID_TIMESTAMP: row(40031, 400, 'The timestamp is not valid'),
   INVALID_RESOLUTION: row(40032, 400, 'The resolution is not one of the listed ones'),
   INVALID_NUMBER_FORMAT: row(40033, 400, 'The number is not valid'),

@@ -12,7 +12,8 @@ const fields = <const Name extends string, Schema>(
 ): Record<Name, Schema> =>
   Object.fromEntries(names.map((name) => [name, schemaOf(name)])) as Record<Name, Schema>
 
-const HOLDER_GROUPS = [
+/** Groups of holders in market data. */
+export const HOLDER_GROUPS = [
   'top10',
   'top50',
   'top100',

@@ -37,10 +37,25 @@ const OTHER_VMS: Readonly<Record<string, Vm>> = { sol: 'svm', sui: 'move' }
 const vmOf = (chainId: string): Vm => chainRow(chainId)?.vm ?? OTHER_VMS[chainId] ?? 'evm'
 
 /** Reads an address as the tables hold it: lower case on EVM chains. Throws `Fault` INVALID_TOKEN_ADDRESS. */
-export const addressOf = (chainId: string, text: string, parameter: string): string => {
+export const addressOf = (chainId: string, text: string, parameter: string): string =>
+  storedAddress(chainId, text, { parameter, fault: 'INVALID_TOKEN_ADDRESS' })
+
+/** As `addressOf`, for wallets. Throws `Fault` INVALID_ADDRESS. */
+export const walletOf = (chainId: string, text: string, parameter: string): string =>
+  storedAddress(chainId, text, { parameter, fault: 'INVALID_ADDRESS' })
+
+const storedAddress = (
+  chainId: string,
+  text: string,
+  wanted: {
+    readonly parameter: string
+    readonly fault: 'INVALID_TOKEN_ADDRESS' | 'INVALID_ADDRESS'
+  },
+): string => {
   const vm = vmOf(chainId)
   if (!ADDRESSES[vm].test(text)) {
-    throw new Fault('INVALID_TOKEN_ADDRESS', undefined, { parameter, value: text.slice(0, 128) })
+    const { parameter, fault } = wanted
+    throw new Fault(fault, undefined, { parameter, value: text.slice(0, 128) })
   }
   return vm === 'evm' ? text.toLowerCase() : text
 }
@@ -59,4 +74,31 @@ export const stampFreshness = async (
     reply.header('X-Chain-Since', positionOf(fresh.since, fresh.sinceTimeMs))
   }
   return fresh
+}
+
+/** Most addresses of one look-up. */
+const MOST_ADDRESSES = 100
+
+/** Lists of addresses by parameter: what one of them is, and the fault of a list that is too long. */
+const LISTS = {
+  tokenAddresses: { read: addressOf, tooMany: 'TOKEN_ADDRESSES_LIMIT_EXCEEDED' },
+  walletAddresses: { read: walletOf, tooMany: 'WALLET_ADDRESSES_LIMIT_EXCEEDED' },
+} as const
+
+/** Reads a comma-joined list of addresses, each once. Throws `Fault` for a bad one and for more than 100. */
+export const addressesOf = (
+  chainId: string,
+  text: string,
+  parameter: keyof typeof LISTS,
+): readonly string[] => {
+  const { read, tooMany } = LISTS[parameter]
+  const words = text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+  if (words.length === 0) throw new Fault('MISSING_PARAMETER', undefined, { parameter })
+  if (words.length > MOST_ADDRESSES) {
+    throw new Fault(tooMany, undefined, { parameter, max_allowed: MOST_ADDRESSES })
+  }
+  return [...new Set(words.map((word) => read(chainId, word, parameter)))]
 }

@@ -8,10 +8,14 @@ import { boundedReader } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
 import type { ServerDeps } from './deps.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
+import { holderRoutes } from './holders.ts'
+import { marketDataRoutes } from './market-data.ts'
 import { apiDocument } from './openapi.ts'
 import { refuseInfinite } from './problem.ts'
 import { type Family, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
+import { tokenStatsRoutes } from './token-stats.ts'
+import { walletRoutes } from './wallet.ts'
 
 const OPS_PATHS = ['/health', '/ready', '/metrics'] as const
 
@@ -32,6 +36,10 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
   const bounded = { ...deps, warehouse: boundedReader(deps.warehouse) }
   const families: readonly Family[] = [
     tokenRoutes(bounded),
+    tokenStatsRoutes(bounded),
+    holderRoutes(bounded),
+    marketDataRoutes(bounded),
+    walletRoutes(bounded, '/wallet/:chain/:walletAddress/stats'),
     candleRoutes(bounded),
     accountRoutes(deps),
     ...(deps.families ?? []),
@@ -45,6 +53,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     for (const prefix of VERSIONS) {
       for (const family of families) await guarded.register(family, { prefix })
     }
+    await guarded.register(walletRoutes(bounded, '/wallet/v1/:chain/:walletAddress/stats'))
   })
   for (const plugin of deps.plugins ?? []) await app.register(plugin)
   await app.ready()

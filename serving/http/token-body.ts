@@ -1,5 +1,6 @@
 import { decimalText, unitsText } from '../../core/amounts.ts'
 import {
+  HOLDER_GROUPS,
   MARKET_FIELDS,
   type MarketField,
   SOCIAL_NETWORKS,
@@ -7,7 +8,7 @@ import {
   type TokenMarketData,
 } from '../../schemas/api/token.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import type { TokenRow } from '../queries/tokens.ts'
+import type { HoldingColumns, TokenRow } from '../queries/tokens.ts'
 
 const textOrNull = (text: string): string | null => (text === '' ? null : text)
 
@@ -24,25 +25,57 @@ const NOTHING = Object.fromEntries(MARKET_FIELDS.map((name) => [name, null])) as
   Record<MarketField, null>
 >
 
-/** Market data that blocks alone tell. Circulating supply needs balances, so what hangs on it is null. */
-const marketDataOf = (row: TokenRow): TokenMarketData => {
-  const supply =
+type Group = (typeof HOLDER_GROUPS)[number]
+
+/** Count, amount in token units and share of one group of holders. */
+const groupFields = (name: Group, columns: HoldingColumns | null, decimals: number | null) => {
+  const [count, raw, ratio] = columns ?? [null, null, null]
+  const amount = raw === null || decimals === null ? null : unitsText(BigInt(raw), decimals)
+  return {
+    [`${name}TotalHolders`]: count,
+    [`${name}TotalHoldings`]: amount,
+    [`${name}HoldingsRatio`]: number(ratio),
+  } as Partial<Record<MarketField, string | null>>
+}
+
+const holdingFields = (row: TokenRow): Partial<Record<MarketField, string | null>> => {
+  if (row.holders === null) return {}
+  const columns: Readonly<Record<string, HoldingColumns | null>> = {
+    ...row.groups,
+    ...{ sandwish: row.groups.sandwich ?? null },
+    ...{ top10: row.top10, top50: row.top50, top100: row.top100 },
+  }
+  const groups = HOLDER_GROUPS.map((name) => groupFields(name, columns[name] ?? null, row.decimals))
+  return Object.assign({ holders: row.holders }, ...groups)
+}
+
+/** Market data that blocks alone tell. Nothing says which tokens are locked, so all that exist circulate. */
+export const marketDataOf = (row: TokenRow): TokenMarketData => {
+  const facts =
     row.total_supply === null || row.decimals === null
       ? null
       : unitsText(BigInt(row.total_supply), row.decimals)
+  const supply = row.market_supply ?? facts
   const priceNative = number(row.price_native)
+  const capUsd = product(row.price_usd, supply)
+  const capNative = product(row.price_native, supply)
   return {
     ...NOTHING,
     priceInUsd: number(row.price_usd),
     priceInSol: priceNative,
     priceInNative: priceNative,
     totalSupply: supply,
-    fdvInUsd: product(row.price_usd, supply),
-    fdvInSol: product(row.price_native, supply),
+    circulatingSupply: supply,
+    marketCapInUsd: capUsd,
+    marketCapInSol: capNative,
+    fdvInUsd: capUsd,
+    fdvInSol: capNative,
     totalTvlInUsd: row.tvl_usd,
     totalTvlInSol: row.tvl_native,
     maxPoolTvlInUsd: row.max_tvl_usd,
     maxPoolTvlInSol: row.max_tvl_native,
+    completionRatio: row.migrated_at_ms === null ? number(row.curve_progress) : '1',
+    ...holdingFields(row),
   }
 }
 

@@ -7,12 +7,12 @@ import {
   type TokenPlace,
   type TokenSearch,
 } from '../queries/token-search.ts'
-import { type TokenRow, tokensQuery } from '../queries/tokens.ts'
 import { addressOf, chainOf, stampFreshness } from './chain.ts'
 import { cursorOf, envelope, pageFrom } from './cursor.ts'
 import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
 import { tokenBody } from './token-body.ts'
+import { keyOf, rowsOf } from './token-rows.ts'
 
 const Place = Type.Object(
   {
@@ -99,29 +99,6 @@ const placesOf = async (
   { warehouse }: RouteDeps,
   search: TokenSearch,
 ): Promise<readonly TokenPlace[]> => (await warehouse.query<TokenPlace>(searchQuery(search))).rows
-
-const keyOf = (chain: string, address: string): string => `${chain}/${address}`
-
-/** Rows of the given tokens by chain and address, one statement per chain; one that is gone meanwhile is missing. */
-const rowsOf = async (
-  { warehouse }: RouteDeps,
-  tokens: readonly Pick<TokenPlace, 'chain' | 'address'>[],
-): Promise<ReadonlyMap<string, TokenRow>> => {
-  const chains = [...new Set(tokens.map(({ chain }) => chain))]
-  const answers = await Promise.all(
-    chains.map((chain) => {
-      const own = tokens.filter((token) => token.chain === chain)
-      return warehouse.query<TokenRow>(
-        tokensQuery(
-          chain,
-          own.map(({ address }) => address),
-        ),
-      )
-    }),
-  )
-  const rows = answers.flatMap((answer) => answer.rows)
-  return new Map(rows.map((row) => [keyOf(row.chain, row.token_address), row]))
-}
 
 /** Enabled chains among the wanted ones, and how the caller spells each. No wish = every enabled chain. */
 const chainsOf = (query: SearchQuery, enabled: readonly string[]) => {

@@ -41,7 +41,23 @@ export interface TokenRow {
   readonly tvl_native: string | null
   readonly max_tvl_usd: string | null
   readonly max_tvl_native: string | null
+  /** Token units; from supply events, else from the facts. */
+  readonly market_supply: string | null
+  readonly market_cap_usd: number | null
+  readonly market_cap_native: number | null
+  /** Share of the launch curve that is sold; null for tokens that were never on one. */
+  readonly curve_progress: number | null
+  /** null: nobody counts this token's holders (R40). */
+  readonly holders: string | null
+  readonly top10: HoldingColumns | null
+  readonly top50: HoldingColumns | null
+  readonly top100: HoldingColumns | null
+  /** By group: count, amount in base units, share of the supply. */
+  readonly groups: Readonly<Record<string, HoldingColumns>>
 }
+
+/** Holders, their amount in base units, its share of the supply. */
+export type HoldingColumns = readonly [count: string, amount: string, ratio: number | null]
 
 const TOKEN_COLUMNS = `name, symbol, decimals, total_supply, uri, metadata_address, description, image_url, social,
   creators, toString(standard) AS standard, toString(program_address) AS program_address, mint_authority,
@@ -52,7 +68,14 @@ const TOKEN_COLUMNS = `name, symbol, decimals, total_supply, uri, metadata_addre
   created_slot, created_tx`
 
 /** What can be joined to tokens by address: each has the columns that its name says, NULL where nothing is known. */
-export type TokenNumbers = 'price' | 'pool' | 'day'
+export type TokenNumbers = 'price' | 'pool' | 'day' | 'market' | 'holding'
+
+const topColumns = (name: string): string =>
+  `argMax((toString(${name}_holders), toString(${name}_amount), ${name}_ratio), hour) AS ${name}`
+
+/** The newest hour of a token's holders. */
+const HOLDINGS = `toString(argMax(t.holders, hour)) AS holders, ${topColumns('top10')}, ${topColumns('top50')},
+  ${topColumns('top100')}, argMax(mapApply((k, v) -> (toString(k), (toString(v.1), toString(v.2), v.3)), groups), hour) AS groups`
 
 const JOINS: Readonly<Record<TokenNumbers, (chain: string, where: string) => string>> = {
   price: (chain, where) =>
@@ -60,8 +83,13 @@ const JOINS: Readonly<Record<TokenNumbers, (chain: string, where: string) => str
   FROM (${candleLayers({ chain, base: '1d', where, bucket: () => '0' })}) GROUP BY token_address`,
   pool: (chain, where) =>
     `SELECT token_address, sum(liquidity_usd) AS tvl_usd, sum(liquidity_native) AS tvl_native,
-  max(liquidity_usd) AS max_tvl_usd, max(liquidity_native) AS max_tvl_native
+  max(liquidity_usd) AS max_tvl_usd, max(liquidity_native) AS max_tvl_native, max(curve_progress) AS curve_progress
   FROM ${chain}_dex_pools FINAL ARRAY JOIN [token_a, token_b] AS token_address WHERE ${where} GROUP BY token_address`,
+  market: (chain, where) =>
+    `SELECT token_address, toString(total_supply) AS market_supply, market_cap_usd, market_cap_native
+  FROM ${chain}_token_markets FINAL WHERE ${where}`,
+  holding: (chain, where) =>
+    `SELECT token_address, ${HOLDINGS} FROM ${chain}_token_holdings AS t FINAL WHERE ${where} GROUP BY token_address`,
   day: (chain, where) => {
     const since = `(SELECT max(block_time) FROM ${chain}_blocks) - INTERVAL 1 DAY`
     return `SELECT token_address, sum(vu) AS volume_usd_24h, sum(n) AS trades_24h FROM (
@@ -82,10 +110,14 @@ export const tokensQuery = (chain: string, addresses: readonly string[]): Query 
   const which = '{addresses:Array(String)}'
   return {
     sql: `WITH ${watermark(chain)} SELECT '${chain}' AS chain, token_address, ${TOKEN_COLUMNS},
-  price_usd, price_native, tvl_usd, tvl_native, max_tvl_usd, max_tvl_native
+  price_usd, price_native, tvl_usd, tvl_native, max_tvl_usd, max_tvl_native, curve_progress,
+  market_supply, market_cap_usd, market_cap_native,
+  nullIf(holders, '') AS holders, top10, top50, top100, groups
 FROM (SELECT * FROM ${chain}_tokens FINAL WHERE token_address IN ${which}) AS token
 ${joinNumbers(chain, 'price', which)}
-${joinNumbers(chain, 'pool', which)}`,
+${joinNumbers(chain, 'pool', which)}
+${joinNumbers(chain, 'market', which)}
+${joinNumbers(chain, 'holding', which)}`,
     params: { addresses },
   }
 }

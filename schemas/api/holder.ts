@@ -1,0 +1,70 @@
+import { type Static, Type } from 'typebox'
+import { decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common.ts'
+
+const timeMs = (about: string) => nullable(Type.Integer({ description: `${about}, epoch ms` }))
+
+/** Who holds a token, and what trading it brought; contract/rest.md 3.5. What is not known is null. */
+export const TokenHolder = Type.Object({
+  walletAddress: Type.String(),
+  amount: Type.String({ description: 'Token units' }),
+  amountInUsd: decimalOrNull('At the last good price'),
+  amountInNative: decimalOrNull('At the last good price'),
+  percentage: decimalOrNull('Percent of the total supply'),
+  startHoldingAt: timeMs('First balance'),
+  lastActiveAt: timeMs('Last change'),
+  avgBuyPriceUsd: decimalOrNull(''),
+  avgSellPriceUsd: decimalOrNull(''),
+  positionCostUsd: decimalOrNull('Cost of the amount whose cost is known'),
+  totalCostUsd: decimalOrNull('All that was paid'),
+  realizedProfit: decimalOrNull('USD'),
+  unrealizedProfit: decimalOrNull('USD'),
+  totalProfit: decimalOrNull('USD'),
+  roi: decimalOrNull('Profit by cost'),
+  winCount: nullable(Type.Integer()),
+  lossCount: nullable(Type.Integer()),
+  buyVolumeUsd: decimalOrNull(''),
+  sellVolumeUsd: decimalOrNull(''),
+  buyAmountCur: decimalOrNull('Token units'),
+  sellAmountCur: decimalOrNull('Token units'),
+  totalBuyCount: nullable(Type.Integer()),
+  totalSellCount: nullable(Type.Integer()),
+  netflowUsd: decimalOrNull('Bought less sold'),
+  tags: Type.Array(Type.String()),
+  makerTokenTags: Type.Array(Type.String()),
+})
+export type TokenHolder = Static<typeof TokenHolder>
+
+/** A page of holders. */
+export const TokenHolderPage = pageOf(TokenHolder)
+
+/** Orders of holders. */
+export const HOLDER_SORTS = [
+  'amountPercentage',
+  'holdingUsd',
+  'usdValue',
+  'totalPnl',
+  'realizedPnl',
+  'unrealizedPnl',
+  'buyVolume',
+  'sellVolume',
+  'netflowUsd',
+  'lastActiveAt',
+  'createdAt',
+] as const
+export type HolderSort = (typeof HOLDER_SORTS)[number]
+
+/** Query of holder lists. */
+export const HoldersQuery = Type.Object({
+  ...PAGE_QUERY,
+  sortBy: Type.Optional(Type.Enum([...HOLDER_SORTS], { default: 'amountPercentage' })),
+  sortDirection: Type.Optional(Type.Enum(['asc', 'desc', 'ASC', 'DESC'], { default: 'desc' })),
+})
+export type HoldersQuery = Static<typeof HoldersQuery>
+
+/** Query of the look-up of several holders. */
+export const HoldersMultiQuery = Type.Object({
+  walletAddresses: Type.String({ maxLength: 16_384, description: 'Comma-joined, at most 100' }),
+})
+
+/** Some holders, in the order asked for; who holds nothing is missing. */
+export const TokenHolders = Type.Array(TokenHolder)

@@ -1,0 +1,67 @@
+import { type Static, Type } from 'typebox'
+import { ChainParam, decimalOrNull, nullable } from './common.ts'
+
+const NUMBERS = [
+  'buys',
+  'sells',
+  'trades',
+  'buyers',
+  'sellers',
+  'traders',
+  'poolCount',
+  'dappProgramCount',
+  'buyVolume',
+  'sellVolume',
+  'buyVolumeInUsd',
+  'sellVolumeInUsd',
+  'totalVolumeInUsd',
+  'buyVolumeInNative',
+  'sellVolumeInNative',
+  'totalVolumeInNative',
+  'openInUsd',
+  'highInUsd',
+  'lowInUsd',
+  'closeInUsd',
+  'openInNative',
+  'highInNative',
+  'lowInNative',
+  'closeInNative',
+  'averagePriceInUsd',
+  'averagePriceInNative',
+  'priceChangeRatioInUsd',
+  'volumeChangeRatio',
+  'liquidityChangeRatio',
+  'buySellRatio',
+  'currentLiquidityInUsd',
+] as const
+
+/** A number of one window of token statistics. */
+export type StatNumber = (typeof NUMBERS)[number]
+
+/** One window; contract/rest.md 3.4 and 4.2. Figures of the window before it are not kept. */
+export const TokenStatPeriod = Type.Object({
+  ...(Object.fromEntries(NUMBERS.map((name) => [name, decimalOrNull('')])) as Record<
+    StatNumber,
+    ReturnType<typeof decimalOrNull>
+  >),
+  updatedAt: nullable(Type.String({ description: 'Time at which the window ended, UTC' })),
+})
+export type TokenStatPeriod = Static<typeof TokenStatPeriod>
+
+/** Statistics of a token by window. */
+export const TokenStats = Type.Object({
+  address: Type.String(),
+  periods: Type.Record(Type.String(), TokenStatPeriod),
+})
+export type TokenStats = Static<typeof TokenStats>
+
+/** Statistics by token address; tokens without any are missing. */
+export const TokenStatsMap = Type.Record(Type.String(), TokenStats)
+
+/** Query of every look-up of several tokens. */
+export const TokensQuery = Type.Object({
+  tokenAddresses: Type.String({ maxLength: 16_384, description: 'Comma-joined, at most 100' }),
+})
+
+/** Path of a chain alone. */
+export const ChainParams = Type.Object({ chain: ChainParam })

@@ -1,0 +1,129 @@
+import type { Query } from '../../core/warehouse.ts'
+import type { HolderSort } from '../../schemas/api/holder.ts'
+
+/** A holder with what trading the token brought, as the warehouse answers it. */
+export interface HolderRow {
+  readonly holder: string
+  readonly balance: string
+  readonly decimals: number | null
+  readonly first_ms: string
+  readonly last_ms: string
+  readonly price_usd: number | null
+  readonly price_native: number | null
+  /** Total supply in token units. */
+  readonly supply: string | null
+  /** null: the wallet did not trade the token. */
+  readonly buys: string | null
+  readonly sells: string | null
+  readonly buy_amount: string | null
+  readonly sell_amount: string | null
+  readonly buy_usd: string | null
+  readonly sell_usd: string | null
+  readonly realized_usd: string | null
+  readonly position_amount: string | null
+  readonly position_cost_usd: string | null
+  readonly wins: string | null
+  readonly losses: string | null
+  readonly dev: string
+  readonly creators: readonly string[]
+  /** Sort key, and its text for a cursor. */
+  readonly sort_key: number
+}
+
+/** A place in a list of holders. */
+export interface HolderPlace {
+  readonly key: number
+  readonly holder: string
+}
+
+/** A list of holders to read. */
+export interface HolderSearch {
+  readonly chain: string
+  readonly token: string
+  readonly sort: HolderSort
+  readonly descending: boolean
+  readonly direction: 'next' | 'prev'
+  readonly after: HolderPlace | undefined
+  readonly rows: number
+}
+
+const OPEN = 'least(ifNull(p.position_amount, 0), units)'
+const SORT_KEYS: Readonly<Record<HolderSort, string>> = {
+  amountPercentage: 'toFloat64(h.balance)',
+  holdingUsd: 'toFloat64(h.balance)',
+  usdValue: 'toFloat64(h.balance)',
+  totalPnl: 'realized + unrealized',
+  realizedPnl: 'realized',
+  unrealizedPnl: 'unrealized',
+  buyVolume: 'toFloat64(ifNull(p.buy_amount_usd, 0))',
+  sellVolume: 'toFloat64(ifNull(p.sell_amount_usd, 0))',
+  netflowUsd: 'toFloat64(ifNull(p.buy_amount_usd, 0)) - toFloat64(ifNull(p.sell_amount_usd, 0))',
+  lastActiveAt: 'toFloat64(toUnixTimestamp64Milli(h.last_seen))',
+  createdAt: 'toFloat64(toUnixTimestamp64Milli(h.first_seen))',
+}
+
+const optional = (column: string, name: string): string =>
+  `if(p.wallet = '', NULL, toString(p.${column})) AS ${name}`
+
+const TRADED = [
+  optional('buys', 'buys'),
+  optional('sells', 'sells'),
+  optional('buy_amount', 'buy_amount'),
+  optional('sell_amount', 'sell_amount'),
+  optional('buy_amount_usd', 'buy_usd'),
+  optional('sell_amount_usd', 'sell_usd'),
+  optional('total_realized_usd', 'realized_usd'),
+  optional('position_amount', 'position_amount'),
+  optional('position_cost_usd', 'position_cost_usd'),
+  optional('wins', 'wins'),
+  optional('losses', 'losses'),
+].join(', ')
+
+/** Addresses that nobody can spend from: what they hold is gone. */
+const BURNT = [
+  '0x0000000000000000000000000000000000000000',
+  '0x000000000000000000000000000000000000dead',
+  '1nc1nerator11111111111111111111111111111111',
+]
+
+/** Holders of a token with every number; `which` narrows them, `sort` is a row of `SORT_KEYS`. */
+const holderRows = (chain: string, sort: HolderSort, which: string): string => `
+WITH (SELECT (any(price_usd), any(price_native)) FROM (SELECT * FROM ${chain}_token_prices FINAL WHERE token_address = {token:String})) AS price,
+  (SELECT any(total_supply) FROM (SELECT * FROM ${chain}_token_markets FINAL WHERE token_address = {token:String})) AS total,
+  (SELECT (any(dev), any(creators.address)) FROM (SELECT * FROM ${chain}_tokens FINAL WHERE token_address = {token:String})) AS birth,
+  toFloat64(h.balance) / pow(10, ifNull(h.decimals, 0)) AS units,
+  toFloat64(ifNull(p.total_realized_usd, 0)) AS realized,
+  if(toFloat64(ifNull(p.position_amount, 0)) = 0, 0, (${OPEN} * ifNull(price.1, 0) - toFloat64(p.position_cost_usd) * ${OPEN} / toFloat64(p.position_amount))) AS unrealized
+SELECT h.holder AS holder, toString(h.balance) AS balance, h.decimals AS decimals,
+  toString(toUnixTimestamp64Milli(h.first_seen)) AS first_ms, toString(toUnixTimestamp64Milli(h.last_seen)) AS last_ms,
+  price.1 AS price_usd, price.2 AS price_native, toString(total) AS supply, ${TRADED},
+  birth.1 AS dev, birth.2 AS creators, ${SORT_KEYS[sort]} AS sort_key
+FROM (SELECT * FROM ${chain}_token_holders FINAL WHERE token_address = {token:String} AND balance > 0 AND holder NOT IN {burnt:Array(String)} ${which}) AS h
+LEFT JOIN (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE token_address = {token:String}) AS p ON p.wallet = h.holder`
+
+/** One page of a token's holders, read in the wanted direction. */
+export const holdersQuery = (search: HolderSearch): Query => {
+  const { chain, token, sort, descending, direction, after, rows } = search
+  const down = descending === (direction === 'next')
+  const way = down ? 'DESC' : 'ASC'
+  const past = down ? '<' : '>'
+  const place =
+    after === undefined ? '' : `WHERE (sort_key, holder) ${past} ({key:Float64}, {holder:String})`
+  return {
+    sql: `SELECT * FROM (${holderRows(chain, sort, '')}) ${place} ORDER BY sort_key ${way}, holder ${way} LIMIT {rows:UInt32}`,
+    params: {
+      ...{ token, rows, burnt: BURNT },
+      ...(after && { key: after.key, holder: after.holder }),
+    },
+  }
+}
+
+/** The given wallets as holders of a token; who holds nothing is missing. */
+export const someHoldersQuery = (
+  chain: string,
+  token: string,
+  wallets: readonly string[],
+): Query => ({
+  sql: holderRows(chain, 'amountPercentage', 'AND holder IN {wallets:Array(String)}'),
+  params: { token, wallets, burnt: BURNT },
+})

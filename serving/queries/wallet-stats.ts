@@ -1,0 +1,51 @@
+import type { Query } from '../../core/warehouse.ts'
+
+/** What a wallet made of one token, as the warehouse answers it. Amounts are token units as text. */
+export interface WalletStatRow {
+  readonly token_address: string
+  readonly price_usd: number | null
+  readonly open_ms: string
+  readonly close_ms: string
+  readonly last_ms: string
+  /** Balance on the chain; null where it is not known. */
+  readonly balance: string | null
+  readonly decimals: number | null
+  readonly buy_amount: string | null
+  readonly buy_usd: string
+  readonly buys: string
+  readonly sell_amount: string | null
+  readonly sell_usd: string
+  readonly sells: string
+  readonly realized_usd: string
+  readonly total_realized_usd: string
+  readonly position_amount: string | null
+  readonly position_cost_usd: string
+}
+
+/** Most tokens of one answer; a wallet that traded more is no person. */
+const MOST_TOKENS = 10_000
+
+/** Every token that a wallet traded, newest trade first; `token` narrows to one. */
+export const walletStatsQuery = (
+  chain: string,
+  wallet: string,
+  token: string | undefined,
+): Query => {
+  const one = token === undefined ? '' : 'AND token_address = {token:String}'
+  const traded = `SELECT token_address FROM ${chain}_wallet_token_pnl FINAL WHERE wallet = {wallet:String} ${one}`
+  return {
+    sql: `SELECT p.token_address AS token_address, t.price_usd AS price_usd,
+  toString(toUnixTimestamp64Milli(p.open_time)) AS open_ms, toString(toUnixTimestamp64Milli(p.close_time)) AS close_ms,
+  toString(toUnixTimestamp64Milli(p.last_time)) AS last_ms,
+  if(b.holder = '', NULL, toString(b.balance)) AS balance, b.decimals AS decimals,
+  toString(p.buy_amount) AS buy_amount, toString(p.buy_amount_usd) AS buy_usd, toString(p.buys) AS buys,
+  toString(p.sell_amount) AS sell_amount, toString(p.sell_amount_usd) AS sell_usd, toString(p.sells) AS sells,
+  toString(p.realized_usd) AS realized_usd, toString(p.total_realized_usd) AS total_realized_usd,
+  toString(p.position_amount) AS position_amount, toString(p.position_cost_usd) AS position_cost_usd
+FROM (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE wallet = {wallet:String} ${one}) AS p
+LEFT JOIN (SELECT * FROM ${chain}_token_prices FINAL WHERE token_address IN (${traded})) AS t ON t.token_address = p.token_address
+LEFT JOIN (SELECT * FROM ${chain}_wallet_balances FINAL WHERE holder = {wallet:String}) AS b ON b.token_address = p.token_address
+ORDER BY p.last_time DESC, p.token_address LIMIT ${MOST_TOKENS}`,
+    params: { wallet, ...(token !== undefined && { token }) },
+  }
+}

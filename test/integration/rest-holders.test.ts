@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { call, startApi, type TestApi } from '../support/api.ts'
+import { addressAt } from '../support/market.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 20, 12)
+const TOKEN = addressAt(1)
+const WALLETS = [addressAt(101), addressAt(102), addressAt(103)] as const
+const [RICH, MIDDLE, POOR] = WALLETS
+const at = (ms: number): string => new Date(ms).toISOString()
+const RAW = 10n ** 6n
+
+let api: TestApi
+
+const holder = (wallet: string, units: bigint, version = 1, deleted = 0): object => ({
+  ...{ token_address: TOKEN, holder: wallet, decimals: 6, balance: String(units * RAW) },
+  ...{
+    first_seen: at(NOW_MS - 40 * 86_400_000),
+    last_seen: at(NOW_MS),
+    _ver: version,
+    _del: deleted,
+  },
+})
+
+const pnl = (wallet: string, more: object): object => ({
+  ...{ wallet, token_address: TOKEN, buys: 2, sells: 1, wins: 1, losses: 0 },
+  ...{ buy_amount: '100', buy_amount_usd: '50', sell_amount: '40', sell_amount_usd: '30' },
+  ...{
+    realized_usd: '10',
+    total_realized_usd: '10',
+    position_amount: '60',
+    position_cost_usd: '30',
+  },
+  ...{ open_time: at(NOW_MS - 5_000), close_time: at(0), first_time: at(NOW_MS - 5_000) },
+  ...{ last_time: at(NOW_MS), _ver: 1 },
+  ...more,
+})
+
+const stat = (resolution: string, version: number, more: object = {}): object => ({
+  ...{ token_address: TOKEN, resolution, stat_time: at(NOW_MS), version },
+  ...{ open_usd: 0.5, close_usd: 0.75, high_usd: 1, low_usd: 0.25, buys: 3, sells: 2 },
+  ...{
+    buyers: 2,
+    sellers: 2,
+    traders: 3,
+    pools: 1,
+    programs: 1,
+    buy_volume: '10',
+    sell_volume: '6',
+  },
+  ...{
+    buy_volume_usd: '6',
+    sell_volume_usd: '2',
+    liquidity_usd: 1_000,
+    liquidity_change_ratio: 0.123456,
+  },
+  ...more,
+})
+
+before(async () => {
+  api = await startApi()
+  const { warehouse } = api
+  const balances = [
+    holder(RICH, 600n),
+    holder(MIDDLE, 100n),
+    holder(POOR, 1n),
+    holder(addressAt(104), 0n),
+  ]
+  await warehouse.insert('eth_token_holders', [
+    ...balances,
+    holder('0x000000000000000000000000000000000000dead', 5_000n),
+    holder(addressAt(105), 7n),
+    holder(addressAt(105), 7n, 2, 1),
+  ])
+  await warehouse.insert('eth_wallet_balances', balances)
+  await warehouse.insert('eth_wallet_token_pnl', [
+    pnl(MIDDLE, {}),
+    pnl(RICH, { position_amount: '1200', position_cost_usd: '120' }),
+    pnl(POOR, { token_address: addressAt(2), buy_amount: null, position_amount: null }),
+  ])
+  await warehouse.insert('eth_token_prices', [
+    {
+      token_address: TOKEN,
+      price_time: at(NOW_MS),
+      price_usd: 0.75,
+      price_native: 0.0003,
+      _ver: 2,
+    },
+  ])
+  await warehouse.insert('eth_token_markets', [
+    {
+      token_address: TOKEN,
+      market_time: at(NOW_MS),
+      total_supply: '1000',
+      market_cap_usd: 750,
+      _ver: 1,
+    },
+  ])
+  await warehouse.insert('eth_tokens', [
+    {
+      token_address: TOKEN,
+      name: 'Frog',
+      symbol: 'FROG',
+      decimals: 6,
+      dev: RICH,
+      created_at: at(NOW_MS),
+      _ver: 1,
+    },
+  ])
+  await warehouse.insert('eth_token_holdings', [
+    {
+      ...{
+        token_address: TOKEN,
+        hour: '2026-11-20 12:00:00',
+        changed_at: at(NOW_MS),
+        holders: 3,
+        _ver: 3,
+      },
+      ...{ top10_holders: 3, top10_amount: String(701n * RAW), top10_ratio: 0.701 },
+      groups: { dev: { count: 1, amount: String(600n * RAW), ratio: 0.6 } },
+    },
+  ])
+  await warehouse.insert('eth_token_stats', [
+    stat('5m', 9),
+    stat('5m', 8, { buys: 99 }),
+    stat('1m', 9, { sells: 0, open_usd: null, close_usd: null }),
+  ])
+})
+after(() => api.stop())
+
+type Body = Readonly<Record<string, unknown>>
+const bodyOf = async (path: string): Promise<Body> => {
+  const { status, body } = await call(api, path)
+  assert.equal(status, 200, JSON.stringify(body))
+  return body as Body
+}
+const errorOf = async (path: string) => {
+  const { status, body } = await call(api, path)
+  return [status, (body as Body).code]
+}
+
+test('holders come largest first, without burnt, emptied and undone ones', async () => {
+  const { data, hasNext } = await bodyOf(`/v2/token/eth/${TOKEN}/holders`)
+  const rows = data as readonly Body[]
+  assert.deepEqual(
+    rows.map(({ walletAddress, amount, amountInUsd, percentage }) => [
+      walletAddress,
+      amount,
+      amountInUsd,
+      percentage,
+    ]),
+    [
+      [RICH, '600', '450', '60'],
+      [MIDDLE, '100', '75', '10'],
+      [POOR, '1', '0.75', '0.1'],
+    ],
+  )
+  assert.equal(hasNext, false)
+  assert.deepEqual(rows[0]?.tags, ['dev'])
+  assert.deepEqual(rows[0]?.makerTokenTags, ['diamond_hands'])
+})
+
+test('a holder shows what trading brought, with the open part capped by the balance', async () => {
+  const { data } = await bodyOf(`/v2/token/eth/${TOKEN}/holders`)
+  const [rich, middle, poor] = data as readonly Body[]
+  assert.deepEqual(
+    [rich?.positionCostUsd, rich?.unrealizedProfit, rich?.totalProfit],
+    ['60', '390', '400'],
+  )
+  assert.deepEqual(
+    [
+      middle?.avgBuyPriceUsd,
+      middle?.avgSellPriceUsd,
+      middle?.unrealizedProfit,
+      middle?.roi,
+      middle?.netflowUsd,
+    ],
+    ['0.5', '0.75', '15', '0.5', '20'],
+  )
+  assert.deepEqual([poor?.realizedProfit, poor?.totalBuyCount], [null, null])
+})
+
+test('pages and orders of holders meet every holder once', async () => {
+  for (const query of ['', '&sortBy=totalPnl', '&sortBy=createdAt&sortDirection=asc']) {
+    const found: unknown[] = []
+    let cursor = ''
+    do {
+      const page = await bodyOf(
+        `/v2/token/eth/${TOKEN}/topHolders?limit=1${query}${cursor === '' ? '' : `&cursor=${cursor}`}`,
+      )
+      found.push(...(page.items as readonly Body[]).map(({ walletAddress }) => walletAddress))
+      cursor = String(page.nextCursor)
+    } while (cursor !== '')
+    assert.deepEqual(found.toSorted(), WALLETS.toSorted(), query)
+  }
+  const first = await bodyOf(`/v2/token/eth/${TOKEN}/holders?limit=1`)
+  assert.deepEqual(
+    await errorOf(`/v2/token/eth/${TOKEN}/holders?sortBy=createdAt&cursor=${first.nextCursor}`),
+    [400, 40_027],
+  )
+})
+
+test('given wallets are answered in their order; who holds nothing is missing', async () => {
+  const path = `/v2/token/ethereum/${TOKEN}/holders/multi?walletAddresses=${POOR},${addressAt(104)},${RICH}`
+  const rows = (await bodyOf(path)) as unknown as readonly Body[]
+  assert.deepEqual(
+    rows.map(({ walletAddress }) => walletAddress),
+    [POOR, RICH],
+  )
+  const many = Array.from({ length: 101 }, (_, index) => addressAt(index + 1)).join(',')
+  assert.deepEqual(
+    await errorOf(`/v2/token/eth/${TOKEN}/holders/multi?walletAddresses=${many}`),
+    [400, 40_029],
+  )
+  assert.deepEqual(
+    await errorOf(`/v2/token/eth/${TOKEN}/holders/multi?walletAddresses=nobody`),
+    [400, 40_005],
+  )
+})
+
+test('a wallet has 23 texts per token, under the path of the seed and the others', async () => {
+  for (const path of [
+    `/wallet/v1/ethereum/${MIDDLE}/stats`,
+    `/v1/wallet/ethereum/${MIDDLE}/stats`,
+  ]) {
+    const [stat, more] = (await bodyOf(path)) as unknown as readonly Body[]
+    assert.ok(stat && more === undefined)
+    assert.equal(Object.keys(stat).length, 23)
+    for (const [name, value] of Object.entries(stat)) assert.equal(typeof value, 'string', name)
+    assert.deepEqual(
+      {
+        ...{ chain: stat.chain, balance: stat.balance, buys: stat.buys, closeTime: stat.closeTime },
+        ...{ price: stat.tokenPriceInUsd, unrealized: stat.unrealizedProfitInUsd },
+        ...{ ratio: stat.unrealizedProfitRatio, realized: stat.realizedProfitInUsd },
+        ...{ average: stat.averageBuyPriceInUsd, lastTime: stat.lastTime },
+      },
+      {
+        ...{ chain: 'ethereum', balance: '100', buys: '2', closeTime: '0' },
+        ...{ price: '0.75', unrealized: '15', ratio: '0.3', realized: '10', average: '0.5' },
+        lastTime: String(NOW_MS),
+      },
+    )
+  }
+  const [unknown] = (await bodyOf(`/wallet/v1/eth/${POOR}/stats`)) as unknown as readonly Body[]
+  assert.deepEqual(
+    [unknown?.buyAmount, unknown?.balance, unknown?.tokenPriceInUsd],
+    ['0', '0', '0'],
+  )
+  assert.deepEqual(await bodyOf(`/wallet/v1/eth/${addressAt(999)}/stats`), [])
+  assert.deepEqual(await bodyOf(`/wallet/v1/bsc/${MIDDLE}/stats`), [])
+  assert.deepEqual(await errorOf(`/wallet/v1/eth/nobody/stats`), [400, 40_005])
+})
+
+test('statistics of a token by window: the newest version of each', async () => {
+  const { address, periods } = await bodyOf(`/v2/token/eth/${TOKEN}/stats`)
+  const found = periods as Readonly<Record<string, Body>>
+  assert.equal(address, TOKEN)
+  assert.deepEqual(Object.keys(found), ['1m', '5m'])
+  const window = found['5m']
+  assert.deepEqual(
+    {
+      ...{ buys: window?.buys, trades: window?.trades, total: window?.totalVolumeInUsd },
+      ...{ average: window?.averagePriceInUsd, change: window?.priceChangeRatioInUsd },
+      ...{ ratio: window?.buySellRatio, liquidity: window?.liquidityChangeRatio },
+      updatedAt: window?.updatedAt,
+    },
+    {
+      ...{ buys: '3', trades: '5', total: '8', average: '0.5', change: '0.5', ratio: '1.5' },
+      ...{ liquidity: '0.1235', updatedAt: '2026-11-20 12:00:00.000000+00:00' },
+    },
+  )
+  assert.deepEqual([found['1m']?.buySellRatio, found['1m']?.openInUsd], [null, null])
+  const many = await bodyOf(`/v2/token/eth/stats/multi?tokenAddresses=${TOKEN},${addressAt(9)}`)
+  assert.deepEqual(Object.keys(many), [TOKEN])
+  assert.deepEqual(await errorOf(`/v2/token/eth/${addressAt(9)}/stats`), [404, 404])
+})
+
+test('market data holds supply, capital and counted holders', async () => {
+  const data = await bodyOf(`/v2/token/eth/${TOKEN}/marketData`)
+  assert.deepEqual(
+    {
+      ...{ supply: data.totalSupply, holders: data.holders, top: data.top10TotalHoldings },
+      ...{ ratio: data.top10HoldingsRatio, devs: data.devTotalHolders, dev: data.devTotalHoldings },
+      ...{ snipers: data.sniperTotalHolders, completion: data.completionRatio },
+    },
+    {
+      ...{ supply: '1000', holders: '3', top: '701', ratio: '0.701', devs: '1', dev: '600' },
+      ...{ snipers: null, completion: null },
+    },
+  )
+  const many = await bodyOf(`/v1/token/eth/marketData/multi?tokenAddresses=${TOKEN}`)
+  assert.deepEqual(many[TOKEN], data)
+  assert.deepEqual(await errorOf(`/v2/token/eth/${addressAt(9)}/marketData`), [404, 40_402])
+})

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { messageId } from '../../serving/webhooks/message.ts'
+import { until } from '../support/until.ts'
+import { type Receiver, startReceiver } from '../support/webhook-receiver.ts'
+import {
+  openWebhookHouse,
+  tokenEvent,
+  tokenRecord,
+  type WebhookHouse,
+} from '../support/webhooks.ts'
+
+const CREATED = 'sol.token.created'
+
+const open: { stop(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const each of open.splice(0).toReversed()) await each.stop()
+})
+
+const opened = async (
+  options: Parameters<typeof openWebhookHouse>[0] = {},
+): Promise<{ readonly house: WebhookHouse; readonly receiver: Receiver }> => {
+  const receiver = await startReceiver()
+  open.push(receiver)
+  const house = await openWebhookHouse(options)
+  open.push(house)
+  return { house, receiver }
+}
+
+const mints = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `Mint${index}`)
+
+const record = (count: number) => tokenRecord(mints(count).map((mint) => tokenEvent(mint)))
+
+test('the outbox waits for a sender; one that stops in the middle loses nothing', async () => {
+  const { house, receiver } = await opened({ config: { webhookInFlight: 4 } })
+  receiver.answer('/hook', (response) => setTimeout(() => response.writeHead(200).end(), 20))
+  await house.endpoint({ url: `${receiver.base}/hook` })
+  const matcher = await house.startMatcher()
+  await house.publish(CREATED, record(60))
+  await until(async () => (await house.bus.ends('_webhooks.outbox')).some(({ end }) => end > 0))
+  await matcher.stop()
+  let restarts = 0
+  for (const reached of [10, 25, 40]) {
+    const sender = await house.startSender()
+    await until(() => receiver.at('/hook').length >= reached)
+    await sender.stop()
+    restarts += 1
+  }
+  await house.startSender()
+  const wanted = mints(60).map((mint) => messageId(CREATED, mint, `tx-${mint}`, '2.1'))
+  const ids = () => receiver.at('/hook').map(({ headers }) => headers['webhook-id'])
+  await until(() => new Set(ids()).size === 60)
+  assert.deepEqual(new Set(ids()), new Set(wanted))
+  assert.ok(ids().length <= 60 + restarts * 4, 'only what was on its way may come twice')
+})
+
+test('a pause between attempts survives a restart', async () => {
+  const { house, receiver } = await opened({ scheduleMs: [0, 700] })
+  receiver.answer('/hook', (response, _request, nth) =>
+    response.writeHead(nth === 1 ? 500 : 200).end(),
+  )
+  await house.endpoint({ url: `${receiver.base}/hook` })
+  await house.startMatcher()
+  const sender = await house.startSender()
+  await house.publish(CREATED, record(1))
+  await until(async () => (await house.attempts()).length === 1)
+  await sender.stop()
+  await house.startSender()
+  await until(() => receiver.at('/hook').length === 2)
+  const [first, second] = receiver.at('/hook')
+  assert.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 500)
+  assert.equal(first?.headers['webhook-id'], second?.headers['webhook-id'])
+  assert.equal(first?.body, second?.body)
+})
+
+test('the matcher begins again where it was: nothing is sent twice, in whatever order it comes', async () => {
+  const { house, receiver } = await opened()
+  await house.endpoint({ url: `${receiver.base}/hook` })
+  await house.startSender()
+  for (let round = 1; round <= 3; round += 1) {
+    const matcher = await house.startMatcher()
+    await house.publish(CREATED, record(round * 5))
+    await until(() => receiver.at('/hook').length >= round * 5)
+    await matcher.stop()
+  }
+  const ids = receiver.at('/hook').map(({ headers }) => headers['webhook-id'])
+  assert.equal(ids.length, 15)
+  assert.equal(new Set(ids).size, 15)
+  const seqs = receiver.at('/hook').map(({ body }) => {
+    const { lane, seq } = JSON.parse(body).meta
+    return `${lane}:${seq}`
+  })
+  assert.equal(new Set(seqs).size, 15, 'numbers go on after a restart')
+})
+
+test('two senders share the lanes; when one leaves, the other takes its lanes over', async () => {
+  const { house, receiver } = await opened()
+  await Promise.all(
+    Array.from({ length: 9 }, (_, index) =>
+      house.endpoint({ url: `${receiver.base}/hook${index}` }),
+    ),
+  )
+  await house.startMatcher()
+  const one = await house.startSender()
+  await house.startSender()
+  const all = () => Array.from({ length: 9 }, (_, index) => receiver.at(`/hook${index}`)).flat()
+  await house.publish(CREATED, record(10))
+  await until(() => all().length === 90)
+  await one.stop()
+  await house.publish(CREATED, tokenRecord([tokenEvent('After')]))
+  await until(() => all().length >= 99)
+  const keys = all().map(({ path, headers }) => `${path} ${headers['webhook-id']}`)
+  assert.equal(new Set(keys).size, 99)
+  assert.equal(keys.length, 99)
+})
+
+test('a record that is none goes to the dead letters, and what comes behind it is sent', async () => {
+  const { house, receiver } = await opened()
+  await house.endpoint({ url: `${receiver.base}/hook` })
+  await house.startMatcher()
+  await house.startSender()
+  const writer = await house.bus.writer('vandal')
+  const value = Buffer.from('nonsense')
+  await writer.commit({
+    records: [0, 1, 2].flatMap((partition) => [
+      { topic: 'sol.tokens.created', partition, key: 'x', value },
+      { topic: '_webhooks.outbox', partition, key: 'x', value },
+    ]),
+  })
+  await house.publish(CREATED, record(5))
+  await until(() => receiver.at('/hook').length === 5)
+  for (const topic of ['dlq.webhooks.matcher.sol', 'dlq.webhooks.sender']) {
+    const ends = await house.bus.ends(topic)
+    assert.equal(
+      ends.reduce((sum, { end }) => sum + end, 0),
+      3,
+      topic,
+    )
+  }
+})

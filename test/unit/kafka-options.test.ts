@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { kafkaOptions } from '../../core/bus-kafka-config.ts'
+import { loadConfig } from '../../core/config.ts'
+import { Outage } from '../../core/fault.ts'
+
+const BROKERS = { KAFKA_BROKERS: 'a:1,b:2', SCHEMA_REGISTRY_URL: 'http://registry' }
+
+test('brokers alone: plain text, no login, state in the data folder', () => {
+  const config = loadConfig({ ...BROKERS, DATA_DIR: 'folder', LMDB_MAP_SIZE_MB: '16' })
+  assert.deepEqual(kafkaOptions(config), {
+    brokers: ['a:1', 'b:2'],
+    sessionTimeoutMs: 45_000,
+    state: { path: join('folder', 'state'), mapSizeBytes: 16 * 1_048_576 },
+  })
+})
+
+test('a login and TLS; the password does not print', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-ca-'))
+  const path = join(folder, 'ca.pem')
+  writeFileSync(path, 'the authority')
+  const login = { KAFKA_SASL_USERNAME: 'alice', KAFKA_SASL_PASSWORD: 'hush' }
+  const config = loadConfig({ ...BROKERS, ...login, KAFKA_TLS: 'true', KAFKA_TLS_CA: path })
+  const { sasl, tls } = kafkaOptions(config)
+  assert.deepEqual(sasl, { mechanism: 'scram-sha-512', username: 'alice', password: 'hush' })
+  assert.deepEqual(tls, { ca: 'the authority' })
+  assert.doesNotMatch(JSON.stringify(config), /hush/)
+  const system = loadConfig({
+    ...BROKERS,
+    ...login,
+    KAFKA_TLS: 'true',
+    KAFKA_SASL_MECHANISM: 'plain',
+  })
+  assert.deepEqual(kafkaOptions(system).tls, {})
+  assert.equal(kafkaOptions(system).sasl?.mechanism, 'plain')
+  rmSync(folder, { recursive: true })
+  assert.throws(() => kafkaOptions(config), Outage)
+})

@@ -13,12 +13,21 @@ export const lamportChanges = (meta: Fields, keys: readonly string[]): readonly 
   if (pre.length !== keys.length || post.length !== keys.length) {
     throw refuse('balance-count', `balances of ${keys.length} accounts`, post.length)
   }
-  return keys.flatMap((account, index) => {
-    const preRaw = amountAt(pre[index], 'preBalances[]')
-    const postRaw = amountAt(post[index], 'postBalances[]')
-    return preRaw === postRaw ? [] : [{ account, preRaw, postRaw }]
-  })
+  const changes: SvmLamports[] = []
+  for (const [index, account] of keys.entries()) {
+    const before = pre[index]
+    const after = post[index]
+    if (before === after && isCount(before)) continue
+    const preRaw = amountAt(before, 'preBalances[]')
+    const postRaw = amountAt(after, 'postBalances[]')
+    if (preRaw !== postRaw) changes.push({ account, preRaw, postRaw })
+  }
+  return changes
 }
+
+/** Most accounts keep what they have: no need to make two big integers of it. */
+const isCount = (value: unknown): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0
 
 /**
  * Token accounts before and after a transaction, joined by account. One that changed its mint or its owner is two: one that
@@ -32,26 +41,30 @@ export const tokenBalances = (
 ): readonly SvmTokenBalance[] => {
   const pre = toldBalances(meta.preTokenBalances, keys)
   const post = toldBalances(meta.postTokenBalances, keys)
+  const ended: SvmTokenBalance[] = []
   const joined = new Map<string, SvmTokenBalance>()
-  const nameOf = ({ account, mint, owner }: Told): string => `${account} ${mint} ${owner}`
-  for (const { amountRaw, ...told } of pre) {
-    joined.set(nameOf({ ...told, amountRaw }), { ...told, preRaw: amountRaw, postRaw: null })
+  for (const [account, { amountRaw, ...told }] of pre) {
+    joined.set(account, { ...told, preRaw: amountRaw, postRaw: null })
   }
-  for (const { amountRaw, ...told } of post) {
-    const name = nameOf({ ...told, amountRaw })
-    const preRaw = joined.get(name)?.preRaw ?? null
-    joined.set(name, { ...told, preRaw, postRaw: amountRaw })
+  for (const [account, { amountRaw, ...told }] of post) {
+    const before = joined.get(account)
+    const isSame = before?.mint === told.mint && before.owner === told.owner
+    if (before !== undefined && !isSame) ended.push(before)
+    const preRaw = isSame ? before.preRaw : null
+    joined.set(account, { ...told, preRaw, postRaw: amountRaw })
   }
-  const balances = [...joined.values()]
+  const balances = [...ended, ...joined.values()]
   return [...balances, ...passingAccounts(balances, instructions)]
 }
 
 type Told = Omit<SvmTokenBalance, 'preRaw' | 'postRaw'> & { readonly amountRaw: bigint }
 
-/** Recordings of 2021 lack the owner (empty then) and the token program (there was one only). */
-const toldBalances = (value: unknown, keys: readonly string[]): readonly Told[] => {
-  const list = orElse(value, 'tokenBalances', { read: listOf, fallback: [] })
-  return list.map((each) => {
+const NONE: readonly unknown[] = []
+
+/** By account. Recordings of 2021 lack the owner (empty then) and the token program (there was one only). */
+const toldBalances = (value: unknown, keys: readonly string[]): ReadonlyMap<string, Told> => {
+  const told = new Map<string, Told>()
+  for (const each of orElse(value, 'tokenBalances', { read: listOf, fallback: NONE })) {
     const said = fieldsOf(each, 'tokenBalances[]')
     const index = wholeAt(said.accountIndex, 'accountIndex')
     const account = keys[index]
@@ -59,15 +72,16 @@ const toldBalances = (value: unknown, keys: readonly string[]): readonly Told[] 
     const amount = fieldsOf(said.uiTokenAmount, 'uiTokenAmount')
     const decimals = wholeAt(amount.decimals, 'decimals')
     if (decimals > 255) throw refuse('bad-number', 'decimals', decimals)
-    return {
+    told.set(account, {
       account,
       owner: orElse(said.owner, 'owner', { read: keyAt, fallback: '' }),
       mint: keyAt(said.mint, 'mint'),
       tokenProgram: orElse(said.programId, 'programId', { read: keyAt, fallback: PROGRAM.token }),
       decimals,
       amountRaw: amountAt(amount.amount, 'amount'),
-    }
-  })
+    })
+  }
+  return told
 }
 
 const isToken = ({ program }: SvmInstruction): boolean =>
@@ -78,13 +92,15 @@ const passingAccounts = (
   balances: readonly SvmTokenBalance[],
   instructions: readonly SvmInstruction[],
 ): readonly SvmTokenBalance[] => {
+  const tokenCalls = instructions.filter(isToken)
+  const made = tokenCalls.flatMap((each) => madeAccount(each) ?? [])
+  if (made.length === 0) return []
   const listed = new Set(balances.map(({ account }) => account))
-  const made = instructions.filter(isToken).flatMap((each) => madeAccount(each) ?? [])
   const passing = made.filter(({ account }) => !listed.has(account))
   if (passing.length === 0) return []
   const decimalsOf = new Map(balances.map(({ mint, decimals }) => [mint, decimals]))
   decimalsOf.set(WRAPPED_SOL, 9)
-  for (const each of instructions.filter(isToken)) {
+  for (const each of tokenCalls) {
     const told = toldDecimals(each)
     if (told !== undefined) decimalsOf.set(told.mint, told.decimals)
   }

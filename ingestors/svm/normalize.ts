@@ -2,7 +2,7 @@ import { Malformed } from '../../core/fault.ts'
 import type { SvmBlock, SvmInstruction, SvmTransaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { lamportChanges, tokenBalances } from './balances.ts'
-import { walkLogs } from './invocations.ts'
+import { type Call, walkLogs } from './invocations.ts'
 import { amountAt, base58At, keyAt, wholeAt } from './json.ts'
 import { PROGRAM, type SvmPrograms } from './programs.ts'
 import { type ToldInstruction, type ToldTransaction, toldInner, toldTransaction } from './told.ts'
@@ -132,21 +132,33 @@ const flattened = (
   programs: SvmPrograms,
 ): readonly SvmInstruction[] => {
   const inner = toldInner(meta, told)
-  const calls = told.instructions.flatMap((own, outer) => [
-    { ...own, outer, inner: null, depth: 1 },
-    ...(inner.get(outer) ?? []).map((each, at) => ({ ...each, outer, inner: at })),
-  ])
+  const calls: Placed[] = []
+  for (const [outer, own] of told.instructions.entries()) {
+    calls.push({ told: own, outer, inner: null, depth: 1, program: own.program })
+    for (const [at, each] of (inner.get(outer) ?? []).entries()) {
+      calls.push({ told: each, outer, inner: at, depth: each.depth, program: each.program })
+    }
+  }
   const asksLogs = calls.some(({ program, depth }) => depth === null || programs.logs.has(program))
   const logged = asksLogs ? walkLogs(logLines(meta), calls) : undefined
-  return calls.map(({ program, accounts, data, outer, inner: at, depth }, index) => ({
-    program,
-    accounts,
-    data: programs.data.has(program) ? dataOf(data) : null,
-    outer,
-    inner: at,
-    depth: depth ?? logged?.[index]?.depth ?? 2,
-    logs: programs.logs.has(program) ? (logged?.[index]?.lines ?? []) : [],
+  return calls.map((call, index) => ({
+    program: call.program,
+    accounts: call.told.accounts,
+    data: programs.data.has(call.program) ? dataOf(call.told.data) : null,
+    outer: call.outer,
+    inner: call.inner,
+    depth: call.depth ?? logged?.[index]?.depth ?? 2,
+    logs: (programs.logs.has(call.program) ? logged?.[index]?.lines : undefined) ?? NO_LINES,
   }))
+}
+
+const NO_LINES: readonly string[] = []
+
+/** An instruction and where it ran. */
+interface Placed extends Call {
+  readonly told: ToldInstruction
+  readonly outer: number
+  readonly inner: number | null
 }
 
 const dataOf = (data: ToldInstruction['data']): Uint8Array | null => {

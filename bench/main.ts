@@ -26,6 +26,11 @@ const ROWS: readonly Row[] = [
     run: async () => (await import('./fold.ts')).foldBench,
   },
   {
+    name: 'reducers',
+    about: 'every reducer of a lane against the plain candle loop of `fold`; aim 0.25',
+    run: async () => (await import('./reducers.ts')).reducersBench,
+  },
+  {
     name: 'insert',
     about: 'a sink batch against the bare client with the same bytes; aim 0.9',
     run: async () => (await import('./insert.ts')).insertBench,
@@ -44,6 +49,11 @@ const ROWS: readonly Row[] = [
     name: 'latency',
     about: 'block seen at the node to `dex-trade` frame at a client, whole product in one process',
     run: async () => (await import('./latency.ts')).latencyBench,
+  },
+  {
+    name: 'webhooks',
+    about: 'token events to delivered webhooks against a bare signed undici loop; aim 0.5',
+    run: async () => (await import('./webhooks.ts')).webhooksBench,
   },
 ]
 

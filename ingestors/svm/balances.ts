@@ -43,21 +43,25 @@ export const tokenBalances = (
   const post = toldBalances(meta.postTokenBalances, keys)
   const ended: SvmTokenBalance[] = []
   const joined = new Map<string, SvmTokenBalance>()
-  for (const [account, { amountRaw, ...told }] of pre) {
-    joined.set(account, { ...told, preRaw: amountRaw, postRaw: null })
-  }
-  for (const [account, { amountRaw, ...told }] of post) {
+  for (const [account, told] of pre) joined.set(account, balanceOf(told, told.amountRaw, null))
+  for (const [account, told] of post) {
     const before = joined.get(account)
     const isSame = before?.mint === told.mint && before.owner === told.owner
     if (before !== undefined && !isSame) ended.push(before)
-    const preRaw = isSame ? before.preRaw : null
-    joined.set(account, { ...told, preRaw, postRaw: amountRaw })
+    joined.set(account, balanceOf(told, isSame ? before.preRaw : null, told.amountRaw))
   }
   const balances = [...ended, ...joined.values()]
   return [...balances, ...passingAccounts(balances, instructions)]
 }
 
 type Told = Omit<SvmTokenBalance, 'preRaw' | 'postRaw'> & { readonly amountRaw: bigint }
+
+/** Field by field: a spread costs as much as the rest of the join. */
+const balanceOf = (
+  { account, owner, mint, tokenProgram, decimals }: Told,
+  preRaw: bigint | null,
+  postRaw: bigint | null,
+): SvmTokenBalance => ({ account, owner, mint, tokenProgram, decimals, preRaw, postRaw })
 
 const NONE: readonly unknown[] = []
 

@@ -44,7 +44,7 @@ export interface KafkaClient {
  * Pauses of kafkajs' own retries: connections, fence, metadata, coordinators. Source: contract/kafka.md 5.2 #5. About
  * 3 s in all, the time in which a cluster notices a dead broker; then the caller gets an `Outage` and decides.
  */
-export const KAFKA_RETRY = { initialRetryTime: 5, maxRetryTime: 1_000, retries: 10 }
+const KAFKA_RETRY = { initialRetryTime: 5, maxRetryTime: 1_000, retries: 10 }
 
 /** Compression of everything that is written (contract/kafka.md 5.4). */
 export const COMPRESSION = kafkajs.CompressionTypes.GZIP

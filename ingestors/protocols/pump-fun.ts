@@ -1,6 +1,6 @@
-import type { CurveState, SwapAccounts } from '../../schemas/events.ts'
-import { byTag, isZeroKey, keyAt, offsetsOf, textsAt, u64, viewOf } from '../svm/layout.ts'
-import { type SvmScope, showPool, spotOf, WRAPPED_SOL } from '../svm/scope.ts'
+import type { SvmInstruction, SwapAccounts } from '../../schemas/events.ts'
+import { byTag, isZeroKey, keyAt, offsetsOf, textsAt, u64 } from '../svm/layout.ts'
+import { pathOf, showPool, WRAPPED_SOL } from '../svm/scope.ts'
 import {
   type CpiEvent,
   EVENT_START,
@@ -115,113 +115,92 @@ const quoteStart = (view: DataView): number | undefined => {
   return view.byteLength < start + TRADE_QUOTE.end ? undefined : start
 }
 
-/** What the curve was paid in or paid out: with a quote of its own the SOL fields are zero (chains.md 4.2). */
-const quoteOf = ({ view }: CpiEvent) => {
+/** What moved of the quote and what the curve holds of it: with a quote of its own the SOL fields are zero (chains.md 4.2). */
+interface Quoted {
+  readonly amountRaw: bigint
+  readonly virtualRaw: bigint
+  readonly realRaw: bigint
+  /** null: SOL itself. */
+  readonly mint: string | null
+}
+
+const quoteOf = ({ view, data, caller }: CpiEvent, { quote }: Form): Quoted => {
   const start = quoteStart(view)
-  const from = start ?? EVENT_START
-  const [amount, virtual, real] =
-    start === undefined
-      ? [TRADE.solAmount, TRADE.virtualSol, TRADE.realSol]
-      : [TRADE_QUOTE.amount, TRADE_QUOTE.virtual, TRADE_QUOTE.real]
-  const own = start !== undefined && !isZeroKey(view, start + TRADE_QUOTE.mint) ? start : null
+  if (start === undefined) {
+    return {
+      amountRaw: u64(view, EVENT_START + TRADE.solAmount),
+      virtualRaw: u64(view, EVENT_START + TRADE.virtualSol),
+      realRaw: u64(view, EVENT_START + TRADE.realSol),
+      mint: null,
+    }
+  }
+  const mintAt = start + TRADE_QUOTE.mint
+  const listed = quote === null ? undefined : caller.accounts[quote.mint]
   return {
-    amountRaw: u64(view, from + amount),
-    virtualRaw: u64(view, from + virtual),
-    realRaw: u64(view, from + real),
-    mintAt: own === null ? null : own + TRADE_QUOTE.mint,
+    amountRaw: u64(view, start + TRADE_QUOTE.amount),
+    virtualRaw: u64(view, start + TRADE_QUOTE.virtual),
+    realRaw: u64(view, start + TRADE_QUOTE.real),
+    mint: isZeroKey(view, mintAt) ? null : (listed ?? keyAt(data, mintAt)),
   }
 }
 
+/** Both sides' accounts; SOL lies in the user and in the curve themselves. */
+const accountsOf = (
+  { accounts }: SvmInstruction,
+  form: Form,
+  { buys, ownQuote }: { readonly buys: boolean; readonly ownQuote: boolean },
+): SwapAccounts => {
+  const user = accounts[form.user] ?? ''
+  const curve = accounts[form.curve] ?? ''
+  const quote = ownQuote ? form.quote : null
+  const userQuote = quote === null ? user : (accounts[quote.user] ?? user)
+  const vaultQuote = quote === null ? curve : (accounts[quote.vault] ?? curve)
+  const userTokens = accounts[form.userTokens] ?? user
+  const vaultTokens = accounts[form.vault] ?? curve
+  return buys
+    ? { userIn: userQuote, userOut: userTokens, vaultIn: vaultQuote, vaultOut: vaultTokens }
+    : { userIn: userTokens, userOut: userQuote, vaultIn: vaultTokens, vaultOut: vaultQuote }
+}
+
 const readTrade: EventRow['read'] = (scope, event) => {
-  const { view, caller, data } = event
-  const form = formOf(viewOf(caller.data), 0)
+  const { view, caller } = event
+  const form = formOf(caller.data, 0)
   if (form === undefined) return 'unknown-instruction'
-  const named = (index: number): string | undefined => caller.accounts[index]
-  const [mint, pool, user] = [named(form.mint), named(form.curve), named(form.user)]
-  if (mint === undefined || pool === undefined || user === undefined) return 'missing-account'
-  const quote = quoteOf(event)
+  const mint = caller.accounts[form.mint]
+  const pool = caller.accounts[form.curve]
+  const trader = caller.accounts[form.user]
+  if (mint === undefined || pool === undefined || trader === undefined) return 'missing-account'
+  const quote = quoteOf(event, form)
+  const quoteMint = quote.mint ?? WRAPPED_SOL
   const tokenRaw = u64(view, EVENT_START + TRADE.tokenAmount)
   if (quote.amountRaw === 0n || tokenRaw === 0n) return 'zero-amount'
-  const quoteMint =
-    quote.mintAt === null
-      ? WRAPPED_SOL
-      : ((form.quote && named(form.quote.mint)) ?? keyAt(data, quote.mintAt))
-  const curve: CurveState = {
-    virtualQuoteRaw: quote.virtualRaw,
-    virtualTokenRaw: u64(view, EVENT_START + TRADE.virtualToken),
-    realQuoteRaw: quote.realRaw,
-    realTokenRaw: u64(view, EVENT_START + TRADE.realToken),
-  }
   const buys = view.getUint8(EVENT_START + TRADE.isBuy) !== 0
-  const own = quote.mintAt === null ? null : form.quote
-  const spot = form.at === 'event' ? event.at : event.callerAt
-  showCurve(scope, event, { pool, mint, quoteMint })
+  const realTokenRaw = u64(view, EVENT_START + TRADE.realToken)
+  const atEvent = form.at === 'event'
+  showPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
   scope.out.swaps.push({
     kind: 'swap',
-    ...spotOf(scope, form.at === 'event' ? event.instruction : caller, spot),
+    txIndex: scope.tx.index,
+    logIndex: atEvent ? event.at : event.callerAt,
+    path: pathOf(atEvent ? event.instruction : caller),
     pool,
     protocol: event.row.id,
-    trader: user,
+    trader,
     tokenIn: buys ? quoteMint : mint,
     tokenOut: buys ? mint : quoteMint,
     amountInRaw: buys ? quote.amountRaw : tokenRaw,
     amountOutRaw: buys ? tokenRaw : quote.amountRaw,
-    reservesInOut: buys
-      ? [curve.realQuoteRaw, curve.realTokenRaw]
-      : [curve.realTokenRaw, curve.realQuoteRaw],
-    curve,
-    accounts: accountsOf({
-      buys,
-      userTokens: named(form.userTokens) ?? user,
-      userQuote: (own && named(own.user)) ?? user,
-      vaultTokens: named(form.vault) ?? pool,
-      vaultQuote: (own && named(own.vault)) ?? pool,
-    }),
+    reservesInOut: buys ? [quote.realRaw, realTokenRaw] : [realTokenRaw, quote.realRaw],
+    curve: {
+      virtualQuoteRaw: quote.virtualRaw,
+      virtualTokenRaw: u64(view, EVENT_START + TRADE.virtualToken),
+      realQuoteRaw: quote.realRaw,
+      realTokenRaw,
+    },
+    accounts: accountsOf(caller, form, { buys, ownQuote: quote.mint !== null }),
   })
   return undefined
 }
-
-const accountsOf = (sides: {
-  readonly buys: boolean
-  readonly userTokens: string
-  readonly userQuote: string
-  readonly vaultTokens: string
-  readonly vaultQuote: string
-}): SwapAccounts =>
-  sides.buys
-    ? {
-        userIn: sides.userQuote,
-        userOut: sides.userTokens,
-        vaultIn: sides.vaultQuote,
-        vaultOut: sides.vaultTokens,
-      }
-    : {
-        userIn: sides.userTokens,
-        userOut: sides.userQuote,
-        vaultIn: sides.vaultTokens,
-        vaultOut: sides.vaultQuote,
-      }
-
-interface Curve {
-  readonly pool: string
-  readonly mint: string
-  readonly quoteMint: string
-}
-
-const showCurve = (
-  scope: SvmScope,
-  { row, program }: CpiEvent,
-  { pool, mint, quoteMint }: Curve,
-): void =>
-  showPool(scope, {
-    address: pool,
-    tokenA: mint,
-    tokenB: quoteMint,
-    protocol: row.id,
-    factory: program,
-    feePips: null,
-    proven: true,
-  })
 
 /** Behind name, symbol and address of the metadata; the first layout ended with the user. */
 const CREATE = offsetsOf({ mint: 'key', curve: 'key', user: 'key' })
@@ -262,14 +241,18 @@ const readCreate: EventRow['read'] = (scope, event) => {
   const creator = withCurve ? keyAt(data, curveAt + CREATE_CURVE.creator) : user
   const ownQuote = has(quoteAt, CREATE_QUOTE) && !isZeroKey(view, quoteAt + CREATE_QUOTE.mint)
   const quoteMint = ownQuote ? keyAt(data, quoteAt + CREATE_QUOTE.mint) : WRAPPED_SOL
-  const set = scope.mints.get(mint)
+  const set = scope.newborn.mints.get(mint)
   const program = has(modesAt, CREATE_MODES) ? keyAt(data, modesAt) : set?.program
-  const spot = spotOf(scope, caller, event.callerAt)
-  scope.launched.add(mint)
-  showCurve(scope, event, { pool, mint, quoteMint })
+  const txIndex = scope.tx.index
+  const logIndex = event.callerAt
+  const path = pathOf(caller)
+  scope.newborn.launched.add(mint)
+  showPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
   scope.out.births.push({
     kind: 'birth',
-    ...spot,
+    txIndex,
+    logIndex,
+    path,
     fact: {
       address: mint,
       decimals: set?.decimals ?? DECIMALS,
@@ -286,7 +269,9 @@ const readCreate: EventRow['read'] = (scope, event) => {
   const realRaw = withCurve ? u64(view, curveAt + CREATE_CURVE.realToken) : USUAL_REAL_TOKENS
   scope.out.poolChanges.push({
     kind: 'initialize',
-    ...spot,
+    txIndex,
+    logIndex,
+    path,
     pool,
     protocol: row.id,
     owner: user,
@@ -313,7 +298,9 @@ const MIGRATED = offsetsOf({
 const readMigrated: EventRow['read'] = (scope, { data, row, caller, callerAt }) => {
   scope.out.migrations.push({
     kind: 'migration',
-    ...spotOf(scope, caller, callerAt),
+    txIndex: scope.tx.index,
+    logIndex: callerAt,
+    path: pathOf(caller),
     token: keyAt(data, EVENT_START + MIGRATED.mint),
     from: { protocol: row.id, pool: keyAt(data, EVENT_START + MIGRATED.curve) },
     to: { protocol: 'pumpswap', pool: keyAt(data, EVENT_START + MIGRATED.pool) },

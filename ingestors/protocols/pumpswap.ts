@@ -1,6 +1,6 @@
-import type { PoolChange } from '../../schemas/events.ts'
-import { byTag, offsetsOf, u64, viewOf } from '../svm/layout.ts'
-import { type SvmScope, showPool, spotOf } from '../svm/scope.ts'
+import type { PoolChange, SwapAccounts } from '../../schemas/events.ts'
+import { byTag, offsetsOf, u64 } from '../svm/layout.ts'
+import { pathOf, type SvmScope, showPool } from '../svm/scope.ts'
 import {
   type CpiEvent,
   EVENT_START,
@@ -81,90 +81,66 @@ const TRADED = offsetsOf({
   protocolFeeRecipientAccount: 'key',
 })
 
-/** An event's instruction with the accounts that it names. */
-interface Named {
-  readonly pool: string
-  readonly user: string
-  readonly base: string
-  readonly quote: string
-  readonly userBase: string
-  readonly userQuote: string
-  readonly baseVault: string
-  readonly quoteVault: string
+/** Keeps the pool of an event told by an instruction of that form; the reason when it was another or names too little. */
+const showNamed = (scope: SvmScope, event: CpiEvent, wanted: Form): string | undefined => {
+  const { accounts, data } = event.caller
+  if (formOf(data, 0) !== wanted) return 'unknown-instruction'
+  if (accounts.length <= wanted.quoteVault) return 'missing-account'
+  const address = named(event, wanted.pool)
+  const tokenA = named(event, wanted.base)
+  showPool(scope, event, { address, tokenA, tokenB: named(event, wanted.quote) })
+  return undefined
 }
 
-const namedBy = ({ caller }: CpiEvent, form: Form): Named | undefined => {
-  const { accounts } = caller
-  if (accounts.length <= form.quoteVault) return undefined
-  const at = (index: number): string => accounts[index] ?? ''
-  return {
-    pool: at(form.pool),
-    user: at(form.user),
-    base: at(form.base),
-    quote: at(form.quote),
-    userBase: at(form.userBase),
-    userQuote: at(form.userQuote),
-    baseVault: at(form.baseVault),
-    quoteVault: at(form.quoteVault),
-  }
-}
+/** The mints are in no event: they are accounts of the instruction, which the program checked. */
+const named = ({ caller }: CpiEvent, index: number): string => caller.accounts[index] ?? ''
 
-/** The mints are in no event: they are the program's own accounts, which it checked. */
-const showNamed = (
-  scope: SvmScope,
-  event: CpiEvent,
-  wanted: Form,
-): Named | 'unknown-instruction' | 'missing-account' => {
-  const form = formOf(viewOf(event.caller.data), 0)
-  if (form !== wanted) return 'unknown-instruction'
-  const named = namedBy(event, form)
-  if (named === undefined) return 'missing-account'
-  showPool(scope, {
-    address: named.pool,
-    tokenA: named.base,
-    tokenB: named.quote,
-    protocol: event.row.id,
-    factory: event.program,
-    feePips: null,
-    proven: true,
-  })
-  return named
+const amount = ({ view }: CpiEvent, offset: number): bigint => u64(view, EVENT_START + offset)
+
+const tradeAccounts = (event: CpiEvent, buys: boolean): SwapAccounts => {
+  const userBase = named(event, TRADE.userBase)
+  const userQuote = named(event, TRADE.userQuote)
+  const baseVault = named(event, TRADE.baseVault)
+  const quoteVault = named(event, TRADE.quoteVault)
+  return buys
+    ? { userIn: userQuote, userOut: userBase, vaultIn: quoteVault, vaultOut: baseVault }
+    : { userIn: userBase, userOut: userQuote, vaultIn: baseVault, vaultOut: quoteVault }
 }
 
 /** A trade. The words base and quote are the pool's: what is the pair's base is not asked here. */
-const readTrade =
-  (buys: boolean): EventRow['read'] =>
-  (scope, event) => {
-    const { view } = event
-    const amount = (offset: number) => u64(view, EVENT_START + offset)
-    const baseRaw = amount(TRADED.baseAmount)
-    const quoteRaw = amount(TRADED.userQuoteAmount)
-    if (baseRaw === 0n || quoteRaw === 0n) return 'zero-amount'
-    const named = showNamed(scope, event, TRADE)
-    if (typeof named === 'string') return named
-    const { base, quote, userBase, userQuote, baseVault, quoteVault } = named
-    const poolBaseRaw = amount(TRADED.poolBase)
-    const poolQuoteRaw = amount(TRADED.poolQuote)
-    const movedRaw = amount(TRADED.poolQuoteAmount)
-    scope.out.swaps.push({
-      kind: 'swap',
-      ...spotOf(scope, event.caller, event.callerAt),
-      pool: named.pool,
-      protocol: event.row.id,
-      trader: named.user,
-      tokenIn: buys ? quote : base,
-      tokenOut: buys ? base : quote,
-      amountInRaw: buys ? quoteRaw : baseRaw,
-      amountOutRaw: buys ? baseRaw : quoteRaw,
-      reservesInOut: buys
-        ? [poolQuoteRaw + movedRaw, poolBaseRaw - baseRaw]
-        : [poolBaseRaw + baseRaw, poolQuoteRaw - movedRaw],
-      accounts: buys
-        ? { userIn: userQuote, userOut: userBase, vaultIn: quoteVault, vaultOut: baseVault }
-        : { userIn: userBase, userOut: userQuote, vaultIn: baseVault, vaultOut: quoteVault },
-    })
-    return undefined
-  }
+const readTrade = (scope: SvmScope, event: CpiEvent, buys: boolean): string | undefined => {
+  const baseRaw = amount(event, TRADED.baseAmount)
+  const quoteRaw = amount(event, TRADED.userQuoteAmount)
+  if (baseRaw === 0n || quoteRaw === 0n) return 'zero-amount'
+  const reason = showNamed(scope, event, TRADE)
+  if (reason !== undefined) return reason
+  const base = named(event, TRADE.base)
+  const quote = named(event, TRADE.quote)
+  const poolBaseRaw = amount(event, TRADED.poolBase)
+  const poolQuoteRaw = amount(event, TRADED.poolQuote)
+  const movedRaw = amount(event, TRADED.poolQuoteAmount)
+  scope.out.swaps.push({
+    kind: 'swap',
+    txIndex: scope.tx.index,
+    logIndex: event.callerAt,
+    path: pathOf(event.caller),
+    pool: named(event, TRADE.pool),
+    protocol: event.row.id,
+    trader: named(event, TRADE.user),
+    tokenIn: buys ? quote : base,
+    tokenOut: buys ? base : quote,
+    amountInRaw: buys ? quoteRaw : baseRaw,
+    amountOutRaw: buys ? baseRaw : quoteRaw,
+    reservesInOut: buys
+      ? [poolQuoteRaw + movedRaw, poolBaseRaw - baseRaw]
+      : [poolBaseRaw + baseRaw, poolQuoteRaw - movedRaw],
+    accounts: tradeAccounts(event, buys),
+  })
+  return undefined
+}
+
+const readBuy: EventRow['read'] = (scope, event) => readTrade(scope, event, true)
+const readSell: EventRow['read'] = (scope, event) => readTrade(scope, event, false)
 
 /** Deposits and withdrawals, reserves before them. */
 const MOVED = offsetsOf({
@@ -204,24 +180,25 @@ interface Change {
 const readChange =
   ({ kind, layout, sign }: Change): EventRow['read'] =>
   (scope, event) => {
-    const amount = (offset: number) => u64(event.view, EVENT_START + offset)
-    const named = showNamed(scope, event, LIQUIDITY)
-    if (typeof named === 'string') return named
-    const amountARaw = amount(layout.baseAmount)
-    const amountBRaw = amount(layout.quoteAmount)
+    const reason = showNamed(scope, event, LIQUIDITY)
+    if (reason !== undefined) return reason
+    const amountARaw = amount(event, layout.baseAmount)
+    const amountBRaw = amount(event, layout.quoteAmount)
     scope.out.poolChanges.push({
       kind,
-      ...spotOf(scope, event.caller, event.callerAt),
-      pool: named.pool,
+      txIndex: scope.tx.index,
+      logIndex: event.callerAt,
+      path: pathOf(event.caller),
+      pool: named(event, LIQUIDITY.pool),
       protocol: event.row.id,
-      owner: named.user,
-      tokenA: named.base,
-      tokenB: named.quote,
+      owner: named(event, LIQUIDITY.user),
+      tokenA: named(event, LIQUIDITY.base),
+      tokenB: named(event, LIQUIDITY.quote),
       amountARaw,
       amountBRaw,
       reserves: [
-        amount(layout.poolBase) + sign * amountARaw,
-        amount(layout.poolQuote) + sign * amountBRaw,
+        amount(event, layout.poolBase) + sign * amountARaw,
+        amount(event, layout.poolQuote) + sign * amountBRaw,
       ],
     })
     return undefined
@@ -231,8 +208,8 @@ const readChange =
 export const pumpSwap: SvmFamily = {
   family: 'pumpswap',
   reader: selfCalls({
-    '67f4521f2cf57777': { bytes: TRADED.end, read: readTrade(true) }, // BuyEvent
-    '3e2f370aa503dc2a': { bytes: TRADED.end, read: readTrade(false) }, // SellEvent
+    '67f4521f2cf57777': { bytes: TRADED.end, read: readBuy }, // BuyEvent
+    '3e2f370aa503dc2a': { bytes: TRADED.end, read: readSell }, // SellEvent
     b1310cd2a076a774: {
       bytes: CREATED.end,
       read: readChange({ kind: 'initialize', layout: CREATED, sign: 0n }),

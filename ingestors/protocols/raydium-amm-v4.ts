@@ -1,8 +1,8 @@
 import type { PoolChange, SvmInstruction } from '../../schemas/events.ts'
 import type { ProtocolRow } from '../../schemas/protocols.ts'
 import { offsetsOf, u64, viewOf } from '../svm/layout.ts'
-import { calledBy, type SvmScope, showPool, spotOf } from '../svm/scope.ts'
-import { type Moved, movedBy, supplyBy } from './spl-token.ts'
+import { holderOf, pathOf, type SvmScope, showPool } from '../svm/scope.ts'
+import { burnerBelow, type Moved, movedBelow } from './spl-token.ts'
 import type { ReadInstruction, SvmFamily } from './svm-types.ts'
 
 /** `Program log: ray_log: <base64>`; the first byte is the type. Source: raydium-io/raydium-amm program/src/log.rs. */
@@ -91,14 +91,12 @@ const readSwap = (
   form: Form,
 ): string | undefined => {
   const { accounts } = instruction
-  const [pool, coinVault, pcVault, trader] = [
-    accounts[POOL],
-    accounts[form.coinVault],
-    accounts[form.pcVault],
-    accounts[form.user],
-  ]
+  const pool = accounts[POOL]
+  const coinVault = accounts[form.coinVault]
+  const pcVault = accounts[form.pcVault]
+  const trader = accounts[form.user]
   if (!pool || !coinVault || !pcVault || !trader) return 'missing-account'
-  const [paid, got] = calledBy(scope, at).flatMap((called) => movedBy(called) ?? [])
+  const [paid, got] = movedBelow(scope, at)
   if (paid === undefined || got === undefined) return 'no-transfers'
   const paysPc = paid.to === pcVault
   if (!paysPc && paid.to !== coinVault) return 'foreign-vault'
@@ -108,12 +106,14 @@ const readSwap = (
   const tokenOut = mintOf(scope, got)
   if (tokenIn === undefined || tokenOut === undefined) return 'unknown-token'
   const before = poolBefore(instruction, [LOG.swapBaseIn, LOG.swapBaseOut])
-  const [inBefore, outBefore] = paysPc ? [before?.[1], before?.[0]] : (before ?? [])
+  const reserves = before && reservesAfter(paysPc ? [before[1], before[0]] : before, paid, got)
   const [coin, pc] = paysPc ? [tokenOut, tokenIn] : [tokenIn, tokenOut]
-  showPool(scope, factOf({ row, program, pool, coin, pc }))
+  showPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
   scope.out.swaps.push({
     kind: 'swap',
-    ...spotOf(scope, instruction, at),
+    txIndex: scope.tx.index,
+    logIndex: at,
+    path: pathOf(instruction),
     pool,
     protocol: row.id,
     trader,
@@ -121,33 +121,21 @@ const readSwap = (
     tokenOut,
     amountInRaw: paid.amountRaw,
     amountOutRaw: got.amountRaw,
-    ...(inBefore !== undefined &&
-      outBefore !== undefined && {
-        reservesInOut: [inBefore + paid.amountRaw, outBefore - got.amountRaw] as const,
-      }),
+    ...(reserves && { reservesInOut: reserves }),
     accounts: { userIn: paid.from, userOut: got.to, vaultIn: paid.to, vaultOut: got.from },
   })
   return undefined
 }
 
-const mintOf = ({ holder }: SvmScope, { from, to, mint }: Moved): string | undefined =>
-  mint ?? holder(from)?.mint ?? holder(to)?.mint
+/** Reserves as [of what was paid, of what was got]. */
+const reservesAfter = (
+  [inRaw, outRaw]: readonly [bigint, bigint],
+  paid: Moved,
+  got: Moved,
+): readonly [bigint, bigint] => [inRaw + paid.amountRaw, outRaw - got.amountRaw]
 
-const factOf = (pool: {
-  readonly row: ProtocolRow
-  readonly program: string
-  readonly pool: string
-  readonly coin: string
-  readonly pc: string
-}) => ({
-  address: pool.pool,
-  tokenA: pool.coin,
-  tokenB: pool.pc,
-  protocol: pool.row.id,
-  factory: pool.program,
-  feePips: pool.row.feePips ?? null,
-  proven: true,
-})
+const mintOf = (scope: SvmScope, { from, to, mint }: Moved): string | undefined =>
+  mint ?? holderOf(scope, from)?.mint ?? holderOf(scope, to)?.mint
 
 /** Accounts of deposits and withdrawals, the same in all their forms. */
 const LIQUIDITY = { coinVault: 6, pcVault: 7 } as const
@@ -163,26 +151,26 @@ const readLiquidity = (
     accounts[LIQUIDITY.pcVault],
   ]
   if (!pool || !coinVault || !pcVault) return 'missing-account'
-  const called = calledBy(scope, at)
   const adds = kind === 'increase'
-  const moved = called.flatMap((each) => movedBy(each) ?? [])
+  const moved = movedBelow(scope, at)
   const ofVault = (vault: string) =>
     moved.find(({ from, to }) => (adds ? to === vault : from === vault))
   const [coinMoved, pcMoved] = [ofVault(coinVault), ofVault(pcVault)]
-  const coin = scope.holder(coinVault)?.mint
-  const pc = scope.holder(pcVault)?.mint
+  const coin = holderOf(scope, coinVault)?.mint
+  const pc = holderOf(scope, pcVault)?.mint
   if (coin === undefined || pc === undefined) return 'unknown-token'
-  const burnt = called.flatMap((each) => supplyBy(each) ?? []).find(({ type }) => type === 'burn')
-  const owner = (adds ? (coinMoved ?? pcMoved) : burnt)?.authority
+  const owner = adds ? (coinMoved ?? pcMoved)?.authority : burnerBelow(scope, at)
   if (owner === undefined) return 'no-transfers'
   const amountARaw = coinMoved?.amountRaw ?? 0n
   const amountBRaw = pcMoved?.amountRaw ?? 0n
   const before = poolBefore(instruction, [adds ? LOG.deposit : LOG.withdraw])
   const sign = adds ? 1n : -1n
-  showPool(scope, factOf({ row, program, pool, coin, pc }))
+  showPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
   scope.out.poolChanges.push({
     kind,
-    ...spotOf(scope, instruction, at),
+    txIndex: scope.tx.index,
+    logIndex: at,
+    path: pathOf(instruction),
     pool,
     protocol: row.id,
     owner,
@@ -213,10 +201,12 @@ const readInitialize = ({ scope, row, program, instruction, at }: Context): stri
   if (data.length < INITIALIZE.end) return 'short-data'
   const view = viewOf(data)
   const reserves: PoolChange['reserves'] = [u64(view, INITIALIZE.coin), u64(view, INITIALIZE.pc)]
-  showPool(scope, factOf({ row, program, pool, coin, pc }))
+  showPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
   scope.out.poolChanges.push({
     kind: 'initialize',
-    ...spotOf(scope, instruction, at),
+    txIndex: scope.tx.index,
+    logIndex: at,
+    path: pathOf(instruction),
     pool,
     protocol: row.id,
     owner,

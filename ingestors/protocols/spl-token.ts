@@ -1,7 +1,7 @@
 import type { SvmInstruction } from '../../schemas/events.ts'
 import { keyAt, offsetsOf, textsAt, u64, viewOf } from '../svm/layout.ts'
 import { PROGRAM } from '../svm/programs.ts'
-import { callerAt, SOL, type SvmScope, spotOf } from '../svm/scope.ts'
+import { calledBy, callerAt, holderOf, pathOf, SOL, type SvmScope } from '../svm/scope.ts'
 import { isRead, type SvmReader } from './svm-types.ts'
 
 /** Instructions of both token programs by their first byte. Source: solana-program/token, token-2022 interfaces. */
@@ -35,11 +35,11 @@ export interface Moved {
 }
 
 /** The program is one of the two token programs. */
-export const isTokenProgram = (program: string): boolean =>
+const isTokenProgram = (program: string): boolean =>
   program === PROGRAM.token || program === PROGRAM.token2022
 
 /** What a token instruction moved; undefined for all others and for one that is cut short. */
-export const movedBy = (instruction: SvmInstruction | undefined): Moved | undefined => {
+const movedBy = (instruction: SvmInstruction): Moved | undefined => {
   if (!isRead(instruction) || !isTokenProgram(instruction.program)) return undefined
   const { accounts, data } = instruction
   const tag = data[0]
@@ -47,24 +47,43 @@ export const movedBy = (instruction: SvmInstruction | undefined): Moved | undefi
   const withFee = tag === TAG.transferFeeExtension && data[1] === TRANSFER_CHECKED_WITH_FEE
   if (!plain && tag !== TAG.transferChecked && !withFee) return undefined
   const amountAt = withFee ? 2 : 1
-  const [from, second, third, fourth] = accounts
-  const [mint, to, authority] = plain ? [undefined, second, third] : [second, third, fourth]
+  const from = accounts[0]
+  const mint = plain ? undefined : accounts[1]
+  const to = accounts[plain ? 1 : 2]
+  const authority = accounts[plain ? 2 : 3]
   if (data.length < amountAt + 8 || from === undefined) return undefined
   if (to === undefined || authority === undefined) return undefined
   return { from, to, mint, authority, amountRaw: u64(viewOf(data), amountAt) }
 }
 
+/** What the instructions that the one at `at` called itself moved, in order. */
+export const movedBelow = (scope: SvmScope, at: number): readonly Moved[] => {
+  const list: Moved[] = []
+  for (const called of calledBy(scope, at)) {
+    const moved = movedBy(called)
+    if (moved !== undefined) list.push(moved)
+  }
+  return list
+}
+
+/** Who burnt tokens right below the instruction at `at`. */
+export const burnerBelow = (scope: SvmScope, at: number): string | undefined => {
+  for (const called of calledBy(scope, at)) {
+    const supply = supplyBy(called)
+    if (supply?.type === 'burn') return supply.authority
+  }
+  return undefined
+}
+
+interface Supplied {
+  readonly type: 'mint' | 'burn'
+  readonly mint: string
+  readonly authority: string
+  readonly amountRaw: bigint
+}
+
 /** Amount of a MintTo or a Burn with the mint and who allowed it; undefined for all others. */
-export const supplyBy = (
-  instruction: SvmInstruction | undefined,
-):
-  | {
-      readonly type: 'mint' | 'burn'
-      readonly mint: string
-      readonly authority: string
-      readonly amountRaw: bigint
-    }
-  | undefined => {
+const supplyBy = (instruction: SvmInstruction): Supplied | undefined => {
   if (!isRead(instruction) || !isTokenProgram(instruction.program)) return undefined
   const { accounts, data } = instruction
   const tag = data[0]
@@ -79,13 +98,15 @@ export const supplyBy = (
 const takeMoved: SvmReader = (scope, instruction, at) => {
   const moved = movedBy(instruction)
   if (moved === undefined) return 'short-data'
-  const from = scope.holder(moved.from)
-  const to = scope.holder(moved.to)
+  const from = holderOf(scope, moved.from)
+  const to = holderOf(scope, moved.to)
   const token = moved.mint ?? from?.mint ?? to?.mint
   if (token === undefined) return 'unknown-token'
   scope.out.transfers.push({
     kind: 'transfer',
-    ...spotOf(scope, instruction, at),
+    txIndex: scope.tx.index,
+    logIndex: at,
+    path: pathOf(instruction),
     token,
     from: from?.owner ?? moved.authority,
     to: to?.owner ?? moved.to,
@@ -102,7 +123,9 @@ const takeSupply: SvmReader = (scope, instruction, at) => {
   if (moved === undefined) return 'short-data'
   scope.out.supplies.push({
     kind: 'supply',
-    ...spotOf(scope, instruction, at),
+    txIndex: scope.tx.index,
+    logIndex: at,
+    path: pathOf(instruction),
     type: moved.type,
     token: moved.mint,
     amountRaw: moved.amountRaw,
@@ -119,9 +142,12 @@ const takeMint: SvmReader = (scope, instruction, at) => {
   if (data.length < MINT.hasFreeze || mint === undefined) return 'short-data'
   const caller = scope.tx.instructions[callerAt(scope, at)]
   const frozen = data[MINT.hasFreeze] === 1 && data.length >= MINT.end + 32
-  const spot = spotOf(scope, instruction, at)
-  scope.mints.set(mint, {
-    ...spot,
+  const txIndex = scope.tx.index
+  const path = pathOf(instruction)
+  scope.newborn.mints.set(mint, {
+    txIndex,
+    logIndex: at,
+    path,
     program,
     decimals: data[MINT.decimals] ?? 0,
     mintAuthority: keyAt(data, MINT.mintAuthority),
@@ -130,7 +156,9 @@ const takeMint: SvmReader = (scope, instruction, at) => {
   })
   scope.out.supplies.push({
     kind: 'supply',
-    ...spot,
+    txIndex,
+    logIndex: at,
+    path,
     type: 'initialize',
     token: mint,
     amountRaw: 0n,
@@ -142,7 +170,7 @@ const AUTHORITY = offsetsOf({ tag: 'u8', type: 'u8', has: 'bool', key: 'key' })
 const AUTHORITIES = ['mintAuthority', 'freezeAuthority'] as const
 
 /** Only of mints that the transaction made: others' authorities are no event of ours. */
-const takeAuthority: SvmReader = ({ mints }, { accounts, data }) => {
+const takeAuthority: SvmReader = ({ newborn: { mints } }, { accounts, data }) => {
   const [mint] = accounts
   const made = mint === undefined ? undefined : mints.get(mint)
   const name = AUTHORITIES[data[AUTHORITY.type] ?? -1]
@@ -153,13 +181,13 @@ const takeAuthority: SvmReader = ({ mints }, { accounts, data }) => {
 }
 
 const takeTexts = (
-  { texts }: SvmScope,
+  { newborn }: SvmScope,
   mint: string | undefined,
   told: ReturnType<typeof textsAt>,
 ): string | undefined => {
   if (told === undefined || mint === undefined) return 'short-data'
   const [name = '', symbol = '', uri = ''] = told.texts
-  texts.set(mint, [name, symbol, uri])
+  newborn.texts.set(mint, [name, symbol, uri])
   return undefined
 }
 
@@ -226,10 +254,12 @@ export const systemProgram: SvmReader = (scope, instruction, at) => {
   if (data.length < 12 || from === undefined || to === undefined) return 'short-data'
   scope.out.transfers.push({
     kind: 'transfer',
-    ...spotOf(scope, instruction, at),
+    txIndex: scope.tx.index,
+    logIndex: at,
+    path: pathOf(instruction),
     token: SOL,
     from,
-    to: scope.holder(to)?.owner ?? to,
+    to: holderOf(scope, to)?.owner ?? to,
     fromAccount: from,
     toAccount: to,
     amountRaw: u64(view, 4),

@@ -1,6 +1,6 @@
 import type { SvmInstruction } from '../../schemas/events.ts'
 import type { ProtocolRow } from '../../schemas/protocols.ts'
-import { byTag, viewOf } from '../svm/layout.ts'
+import { byTag, viewOf, wordAt } from '../svm/layout.ts'
 import { callerAt, type SvmScope } from '../svm/scope.ts'
 
 /** An instruction whose data was kept. */
@@ -65,15 +65,14 @@ export const selfCalls = (events: Readonly<Record<string, EventRow>>): SvmFamily
   return (row, program) => (scope, instruction, at) => {
     const { data } = instruction
     if (data.length < EVENT_START) return undefined
-    const view = viewOf(data)
-    if (view.getUint32(0) !== SELF_CALL[0] || view.getUint32(4) !== SELF_CALL[1]) return undefined
-    const event = eventAt(view, 8)
+    if (wordAt(data, 0) !== SELF_CALL[0] || wordAt(data, 4) !== SELF_CALL[1]) return undefined
+    const event = eventAt(data, 8)
     if (event === undefined) return undefined
     if (data.length < EVENT_START + event.bytes) return 'short-data'
     const above = callerAt(scope, at)
     const caller = scope.tx.instructions[above]
     if (!isRead(caller) || caller.program !== program) return 'foreign-event'
-    const told = { row, program, data, view, at, instruction, caller, callerAt: above }
-    return event.read(scope, told)
+    const view = viewOf(data)
+    return event.read(scope, { row, program, data, view, at, instruction, caller, callerAt: above })
   }
 }

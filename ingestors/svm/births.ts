@@ -6,9 +6,9 @@ import type { MadeMint, SvmScope } from './scope.ts'
  * paid. A mint without decimals of which at most one was minted is a collectible.
  */
 export const handBirths = (scope: SvmScope): readonly Birth[] => {
-  if (scope.mints.size === 0) return []
-  return [...scope.mints].flatMap(([mint, made]) => {
-    if (made.listed || scope.launched.has(mint)) return []
+  const { mints, launched } = scope.newborn
+  return [...mints].flatMap(([mint, made]) => {
+    if (made.listed || launched.has(mint)) return []
     const totalSupplyRaw = mintedOf(scope, mint)
     return made.decimals === 0 && totalSupplyRaw <= 1n
       ? []
@@ -28,9 +28,9 @@ interface Made {
   readonly totalSupplyRaw: bigint
 }
 
-const birthOf = ({ tx, texts }: SvmScope, { mint, made, totalSupplyRaw }: Made): Birth => {
+const birthOf = ({ tx, newborn }: SvmScope, { mint, made, totalSupplyRaw }: Made): Birth => {
   const { program, decimals, mintAuthority, freezeAuthority, txIndex, logIndex, path } = made
-  const [name, symbol, uri] = texts.get(mint) ?? []
+  const [name, symbol, uri] = newborn.texts.get(mint) ?? []
   return {
     kind: 'birth',
     txIndex,

@@ -2,9 +2,9 @@ import type { Decoded, PoolFact, SvmBlock } from '../../schemas/events.ts'
 import { type Books, emptyDraft, type Subjects } from '../decode-contract.ts'
 import { svmReaders } from '../protocols/svm-all.ts'
 import { isRead } from '../protocols/svm-types.ts'
-import { balanceChanges } from './balance-changes.ts'
+import { takeBalances } from './balance-changes.ts'
 import { handBirths } from './births.ts'
-import { drop, scopeOf } from './scope.ts'
+import { drop, type Newborn, type SvmScope } from './scope.ts'
 
 /**
  * Events of a Solana block in the order in which instructions ran; a program proves its own pools. A failed transaction did
@@ -14,9 +14,10 @@ export const decodeSvmBlock = (block: SvmBlock, books: Books): Decoded => {
   const out = emptyDraft()
   const made = new Map<string, PoolFact>()
   const readerOf = svmReaders(books.protocols)
+  let newborn: Newborn = { mints: new Map(), texts: new Map(), launched: new Set() }
   for (const tx of block.transactions) {
     if (tx.success) {
-      const scope = scopeOf(tx, { out, books, made })
+      const scope: SvmScope = { tx, out, books, made, newborn, holders: undefined }
       let at = 0
       for (const instruction of tx.instructions) {
         if (isRead(instruction)) {
@@ -26,9 +27,12 @@ export const decodeSvmBlock = (block: SvmBlock, books: Books): Decoded => {
         }
         at += 1
       }
-      out.births.push(...handBirths(scope))
+      if (newborn.mints.size > 0 || newborn.launched.size > 0) {
+        out.births.push(...handBirths(scope))
+        newborn = { mints: new Map(), texts: new Map(), launched: new Set() }
+      }
     }
-    for (const change of balanceChanges(tx)) out.balances.push(change)
+    takeBalances(tx, out.balances)
   }
   return out
 }

@@ -67,19 +67,27 @@ const textOf = (bytes: Uint8Array): string =>
     .toString('utf8')
     .replaceAll('\0', '')
 
+/** Four bytes as a number, the first one highest; 0 for bytes that are not there. */
+export const wordAt = (data: Uint8Array, at: number): number =>
+  (((data[at] ?? 0) << 24) |
+    ((data[at + 1] ?? 0) << 16) |
+    ((data[at + 2] ?? 0) << 8) |
+    (data[at + 3] ?? 0)) >>>
+  0
+
 /** Looks rows up by eight bytes of data. Throws on two rows with the same first half: the look-up compares it first. */
 export const byTag = <Row>(
   rows: Readonly<Record<string, Row>>,
-): ((view: DataView, at: number) => Row | undefined) => {
+): ((data: Uint8Array, at: number) => Row | undefined) => {
   const table = new Map<number, { readonly second: number; readonly row: Row }>()
   for (const [tag, row] of Object.entries(rows)) {
     const first = Number.parseInt(tag.slice(0, 8), 16)
     if (table.has(first)) throw new Error(`two rows begin like ${tag}`)
     table.set(first, { second: Number.parseInt(tag.slice(8), 16), row })
   }
-  return (view, at) => {
-    if (view.byteLength < at + 8) return undefined
-    const found = table.get(view.getUint32(at))
-    return found?.second === view.getUint32(at + 4) ? found.row : undefined
+  return (data, at) => {
+    if (data.length < at + 8) return undefined
+    const found = table.get(wordAt(data, at))
+    return found?.second === wordAt(data, at + 4) ? found.row : undefined
   }
 }

@@ -1,5 +1,6 @@
 import { CHAINS } from '../../schemas/chains.ts'
 import type { PoolFact, Spot, SvmInstruction, SvmTransaction } from '../../schemas/events.ts'
+import type { ProtocolRow } from '../../schemas/protocols.ts'
 import type { Books, Draft } from '../decode-contract.ts'
 
 /** How the chain's coin is named: in trades and pools, and in balances and transfers (R29). */
@@ -24,6 +25,14 @@ export interface MadeMint extends Spot {
 /** Name, symbol and address of the metadata document. */
 export type MintTexts = readonly [name: string, symbol: string, uri: string]
 
+/** Mints that a transaction set up, by address. */
+export interface Newborn {
+  readonly mints: Map<string, MadeMint>
+  readonly texts: Map<string, MintTexts>
+  /** Mints whose birth a launchpad told. */
+  readonly launched: Set<string>
+}
+
 /** One transaction while its instructions are read in the order in which they ran. */
 export interface SvmScope {
   readonly tx: SvmTransaction
@@ -31,40 +40,26 @@ export interface SvmScope {
   readonly books: Books
   /** Pools that the block showed so far. */
   readonly made: Map<string, PoolFact>
-  readonly mints: Map<string, MadeMint>
-  readonly texts: Map<string, MintTexts>
-  /** Mints whose birth a launchpad told. */
-  readonly launched: Set<string>
-  holder(account: string): Holder | undefined
+  readonly newborn: Newborn
+  /** Token accounts by address, made when the first one is asked for. */
+  holders: ReadonlyMap<string, Holder> | undefined
 }
 
-/** Starts a transaction. */
-export const scopeOf = (
-  tx: SvmTransaction,
-  { out, books, made }: Pick<SvmScope, 'out' | 'books' | 'made'>,
-): SvmScope => {
-  let held: Map<string, Holder> | undefined
-  return {
-    tx,
-    out,
-    books,
-    made,
-    mints: new Map(),
-    texts: new Map(),
-    launched: new Set(),
-    holder: (account) => {
-      held ??= new Map(tx.tokenBalances.map((balance) => [balance.account, balance]))
-      return held.get(account)
-    },
+/** Whose tokens an account holds, and which. */
+export const holderOf = (scope: SvmScope, account: string): Holder | undefined => {
+  if (scope.holders === undefined) {
+    const holders = new Map<string, Holder>()
+    for (const balance of scope.tx.tokenBalances) holders.set(balance.account, balance)
+    scope.holders = holders
   }
+  return scope.holders.get(account)
 }
 
-/** Place of the instruction that is `at` in the transaction's list. */
-export const spotOf = ({ tx }: SvmScope, { outer, inner }: SvmInstruction, at: number): Spot => ({
-  txIndex: tx.index,
-  logIndex: at,
-  path: { outer, inner },
-})
+/** Place among the instructions of the transaction. */
+export const pathOf = ({
+  outer,
+  inner,
+}: SvmInstruction): { readonly outer: number; readonly inner: number | null } => ({ outer, inner })
 
 /** Place of the instruction that called the one at `at`; -1: the transaction itself did. */
 export const callerAt = ({ tx }: SvmScope, at: number): number => {
@@ -93,11 +88,27 @@ export const calledBy = ({ tx }: SvmScope, at: number): readonly SvmInstruction[
   return called
 }
 
-/** Keeps what a program showed of its pool: that proves it. A fact from elsewhere may have its tokens the other way round. */
-export const showPool = ({ out, books, made }: SvmScope, fact: PoolFact): void => {
-  const known = made.get(fact.address) ?? books.pool(fact.address)
-  if (known?.proven === true && known.tokenA === fact.tokenA) return
-  made.set(fact.address, fact)
+/**
+ * A program shows its pool, which proves it: keeps what is not known yet. A fact from elsewhere may have the tokens the other
+ * way round.
+ */
+export const showPool = (
+  { out, books, made }: SvmScope,
+  { row, program }: { readonly row: ProtocolRow; readonly program: string },
+  { address, tokenA, tokenB }: Pick<PoolFact, 'address' | 'tokenA' | 'tokenB'>,
+): void => {
+  const known = made.get(address) ?? books.pool(address)
+  if (known?.proven === true && known.tokenA === tokenA) return
+  const fact: PoolFact = {
+    address,
+    tokenA,
+    tokenB,
+    protocol: row.id,
+    factory: program,
+    feePips: row.feePips ?? null,
+    proven: true,
+  }
+  made.set(address, fact)
   out.pools.push(fact)
 }
 

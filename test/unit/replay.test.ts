@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { basename } from 'node:path'
 import { test } from 'node:test'
 import { silentLogger } from '../../core/log.ts'
 import { factTable } from '../../ingestors/fact-table.ts'
@@ -7,6 +8,7 @@ import type { ChainOp, Position } from '../../ingestors/source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { COIN, COIN_POOL, USDC, WETH } from '../support/hand-chain.ts'
 import { recordingNames, recordingPath } from '../support/recordings.ts'
+import { solJson, solNames, solPath } from '../support/sol-recordings.ts'
 
 const { signal } = new AbortController()
 const FILES = recordingNames().map(recordingPath)
@@ -149,4 +151,54 @@ test('a wrong facts file says where it is wrong', () => {
   ] as const) {
     assert.throws(() => factTable(json), { reason: 'bad-facts', message })
   }
+})
+
+test('Solana transactions of one slot make one block, in one order whatever the files', async () => {
+  const files = solNames().map(solPath)
+  const open = (names: readonly string[]) =>
+    recordedSource({ chain: CHAINS.sol, files: names, log: silentLogger() })
+  const source = await open(files)
+  const ops = await all(source)
+  const blocks = ops.flatMap((op) => (op.op === 'apply' ? [op.block] : []))
+  const heights = blocks.map(({ height }) => height)
+  assert.deepEqual(
+    heights,
+    heights.toSorted((a, b) => a - b),
+  )
+  const several = blocks.find(({ height }) => height === 415_623_442)
+  const names = several?.transactions.map(({ hash }) => hash) ?? []
+  assert.ok(names.length >= 2)
+  assert.deepEqual(
+    several?.transactions.map(({ index }) => index),
+    names.map((_, index) => index),
+  )
+  assert.deepEqual(await all(await open(files.toReversed())), ops)
+  assert.deepEqual(source.skipped.map((file) => basename(file)).sort(), [
+    'jupiter_route_7.json',
+    'pumpfun_create_from_blocksubscribe.json',
+  ])
+})
+
+test('a whole Solana block names the slot of a transaction that was recorded apart', async () => {
+  const alone = solJson('buy_token_pumpfun_1.json').getTransaction as { slot: number }
+  const block = {
+    ...{ slot: alone.slot, blockhash: `${'5'.repeat(43)}`, previousBlockhash: '6'.repeat(43) },
+    ...{ parentSlot: alone.slot - 3, blockTime: 1_777_143_237, transactions: [alone] },
+  }
+  const texts: Readonly<Record<string, string>> = {
+    alone: JSON.stringify({ getTransaction: alone }),
+    block: JSON.stringify(block),
+  }
+  const source = await recordedSource({
+    ...{ chain: CHAINS.sol, files: ['alone', 'block'], log: silentLogger() },
+    readFile: async (file) => texts[file] ?? '',
+  })
+  const [first, ...rest] = await all(source)
+  assert.ok(first?.op === 'apply')
+  assert.deepEqual(
+    rest.map(({ op }) => op),
+    ['finalize'],
+  )
+  assert.equal(first.block.hash, block.blockhash)
+  assert.equal(first.block.transactions.length, 1)
 })

@@ -60,6 +60,8 @@ export interface Cube {
   readonly source: string
   /** Name of the column that `dataset` bounds. */
   readonly time: string
+  /** Rows are the state of now: `dataset` bounds nothing. */
+  readonly timeless?: true
   /** Columns of the source that tell chains apart; needed in the group `Trading`. */
   readonly chainColumn?: string
   readonly lookups: Readonly<Record<string, Lookup>>

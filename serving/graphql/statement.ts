@@ -62,7 +62,7 @@ export const whereText = (statement: Statement, nowMs: number): string => {
   const { selection, binder } = statement
   const { cube, dataset } = selection
   const filter = compileCondition(selection.where, statement)
-  if (dataset === 'combined') return filter
+  if (dataset === 'combined' || cube.timeless) return filter
   const edge = binder.bind(boundTime(nowMs - DAY_MS), TIME_TYPE)
   return `(${filter}) AND ${cube.time} ${dataset === 'realtime' ? '>' : '<='} ${edge}`
 }

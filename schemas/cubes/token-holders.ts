@@ -1,0 +1,69 @@
+import { fastUnits, LIMIT, units, unknown } from './shared.ts'
+import type { Cube, Leaf } from './types.ts'
+
+const balance: Leaf = {
+  sql: units('balance', 'decimals'),
+  fast: fastUnits('balance', 'decimals'),
+  exactUnits: { raw: 'balance', places: 'decimals' },
+  type: 'Float',
+  about: 'Token units.',
+}
+const balanceUsd: Leaf = {
+  sql: `${fastUnits('balance', 'decimals')} * price_usd`,
+  type: 'Float',
+  about: 'USD at the last good price of the token.',
+}
+const first: Leaf = { sql: 'first_seen', type: 'DateTime', about: 'First balance.' }
+const last: Leaf = { sql: 'last_seen', type: 'DateTime', about: 'Last change.' }
+
+/** Who holds what now; no row for a balance of zero. */
+export const TOKEN_HOLDERS: Cube = {
+  name: 'TokenHolders',
+  about: 'Current balances per token and wallet. A wallet without any is no holder.',
+  groups: ['EVM', 'Solana'],
+  layer: 'DWS',
+  baseCost: 800,
+  source: `(SELECT token_address, holder, decimals, balance, first_seen, last_seen, price.price_usd AS price_usd
+FROM (SELECT * FROM {chain}_token_holders FINAL WHERE balance > 0) AS held
+LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS price USING (token_address))`,
+  time: 'last_seen',
+  timeless: true,
+  lookups: { own: { key: 'token_address' } },
+  dimensions: {
+    Token: {
+      Address: { sql: 'token_address', type: 'String', address: true, about: 'Token address.' },
+      Symbol: {
+        sql: `nullIf(own_symbol, '')`,
+        needs: 'own',
+        type: 'String',
+        about: 'Token symbol.',
+      },
+      Name: { sql: `nullIf(own_name, '')`, needs: 'own', type: 'String', about: 'Token name.' },
+    },
+    Holder: { Address: { sql: 'holder', type: 'String', address: true, about: 'Wallet.' } },
+    LatestBalance: balance,
+    LatestBalanceUSD: balanceUsd,
+    LatestBalanceRaw: {
+      sql: 'toString(balance)',
+      type: 'String',
+      about: 'Base units, every digit.',
+    },
+    Balance: { leaf: 'Amount', tree: { Amount: balance, AmountInUSD: balanceUsd } },
+    BalanceUSD: balanceUsd,
+    FirstSeen: first,
+    LastSeen: last,
+    LastUpdated: last,
+    BalanceUpdate: {
+      FirstDate: first,
+      LastDate: last,
+      InCount: unknown('Int', 'Changes are not counted by direction.'),
+      OutCount: unknown('Int', 'Changes are not counted by direction.'),
+    },
+  },
+  selectors: { tokenAddress: ['Token.Address'], walletAddress: ['Holder.Address'] },
+  defaults: {},
+  order: ['balance', 'token_address', 'holder'],
+  newest: 'LatestBalance',
+  limit: LIMIT,
+  aliases: [],
+}

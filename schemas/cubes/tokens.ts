@@ -1,0 +1,140 @@
+import { fastUnits, LIMIT, units, unknown } from './shared.ts'
+import type { Cube, Leaf } from './types.ts'
+
+const start: Leaf = {
+  sql: 'bucket',
+  type: 'DateTime',
+  bucket: 'start',
+  about: 'Start of the bucket, UTC.',
+}
+const count = (column: string, about: string): Leaf => ({
+  sql: column,
+  rollup: `sum(${column})`,
+  type: 'Int',
+  about,
+})
+const usd = (column: string, about: string): Leaf => ({
+  sql: column,
+  rollup: `sum(${column})`,
+  type: 'Float',
+  exact: true,
+  about,
+})
+const distinct = (state: string, about: string): Leaf => ({
+  sql: `finalizeAggregation(${state})`,
+  rollup: `uniqCombined64Merge(12)(${state})`,
+  type: 'Int',
+  about,
+})
+const volume = usd('volume_usd', 'Traded value in USD.')
+
+const UNIQUE = 'uniqCombined64State(12)'
+const UNIQUE_IF = 'uniqCombined64StateIf(12)'
+
+/** Trade statistics of one chain: rolled-up minutes below the watermark, raw trades above it (contract/kafka.md 4.4). */
+const SOURCE = `(SELECT '{chain}' AS chain, token_address, b AS bucket, sum(n) AS trades, sum(nb) AS buys, sum(ns) AS sells,
+  sum(v) AS volume, sum(vu) AS volume_usd, sum(bvu) AS buy_volume_usd, sum(svu) AS sell_volume_usd,
+  uniqCombined64MergeState(12)(ub) AS buyers, uniqCombined64MergeState(12)(us) AS sellers,
+  uniqCombined64MergeState(12)(ut) AS traders
+FROM (
+  SELECT token_address, bucket AS b, trades AS n, buys AS nb, sells AS ns, volume AS v, volume_usd AS vu,
+    buy_volume_usd AS bvu, sell_volume_usd AS svu, buyers AS ub, sellers AS us, traders AS ut
+  FROM {chain}_token_trade_stats_1m WHERE bucket < {watermark}
+  UNION ALL
+  SELECT token_address, toStartOfMinute(block_time) AS b, count() AS n, countIf(side = 'BUY') AS nb,
+    countIf(side = 'SELL') AS ns, sum(amount) AS v, sum(ifNull(amount_usd, 0)) AS vu,
+    sumIf(ifNull(amount_usd, 0), side = 'BUY') AS bvu, sumIf(ifNull(amount_usd, 0), side = 'SELL') AS svu,
+    ${UNIQUE_IF}(owner, side = 'BUY') AS ub, ${UNIQUE_IF}(owner, side = 'SELL') AS us, ${UNIQUE}(owner) AS ut
+  FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= {watermark} GROUP BY token_address, b
+) GROUP BY token_address, bucket)`
+
+/** Trade statistics per token, chain and minute; wider buckets by `interval`. */
+export const TOKENS: Cube = {
+  name: 'Tokens',
+  about:
+    'Trades, volumes and distinct wallets per token, chain and minute, both legs of every trade, suspect ones too.',
+  groups: ['Trading', 'EVM', 'Solana'],
+  layer: 'DWM',
+  baseCost: 1_200,
+  source: SOURCE,
+  time: 'bucket',
+  chainColumn: 'chain',
+  lookups: { own: { key: 'token_address' } },
+  dimensions: {
+    Token: {
+      Address: { sql: 'token_address', type: 'String', address: true, about: 'Token address.' },
+      Symbol: {
+        sql: `nullIf(own_symbol, '')`,
+        needs: 'own',
+        type: 'String',
+        about: 'Token symbol.',
+      },
+      Name: { sql: `nullIf(own_name, '')`, needs: 'own', type: 'String', about: 'Token name.' },
+      Decimals: { sql: 'own_places', needs: 'own', type: 'Int', about: 'Decimal places.' },
+    },
+    Market: { Network: { sql: 'chain', type: 'String', about: 'Chain: sol, eth, bsc and so on.' } },
+    Block: {
+      Time: start,
+      Date: { sql: 'toDate(bucket)', type: 'Date', bucket: 'start', about: 'Day of the bucket.' },
+      Slot: unknown('Int', 'A bucket has no single block.'),
+      Number: unknown('Int', 'A bucket has no single block.'),
+      Height: unknown('Int', 'A bucket has no single block.'),
+      Hash: unknown('String', 'A bucket has no single block.'),
+    },
+    Interval: {
+      Time: {
+        leaf: 'Start',
+        tree: {
+          Start: start,
+          End: {
+            sql: 'bucket + 60',
+            type: 'DateTime',
+            bucket: 'end',
+            about: 'End of the bucket, exclusive.',
+          },
+          Duration: {
+            sql: 'toInt64(60)',
+            type: 'Int',
+            bucket: 'duration',
+            about: 'Length of the bucket in seconds.',
+          },
+        },
+      },
+    },
+    TimeMinute: start,
+    Volume: {
+      Usd: volume,
+      BuyVolumeUSD: usd('buy_volume_usd', 'Value bought, USD.'),
+      SellVolumeUSD: usd('sell_volume_usd', 'Value sold, USD.'),
+      Base: {
+        sql: units('volume', 'own_places'),
+        fast: fastUnits('volume', 'own_places'),
+        exactUnits: { raw: 'volume', places: 'own_places' },
+        rollup: units('sum(volume)', 'any(own_places)'),
+        needs: 'own',
+        type: 'Float',
+        about: 'Traded amount in token units.',
+      },
+    },
+    VolumeUSD: volume,
+    Stats: {
+      TradeCount: count('trades', 'Trades of the bucket.'),
+      BuyCount: count('buys', 'Buys of the token.'),
+      SellCount: count('sells', 'Sells of the token.'),
+      UniqueBuyers: distinct('buyers', 'Distinct buyers; not additive over buckets.'),
+      UniqueSellers: distinct('sellers', 'Distinct sellers; not additive over buckets.'),
+      UniqueTraders: distinct('traders', 'Distinct traders; not additive over buckets.'),
+    },
+  },
+  selectors: {
+    tokenAddress: ['Token.Address'],
+    chain: ['Market.Network'],
+    date: ['Block.Time'],
+  },
+  defaults: {},
+  order: ['bucket', 'chain', 'token_address'],
+  newest: 'Block.Time',
+  rowKey: ['chain', 'token_address'],
+  limit: LIMIT,
+  aliases: ['TokenTradeStats'],
+}

@@ -1,0 +1,58 @@
+import { LIMIT } from './shared.ts'
+import type { Cube, Leaf } from './types.ts'
+
+const usd = (sql: string, about: string): Leaf => ({ sql, type: 'Float', exact: true, about })
+const count = (sql: string, about: string): Leaf => ({ sql, type: 'Int', about })
+const time = (sql: string, about: string): Leaf => ({ sql, type: 'DateTime', about })
+
+const bought = usd('buy_amount_usd', 'USD spent.')
+const sold = usd('sell_amount_usd', 'USD received.')
+const buys = count('buys', 'Number of buys.')
+const sells = count('sells', 'Number of sells.')
+const first = time('first_time', 'First trade.')
+const last = time('last_time', 'Last trade.')
+
+/** What each wallet made of each token, over all of its trades. */
+export const WALLET_TOKEN_PNL: Cube = {
+  name: 'WalletTokenPnL',
+  about:
+    'One row per wallet and base token, cumulative. Realized by moving average cost; unrealized at the last good price.',
+  groups: ['EVM', 'Solana'],
+  layer: 'DWS',
+  baseCost: 1_000,
+  source: `(SELECT pnl.*, price.price_usd AS price_usd FROM (SELECT * FROM {chain}_wallet_token_pnl FINAL) AS pnl
+LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS price USING (token_address))`,
+  time: 'last_time',
+  timeless: true,
+  lookups: {},
+  dimensions: {
+    Wallet: { Address: { sql: 'wallet', type: 'String', address: true, about: 'Wallet.' } },
+    Token: {
+      Address: { sql: 'token_address', type: 'String', address: true, about: 'Token address.' },
+    },
+    BuyVolumeUSDState: bought,
+    SellVolumeUSDState: sold,
+    BuyCountState: buys,
+    SellCountState: sells,
+    FirstTradeState: first,
+    LastTradeState: last,
+    BuyVolumeUSD: bought,
+    SellVolumeUSD: sold,
+    BuyCount: buys,
+    SellCount: sells,
+    FirstTrade: first,
+    LastTrade: last,
+    RealizedPnLUSD: usd('total_realized_usd', 'Realized over all cycles, moving average cost.'),
+    UnrealizedPnLUSD: {
+      sql: 'toFloat64(position_amount) * price_usd - toFloat64(position_cost_usd)',
+      type: 'Float',
+      about: 'Open position at the last good price, less its cost.',
+    },
+  },
+  selectors: { walletAddress: ['Wallet.Address'], tokenAddress: ['Token.Address'] },
+  defaults: {},
+  order: ['last_time', 'wallet', 'token_address'],
+  newest: 'LastTradeState',
+  limit: LIMIT,
+  aliases: ['WalletTokenPnl'],
+}

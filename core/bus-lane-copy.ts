@@ -83,16 +83,25 @@ export const openLaneCopy = (plan: CopyPlan): LaneCopy => {
   const holder = randomUUID()
   const root = openSound(path)
   let damaged = false
+  const failure = (error: unknown): Outage => {
+    if (error instanceof Outage) return error
+    damaged ||= error instanceof Error && DAMAGE.test(error.message)
+    return damaged
+      ? new Outage('disk', `${path} is damaged`, { cause: error })
+      : diskOutage(path, error)
+  }
   const guarded = <T>(work: () => T): T => {
     try {
       return work()
     } catch (error) {
-      if (error instanceof Outage) throw error
-      damaged = error instanceof Error && DAMAGE.test(error.message)
-      throw damaged
-        ? new Outage('disk', `${path} is damaged`, { cause: error })
-        : diskOutage(path, error)
+      throw failure(error)
     }
+  }
+  const close = async (): Promise<void> => {
+    const whole = !damaged && flushed(root, holder)
+    await root.close()
+    if (damaged) rmSync(path, { recursive: true, force: true })
+    else if (whole) rmSync(join(path, HELD), { force: true })
   }
   const write = (work: () => void, mark: Mark | null): void =>
     guarded(() =>
@@ -102,19 +111,21 @@ export const openLaneCopy = (plan: CopyPlan): LaneCopy => {
         putHead(root, { format: FORMAT, log, holder, mark })
       }, NO_FLUSH),
     )
-  guarded(() =>
-    root.transactionSync(() => {
-      const held = headOf(root)
-      const ours = held?.format === FORMAT && held.log === log
-      if (!ours) root.clearSync()
-      putHead(root, { format: FORMAT, log, holder, mark: ours ? held.mark : null })
-    }, NO_FLUSH),
-  )
+  try {
+    guarded(() => root.transactionSync(() => take(root, log, holder), NO_FLUSH))
+  } catch (error) {
+    void close()
+    throw error
+  }
   return {
     get: (key) => guarded(() => root.get(stateKey(key))),
     *entries(prefix = '') {
-      const range = guarded(() => root.getRange({ start: stateKey(prefix), end: after(prefix) }))
-      for (const { key, value } of range) yield [key.toString('utf8', 1), value] as const
+      try {
+        const range = root.getRange({ start: stateKey(prefix), end: after(prefix) })
+        for (const { key, value } of range) yield [key.toString('utf8', 1), value] as const
+      } catch (error) {
+        throw failure(error)
+      }
     },
     mark: () => guarded(() => headOf(root)?.mark ?? null),
     clear: () => write(() => root.clearSync(), null),
@@ -133,13 +144,16 @@ export const openLaneCopy = (plan: CopyPlan): LaneCopy => {
         }
       }, mark)
     },
-    close: async () => {
-      const whole = !damaged && flushed(root)
-      await root.close()
-      if (damaged) rmSync(path, { recursive: true, force: true })
-      else if (whole) rmSync(join(path, HELD), { force: true })
-    },
+    close,
   }
+}
+
+/** Becomes the holder; what is not a copy of this log is emptied. */
+const take = (root: Store, log: string, holder: string): void => {
+  const held = headOf(root)
+  const ours = held?.format === FORMAT && held.log === log
+  if (!ours) root.clearSync()
+  putHead(root, { format: FORMAT, log, holder, mark: ours ? held.mark : null })
 }
 
 /** The first key behind all that begin with the prefix; UTF-8 has no byte 255 that could overflow. */
@@ -168,12 +182,15 @@ const headOf = (root: Store): Head | undefined => {
   }
 }
 
-/** Writes out what the system still holds; false when it could not. */
-const flushed = (root: Store): boolean => {
+/** Writes out what the system still holds; false when that failed, or another one holds the copy now. */
+const flushed = (root: Store, holder: string): boolean => {
   try {
-    const head = root.get(HEAD)
-    root.transactionSync(() => head && root.putSync(HEAD, head))
-    return true
+    return root.transactionSync(() => {
+      const head = headOf(root)
+      if (head?.holder !== holder) return false
+      putHead(root, head)
+      return true
+    })
   } catch {
     return false
   }

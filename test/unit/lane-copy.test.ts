@@ -87,7 +87,10 @@ test('a new holder keeps the old one from writing', () =>
     assert.deepEqual(young.get('a'), Buffer.from('young'))
     assert.equal(young.mark()?.offset, 9)
     await old.close()
+    assert.ok(existsSync(join(path, 'held')), 'the young one still holds it')
+    assert.equal(young.mark()?.offset, 9)
     await young.close()
+    assert.ok(!existsSync(join(path, 'held')))
   }))
 
 test('a full copy is a final outage, with nothing half-written', () =>

@@ -22,7 +22,7 @@ export const askOps = async <T>(url: string, path: string): Promise<T | undefine
   const asked = new URL(path, url)
   const answer = await fetch(asked, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }).catch(
     (error: unknown) => {
-      if (isRefused(error)) return undefined
+      if (isGone(error)) return undefined
       throw new Outage('bus', `${url} did not answer`, { cause: error })
     },
   )
@@ -32,8 +32,11 @@ export const askOps = async <T>(url: string, path: string): Promise<T | undefine
   throw new Outage('bus', body.error ?? `${url} answered ${answer.status}`, { final: true })
 }
 
-const isRefused = (error: unknown): boolean =>
+/** What a process that is not there, or goes at this moment, leaves of a connection. */
+const GONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'])
+
+const isGone = (error: unknown): boolean =>
   error instanceof Error &&
   error.cause instanceof Error &&
   'code' in error.cause &&
-  error.cause.code === 'ECONNREFUSED'
+  GONE.has(String(error.cause.code))

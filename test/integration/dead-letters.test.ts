@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { type Letter, listLetters, replayLetters } from '../../cli/dead-letters.ts'
+import type { Bus, Headers, LogRecord } from '../../core/bus-contract.ts'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { silentLogger } from '../../core/log.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-letters-'))
+const spec = (topic: string) => ({
+  topic,
+  partitions: 1,
+  cleanup: 'delete' as const,
+  retentionMs: null,
+})
+const bus: Bus = await openEmbeddedBus({
+  path: folder,
+  mapSizeBytes: 64 * 1_048_576,
+  retention: 'off',
+  log: silentLogger(),
+})
+after(async () => {
+  await bus.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const SOURCE: Headers = {
+  'dlq.topic': 'eth.transfers',
+  'dlq.partition': '0',
+  'dlq.offset': '7',
+  'dlq.error.class': 'Malformed.bad-magic',
+  'dlq.error.message': 'no schema',
+}
+
+const letters = async (group?: string): Promise<readonly Letter[]> => {
+  const found: Letter[] = []
+  const request = { bus, limit: 100, ...(group !== undefined && { group }) }
+  for await (const letter of listLetters(request)) found.push(letter)
+  return found
+}
+
+const published = async (): Promise<readonly LogRecord[]> => {
+  const records: LogRecord[] = []
+  for await (const record of bus.read('eth.transfers', 0, 0)) records.push(record)
+  return records
+}
+
+test('dead letters are listed, published again once, and those without a place stay', async () => {
+  await bus.createTopics([spec('eth.transfers'), spec('dlq.sink.eth.transfers'), spec('dlq.other')])
+  const writer = await bus.writer('tests')
+  const letter = (key: string, headers: Headers) => ({
+    ...{ topic: 'dlq.sink.eth.transfers', key, value: Buffer.from(key) },
+    headers: { ...SOURCE, ...headers },
+  })
+  await writer.commit({
+    records: [
+      letter('good', { seq: '12', part: '0/1', op: 'A' }),
+      letter('no place', {}),
+      letter('no record', { 'dlq.offset': '-1', seq: '12', part: '0/1' }),
+    ],
+  })
+  const before = await letters()
+  assert.deepEqual(
+    before.map(({ stays, replayed }) => [stays === null, replayed]),
+    [
+      [true, false],
+      [false, false],
+      [false, false],
+    ],
+  )
+  assert.equal(before[0]?.error, 'Malformed.bad-magic')
+  assert.deepEqual(await letters('other'), [])
+
+  const { published: count, stayed } = await replayLetters({ bus, limit: 100 })
+  assert.deepEqual([count, stayed.length], [1, 2])
+  assert.equal((await replayLetters({ bus, limit: 100 })).published, 0, 'once')
+  const [record, ...others] = await published()
+  assert.deepEqual(others, [])
+  assert.deepEqual(record?.headers, { seq: '12', part: '0/1', op: 'A', 'dlq.replay': '1' })
+  assert.equal(Buffer.from(record?.value ?? []).toString(), 'good')
+  assert.ok((await letters()).every(({ replayed }) => replayed))
+})
+
+test('a replay takes no more than it is told to', async () => {
+  const writer = await bus.writer('tests')
+  const records = Array.from({ length: 5 }, (_, index) => ({
+    ...{ topic: 'dlq.sink.eth.transfers', key: `${index}`, value: null },
+    headers: { ...SOURCE, seq: '13', part: `${index}/5` },
+  }))
+  await writer.commit({ records })
+  assert.equal((await replayLetters({ bus, limit: 2 })).published, 2)
+  assert.equal((await replayLetters({ bus, limit: 100 })).published, 3)
+})

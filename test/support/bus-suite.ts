@@ -573,6 +573,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
         records: numbered(topic, 0, 10),
         offsets: { group, next: [{ topic, partition: 0, offset: 2 }] },
       })
+      await until(async () => (await readAll(fixture.bus, topic)).length === 10, 'all can be read')
       await fixture.expire(topic)
       await until(async () => (await fixture.bus.ends(topic))[0]?.low !== 0, 'the start moved')
       await assert.rejects(async () => {

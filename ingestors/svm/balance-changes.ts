@@ -13,6 +13,7 @@ export const takeBalances = (
   out: BalanceChange[],
 ): void => {
   const logIndex = instructions.length
+  if (tokenBalances.length === 0 && lamports.length === 0) return
   const holding = new Set<string>()
   for (const { account, owner, mint: token, decimals, preRaw, postRaw } of tokenBalances) {
     holding.add(account)

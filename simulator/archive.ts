@@ -25,9 +25,6 @@ export interface Archive<Block extends MadeBlock> {
   hashAt(height: number): string | undefined
 }
 
-/** Transactions in memory, in all blocks together. */
-const HELD_TRANSACTIONS = 60_000
-
 /** The growing end of a chain, and the hashes of all of it. */
 interface Tip<Head, Block extends MadeBlock> {
   header: Head
@@ -70,7 +67,7 @@ export const openArchive = async <Head extends BlockHead, Block extends Head & M
   const genesis = producer.genesis()
   const size = producer.segmentBlocks
   const tip = makeTip<Head, Block>(await snapshots.newest(), snapshots.hashes)
-  const cache = makeSegmentCache<Block>(HELD_TRANSACTIONS)
+  const cache = makeSegmentCache<Block>(producer.heldTransactions)
   const loading = new Map<number, Promise<Segment<Block>>>()
 
   const closeSegment = async (): Promise<void> => {

@@ -40,6 +40,8 @@ export interface Producer<Head extends BlockHead, Block extends Head & MadeBlock
   readonly codec: HeadCodec<Head>
   /** Blocks of one segment: making one again takes a second or two. */
   readonly segmentBlocks: number
+  /** Transactions that an archive keeps in memory, in all blocks together. */
+  readonly heldTransactions: number
   /** Height of the newest block at a time. */
   heightAt(timeMs: number): number
   /** The header alone, without what makes a block heavy. */

@@ -28,6 +28,7 @@ import { type Account, makeWorld, type World } from './world.ts'
 const MODEL_VERSION = 1
 
 const BLOCK_TIME_MS = 12_000
+const HELD_TRANSACTIONS = 60_000
 /** Most blocks of a segment: a checkpoint every 51 minutes at least. */
 const SEGMENT_MOST = 256
 
@@ -195,7 +196,7 @@ export const makeProducer = (spec: ChainSpec): EvmProducer => {
 
   return {
     spec,
-    codec,
+    ...{ codec, heldTransactions: HELD_TRANSACTIONS },
     segmentBlocks: segmentLength((spec.ratePerSecond * BLOCK_TIME_MS) / 1_000, SEGMENT_MOST),
     heightAt: (timeMs) => Math.floor((timeMs - spec.genesisMs) / BLOCK_TIME_MS),
     headOf: headerOf,

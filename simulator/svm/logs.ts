@@ -48,6 +48,7 @@ export const logsOf = ({
     if (isStep(item)) {
       closeTo(item.height - 1)
       lines.push(`Program ${item.program.address} invoke [${item.height}]`)
+      if (item.name !== undefined) lines.push(`Program log: Instruction: ${item.name}`)
       stack.push({ step: item, used: 0 })
     } else {
       closeTo(item.height)

@@ -25,8 +25,10 @@ export interface SvmProducer extends Producer<Header, SealedBlock> {
 
 /** Raise it when the same spec gives another chain than before: it is part of the genesis hash. */
 const MODEL_VERSION = 1_001
-/** Most blocks of a segment: a checkpoint every seven minutes at least. */
-const SEGMENT_MOST = 1_024
+/** Most blocks of a segment: a checkpoint every four minutes at least. */
+const SEGMENT_MOST = 512
+/** Transactions kept in memory: the blocks of a reorg at 500 trades a second, 12 kB each. */
+const HELD_TRANSACTIONS = 20_000
 /** Leaders have four slots in a row. */
 const LEADER_SLOTS = 4
 /** Launches before there is anything else. */
@@ -72,7 +74,7 @@ const hashOf = (head: Omit<Header, 'hash'>, desk: Desk, writes: ReadonlyMap<numb
   const hash = createHash('sha256')
   hash.update(`${head.parentHash} ${head.slot} ${head.height} ${head.timeMs} ${head.rewardRaw}`)
   for (const { signatures, trace } of desk.transactions)
-    hash.update(`${signatures.join('')}${trace.length}`)
+    for (const part of [...signatures, String(trace.length)]) hash.update(part)
   let text = ''
   for (const [place, value] of writes) text += `${place}=${value.toString(16)};`
   return base58Encode(hash.update(text).digest())
@@ -130,6 +132,7 @@ export const makeProducer = (spec: ChainSpec): SvmProducer => {
   return {
     ...{ spec, codec, world, launches },
     segmentBlocks: segmentLength((ratePerSecond * SLOT_MS) / 1_000, SEGMENT_MOST),
+    heldTransactions: HELD_TRANSACTIONS,
     heightAt: (timeMs) => heightAt(seed, Math.floor((timeMs - genesisMs) / SLOT_MS)),
     headOf: headerOf,
     genesis: () => {

@@ -27,6 +27,8 @@ export interface Step {
   readonly data: Data
   /** Compute units of its own, calls not counted. */
   readonly units: number
+  /** For its first line, `Program log: Instruction: …`. */
+  readonly name?: string
 }
 
 /** A log line of the program that runs at this height. */
@@ -36,15 +38,7 @@ export interface Line {
 }
 
 /** An instruction as it is called. */
-export interface Call {
-  readonly program: FixedAccount
-  readonly accounts: readonly Account[]
-  readonly flags: string
-  readonly data: Data
-  readonly units: number
-  /** Line `Program log: Instruction: …`. */
-  readonly name?: string
-}
+export type Call = Omit<Step, 'height'>
 
 /** A program's error; the transaction fails and keeps nothing but its fee. */
 export class Failed extends Error {
@@ -69,10 +63,9 @@ export class Run {
   }
 
   /** Calls a program; `body` is what it does. */
-  call({ name, ...step }: Call, body?: () => void): void {
+  call(call: Call, body?: () => void): void {
     this.height += 1
-    this.trace.push({ height: this.height, ...step })
-    if (name !== undefined) this.log(`Program log: Instruction: ${name}`)
+    this.trace.push({ height: this.height, ...call })
     body?.()
     this.height -= 1
   }

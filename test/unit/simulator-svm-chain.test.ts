@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { silentLogger } from '../../core/log.ts'
 import type { SealedBlock } from '../../simulator/svm/blocks.ts'
 import { type Chain, FINAL_DEPTH, openChain } from '../../simulator/svm/chain.ts'
+import { logsOf } from '../../simulator/svm/logs.ts'
 import { SLOT_MS, slotAt } from '../../simulator/svm/slots.ts'
 import { madeSvmBlocks, printed } from '../support/svm-blocks.ts'
 import { until } from '../support/until.ts'
@@ -67,11 +68,11 @@ test('the same seed gives the same blocks byte for byte, another seed others', (
 
 test('a chain that goes on from a checkpoint is the one that never stopped', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'chain-'))
-  const first = await open(1_030, { checkpointDir: dir })
+  const first = await open(515, { checkpointDir: dir })
   await first.chain.stop()
-  assert.ok((await readdir(dir)).includes('state-1024'))
-  const second = await open(1_060, { checkpointDir: dir })
-  const whole = await open(1_060)
+  assert.ok((await readdir(dir)).includes('state-512'))
+  const second = await open(530, { checkpointDir: dir })
+  const whole = await open(530)
   const hashes = async (chain: Chain) => (await blocksOf(chain)).map(({ hash }) => hash)
   assert.deepEqual(await hashes(second.chain), await hashes(whole.chain))
   const old = await second.chain.block(40)
@@ -128,20 +129,19 @@ test('scheduled reorgs leave the canonical chain as it was', async () => {
 
 test('the rate is kept, whatever it is, and tokens come to an end of their curve', () => {
   for (const [ratePerSecond, blocks] of [
-    [0.5, 1_200],
-    [40, 60],
+    [2, 900],
+    [40, 80],
   ] as const) {
     const made = madeSvmBlocks({ ...SPEC, ratePerSecond }, blocks).blocks
-    const trades = made
+    const lines = made
       .flatMap(({ transactions }) => transactions)
       .filter(({ failure }) => failure === undefined)
-      .flatMap(({ trace }) =>
-        trace.filter((item) => {
-          const line =
-            'line' in item ? (typeof item.line === 'string' ? item.line : item.line()) : ''
-          return /Instruction: (Buy|Sell)$|ray_log/.test(line)
-        }),
-      ).length
+      .flatMap((tx) => logsOf(tx).lines)
+    const trades = lines.filter((line) => /Instruction: (Buy|Sell)$|ray_log/.test(line)).length
+    assert.ok(
+      lines.includes('Program log: Instruction: Migrate'),
+      `no migration at ${ratePerSecond}`,
+    )
     const seconds = ((made.at(-1)?.slot ?? 0) * SLOT_MS) / 1_000
     const rate = trades / seconds
     assert.ok(Math.abs(rate / ratePerSecond - 1) < 0.1, `${rate} for ${ratePerSecond}`)

@@ -1,6 +1,6 @@
 import { EVM_NOWHERE } from '../schemas/burn.ts'
 import type { BalanceEvents, DexPoolEvents, TokenEvents, TradeEvents } from '../schemas/wire.ts'
-import { GROUP_BITS, type HolderDraft, VAULT_BIT } from './holder-draft.ts'
+import { GROUP_BITS, type HolderDraft, ownerKey, VAULT_BIT } from './holder-draft.ts'
 import type { Operation } from './stage.ts'
 import { isBuy } from './trade.ts'
 
@@ -24,12 +24,16 @@ const born = (draft: HolderDraft, { events }: TokenEvents): void => {
   }
 }
 
-/** Pools of a token: who keeps its vault is no holder of note. Pools that count the token as their quote lie in other lanes. */
-const pooled = (draft: HolderDraft, { events }: DexPoolEvents): void => {
+/**
+ * Pools of a token: who keeps its vault is no holder of note. The vault's own account is remembered for the block, because a
+ * program may keep it under another owner than the wire names. Pools that count the token as their quote lie in other lanes.
+ */
+const pooled = (draft: HolderDraft, vaults: Set<string>, { events }: DexPoolEvents): void => {
   for (const { pool } of events) {
     if (pool === null || draft.facts(pool.token_a_address) === undefined) continue
     draft.tag(pool.token_a_address, pool.address, VAULT_BIT)
     draft.tag(pool.token_a_address, pool.token_a_vault_owner_address, VAULT_BIT)
+    vaults.add(ownerKey(pool.token_a_address, pool.token_a_vault_address))
   }
 }
 
@@ -56,11 +60,18 @@ const traded = (
   }
 }
 
-const moved = (draft: HolderDraft, { events }: BalanceEvents): void => {
+const moved = (
+  draft: HolderDraft,
+  vaults: ReadonlySet<string>,
+  { events }: BalanceEvents,
+): void => {
   for (const { balance } of events) {
     if (balance === null) continue
     const { account_owner_address: owner, token_address: token } = balance
     if (owner === '' || owner === EVM_NOWHERE || draft.facts(token) === undefined) continue
+    if (vaults.has(ownerKey(token, balance.token_account_address))) {
+      draft.tag(token, owner, VAULT_BIT)
+    }
     draft.move(token, owner, BigInt(balance.post_amount) - BigInt(balance.pre_amount))
   }
 }
@@ -68,10 +79,11 @@ const moved = (draft: HolderDraft, { events }: BalanceEvents): void => {
 /** Writes a block's records into the draft: births first, then who is what, then what moved. */
 export const draftBlock = (draft: HolderDraft, { block, records }: Operation): void => {
   const { height, block_time: timeMs } = block.meta
+  const vaults = new Set<string>()
   for (const { topic, value } of records) if (topic === 'tokens') born(draft, value)
-  for (const { topic, value } of records) if (topic === 'pools') pooled(draft, value)
+  for (const { topic, value } of records) if (topic === 'pools') pooled(draft, vaults, value)
   for (const { topic, value } of records) {
     if (topic === 'trades') traded(draft, value, { height, timeMs })
   }
-  for (const { topic, value } of records) if (topic === 'holderDeltas') moved(draft, value)
+  for (const { topic, value } of records) if (topic === 'holderDeltas') moved(draft, vaults, value)
 }

@@ -178,6 +178,20 @@ test('a reorg of 60 blocks over a thousand holders restores them', () => {
   }
 })
 
+test('who keeps a vault is not among the largest, whoever the wire names', () => {
+  const pool: Act = { kind: 'pool', tx: 0, token: '0xt1', pool: '0xp1' }
+  const vault: Act = { ...held('0xauthority', 900n), account: '0xp1.a' } as Act
+  const block = (acts: readonly Act[]): ActMove => ({ kind: 'apply', stepMs: 1_000, acts })
+  const first = block([birth, held('0xo1', 5n), vault])
+  const swapped = block([pool, { ...vault, postRaw: 890n } as Act])
+  const tape = actTapeOf([first, swapped])
+  const event = run(operations(tape)).current.get('0xt1')
+  assert.deepEqual([event?.holders, event?.top10_holders, event?.top10_amount], [2, 1, '5'])
+  check(tape, run(operations(tape)))
+  const undone = actTapeOf([first, swapped, { kind: 'revert' }])
+  assert.equal(run(operations(undone)).current.get('0xt1')?.top10_amount, '905')
+})
+
 test('a token that a reorg took away ends with a state of zeros, older tokens never have one', () => {
   const tape = actTapeOf([
     {

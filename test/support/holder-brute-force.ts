@@ -125,7 +125,12 @@ export const bruteHoldings = (blocks: readonly ActBlock[]): ReadonlyMap<string, 
       const delta = act.postRaw - (accounts.get(key) ?? startRaw(act.token))
       accounts.set(key, act.postRaw)
       const life = lives.get(act.token)
-      if (life === undefined || act.owner === NOWHERE || delta === 0n) continue
+      if (life === undefined || act.owner === NOWHERE) continue
+      const isVault = block.acts.some(
+        (one) => one.kind === 'pool' && one.token === act.token && `${one.pool}.a` === act.account,
+      )
+      if (isVault && added(life.vaults, act.owner)) changed.add(act.token)
+      if (delta === 0n) continue
       life.held.set(act.owner, (life.held.get(act.owner) ?? 0n) + delta)
       changed.add(act.token)
     }

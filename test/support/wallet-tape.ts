@@ -321,7 +321,7 @@ const actArbitrary: fc.Arbitrary<Act> = fc.oneof(
       .map(({ account, ...act }) => ({
         ...act,
         kind: 'balance' as const,
-        account: act.token === OWN_ACCOUNT_TOKEN ? act.owner : `${act.owner}.${account}`,
+        account: act.token === OWN_ACCOUNT_TOKEN ? act.owner : `${act.owner}.${account || 'a'}`,
       })),
   },
 )

@@ -16,6 +16,11 @@ const ROWS: readonly Row[] = [
     run: async () => (await import('./decode.ts')).decodeBench,
   },
   {
+    name: 'decode-sol',
+    about: 'Solana blocks to trades against a bare decoder of three events',
+    run: async () => (await import('./decode-sol.ts')).decodeSolBench,
+  },
+  {
     name: 'produce',
     about: 'one commit per block on real Kafka against bare kafkajs with the same bytes; aim 0.9',
     run: async () => (await import('./produce.ts')).produceBench,

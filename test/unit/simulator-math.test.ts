@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { amountInOf, amountOutOf, keepsProduct } from '../../simulator/evm/v2-math.ts'
-import { sqrtOf } from '../../simulator/integers.ts'
 import {
   amount0Between,
   amount1Between,
@@ -12,6 +11,7 @@ import {
   swapWithin,
   tickAtSqrtPrice,
 } from '../../simulator/evm/v3-math.ts'
+import { sqrtOf } from '../../simulator/integers.ts'
 
 const reserve = fc.bigInt({ min: 10_000n, max: 1n << 100n })
 

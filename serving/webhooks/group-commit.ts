@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   Commit,
   GroupOffset,
@@ -19,6 +20,11 @@ export interface GroupCommit {
   add(part: Part): Promise<void>
 }
 
+/** How long a part waits for others: a commit costs the disk the same for one part and for a hundred. */
+const LINGER_MS = 15
+/** So many parts wait for no others. */
+const ENOUGH = 128
+
 interface Pending {
   readonly part: Part
   readonly resolve: () => void
@@ -32,6 +38,7 @@ export const groupCommit = (writer: Writer, group: string): GroupCommit => {
   const flush = async (): Promise<void> => {
     if (busy) return
     busy = true
+    if (waiting.length < ENOUGH) await sleep(LINGER_MS)
     while (waiting.length > 0) {
       const batch = waiting
       waiting = []

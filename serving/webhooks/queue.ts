@@ -22,10 +22,14 @@ export type Next =
 /** A receiver behind a broken gateway gets half the messages for this long. */
 const EASED_MS = 300_000
 
+/** Answered attempts whose record is not durable yet: so many may be repeated after a crash. */
+const MOST_UNRECORDED = 256
+
 /** What waits for one endpoint, by due time, and what is on its way. The clock is the caller's. */
 export class EndpointQueue {
   #waiting: Waiting[] = []
   #inFlight = 0
+  #unrecorded = 0
   #tokens = Number.POSITIVE_INFINITY
   #filledAtMs = 0
   #easedUntilMs = 0
@@ -34,8 +38,9 @@ export class EndpointQueue {
     return this.#waiting.length
   }
 
-  get inFlight(): number {
-    return this.#inFlight
+  /** Messages that were taken out and are not recorded. */
+  get busy(): number {
+    return this.#inFlight + this.#unrecorded
   }
 
   add(waiting: Waiting): void {
@@ -44,11 +49,12 @@ export class EndpointQueue {
     this.#waiting.splice(at, 0, waiting)
   }
 
-  /** Takes the next message out when it is due and the pace allows; then `done` must follow. */
+  /** Takes the next message out when it is due and the pace allows; then `answered` and `recorded` must follow. */
   next(nowMs: number, pace: Pace): Next {
     const [first] = this.#waiting
     const limit = nowMs < this.#easedUntilMs ? Math.ceil(pace.inFlight / 2) : pace.inFlight
-    if (first === undefined || this.#inFlight >= limit) return { kind: 'idle' }
+    const isFull = this.#inFlight >= limit || this.#unrecorded >= MOST_UNRECORDED
+    if (first === undefined || isFull) return { kind: 'idle' }
     if (first.dueAtMs > nowMs) return { kind: 'wait', untilMs: first.dueAtMs }
     const tokenAtMs = this.#takeToken(nowMs, pace.perSecond)
     if (tokenAtMs > nowMs) return { kind: 'wait', untilMs: tokenAtMs }
@@ -57,8 +63,14 @@ export class EndpointQueue {
     return { kind: 'start', waiting: first }
   }
 
-  done(): void {
+  /** The receiver answered: its place is free, the record is on its way. */
+  answered(): void {
     this.#inFlight -= 1
+    this.#unrecorded += 1
+  }
+
+  recorded(): void {
+    this.#unrecorded -= 1
   }
 
   /** The receiver is not well: fewer at the same time for a while. */

@@ -19,11 +19,12 @@ import {
   type SendStyle,
 } from './attempt.ts'
 import type { Poster } from './client.ts'
+import { dueKey, endStatus, triggerOf, UNSIGNED } from './delivery.ts'
 import { disabledAs, liveSecrets } from './endpoint.ts'
 import { type EndpointStore, operationRecord } from './endpoints.ts'
 import { type GroupCommit, groupCommit, type Part } from './group-commit.ts'
 import { EndpointQueue, type Waiting } from './queue.ts'
-import { type Outcome, type Trigger, type Verdict, verdictOf } from './schedule.ts'
+import { type Outcome, type Verdict, verdictOf } from './schedule.ts'
 
 /** What the lanes of a sender share. */
 export interface SenderDeps {
@@ -52,8 +53,6 @@ const HEALTH = '/health'
 const TAKE = { maxRecords: 500, maxWaitMs: 250 }
 /** Messages that wait for one endpoint; then the oldest are dropped. */
 const MOST_WAITING = 100_000
-/** A first attempt that could not begin for this long is dropped. */
-const LONGEST_WAIT_MS = 86_400_000
 /** How often endpoints that were turned off are looked for. */
 const SWEEP_MS = 2_000
 /** Attempts on their way get this long to end when the lane is taken away. */
@@ -63,12 +62,6 @@ const LONGEST_SLEEP_MS = 3_600_000
 
 /** Statuses of a gateway whose receiver is overloaded. */
 const OVERLOADED = new Set([502, 504])
-
-/** Sealed under another key than this process has: nothing was sent. */
-const UNSIGNED: Outcome = {
-  ...{ status: 0, errorKind: 'blocked', error: 'the signing secret cannot be read' },
-  ...{ response: '', durationMs: 0, retryAfterMs: null, wish: null },
-}
 
 interface Line {
   readonly queue: EndpointQueue
@@ -97,10 +90,7 @@ export class SenderLane {
 
   /** Messages that wait or are on their way. */
   get backlog(): number {
-    return [...this.#lines.values()].reduce(
-      (sum, { queue }) => sum + queue.size + queue.inFlight,
-      0,
-    )
+    return [...this.#lines.values()].reduce((sum, { queue }) => sum + queue.size + queue.busy, 0)
   }
 
   async run(): Promise<void> {
@@ -206,25 +196,31 @@ export class SenderLane {
   }
 
   #start(endpointId: string, line: Line, waiting: Waiting): void {
-    const work = this.#attempt(line, waiting)
+    const again = (): void => this.#pump(endpointId, line)
+    const work = this.#attempt(line.queue, waiting)
+      .finally(() => {
+        line.queue.answered()
+        again()
+      })
+      .then((ended) => this.#conclude(waiting.key, ended))
       .catch((error: unknown) => this.#failure.abort(error))
       .finally(() => {
         this.#running.delete(work)
-        line.queue.done()
-        this.#pump(endpointId, line)
+        line.queue.recorded()
+        again()
       })
     this.#running.add(work)
   }
 
-  async #attempt({ queue }: Line, { key, dueAtMs }: Waiting): Promise<void> {
+  /** One request, or why there is none; nothing of it is stored yet. */
+  async #attempt(queue: EndpointQueue, { key, dueAtMs }: Waiting): Promise<Ended | undefined> {
     const { store, poster, nowMs, metrics, scheduleMs, random, style } = this.#deps
     const bytes = this.#state?.get(key)
-    if (bytes === undefined) return
+    if (bytes === undefined) return undefined
     const delivery = this.#decoded(bytes)
     const endpoint = store.get(delivery.endpoint_id)
     const over = endStatus(delivery, endpoint, nowMs())
-    if (over !== null) return this.#commits.add(this.#ending([{ key, delivery }], over))
-    if (!endpoint) return
+    if (over !== null || !endpoint) return { kind: 'over', delivery, status: over ?? 'canceled' }
     const startedMs = nowMs()
     metrics.webhookDueLagSeconds.set(Math.max(0, startedMs - dueAtMs) / 1_000)
     const secrets = this.#secretsOf(endpoint)
@@ -237,7 +233,14 @@ export class SenderLane {
     if (OVERLOADED.has(outcome.status)) queue.ease(nowMs())
     const trigger = triggerOf(delivery)
     const plan = { attempt: delivery.attempt, trigger, scheduleMs, nowMs: nowMs(), random }
-    await this.#record(key, delivery, { endpoint, outcome, verdict: verdictOf(outcome, plan) })
+    return { kind: 'sent', delivery, endpoint, outcome, verdict: verdictOf(outcome, plan) }
+  }
+
+  async #conclude(key: string, ended: Ended | undefined): Promise<void> {
+    if (ended?.kind === 'sent') await this.#record(key, ended)
+    else if (ended) {
+      await this.#commits.add(this.#ending([{ key, delivery: ended.delivery }], ended.status))
+    }
   }
 
   #secretsOf(endpoint: WebhookEndpoint) {
@@ -251,11 +254,7 @@ export class SenderLane {
     return opened
   }
 
-  async #record(
-    key: string,
-    delivery: Delivery,
-    { endpoint, outcome, verdict }: Ended,
-  ): Promise<void> {
+  async #record(key: string, { delivery, endpoint, outcome, verdict }: Sent): Promise<void> {
     const { codec, nowMs, metrics } = this.#deps
     const atMs = nowMs()
     const again: Delivery | null =
@@ -317,7 +316,7 @@ export class SenderLane {
       if (!endpoint || endpoint.disabled) {
         this.#cancel(endpointId).catch((error: unknown) => this.#failure.abort(error))
       }
-      const isIdle = queue.size === 0 && queue.inFlight === 0
+      const isIdle = queue.size === 0 && queue.busy === 0
       if (isIdle && !endpoint?.rate_limit) {
         clearTimeout(timer)
         this.#lines.delete(endpointId)
@@ -384,30 +383,18 @@ interface Held {
   readonly delivery: Delivery
 }
 
-interface Ended {
+interface Sent {
+  readonly kind: 'sent'
+  readonly delivery: Delivery
   readonly endpoint: WebhookEndpoint
   readonly outcome: Outcome
   readonly verdict: Verdict
 }
 
-/** One scheduled delivery per endpoint and message; manual ones and replays stand beside it. */
-const dueKey = ({ endpoint_id, message_id, trigger, queued_at }: Delivery): string =>
-  trigger === 'scheduled'
-    ? `${endpoint_id}/${message_id}`
-    : `${endpoint_id}/${message_id}/${trigger}/${queued_at}`
-
-const triggerOf = ({ trigger }: Delivery): Trigger =>
-  trigger === 'manual' || trigger === 'replay' ? trigger : 'scheduled'
-
-/** Why a delivery must not be made any more; null = it is good. Another enabling does not resume what was canceled. */
-const endStatus = (
-  delivery: Delivery,
-  endpoint: WebhookEndpoint | undefined,
-  nowMs: number,
-): 'canceled' | 'dropped' | null => {
-  if (!endpoint || endpoint.disabled || endpoint.enabled_at !== delivery.enabled_at) {
-    return 'canceled'
-  }
-  const waitedMs = nowMs - delivery.queued_at
-  return delivery.attempt === 1 && waitedMs > LONGEST_WAIT_MS ? 'dropped' : null
-}
+type Ended =
+  | Sent
+  | {
+      readonly kind: 'over'
+      readonly delivery: Delivery
+      readonly status: 'canceled' | 'dropped'
+    }

@@ -291,9 +291,11 @@ test('a queue starts what is due, by due time, within its pace', () => {
     return next.kind === 'start' ? next.waiting.key : next.kind
   }
   assert.deepEqual([started(5), started(40), started(40), started(40)], ['wait', 'a', 'b', 'idle'])
-  queue.done()
-  assert.deepEqual([started(40), queue.size, queue.inFlight], ['c', 1, 2])
-  queue.done()
+  queue.answered()
+  assert.deepEqual([started(40), queue.size, queue.busy], ['c', 1, 3])
+  queue.answered()
+  queue.recorded()
+  queue.recorded()
   queue.ease(40)
   assert.equal(started(600), 'idle', 'eased: one at a time')
   assert.deepEqual(queue.clear(), [{ key: 'd', dueAtMs: 500 }])

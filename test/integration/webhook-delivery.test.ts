@@ -16,7 +16,7 @@ import {
 
 const CREATED = 'sol.token.created'
 const MIGRATED = 'sol.token.migrated'
-const TIMEOUT_MS = 2_500
+const TIMEOUT_MS = 6_000
 
 let receiver: Receiver
 let house: WebhookHouse
@@ -200,7 +200,7 @@ test('hanging, closing early, 10 MB, redirects inside: bounded, recorded, and in
   await house.publish(CREATED, tokenRecord(mints.map((mint) => tokenEvent(mint))))
   await until(() => receiver.at('/healthy').length === 12)
   const slowestMs = Math.max(...receiver.at('/healthy').map(({ atMs }) => atMs - startedMs))
-  assert.ok(slowestMs < 5_000, `the healthy endpoint waited ${slowestMs} ms`)
+  assert.ok(slowestMs < TIMEOUT_MS, `the healthy endpoint waited ${slowestMs} ms`)
   const kinds = await until(
     async () => {
       const all = await Promise.all(endpoints.map(({ endpoint_id }) => attemptsOf(endpoint_id)))
@@ -213,7 +213,7 @@ test('hanging, closing early, 10 MB, redirects inside: bounded, recorded, and in
     ...new Set(list.map(({ error_kind }) => error_kind)),
   ]
   assert.deepEqual(kinds.map(kindOf), [['timeout'], ['connect'], ['body'], [''], ['status']])
-  assert.ok(kinds[0]?.every(({ duration_ms }) => duration_ms < TIMEOUT_MS + 1_000))
+  assert.ok(kinds[0]?.every(({ duration_ms }) => duration_ms < TIMEOUT_MS + 3_000))
   assert.ok(
     kinds[0]?.every(({ at, next_at }) => next_at - at >= 50_000),
     'a slow one gets a pause',

@@ -6,7 +6,6 @@ import { topicName } from '../schemas/topics.ts'
 const AT_ONCE_MS = 30 * 60_000
 /** Swaps per second that are made while a long past appears. */
 const MADE_PER_SECOND = 2_500
-const BLOCK_MS = 12_000
 /** Blocks above the newest one that a log holds, so that its node is never behind it. */
 const MARGIN_BLOCKS = 8
 
@@ -16,6 +15,8 @@ export interface ChainClockOptions {
   readonly ratePerSecond: number
   /** Height of the newest block that was ingested before; null for a new chain. */
   readonly ingested: number | null
+  /** Time between heights. */
+  readonly blockTimeMs: number
   /** End of the chain; absent = it goes on with the clock. */
   readonly endMs?: number
   readonly nowMs: () => number
@@ -26,9 +27,10 @@ export interface ChainClockOptions {
  * chain with an end stops there. Never behind what was ingested.
  */
 export const chainClock = (options: ChainClockOptions): (() => number) => {
-  const { genesisMs, ratePerSecond, ingested, endMs = Number.POSITIVE_INFINITY, nowMs } = options
+  const { genesisMs, ratePerSecond, ingested, blockTimeMs, nowMs } = options
+  const { endMs = Number.POSITIVE_INFINITY } = options
   const startedMs = nowMs()
-  const heldMs = ingested === null ? 0 : (ingested + MARGIN_BLOCKS) * BLOCK_MS
+  const heldMs = ingested === null ? 0 : (ingested + MARGIN_BLOCKS) * blockTimeMs
   const firstMs = genesisMs + Math.max(AT_ONCE_MS, heldMs)
   const factor = Math.max(1, MADE_PER_SECOND / ratePerSecond)
   return () => Math.min(nowMs(), endMs, firstMs + (nowMs() - startedMs) * factor)

@@ -33,8 +33,9 @@ export const findExamples = async (
 export interface Welcome extends Demo {
   readonly origin: string
   readonly dataDir: string
-  readonly chain: ChainRow
-  readonly examples: DemoExamples | null
+  readonly chains: readonly ChainRow[]
+  /** By the name of their chain; chains without a trade yet are missing. */
+  readonly examples: Readonly<Record<string, DemoExamples>>
 }
 
 /** Prints where the product serves, the demo key and commands to paste. */
@@ -44,10 +45,7 @@ export const printWelcome = (welcome: Welcome): void => {
 
 /** The welcome as text; commands are whole lines, ready to paste. */
 export const welcomeText = (welcome: Welcome): string => {
-  const { baseUrl, graphqlUrl, wsUrl, apiKey, origin, dataDir, chain, examples } = welcome
-  const token = examples?.token ?? 'TOKEN'
-  const group = chain.network === null ? 'Solana' : `EVM(network: ${chain.network})`
-  const query = `{"query":"{ ${group} { DEXTrades(limit: {count: 3}) { Block { Time } Trade { Buy { Amount PriceInUSD Currency { Symbol } } } } } }"}`
+  const { baseUrl, graphqlUrl, wsUrl, apiKey, origin, dataDir, chains } = welcome
   return [
     '',
     `  Sluice is running on ${origin}`,
@@ -56,26 +54,34 @@ export const welcomeText = (welcome: Welcome): string => {
     `  GraphQL    ${graphqlUrl}`,
     `  Streams    ${wsUrl}`,
     `  API key    ${apiKey}`,
-    `  Tokens     ${welcome.tokenUrl}`,
+    `  Tokens     ${welcome.tokenUrl}        (client id and secret: ${dataDir}/demo.json)`,
     `  Admin      ${welcome.adminUrl}`,
     `  Data       ${dataDir}/        (these lines as JSON: ${dataDir}/demo.json)`,
+    '  Webhooks   may go to this machine, because this is a demo',
     '',
-    '  Candles of a token:',
-    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/v2/token/${chain.apiName}/${token}/candles?resolution=1m&limit=3'`,
-    '',
-    '  Search:',
-    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/v2/token/search?chain=${chain.apiName}&keyword=${token}'`,
-    '',
-    '  The newest trades by GraphQL:',
-    `curl -s -H 'X-API-KEY: ${apiKey}' -H 'Content-Type: application/json' '${graphqlUrl}' -d '${query}'`,
-    '',
-    '  Live trades of that token (any Centrifuge client works; this is a plain socket):',
-    `npx --no sluice listen 'dex-trade:${chain.id}_${token}' --data '${dataDir}'`,
-    '',
-    '  The topic itself, as JSON lines:',
-    `npx --no sluice tail ${chain.id}.dex.trades.processed --data '${dataDir}'`,
-    '',
+    ...chains.flatMap((chain) => chainLines(welcome, chain)),
     '  Ctrl-C stops; the next start goes on where this one ended.',
     '',
   ].join('\n')
+}
+
+const chainLines = (
+  { baseUrl, graphqlUrl, apiKey, dataDir, examples }: Welcome,
+  chain: ChainRow,
+): readonly string[] => {
+  const { token = 'TOKEN', wallet = 'WALLET' } = examples[chain.apiName] ?? {}
+  const group = chain.network === null ? chain.name : `EVM(network: ${chain.network})`
+  const query = `{"query":"{ ${group} { DEXTrades(limit: {count: 3}) { Block { Time } Trade { Buy { Amount PriceInUSD Currency { Symbol } } } } } }"}`
+  return [
+    `  ${chain.name}: candles of a token, search, what a wallet made, the newest trades by GraphQL:`,
+    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/v2/token/${chain.apiName}/${token}/candles?resolution=1m&limit=3'`,
+    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/v2/token/search?chain=${chain.apiName}&keyword=${token}'`,
+    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/wallet/v1/${chain.apiName}/${wallet}/stats'`,
+    `curl -s -H 'X-API-KEY: ${apiKey}' -H 'Content-Type: application/json' '${graphqlUrl}' -d '${query}'`,
+    '',
+    '  Live trades of that token (any Centrifuge client works; this is a plain socket), and the topic itself:',
+    `npx --no sluice listen 'dex-trade:${chain.id}_${token}' --data '${dataDir}'`,
+    `npx --no sluice tail ${chain.id}.dex.trades.processed --data '${dataDir}'`,
+    '',
+  ]
 }

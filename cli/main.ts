@@ -19,11 +19,12 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'start',
     register: (command, done) =>
       command
-        .description('the whole product in one process; without --chain on a simulated chain')
+        .description('the whole product in one process; without --chain on simulated chains')
         .option('--data <dir>', 'data folder (default .data)')
         .option('--port <port>', 'HTTP port, streams on the next one (default 8080)')
-        .option('--seed <n>', 'simulator: seed of the chain (default 1)')
-        .option('--rate <tps>', 'simulator: trades per second (default 5)')
+        .option('--simulate <chains>', 'chains to make up (default sol,ethereum)')
+        .option('--seed <n>', 'simulator: seed of the chains (default 1)')
+        .option('--rate <tps>', 'simulator: trades per second of each chain (default 5)')
         .option('--genesis <time>', 'simulator: time of the first block (default 20 minutes ago)')
         .option('--until <duration>', 'end with status 0 after that much chain time, e.g. 10m')
         .option('--chain <chain>', 'a real chain, e.g. ethereum')

@@ -45,7 +45,7 @@ export const replay = async (
       })
       folder.claim({ kind: 'recorded', chain: chain.id })
       return {
-        chain: { row: chain, source, facts: source.facts, ...(extra && { extra }) },
+        chains: [{ chain: { row: chain, source, facts: source.facts, ...(extra && { extra }) } }],
         chainExtra: config.chainExtra,
         label: `RECORDED blocks of ${chain.name}`,
         progress: false,

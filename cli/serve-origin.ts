@@ -10,13 +10,18 @@ import { type House, openHouse } from './house.ts'
 import type { HouseChain } from './pieces.ts'
 import { showProgress } from './progress.ts'
 
+/** One chain of an origin, with things that exist on it where they are known before. */
+export interface OriginChain {
+  readonly chain: HouseChain
+  readonly examples?: DemoExamples
+}
+
 /** Where the blocks of a process come from, and what people are told of it. */
 export interface Origin {
-  readonly chain: HouseChain
+  readonly chains: readonly OriginChain[]
   readonly chainExtra: Readonly<Record<string, ChainExtra>>
   /** Shown wherever a person looks: names a made-up or recorded chain as what it is. */
   readonly label: string
-  readonly examples?: DemoExamples
   /** True: a bar shows how far the chain is behind its head. */
   readonly progress: boolean
   stop(): Promise<void>
@@ -33,6 +38,9 @@ export interface ProcessOptions {
   /** True: ends with status 0 once everything asked for is ingested and processed. */
   readonly endWhenProcessed: boolean
 }
+
+/** A product in one process on one machine may deliver webhooks to that machine; the welcome says so. */
+const LOOPBACK = ['127.0.0.0/8', '::1/128']
 
 /** How long the welcome waits for a first trade to show, and how often a later one is looked for. */
 const WELCOME_WAIT_MS = 5_000
@@ -61,11 +69,21 @@ const serve = async (
   const admin =
     config.adminToken.reveal() === '' ? new Secret(folder.adminToken) : config.adminToken
   const house = await openHouse({
-    config: { ...config, chainExtra: origin.chainExtra, keyPepper: pepper, adminToken: admin },
-    ...{ metrics, log, onFatal, chains: [origin.chain], origin: origin.label },
+    config: {
+      ...{ ...config, chainExtra: origin.chainExtra, keyPepper: pepper, adminToken: admin },
+      webhookAllow: config.webhookAllow.length > 0 ? config.webhookAllow : LOOPBACK,
+    },
+    ...{
+      metrics,
+      log,
+      onFatal,
+      chains: origin.chains.map(({ chain }) => chain),
+      origin: origin.label,
+    },
     ...{ logPath: folder.logPath, warehousePath: folder.warehousePath, opsPath: folder.opsPath },
   })
-  const progress = origin.progress ? showProgress(house, origin.chain.source) : undefined
+  const [first] = origin.chains
+  const progress = origin.progress && first ? showProgress(house, first.chain.source) : undefined
   if (options.endWhenProcessed) {
     whenProcessed(house, signal).then(() => end(0, 'everything is processed'), onFatal)
   }
@@ -89,25 +107,46 @@ const welcome = async (
   const credentials = await house.accounts.createDemo(folder.demo)
   const { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl } = house
   const surfaces = { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl }
-  const { row } = origin.chain
   const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }
-  const look = () => findExamples(house.warehouse, row, origin.examples)
+  const shown = (examples: Examples): void =>
+    folder.writeDemo({ ...base, examples: bestOf(examples), examplesByChain: examples })
+  const look = (): Promise<Examples> => examplesOf(house, origin.chains)
+  const isWhole = (examples: Examples): boolean =>
+    Object.keys(examples).length === origin.chains.length
   let examples = await look()
   const limitMs = Date.now() + WELCOME_WAIT_MS
-  while (examples === null && Date.now() < limitMs && !signal.aborted) {
+  while (!isWhole(examples) && Date.now() < limitMs && !signal.aborted) {
     await sleep(100)
     examples = await look()
   }
-  folder.writeDemo({ ...base, examples })
-  printWelcome({ ...base, examples, dataDir: folder.path, chain: row })
+  shown(examples)
+  const chains = origin.chains.map(({ chain }) => chain.row)
+  printWelcome({ ...base, examples, dataDir: folder.path, chains })
   // A chain without a trade yet: the file gets its examples with the first one.
-  while (examples === null && !signal.aborted) {
+  while (!isWhole(examples) && !signal.aborted) {
     await pause(LOOK_AGAIN_MS, signal).catch(() => undefined)
     if (signal.aborted) return
     examples = await look()
-    if (examples !== null) folder.writeDemo({ ...base, examples })
+    shown(examples)
   }
 }
+
+/** Examples by the name of their chain; chains without a trade are missing. */
+type Examples = Readonly<Record<string, DemoExamples>>
+
+const examplesOf = async (
+  { warehouse }: House,
+  chains: readonly OriginChain[],
+): Promise<Examples> => {
+  const found = await Promise.all(
+    chains.map(({ chain, examples }) => findExamples(warehouse, chain.row, examples)),
+  )
+  return Object.fromEntries(found.flatMap((one) => (one === null ? [] : [[one.chain, one]])))
+}
+
+/** The examples that `demo.json` names without a chain. */
+const bestOf = (examples: Examples): DemoExamples | null =>
+  examples.ethereum ?? Object.values(examples)[0] ?? null
 
 /** Resolves when every chain is ingested as far as asked and all of it is processed. */
 const whenProcessed = async (house: House, signal: AbortSignal): Promise<void> => {

@@ -1,14 +1,12 @@
-import { type Config, type ConfigOverrides, loadConfig } from '../core/config.ts'
-import { type Logger, rootLogger } from '../core/log.ts'
-import { type Metrics, makeMetrics } from '../core/metrics.ts'
+import { type ConfigOverrides, loadConfig } from '../core/config.ts'
+import { rootLogger } from '../core/log.ts'
+import { makeMetrics } from '../core/metrics.ts'
 import { durationMs } from '../core/time.ts'
-import { evmSource } from '../ingestors/evm/source.ts'
 import { CHAIN_WORDS, type ChainRow, chainRow } from '../schemas/chains.ts'
-import { startSimulator } from '../simulator/start.ts'
-import { chainClock, ingestedHeight } from './chain-clock.ts'
-import { type DataFolder, type FolderOrigin, openDataFolder } from './data-folder.ts'
+import { openDataFolder } from './data-folder.ts'
 import { nodeSource } from './node-source.ts'
 import { type Origin, serveOrigin } from './serve-origin.ts'
+import { isMade, type OriginParts, type SimulatedPlan, simulated } from './simulated.ts'
 import { UsageError } from './usage.ts'
 
 /** Options of `sluice start` as commander gives them; all text. */
@@ -19,6 +17,7 @@ export interface StartWords {
   readonly rate?: string
   readonly genesis?: string
   readonly until?: string
+  readonly simulate?: string
   readonly chain?: string
   readonly rpc?: readonly string[]
   readonly from?: string
@@ -26,28 +25,17 @@ export interface StartWords {
 }
 
 /** The options, read and checked. */
-interface Plan {
-  readonly config: Config
-  readonly chain: ChainRow
-  /** null: the simulator. */
+interface Plan extends SimulatedPlan {
+  /** null: made-up chains; else there is one chain. */
   readonly rpc: readonly string[] | null
   readonly from: number | null
   readonly profile: 'pump' | undefined
-  readonly seed: number | undefined
-  readonly ratePerSecond: number | undefined
-  readonly genesisMs: number | undefined
-  readonly untilMs: number | undefined
 }
 
-/** How far in the past a new simulated chain starts: enough to look at, little enough to be live within seconds. */
-const DEFAULT_HISTORY_MS = 20 * 60_000
-const DEFAULTS = { seed: 1, ratePerSecond: 5 } as const
-/** A chain with an end has a block or two beyond it, so that the end is passed. */
-const END_MARGIN_MS = 24_000
+/** Chains that are made up without `--chain`. */
+const SIMULATED = 'sol,ethereum'
 /** Trades per second that one process is made for, and then some. */
 const MAX_RATE = 5_000
-/** Steps of the genesis time, so that a simulated chain reads well. */
-const GENESIS_STEP_MS = 60_000
 
 /** Reads the options. Throws `UsageError` with all mistakes, `ConfigError` for the environment's. */
 export const readPlan = (
@@ -81,8 +69,7 @@ export const readPlan = (
     if (value === undefined) problems.push(`--${name}: ${text} is not a duration such as 10m`)
     return value
   }
-  const chain = chainRow(CHAIN_WORDS[words.chain ?? 'eth'] ?? '')
-  if (chain === undefined) problems.push(`--chain: ${words.chain} is not a chain of this build`)
+  const chains = chainsOf(words, problems)
   const plan = {
     seed: whole('seed', words.seed, 0xffff_ffff),
     ratePerSecond: number('rate', words.rate, 0.01, MAX_RATE),
@@ -95,14 +82,33 @@ export const readPlan = (
   if (words.from !== undefined && words.chain === undefined) {
     problems.push('--from: needs --chain; a simulated chain starts at its genesis')
   }
-  if (words.profile !== undefined && (words.profile !== 'pump' || chain?.vm !== 'svm')) {
+  const isProfile = words.profile === 'pump' && words.chain !== undefined
+  if (words.profile !== undefined && !(isProfile && chains[0]?.vm === 'svm')) {
     problems.push(`--profile: ${words.profile} is no profile of this chain; Solana has pump`)
   }
-  if (problems.length > 0 || chain === undefined) throw new UsageError(problems)
+  if (problems.length > 0) throw new UsageError(problems)
   const overrides: ConfigOverrides = { port, dataDir: words.data, rpcUrls: words.rpc }
   const loaded = loadConfig(environment, overrides)
-  const urls = loaded.rpcUrls.length > 0 ? loaded.rpcUrls : [...chain.publicRpc]
-  return { ...plan, config: loaded, chain, rpc: words.chain === undefined ? null : urls }
+  const urls = loaded.rpcUrls.length > 0 ? loaded.rpcUrls : [...(chains[0]?.publicRpc ?? [])]
+  return { ...plan, config: loaded, chains, rpc: words.chain === undefined ? null : urls }
+}
+
+/** The one real chain, or the made-up ones. */
+const chainsOf = (
+  { chain, simulate = SIMULATED }: StartWords,
+  problems: string[],
+): readonly ChainRow[] => {
+  const [option, text] = chain === undefined ? ['simulate', simulate] : ['chain', chain]
+  const words = chain === undefined ? text.split(',').map((word) => word.trim()) : [text]
+  const rows = words.flatMap((word) => {
+    const row = chainRow(CHAIN_WORDS[word] ?? '')
+    if (row !== undefined && (chain !== undefined || isMade(row.id))) return [row]
+    problems.push(
+      `--${option}: ${word} is not a chain ${option === 'chain' ? 'of this build' : 'that can be made up'}`,
+    )
+    return []
+  })
+  return [...new Set(rows)]
 }
 
 /** Runs the whole product in one process; resolves with the exit status when it has stopped. */
@@ -123,64 +129,14 @@ export const start = async (
   })
 }
 
-interface Parts {
-  readonly folder: DataFolder
-  readonly metrics: Metrics
-  readonly log: Logger
-}
-
-const simulated = async (plan: Plan, { folder, metrics, log }: Parts): Promise<Origin> => {
-  const closing = new AbortController()
-  const held = folder.origin
-  const fresh = Math.floor((Date.now() - DEFAULT_HISTORY_MS) / GENESIS_STEP_MS) * GENESIS_STEP_MS
-  const origin = {
-    kind: 'simulated',
-    chain: plan.chain.id,
-    seed: plan.seed ?? held?.seed ?? DEFAULTS.seed,
-    ratePerSecond: plan.ratePerSecond ?? held?.ratePerSecond ?? DEFAULTS.ratePerSecond,
-    genesisMs: plan.genesisMs ?? held?.genesisMs ?? fresh,
-  } as const satisfies FolderOrigin
-  folder.claim(origin)
-  const { seed, ratePerSecond, genesisMs } = origin
-  const endMs =
-    plan.untilMs === undefined ? {} : { endMs: genesisMs + plan.untilMs + END_MARGIN_MS }
-  const ingested = await ingestedHeight(folder.logPath, plan.chain.id)
-  const simulator = await startSimulator({
-    ...{ chain: 'eth', seed, ratePerSecond, genesisMs },
-    nowMs: chainClock({ genesisMs, ratePerSecond, ingested, ...endMs, nowMs: Date.now }),
-    checkpointDir: folder.simulatorPath,
-    log: log.child({ role: 'simulator' }),
-  })
-  const { extra } = simulator
-  const source = await evmSource({
-    chain: { ...plan.chain, chainId: plan.chain.chainId ?? 1 },
-    urls: [simulator.wsUrl],
-    concurrency: plan.config.rpcConcurrency,
-    timeoutMs: plan.config.rpcTimeoutMs,
-    from: 0,
-    metrics,
-    log: log.child({ role: 'ingest' }),
-    signal: closing.signal,
-  })
-  const until = plan.untilMs === undefined ? {} : { until: genesisMs + plan.untilMs }
-  return {
-    chain: { row: plan.chain, source, extra, ...until },
-    chainExtra: { ...plan.config.chainExtra, [plan.chain.id]: extra },
-    label: `SIMULATED ${plan.chain.name}: a made-up chain (seed ${seed}, ${ratePerSecond} trades/s)`,
-    examples: simulator.examples,
-    progress: false,
-    stop: async () => {
-      closing.abort(new Error('the node stops'))
-      await simulator.stop()
-    },
-  }
-}
-
 const real = async (
   plan: Plan,
-  { folder, metrics, log, signal, urls }: Parts & { signal: AbortSignal; urls: readonly string[] },
+  parts: OriginParts & { readonly signal: AbortSignal; readonly urls: readonly string[] },
 ): Promise<Origin> => {
-  const { config, chain, from, profile } = plan
+  const { folder, metrics, log, signal, urls } = parts
+  const { config, from, profile } = plan
+  const [chain] = plan.chains
+  if (chain === undefined) throw new UsageError(['--chain: no chain'])
   const source = await nodeSource({
     ...{ chain, urls, config, metrics, ...(profile && { profile }) },
     from: from ?? (config.fromHeight === -1 ? null : config.fromHeight),
@@ -192,7 +148,7 @@ const real = async (
   const extra = config.chainExtra[chain.id]
   const until = plan.untilMs === undefined ? {} : { until: sinceMs + plan.untilMs }
   return {
-    chain: { row: chain, source, ...(extra && { extra }), ...until },
+    chains: [{ chain: { row: chain, source, ...(extra && { extra }), ...until } }],
     chainExtra: config.chainExtra,
     label: `${chain.name}, from a node`,
     progress: true,

@@ -86,12 +86,13 @@ test('a new folder: what is printed can be pasted, and what it names exists', as
   assert.match(demo.origin, /SIMULATED/)
   assert.equal(statSync(join(folder, 'demo.json')).mode & 0o777, 0o600)
   const pasted = out.text.split('\n').filter((line) => line.startsWith('curl '))
-  assert.equal(pasted.length, 3)
+  assert.equal(pasted.length, 8)
   for (const line of pasted) {
     const { stdout, status } = spawnSync('sh', ['-c', line], { encoding: 'utf8' })
     assert.equal(status, 0, line)
     const body = JSON.parse(stdout)
-    const rows = Array.isArray(body) ? body : (body.data?.EVM?.DEXTrades ?? body.data)
+    const group = body.data?.EVM ?? body.data?.Solana
+    const rows = Array.isArray(body) ? body : (group?.DEXTrades ?? body.data)
     assert.ok(rows.length > 0, `${line} answers something: ${stdout.slice(0, 300)}`)
   }
   const tail = sluice('tail', 'eth.dex.trades.processed', '--data', folder, '--limit', '2')

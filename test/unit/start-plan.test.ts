@@ -69,12 +69,14 @@ test('the welcome names a made-up chain as one, and its commands carry key and t
     adminToken: 'token',
     origin: 'SIMULATED Ethereum',
     dataDir: '.data',
-    chain: CHAINS.eth,
-    examples: { chain: 'ethereum', token, pool: 'p', wallet: 'w', txHash: 'h' },
+    chains: [CHAINS.eth],
+    examples: {
+      ethereum: { chain: 'ethereum', token, pool: 'p', wallet: 'w', txHash: 'h' },
+    },
   })
   assert.match(text, /SIMULATED/)
   const curls = text.split('\n').filter((line) => line.startsWith('curl '))
-  assert.equal(curls.length, 3)
+  assert.equal(curls.length, 4)
   for (const line of curls) assert.match(line, /X-API-KEY: sluice_live_key/)
   assert.match(text, new RegExp(`npx --no sluice listen 'dex-trade:eth_${token}'`))
   assert.match(text, /npx --no sluice tail eth\.dex\.trades\.processed/)

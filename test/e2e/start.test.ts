@@ -131,6 +131,8 @@ test('same seed, rate and genesis: the same trades, whoever was killed on the wa
     '2026-02-01T00:00:00Z',
     '--until',
     '10m',
+    '--simulate',
+    'ethereum',
   ]
   const contents: string[][] = []
   for (const name of ['one', 'two']) {
@@ -184,7 +186,7 @@ test('a folder refuses another origin, a second process and wrong options, each 
   const port = String(await portPair())
   const other = sluice('start', '--data', folder, '--port', port, '--seed', '99')
   assert.equal(await other.exit, 1)
-  assert.match(other.out.errors, /holds simulated eth, seed 1/)
+  assert.match(other.out.errors, /holds simulated sol,eth, seed 1/)
   const running = await start(folder, Number(port))
   const beside = sluice('start', '--data', folder, '--port', String(Number(port) + 2))
   assert.equal(await beside.exit, 1)

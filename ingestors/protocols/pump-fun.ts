@@ -197,7 +197,7 @@ const readTrade: EventRow['read'] = (scope, event) => {
       realQuoteRaw: quote.realRaw,
       realTokenRaw,
     },
-    accounts: accountsOf(caller, form, { buys, ownQuote: quote.mint !== null }),
+    accounts: accountsOf(caller, form, { buys, ownQuote: quoteMint !== WRAPPED_SOL }),
   })
   return undefined
 }

@@ -7,6 +7,7 @@ import { localCodec } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { registerSchemas, registryCodec } from '../core/codec-registry.ts'
 import type { Config } from '../core/config.ts'
+import { Outage } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import { topicSpecs } from '../core/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../core/warehouse.ts'
@@ -52,7 +53,7 @@ export const openLogParts = async (options: PartsOptions): Promise<LogParts> => 
   const { config, log, opened, activity } = options
   const bus = watchedBus(await openBus(options), activity)
   opened('bus', () => bus.close())
-  if (options.prepare) await prepareLog(bus, options)
+  await (options.prepare ? prepareLog(bus, options) : requireTopics(bus, options.chains))
   const isLocal = config.kafkaBrokers.length === 0
   return { bus, codec: isLocal ? localCodec() : await registryCodec(registryOf(config, log)) }
 }
@@ -65,6 +66,16 @@ const prepareLog = async (bus: Bus, { config, chains, log }: PartsOptions): Prom
   if (config.kafkaBrokers.length === 0) return
   const names = topics.map(({ topic }) => topic)
   await registerSchemas(registryOf(config, log), names)
+}
+
+/** Says what to do on a cluster that nobody has prepared. */
+const requireTopics = async (bus: Bus, chains: readonly string[]): Promise<void> => {
+  const held = new Set(await bus.topics(''))
+  const absent = chains.map((chain) => `${chain}.blocks`).filter((topic) => !held.has(topic))
+  if (absent.length === 0) return
+  throw new Outage('bus', `there is no topic ${absent.join(', ')}; run \`sluice init\` first`, {
+    final: true,
+  })
 }
 
 const registryOf = (config: Config, log: Logger) => ({

@@ -1,6 +1,5 @@
 import { type Activity, makeActivity } from '../core/activity.ts'
 import { type Config, ConfigError, type ConfigProblem, loadConfig, Secret } from '../core/config.ts'
-import { Outage } from '../core/fault.ts'
 import { makeLifecycle } from '../core/lifecycle.ts'
 import { rootLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
@@ -9,7 +8,7 @@ import { type Course, ended, runCourse } from './course.ts'
 import { openDataFolder } from './data-folder.ts'
 import { nodeSource } from './node-source.ts'
 import { startOps } from './operations.ts'
-import { type LogParts, openLogParts, openStore, type PartsOptions } from './parts.ts'
+import { openLogParts, openStore, type PartsOptions } from './parts.ts'
 import { type HouseChain, type PieceDeps, startIngest, startProcess, startServe } from './pieces.ts'
 
 /** What one role needs and runs. */
@@ -144,7 +143,6 @@ const startPieces = async (
     opened: (name, stop) => lifecycle.add({ name, stop }),
   }
   const logParts = await openLogParts(options)
-  if (!isEmbedded) await requireTopics(logParts, chains)
   const needsStore = pieces.some((piece) => piece !== 'ingest')
   const warehouse = needsStore ? await openStore(options) : undefined
   if (warehouse !== undefined) {
@@ -163,17 +161,6 @@ const startPieces = async (
     },
     ...(isEmbedded && { opsPath: folder.opsPath }),
   })
-}
-
-/** Says what to do on a cluster that nobody has prepared. */
-const requireTopics = async ({ bus }: LogParts, chains: readonly string[]): Promise<void> => {
-  const held = new Set(await bus.topics(''))
-  const absent = chains.map((chain) => `${chain}.blocks`).filter((topic) => !held.has(topic))
-  if (absent.length > 0) {
-    throw new Outage('bus', `there is no topic ${absent.join(', ')}; run \`sluice init\` first`, {
-      final: true,
-    })
-  }
 }
 
 const houseChainsOf = (

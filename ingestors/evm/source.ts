@@ -8,9 +8,8 @@ import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { type Head, type HeadWatch, headWatch } from '../heads.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
-import { primesFromPools } from '../prime.ts'
 import type { BlockRef, Source } from '../source.ts'
-import { nodeFacts } from './node-facts.ts'
+import { evmAnswers } from './answers.ts'
 import { normalizeBlock } from './normalize.ts'
 import { stateReader } from './state.ts'
 
@@ -110,15 +109,11 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const startTag = hex(from ?? head.height)
   const first = await rpc.attempt((ask) => header(ask, startTag))
   const node = nodeOf(rpc, heads, options)
-  const state = stateReader(rpc, options.log)
   return {
     origin: `${chain.id}:${genesis.hash}`,
     ...(first && { startMs: first.timeMs }),
     gaps: false,
-    node: {
-      facts: (protocols) => nodeFacts(state, protocols),
-      primes: (pools, book, at) => primesFromPools(state, pools, book, at),
-    },
+    node: evmAnswers(stateReader(rpc, options.log)),
     head: heads.newest,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
   }

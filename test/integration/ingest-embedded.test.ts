@@ -10,6 +10,7 @@ import { Malformed, Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
+import { evmAnswers } from '../../ingestors/evm/answers.ts'
 import { type FactReader, tableFacts } from '../../ingestors/facts.ts'
 import { type Ingestor, type IngestorOptions, startIngestor } from '../../ingestors/run.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -396,7 +397,7 @@ test('a start in the middle of a chain takes first prices from the reference poo
   assert.ok(block)
   const source: HandSource = {
     ...handSource(true),
-    state: {
+    node: evmAnswers({
       calls: async (calls, blockHash) => {
         asked.push(blockHash)
         return calls.map(({ data }) =>
@@ -411,7 +412,7 @@ test('a start in the middle of a chain takes first prices from the reference poo
             : { kind: 'reverted' as const },
         )
       },
-    },
+    }),
   }
   source.push(...apply([block]))
   const ingestor = await start(bus, source)

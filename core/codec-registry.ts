@@ -57,7 +57,7 @@ export const registerSchemas = async (
   access: RegistryAccess,
   topics: readonly string[],
 ): Promise<void> => {
-  await setGlobalLevel(access.url)
+  await setLevel(access.url)
   const registry = clientOf(access)
   const aliases = topics.flatMap((topic) => {
     const message = topicRow(topic)?.message
@@ -66,8 +66,13 @@ export const registerSchemas = async (
   const primary = messageNames.map((message) => ({ message, subject: subjectOf(message) }))
   for (const { message, subject } of [...primary, ...aliases]) {
     const schema = { type: SchemaType.AVRO, schema: schemaText(message) } as const
+    const register = () => registry.register(schema, { subject, compatibility: COMPATIBLE })
     try {
-      await registry.register(schema, { subject, compatibility: COMPATIBLE })
+      await register().catch(async (error: unknown) => {
+        if (!isWithoutLevel(error)) throw error
+        await setLevel(access.url, subject)
+        return register()
+      })
     } catch (error) {
       throw registryOutage(`${subject} was not registered`, error)
     }
@@ -91,11 +96,16 @@ const registeredId = async (registry: SchemaRegistry, name: MessageName): Promis
   }
 }
 
+/** Another process registered the subject's first schema and did not set its level: not yet, or never. */
+const isWithoutLevel = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes(`(${COMPATIBLE} != ${COMPATIBILITY.NONE})`)
+
 /** A registry starts at NONE, and CSR sets the level of a subject only after its first schema. */
-const setGlobalLevel = async (url: string): Promise<void> => {
+const setLevel = async (url: string, subject?: string): Promise<void> => {
   const body = JSON.stringify({ compatibility: COMPATIBLE })
   const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
-  const answer = await fetch(`${url}/config`, {
+  const place = subject === undefined ? '' : `/${encodeURIComponent(subject)}`
+  const answer = await fetch(`${url}/config${place}`, {
     method: 'PUT',
     headers,
     body,

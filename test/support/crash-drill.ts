@@ -89,12 +89,15 @@ export const embeddedDrill = async (drill: EmbeddedDrill): Promise<DrillResult> 
     kills.push(kill)
   }
   await runToEnd(drill, killedFolder)
-  const [clean, killed] = [await checksumOf(cleanFolder), await checksumOf(killedFolder)]
+  const clean = await checksumOf(cleanFolder)
+  const killed = await checksumOf(killedFolder)
   const height = Math.min(clean.settled.height, killed.settled.height)
+  const at = (folder: string, sum: ChainChecksum): Promise<ChainChecksum> | ChainChecksum =>
+    sum.settled.height === height ? sum : checksumOf(folder, height)
   return {
     kills,
-    clean: await checksumOf(cleanFolder, height),
-    killed: await checksumOf(killedFolder, height),
+    clean: await at(cleanFolder, clean),
+    killed: await at(killedFolder, killed),
   }
 }
 

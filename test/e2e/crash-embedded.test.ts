@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { assertSameContent, assertWorthy, embeddedDrill } from '../support/crash-drill.ts'
+
+/** Many for `npm run drill`, and a chain of as many trades per second as it is to bear. */
+const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
+const RATE = Number(process.env.SLUICE_DRILL_RATE ?? 10)
+/** Blocks that are final lie 64 below the tip, so a chain has to be longer than that. */
+const MINUTES = 16 + Math.ceil(KILLS / 2)
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-drill-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+test(`the whole process killed ${KILLS} times under load: nothing lost, nothing twice`, async () => {
+  const { kills, clean, killed } = await embeddedDrill({
+    chain: {
+      seed: 11,
+      ratePerSecond: RATE,
+      genesis: '2026-02-01T00:00:00Z',
+      until: `${MINUTES}m`,
+    },
+    folder,
+    kills: KILLS,
+    lifeMs: 1_500,
+    random: Math.random,
+    report: (line) => console.log(line),
+  })
+  assertWorthy(kills)
+  assertSameContent(killed, clean)
+  const trades = clean.settled.digests.find(({ name }) => name === 'eth_dex_trades')
+  assert.ok((trades?.rows ?? 0) > 500, `${trades?.rows} final trades were compared`)
+})

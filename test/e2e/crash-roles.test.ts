@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertSameContent, assertWorthy } from '../support/crash-drill.ts'
+import { startServers } from '../support/installation.ts'
+import { kafkaOrExplain } from '../support/kafka.ts'
+import { rolesDrill } from '../support/roles-drill.ts'
+
+/** Many for `npm run drill`, and a chain of as many trades per second as it is to bear. */
+const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
+const RATE = Number(process.env.SLUICE_DRILL_RATE ?? 10)
+const BLOCK_MS = 12_000
+/** Blocks that are final lie 64 below the tip, so a chain has to be longer than that. */
+const BLOCKS = 80 + 5 * KILLS
+const GENESIS = Date.UTC(2026, 1, 1)
+
+const first = await kafkaOrExplain(
+  'roles under kills on a Kafka broker with a registry',
+  startServers,
+)
+
+if (first) {
+  const parked = [first]
+  test(`roles killed ${KILLS} times under load: nothing lost, nothing twice`, async () => {
+    const { kills, clean, killed } = await rolesDrill({
+      chain: {
+        ...{ seed: 12, ratePerSecond: RATE, genesisMs: GENESIS },
+        endMs: GENESIS + BLOCKS * BLOCK_MS,
+      },
+      endHeight: BLOCKS,
+      servers: async () => parked.pop() ?? startServers(),
+      kills: KILLS,
+      lifeMs: 3_000,
+      random: Math.random,
+      report: (line) => console.log(line),
+    })
+    assertWorthy(kills)
+    assertSameContent(killed, clean)
+    const trades = clean.settled.digests.find(({ name }) => name === 'eth_dex_trades')
+    assert.ok((trades?.rows ?? 0) > 500, `${trades?.rows} final trades were compared`)
+  })
+}

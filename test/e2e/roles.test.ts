@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { StatusReport } from '../../cli/status-report.ts'
+import {
+  type Installation,
+  openInstallation,
+  ROLE_NAMES,
+  type RoleProcess,
+  type RoleProcessName,
+  startServers,
+} from '../support/installation.ts'
+import { kafkaOrExplain } from '../support/kafka.ts'
+import { sluice, sluiceText } from '../support/sluice.ts'
+import { until } from '../support/until.ts'
+
+const GENESIS = Date.UTC(2026, 1, 1)
+/** The chain is shown up to here, and further when a test says so. */
+let shownMs = GENESIS + 60_000
+const END_MS = GENESIS + 180_000
+
+const servers = await kafkaOrExplain('roles on a Kafka broker with a registry', startServers)
+if (servers) testRoles(servers)
+
+function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
+  let held: Installation | undefined
+  const running = new Map<RoleProcessName, RoleProcess>()
+  let apiKey = ''
+
+  const installation = async (): Promise<Installation> => {
+    held ??= await openInstallation(parts, {
+      ...{ seed: 21, ratePerSecond: 5, genesisMs: GENESIS, endMs: END_MS },
+      nowMs: () => shownMs,
+    })
+    return held
+  }
+  const role = (name: RoleProcessName): RoleProcess => {
+    const found = running.get(name)
+    assert.ok(found, `${name} runs`)
+    return found
+  }
+  const trades = async (): Promise<number> => {
+    const query =
+      '{ EVM(network: eth) { DEXTrades(where: {any: [{IsSuspect: true}, {IsSuspect: false}]}) { count } } }'
+    const response = await fetch(`${role('serve').apiUrl}/graphql`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    })
+    const { data } = (await response.json()) as {
+      data: { EVM: { DEXTrades: [{ count: number }] } } | null
+    }
+    return data?.EVM.DEXTrades[0]?.count ?? 0
+  }
+
+  after(async () => {
+    for (const each of running.values()) await each.kill('SIGKILL')
+    await held?.stop()
+    await Promise.all(parts.map((part) => part.stop()))
+  })
+
+  test('a role on a cluster that nobody prepared says what to do', async () => {
+    const run = sluice(['process'], await (await installation()).environment('process'))
+    assert.equal(await run.exit, 1)
+    assert.match(run.out.errors, /sluice init/)
+  })
+
+  test('init from two processes at once: one account, its key printed once; again: nothing new', async () => {
+    const environment = await (await installation()).environment('init')
+    const texts = await Promise.all([
+      sluiceText(['init'], environment),
+      sluiceText(['init'], environment),
+    ])
+    const keys = texts.flatMap((text) => /^apiKey +(\S+)$/m.exec(text)?.[1] ?? [])
+    assert.equal(keys.length, 1, texts.join('\n'))
+    apiKey = keys[0] ?? ''
+    assert.doesNotMatch(await sluiceText(['init'], environment), /apiKey/)
+  })
+
+  test('the services of docker-compose.yml run, and tell their operators how they are', async () => {
+    for (const name of ROLE_NAMES) running.set(name, await (await installation()).start(name))
+    for (const name of ROLE_NAMES) {
+      const { opsUrl } = role(name)
+      for (const path of ['/health', '/ready', '/metrics', '/status']) {
+        assert.equal((await fetch(opsUrl + path)).status, 200, `${name} ${path}`)
+      }
+    }
+  })
+
+  test('trades of the chain arrive at REST and GraphQL', async () => {
+    await until(async () => (await trades()) > 50, 'trades arrive', 120_000)
+    const search = await fetch(`${role('serve').apiUrl}/v2/token/search?chain=ethereum&keyword=a`, {
+      headers: { 'x-api-key': apiKey },
+    })
+    assert.equal(search.status, 200)
+  })
+
+  test('the process role is killed and goes on where it was', async () => {
+    const before = await trades()
+    await role('process').kill('SIGKILL')
+    running.delete('process')
+    shownMs = END_MS
+    running.set('process', await (await installation()).start('process'))
+    await until(async () => (await trades()) > before + 50, 'more trades arrive', 120_000)
+  })
+
+  test('status of the servers, without asking a process', async () => {
+    const environment = await (await installation()).environment('serve')
+    const caughtUp = async (): Promise<boolean> => {
+      const text = await sluiceText(['status', '--json'], environment)
+      const [eth] = (JSON.parse(text) as StatusReport).chains
+      return eth?.head?.height === 15 && eth.answers?.height === 15
+    }
+    await until(caughtUp, 'the answers are at the head', 120_000)
+  })
+
+  test('SIGTERM ends each role in order', async () => {
+    for (const name of ROLE_NAMES) {
+      assert.equal(await role(name).kill('SIGTERM'), 0, `${name}: ${role(name).out.errors}`)
+      running.delete(name)
+    }
+  })
+}
+
+test('roles as processes of their own name every server that they miss', async () => {
+  const run = sluice(['serve'], { CHAINS: 'ethereum,atlantis' })
+  assert.equal(await run.exit, 1)
+  for (const name of ['KAFKA_BROKERS', 'CLICKHOUSE_URL', 'KEY_PEPPER', 'atlantis']) {
+    assert.match(run.out.errors, new RegExp(name))
+  }
+  const ingest = sluice(['ingest'], { CHAINS: 'ethereum' })
+  assert.equal(await ingest.exit, 1)
+  assert.match(ingest.out.errors, /RPC_URLS_ETHEREUM/)
+})

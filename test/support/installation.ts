@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { silentLogger } from '../../core/log.ts'
+import { startSimulator } from '../../simulator/start.ts'
+import { freePort } from './anvil.ts'
+import { startClickHouse } from './clickhouse-bridge.ts'
+import { composeService } from './compose.ts'
+import { type KafkaCluster, type Registry, startKafka, startRegistry } from './kafka.ts'
+import { type SluiceProcess, sluice } from './sluice.ts'
+import { until } from './until.ts'
+
+/** Roles that run as processes of their own. */
+export const ROLE_NAMES = ['ingest', 'process', 'serve'] as const
+export type RoleProcessName = (typeof ROLE_NAMES)[number]
+
+/** A role as docker-compose.yml starts it. */
+export interface RoleProcess extends SluiceProcess {
+  readonly name: RoleProcessName
+  readonly opsUrl: string
+  readonly apiUrl: string
+  /** What it had begun and not finished, also after its end. */
+  readonly activityFile: string
+}
+
+/** Kafka, registry, ClickHouse over HTTP and a made-up chain, with the roles as processes of their own. */
+export interface Installation {
+  /** Environment of commands: the compose file's, with the places of this installation. */
+  environment(name: string): Promise<Record<string, string>>
+  start(name: RoleProcessName): Promise<RoleProcess>
+  stop(): Promise<void>
+}
+
+/** The chain that the installation follows; with `endMs` it ends there. */
+export interface InstallationChain {
+  readonly seed: number
+  readonly ratePerSecond: number
+  readonly genesisMs: number
+  readonly endMs: number
+  /** How far the chain is shown, epoch milliseconds; default: to its end. */
+  readonly nowMs?: () => number
+}
+
+const READY_MS = 120_000
+
+/** The servers of an installation. Needs Java, as `startKafka`. */
+export const startServers = (): Promise<[KafkaCluster, Registry]> =>
+  Promise.all([startKafka(1), startRegistry()])
+
+/** Opens an installation on servers that run; `sluice init` is the caller's. */
+export const openInstallation = async (
+  [cluster, registry]: readonly [KafkaCluster, Registry],
+  chain: InstallationChain,
+): Promise<Installation> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-roles-'))
+  const clickhouse = await startClickHouse(join(folder, 'warehouse'))
+  const { endMs, ...spec } = chain
+  const simulator = await startSimulator({
+    ...{ chain: 'eth', nowMs: () => endMs, checkpointDir: join(folder, 'simulator') },
+    ...spec,
+    log: silentLogger(),
+  })
+  const environment = async (name: string): Promise<Record<string, string>> => {
+    const { environment: own } = composeService(name, {
+      KEY_PEPPER: 'a pepper for tests',
+      RPC_URLS_ETHEREUM: simulator.wsUrl,
+      CHAIN_EXTRA: JSON.stringify({ eth: simulator.extra }),
+      FROM_HEIGHT: '0',
+      RETENTION: 'off',
+      LOG_LEVEL: 'warn',
+    })
+    return {
+      ...own,
+      KAFKA_BROKERS: cluster.brokers.join(),
+      SCHEMA_REGISTRY_URL: registry.url,
+      CLICKHOUSE_URL: clickhouse.url,
+      DATA_DIR: join(folder, name),
+      HOST: '127.0.0.1',
+      PORT: String(Math.min(await freePort(), 65_000)),
+      OPS_PORT: String(await freePort()),
+      KAFKA_SESSION_TIMEOUT_MS: '6000',
+    }
+  }
+  return {
+    environment,
+    start: async (name) => {
+      const activityFile = join(folder, `${name}.activity`)
+      const own: Record<string, string> = {
+        ...(await environment(name)),
+        ACTIVITY_FILE: activityFile,
+      }
+      const { command } = composeService(name, { KEY_PEPPER: 'unused' })
+      const run = sluice(command, own)
+      const opsUrl = `http://127.0.0.1:${own.OPS_PORT}`
+      await until(
+        async () => {
+          if (!run.isRunning()) throw new Error(`${name} ended: ${run.out.errors}`)
+          return (await fetch(`${opsUrl}/ready`)).ok
+        },
+        `${name} is ready`,
+        READY_MS,
+      )
+      return { ...run, name, opsUrl, apiUrl: `http://127.0.0.1:${own.PORT}`, activityFile }
+    },
+    stop: async () => {
+      await simulator.stop()
+      await clickhouse.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

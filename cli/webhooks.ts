@@ -1,4 +1,5 @@
 import type { Family } from '../serving/http/routing.ts'
+import { webhookLogRoutes } from '../serving/http/webhook-log.ts'
 import { webhookRoutes } from '../serving/http/webhooks.ts'
 import { openWebhookGround } from '../serving/webhooks/ground.ts'
 import { startWebhooks } from '../serving/webhooks/service.ts'
@@ -17,5 +18,5 @@ export const startWebhookPiece = async (
   checks.push(ground.store.check)
   const webhooks = await startWebhooks({ ...deps, ...parts, ground, nowMs })
   lifecycle.add({ name: 'webhooks', stop: () => webhooks.stop() })
-  return [webhookRoutes(ground.resource)]
+  return [webhookRoutes(ground.resource), webhookLogRoutes({ ...ground, ...parts, nowMs })]
 }

@@ -63,6 +63,10 @@ export const ROUTE_MILLI_UNITS = {
   'DELETE /webhook/endpoint/:id': 50,
   'GET /webhook/endpoint/:id/secret': 50,
   'POST /webhook/endpoint/:id/secret/rotate': 100,
+  'GET /webhook/endpoint/:id/attempt': 50,
+  'GET /webhook/message/:msgId': 50,
+  'GET /webhook/message/:msgId/attempt': 50,
+  'POST /webhook/message/:msgId/endpoint/:id/resend': 50,
 } as const satisfies Record<string, number>
 
 /** A priced REST route. */

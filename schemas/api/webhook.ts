@@ -157,3 +157,58 @@ export const RotateWebhook = nullable(
 
 /** Answer of calls that give nothing back. */
 export const WebhookDone = Type.Object({ success: Type.Boolean() })
+
+/** Query of an attempt list, newest first. */
+export const AttemptListQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  cursor: Type.Optional(Type.String({ maxLength: 1_024 })),
+  status: Type.Optional(Type.Enum(['success', 'pending', 'fail', 'canceled', 'dropped'])),
+})
+
+/** One attempt to deliver a message. */
+export const WebhookAttemptBody = Type.Object({
+  id: Type.String(),
+  msgId: Type.String(),
+  endpointId: Type.String(),
+  channel: Type.String(),
+  url: Type.String(),
+  status: Type.String(),
+  responseStatusCode: Type.Integer({ description: '0 = no answer' }),
+  response: Type.String({ description: 'At most 4 KiB of the answer, never parsed' }),
+  responseDurationMs: Type.Integer(),
+  errorKind: nullable(Type.String()),
+  error: nullable(Type.String()),
+  triggerType: Type.String({ description: 'scheduled, manual or replay' }),
+  attemptNumber: Type.Integer(),
+  timestamp: Type.String(),
+  nextAttempt: nullable(Type.String()),
+})
+export type WebhookAttemptBody = Static<typeof WebhookAttemptBody>
+
+/** A page of attempts (R18). */
+export const WebhookAttemptList = Type.Object({
+  data: Type.Array(WebhookAttemptBody),
+  items: Type.Array(WebhookAttemptBody),
+  nextCursor: Type.String({ description: 'Empty at the end' }),
+  hasMore: Type.Boolean(),
+})
+
+/** A message as it was, or would have been, sent. */
+export const WebhookMessageBody = Type.Object({
+  id: Type.String(),
+  channel: Type.String(),
+  payload: Type.String({ description: 'The body, byte for byte' }),
+  timestamp: Type.String(),
+  createdAt: Type.String(),
+})
+
+/** Path of one message. */
+export const WebhookMessageParams = Type.Object({
+  msgId: Type.String({ pattern: '^msg_[0-9A-Z]{26}$' }),
+})
+
+/** Path of one message and one endpoint. */
+export const ResendParams = Type.Object({
+  msgId: Type.String({ pattern: '^msg_[0-9A-Z]{26}$' }),
+  id: Type.String({ minLength: 1, maxLength: 256 }),
+})

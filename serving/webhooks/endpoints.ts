@@ -23,6 +23,8 @@ export interface EndpointStore {
    * changes nothing. It may run again. What it throws is passed on.
    */
   change(endpointId: string, step: (known: WebhookEndpoint | undefined) => Change): Promise<void>
+  /** Records for other webhook topics, made from the newest state in one atomic step. */
+  publish(compute: () => readonly OutRecord[]): Promise<void>
   readonly check: Check
   stop(): Promise<void>
 }
@@ -80,6 +82,7 @@ export const openEndpoints = async (deps: EndpointStoreDeps): Promise<EndpointSt
         const changed = step(known)
         return changed ? recordsOf(deps, endpointId, known, changed) : []
       }),
+    publish: (compute) => control.update(compute),
     check: {
       name: 'webhook endpoints',
       run: () => (control.isFresh() ? { ok: true } : { ok: false, detail: 'control topic stale' }),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
-import { loadConfig } from '../../core/config.ts'
+import { type ConfigOverrides, loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { migrate } from '../../core/migrate.ts'
@@ -11,11 +11,12 @@ import { topicSpecs } from '../../core/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../../core/warehouse.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
+import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { makeFreshness } from '../../serving/freshness.ts'
 import type { ServerDeps } from '../../serving/http/deps.ts'
 import { oauthPlugin } from '../../serving/http/oauth.ts'
 import { makeServer } from '../../serving/http/server.ts'
+import { webhookLogRoutes } from '../../serving/http/webhook-log.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
 import { openWebhookGround } from '../../serving/webhooks/ground.ts'
 
@@ -43,11 +44,18 @@ export interface TestApi {
 
 /** Starts one; without a warehouse it opens an embedded one, of which a process may have a single one. */
 export const startApi = async (
-  given: { readonly warehouse?: Warehouse } & Pick<ServerDeps, 'plugins'> = {},
+  given: {
+    readonly warehouse?: Warehouse
+    readonly overrides?: ConfigOverrides
+    readonly meter?: QuotaMeter
+  } & Pick<ServerDeps, 'plugins'> = {},
 ): Promise<TestApi> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
   const log = silentLogger()
-  const config = loadConfig({}, { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'] })
+  const config = loadConfig(
+    {},
+    { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'], ...given.overrides },
+  )
   const bus = await openEmbeddedBus({
     path: join(folder, 'log'),
     mapSizeBytes: 64 << 20,
@@ -61,7 +69,7 @@ export const startApi = async (
     authUrl: () => AUTH_URL,
   })
   const demo = await accounts.createDemo()
-  const meter = makeMeter({ plans: TEST_PLANS })
+  const meter = given.meter ?? makeMeter({ plans: TEST_PLANS })
   const webhooks = await openWebhookGround({
     resolve: async () => ['93.184.216.34'],
     bus,
@@ -71,7 +79,10 @@ export const startApi = async (
     log,
   })
   const app = await makeServer({
-    families: [webhookRoutes(webhooks.resource)],
+    families: [
+      webhookRoutes(webhooks.resource),
+      webhookLogRoutes({ ...webhooks, warehouse, codec: localCodec(), nowMs: Date.now }),
+    ],
     warehouse,
     freshness: makeFreshness(warehouse, ['eth']),
     chains: ['eth'],

@@ -1,0 +1,187 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Codec } from '../../core/codec-contract.ts'
+import { Fault } from '../../core/fault.ts'
+import {
+  AttemptListQuery,
+  ResendParams,
+  type WebhookAttemptBody,
+  WebhookAttemptList,
+  WebhookDone,
+  WebhookMessageBody,
+  WebhookMessageParams,
+  WebhookParams,
+} from '../../schemas/api/webhook.ts'
+import { globalTopic } from '../../schemas/topics.ts'
+import {
+  type AttemptRow,
+  type AttemptSearch,
+  attemptsQuery,
+  type MessageRow,
+  messageQuery,
+} from '../queries/webhooks.ts'
+import type { EndpointStore } from '../webhooks/endpoints.ts'
+import type { EndpointResource } from '../webhooks/resource.ts'
+import { boundedReader, type Reader } from './bounded.ts'
+import { cursorOf } from './cursor.ts'
+import { priced } from './routing.ts'
+import { ownerOf } from './webhooks.ts'
+
+/** What the log of webhooks is read from. */
+export interface WebhookLogRoutesDeps {
+  readonly resource: EndpointResource
+  readonly store: EndpointStore
+  readonly codec: Codec
+  readonly warehouse: Reader
+  readonly nowMs: () => number
+}
+
+const READ = ['webhook.read']
+const WRITE = ['webhook.write']
+const Place = Type.Object({ atMs: Type.Integer(), id: Type.String({ maxLength: 64 }) })
+
+/** Attempts and messages, and sending one again by hand. Source: contract/webhooks.md 9. */
+export const webhookLogRoutes =
+  (given: WebhookLogRoutesDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const deps = { ...given, warehouse: boundedReader(given.warehouse) }
+    app.get(
+      '/webhook/endpoint/:id/attempt',
+      {
+        schema: {
+          summary: 'Attempts of an endpoint, newest first',
+          tags: ['webhook'],
+          params: WebhookParams,
+          querystring: AttemptListQuery,
+          response: { 200: WebhookAttemptList },
+        },
+        config: priced('GET /webhook/endpoint/:id/attempt', READ),
+      },
+      async (request) => {
+        const { endpoint_id: id } = deps.resource.read(ownerOf(request), request.params.id)
+        return attemptPage(deps, { ...request.query, endpointIds: [id] })
+      },
+    )
+    app.get(
+      '/webhook/message/:msgId/attempt',
+      {
+        schema: {
+          summary: "Attempts of a message at the organization's endpoints, newest first",
+          tags: ['webhook'],
+          params: WebhookMessageParams,
+          querystring: AttemptListQuery,
+          response: { 200: WebhookAttemptList },
+        },
+        config: priced('GET /webhook/message/:msgId/attempt', READ),
+      },
+      async (request) => {
+        const own = deps.store.ofOrg(ownerOf(request).orgId)
+        const endpointIds = own.map(({ endpoint_id }) => endpoint_id)
+        const { msgId: messageId } = request.params
+        return attemptPage(deps, { ...request.query, endpointIds, messageId })
+      },
+    )
+    app.get(
+      '/webhook/message/:msgId',
+      {
+        schema: {
+          summary: 'A message with its body',
+          tags: ['webhook'],
+          params: WebhookMessageParams,
+          response: { 200: WebhookMessageBody },
+        },
+        config: priced('GET /webhook/message/:msgId', READ),
+      },
+      async ({ params }) => {
+        const { id, channel, body, event_ms, created_ms } = await messageOf(deps, params.msgId)
+        const times = { timestamp: isoOf(event_ms), createdAt: isoOf(created_ms) }
+        return { id, channel, payload: body, ...times }
+      },
+    )
+    app.post(
+      '/webhook/message/:msgId/endpoint/:id/resend',
+      {
+        schema: {
+          summary: 'Sends a message once more; a failure is not repeated',
+          tags: ['webhook'],
+          params: ResendParams,
+          response: { 200: WebhookDone },
+        },
+        config: priced('POST /webhook/message/:msgId/endpoint/:id/resend', WRITE),
+      },
+      async (request) => {
+        const { endpoint_id: id } = deps.resource.read(ownerOf(request), request.params.id)
+        await resend(deps, await messageOf(deps, request.params.msgId), id)
+        return { success: true }
+      },
+    )
+  }
+
+const isoOf = (ms: string | number): string => new Date(Number(ms)).toISOString()
+
+const messageOf = async ({ warehouse }: WebhookLogRoutesDeps, id: string): Promise<MessageRow> => {
+  const { rows } = await warehouse.query<MessageRow>(messageQuery(id))
+  if (!rows[0]) throw new Fault('WEBHOOK_MESSAGE_NOT_FOUND')
+  return rows[0]
+}
+
+const resend = async (
+  { store, codec, nowMs }: WebhookLogRoutesDeps,
+  { id: message_id, channel, body, event_ms }: MessageRow,
+  endpointId: string,
+): Promise<void> => {
+  await store.publish(() => {
+    const endpoint = store.get(endpointId)
+    if (!endpoint || endpoint.disabled) {
+      throw new Fault('CONFLICT', 'The endpoint is disabled', { reason: 'disabled' })
+    }
+    const { endpoint_id, org_id, enabled_at } = endpoint
+    const at = nowMs()
+    const value = codec.encode('webhook.Delivery', {
+      ...{ message_id, endpoint_id, org_id, channel, body, enabled_at },
+      ...{ event_time: Number(event_ms), queued_at: at, due_at: at },
+      ...{ trigger: 'manual', attempt: 1 },
+    })
+    return [{ topic: globalTopic('webhookOutbox'), key: endpoint_id, value }]
+  })
+}
+
+interface PageWish extends Pick<AttemptSearch, 'endpointIds' | 'messageId' | 'status'> {
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+const attemptPage = async (
+  { warehouse }: WebhookLogRoutesDeps,
+  { limit = 20, cursor, ...search }: PageWish,
+) => {
+  const codec = cursorOf(Place, JSON.stringify([search.endpointIds, search.messageId]))
+  const before = cursor === undefined ? undefined : codec.decode(cursor)
+  const { rows } = await warehouse.query<AttemptRow>(
+    attemptsQuery({ ...search, ...(before && { before }), rows: limit + 1 }),
+  )
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const hasMore = rows.length > limit
+  const data = shown.map(attemptBody)
+  const nextCursor = hasMore && last ? codec.encode({ atMs: Number(last.at_ms), id: last.id }) : ''
+  return { data, items: data, nextCursor, hasMore }
+}
+
+const attemptBody = (row: AttemptRow): WebhookAttemptBody => ({
+  id: row.id,
+  msgId: row.message_id,
+  endpointId: row.endpoint_id,
+  channel: row.channel,
+  url: row.url,
+  status: row.status,
+  responseStatusCode: row.response_status,
+  response: row.response,
+  responseDurationMs: row.duration_ms,
+  errorKind: row.error_kind || null,
+  error: row.error || null,
+  triggerType: row.trigger,
+  attemptNumber: row.attempt,
+  timestamp: isoOf(row.at_ms),
+  nextAttempt: Number(row.next_ms) > 0 ? isoOf(row.next_ms) : null,
+})

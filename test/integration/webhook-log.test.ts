@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { Fault } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { migrate } from '../../core/migrate.ts'
+import { openWarehouse, type Warehouse } from '../../core/warehouse.ts'
+import type { Principal } from '../../serving/contract.ts'
+import { webhookLogRoutes } from '../../serving/http/webhook-log.ts'
+import { startWebhookLog } from '../../serving/webhooks/log.ts'
+import { messageId } from '../../serving/webhooks/message.ts'
+import { until } from '../support/until.ts'
+import { type Receiver, startReceiver } from '../support/webhook-receiver.ts'
+import {
+  OWNER,
+  openWebhookHouse,
+  tokenEvent,
+  tokenRecord,
+  type WebhookHouse,
+} from '../support/webhooks.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-webhook-log-'))
+const MESSAGE = messageId('sol.token.created', 'Logged', 'tx-Logged', '2.1')
+
+let warehouse: Warehouse
+let receiver: Receiver
+let house: WebhookHouse
+let app: FastifyInstance
+let recorder: { stop(): Promise<void> }
+let orgId = OWNER.orgId
+
+before(async () => {
+  warehouse = await openWarehouse({ kind: 'embedded', path: join(folder, 'warehouse') })
+  await migrate(warehouse, [])
+  await migrate(warehouse, [])
+  receiver = await startReceiver()
+  house = await openWebhookHouse({ scheduleMs: [0, 10, 10] })
+  const { bus, codec, config, ground } = house
+  const log = silentLogger()
+  recorder = await startWebhookLog({ bus, codec, warehouse, config, metrics: makeMetrics(), log })
+  await house.startMatcher()
+  await house.startSender()
+  app = Fastify()
+  app.decorateRequest('principal', null)
+  app.setErrorHandler((error, _request, reply) => {
+    if (!(error instanceof Fault)) throw error
+    return reply.status(error.status).send({ code: error.code })
+  })
+  app.addHook('onRequest', async (request) => {
+    request.principal = { ...PRINCIPAL, orgId }
+  })
+  await app.register(webhookLogRoutes({ ...ground, codec, warehouse, nowMs: Date.now }))
+})
+after(async () => {
+  await app.close()
+  await recorder.stop()
+  await house.stop()
+  await receiver.stop()
+  await warehouse.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const PRINCIPAL = {
+  ...{ kind: 'api-key', ...OWNER, credentialId: 'key_1', plan: 'selfhost', scopes: [] },
+  expiresAtMs: null,
+} as const satisfies Principal
+
+const read = async (url: string) => {
+  const answer = await app.inject({ url })
+  return { status: answer.statusCode, body: answer.json() }
+}
+
+test('attempts and messages can be read, page by page; a resend is one attempt more with the same id', async () => {
+  receiver.answer('/hook', (response, _request, nth) =>
+    response.writeHead(nth <= 2 ? 500 : 200).end(`answer ${nth}`),
+  )
+  const { endpoint_id: id } = await house.endpoint({ url: `${receiver.base}/hook` })
+  await house.publish('sol.token.created', tokenRecord([tokenEvent('Logged')]))
+  const path = `/webhook/endpoint/${id}/attempt`
+  const { body } = await until(async () => {
+    const answer = await read(path)
+    return answer.body.data.length === 3 ? answer : null
+  })
+  const shown = body.data.map(
+    (each: Record<string, unknown>) => `${each.attemptNumber} ${each.status} ${each.response}`,
+  )
+  assert.deepEqual(shown, ['3 success answer 3', '2 pending answer 2', '1 pending answer 1'])
+  assert.equal(body.data[0].msgId, MESSAGE)
+  assert.equal(body.data[0].nextAttempt, null)
+  const first = (await read(`${path}?limit=2`)).body
+  assert.equal(first.hasMore, true)
+  const second = (await read(`${path}?limit=2&cursor=${first.nextCursor}`)).body
+  assert.deepEqual([...first.data, ...second.data], body.data)
+  assert.equal((await read(`${path}?status=success`)).body.data.length, 1)
+  const message = (await read(`/webhook/message/${MESSAGE}`)).body
+  assert.equal(message.payload, receiver.at('/hook')[0]?.body)
+  const resent = await app.inject({
+    ...{ method: 'POST', url: `/webhook/message/${MESSAGE}/endpoint/${id}/resend` },
+  })
+  assert.deepEqual([resent.statusCode, resent.json()], [200, { success: true }])
+  const again = await until(async () => {
+    const { data } = (await read(`/webhook/message/${MESSAGE}/attempt`)).body
+    return data.length === 4 ? data[0] : null
+  })
+  assert.deepEqual([again.triggerType, again.status], ['manual', 'success'])
+  assert.deepEqual(
+    new Set(receiver.at('/hook').map(({ headers }) => headers['webhook-id'])),
+    new Set([MESSAGE]),
+  )
+})
+
+test('what is not there, and what is another organization his', async () => {
+  const unknown = `msg_${'0'.repeat(26)}`
+  assert.equal((await read(`/webhook/message/${unknown}`)).body.code, 52013)
+  const [endpoint] = house.ground.store.ofOrg(OWNER.orgId)
+  orgId = 'org_other'
+  assert.equal((await read(`/webhook/endpoint/${endpoint?.endpoint_id}/attempt`)).body.code, 52000)
+  assert.deepEqual((await read(`/webhook/message/${MESSAGE}/attempt`)).body.data, [])
+  const resent = await app.inject({
+    method: 'POST',
+    url: `/webhook/message/${MESSAGE}/endpoint/${endpoint?.endpoint_id}/resend`,
+  })
+  assert.equal(resent.json().code, 52000)
+  orgId = OWNER.orgId
+  await house.ground.resource.update(OWNER, endpoint?.endpoint_id ?? '', { disabled: true })
+  const off = await app.inject({
+    method: 'POST',
+    url: `/webhook/message/${MESSAGE}/endpoint/${endpoint?.endpoint_id}/resend`,
+  })
+  assert.equal(off.json().code, 409)
+})

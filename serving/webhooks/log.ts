@@ -53,7 +53,7 @@ const rowOf = (codec: Codec, { topic, value }: LogRecord): object => {
 }
 
 /** A time as the tables take it. */
-export const timeOf = (atMs: number): string => new Date(atMs).toISOString()
+const timeOf = (atMs: number): string => new Date(atMs).toISOString()
 
 const runLane = async (deps: WebhookLogDeps, lane: Lane): Promise<void> => {
   while (!lane.signal.aborted) {

@@ -57,7 +57,7 @@ const channelsOf = (chain: string): readonly WebhookChannel[] =>
   WEBHOOK_CHANNEL_NAMES.filter((name) => WEBHOOK_CHANNELS[name].chain === chain)
 
 /** Chains among the given ones that have webhook channels. */
-export const webhookChains = (chains: readonly string[]): readonly string[] =>
+const webhookChains = (chains: readonly string[]): readonly string[] =>
   chains.filter((chain) => channelsOf(chain).length > 0)
 
 type CountFilter = (endpoint: WebhookEndpoint, outcome: 'filtered' | 'filter-error') => void
@@ -158,7 +158,7 @@ class MatcherLane {
 }
 
 /** Consumer group of a chain's matcher. */
-export const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
+const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
 
 /** Makes the topics that the matchers need beside those of the table, then runs one per chain with webhook channels. */
 export const startMatcher = async (

@@ -152,6 +152,7 @@ const sign = async (
   scopes: readonly Scope[],
   { signer, place, ttlSeconds, nowMs }: TokenDeps,
 ): Promise<IssuedToken> => {
+  const signToken = await signer()
   const now = nowMs()
   const issuedAt = Math.max(Math.floor(now / 1_000), Math.ceil(tokens_valid_after / 1_000))
   const claims = {
@@ -162,6 +163,6 @@ const sign = async (
     issuedAt,
     expiresAt: issuedAt + ttlSeconds,
   }
-  const accessToken = await (await signer())(claims, place())
+  const accessToken = await signToken(claims, place())
   return { accessToken, expiresInSeconds: ttlSeconds, scopes }
 }

@@ -47,7 +47,7 @@ export const CLOSES = {
 } as const satisfies Record<string, Close>
 
 /** Methods with an id, in the order in which upstream looks for them. */
-const METHODS = [
+export const METHODS = [
   'connect',
   'ping',
   'subscribe',

@@ -181,11 +181,13 @@ const upgrade = <Context>(ask: {
   })
   events.upgrade(facts).then((answer) => {
     if (aborted) return
-    response.cork(() => {
-      if (!answer.accepted) return writeAnswer(response, answer)
-      const data: UserData<Context> = { context: answer.context, socket: null }
-      response.upgrade(data, key, answer.protocol, '', context)
-    })
+    if (!answer.accepted) {
+      response.cork(() => writeAnswer(response, answer))
+      return
+    }
+    const data: UserData<Context> = { context: answer.context, socket: null }
+    // Not corked: when the cork ends, the library may take the new socket for the answered request and close it.
+    response.upgrade(data, key, answer.protocol, '', context)
   })
 }
 

@@ -85,7 +85,10 @@ export const openStack = async (): Promise<Stack> => {
   const nowMs = (): number => Date.now() + shiftMs
   const config = loadConfig({})
   const authUrl = (): string => 'https://auth.test'
-  const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log })
+  const accounts = await createAccounts({
+    ...{ bus, codec, config, authUrl, nowMs, log },
+    checkEveryMs: 20,
+  })
   const key = await accounts.createKey({ name: 'test', plan: 'selfhost' })
   const metrics = makeMetrics()
   const meter = makeMeter({ nowMs })

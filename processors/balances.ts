@@ -4,7 +4,7 @@ import { NO_STAMP, type QuoteBook, type Stamp } from '../core/quotes.ts'
 import { chainRow } from '../schemas/chains.ts'
 import type { Balance, BalanceEvent, BalanceProcessed, BlockEvent } from '../schemas/wire.ts'
 import { type Enrichment, foldEnrichment } from './enrich.ts'
-import { bookFor, stampsOf } from './quote-list.ts'
+import { bookOf, stampsOf } from './quote-list.ts'
 import type { Stage } from './stage.ts'
 import { times, unitsOf } from './trade.ts'
 
@@ -25,11 +25,12 @@ const NO_MONEY: Money = { stamp: NO_STAMP, decimals: null }
 
 /** Prices of one block, reckoned once for all of its balances. */
 const makeMoney = (given?: QuoteBook): ((token: string, block: BlockEvent) => Money) => {
+  const books = bookOf(given)
   let known: { readonly block: BlockEvent; readonly stamps: ReadonlyMap<string, Stamp> } | undefined
   return (token, block) => {
     const { chain } = block.meta
     const row = chainRow(chain)
-    const book = bookFor(chain, given)
+    const book = books(chain)
     const isCoin = token === row?.nativeAddress
     const asset = book.assets.get(token)
     if (!isCoin && asset === undefined) return NO_MONEY

@@ -12,7 +12,7 @@ import {
   type StoredPosition,
   storedOf,
 } from './position.ts'
-import { bookFor } from './quote-list.ts'
+import { bookOf } from './quote-list.ts'
 import { versionOf } from './series.ts'
 import type { Folding, Operation, Publication, Stage, StageState } from './stage.ts'
 import { isBuy, valueRaw, valuesOf } from './trade.ts'
@@ -107,11 +107,12 @@ const publicationsOf = (meta: EventMeta, { positions, rows }: Outcome): readonly
 
 const loadPnl = (state: StageState, given?: QuoteBook): Folding => {
   const layers = makeLayers<StoredPosition, Told>(state)
+  const books = bookOf(given)
   const apply = (operation: Operation): Outcome => {
     const { hash, height, block_time: timeMs, chain } = operation.block.meta
     const positions = new Map<string, Position>()
     const rows: WalletTradePnlEvent[] = []
-    for (const dealt of dealsOf(operation, bookFor(chain, given))) {
+    for (const dealt of dealsOf(operation, books(chain))) {
       const key = keyOf(dealt)
       const stored = positions.has(key) ? undefined : layers.get(key)
       const before = positions.get(key) ?? (stored ? positionOf(stored) : NO_POSITION)

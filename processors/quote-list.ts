@@ -12,6 +12,16 @@ export const bookFor = (chain: string, given?: QuoteBook): QuoteBook => {
   return given ?? (row === undefined ? NO_BOOK : quoteBook(row))
 }
 
+/** As `bookFor`, for what asks once per event: each chain's table is made once. */
+export const bookOf = (given?: QuoteBook): ((chain: string) => QuoteBook) => {
+  const made = new Map<string, QuoteBook>()
+  return (chain) => {
+    const book = made.get(chain) ?? bookFor(chain, given)
+    made.set(chain, book)
+    return book
+  }
+}
+
 /**
  * USD and native price of each quote asset by the price table that a block carries (R37): a function of the record alone. The
  * record has neither volumes nor depegs, so a stable counts as 1, and of several quotes the higher-ranked one prices an asset.

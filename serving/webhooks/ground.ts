@@ -1,11 +1,14 @@
 import type { Config } from '../../core/config.ts'
+import {
+  type AddressRules,
+  addressRules,
+  type Resolve,
+  systemResolve,
+} from '../../core/outbound.ts'
 import { makeSealer, type Sealer } from '../../core/seal.ts'
-import { type AddressRules, addressRules } from './address.ts'
-import { systemResolve } from './client.ts'
 import { type EndpointStore, type EndpointStoreDeps, openEndpoints } from './endpoints.ts'
 import { makeIterators } from './iterator.ts'
 import { type EndpointResource, endpointResource } from './resource.ts'
-import type { Resolve } from './target.ts'
 
 /** What API and delivery share in a process. */
 export interface WebhookGround {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { ulid } from 'ulid'
 import type { Config } from '../../core/config.ts'
 import { Fault } from '../../core/fault.ts'
+import type { AddressRules, Resolve } from '../../core/outbound.ts'
 import type { Sealer } from '../../core/seal.ts'
 import type {
   CreateWebhook,
@@ -11,7 +12,6 @@ import type {
 } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Principal } from '../contract.ts'
-import type { AddressRules } from './address.ts'
 import {
   disabledAs,
   enabledAgain,
@@ -27,7 +27,7 @@ import { type EndpointStore, noEndpoint } from './endpoints.ts'
 import { compileFilter } from './filter.ts'
 import type { Iterators, Place } from './iterator.ts'
 import { givenSecret, newSecret } from './sign.ts'
-import { checkTarget, type Resolve } from './target.ts'
+import { checkTarget } from './target.ts'
 
 /** Who may see and change an endpoint: its organization. */
 export type Owner = Pick<Principal, 'orgId' | 'appId'>

@@ -1,20 +1,14 @@
 import { isIP } from 'node:net'
 import { Fault } from '../../core/fault.ts'
-import { type AddressRules, isPlainAddress } from './address.ts'
+import { type AddressRules, isPlainAddress, isWebPort, type Resolve } from '../../core/outbound.ts'
 
 /** Longest URL. */
 const MOST_CHARACTERS = 2_048
-const LEAST_FREE_PORT = 1_024
-const PORTS: Readonly<Record<string, readonly number[]>> = { 'https:': [443, 8_443], 'http:': [80] }
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 }
 
 /** Names that clouds answer their metadata under. */
 const METADATA =
   /^(metadata|instance-data|metadata\.google\.internal|metadata\.azure\.(com|internal))$/
 const INSIDE = /(^|\.)(local|internal|localhost)$/
-
-/** All addresses of a name. Rejects when the name has none. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>
 
 /** A checked URL. */
 export interface Target {
@@ -71,13 +65,9 @@ export const checkTarget = async (
 const shapeProblem = (url: URL, text: string, rules: AddressRules): string | undefined => {
   const host = hostOf(url)
   const { protocol } = url
-  const ports = PORTS[protocol]
-  if (ports === undefined || (protocol === 'http:' && !rules.hasList)) return 'must be https'
+  if (protocol !== 'https:' && (protocol !== 'http:' || !rules.hasList)) return 'must be https'
   if (url.hash !== '' || text.includes('#')) return 'must have no fragment'
-  const port = url.port === '' ? DEFAULT_PORTS[protocol] : Number(url.port)
-  if (port === undefined || (port < LEAST_FREE_PORT && !ports.includes(port))) {
-    return 'names a port that is not allowed'
-  }
+  if (!isWebPort(url)) return 'names a port that is not allowed'
   if (isIP(host) !== 0) {
     const typed = typedHost(text).replace(/^\[|\]$/g, '')
     return isPlainAddress(typed) ? undefined : 'names its address in an odd notation'

@@ -8,6 +8,7 @@ import type { Codec, Draft } from '../../core/codec-contract.ts'
 import { type Config, loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
+import type { Resolve } from '../../core/outbound.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import type { CreateWebhook } from '../../schemas/api/webhook.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
@@ -17,7 +18,6 @@ import { makePoster } from '../../serving/webhooks/client.ts'
 import { openWebhookGround, type WebhookGround } from '../../serving/webhooks/ground.ts'
 import { startMatcher } from '../../serving/webhooks/matcher.ts'
 import { startSender } from '../../serving/webhooks/sender.ts'
-import type { Resolve } from '../../serving/webhooks/target.ts'
 
 /** The organization of the tests. */
 export const OWNER = { orgId: 'org_1', appId: 'app_1' }

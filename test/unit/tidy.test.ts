@@ -47,8 +47,8 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   commander: /^cli\//,
   'cli-progress': /^cli\//,
   tsx: /^cli\//,
-  undici: /^serving\/webhooks\/client\.ts$/,
-  'ipaddr.js': /^serving\/webhooks\/address\.ts$/,
+  undici: /^core\/outbound\.ts$/,
+  'ipaddr.js': /^core\/outbound\.ts$/,
   '@marcbachmann/cel-js': /^serving\/webhooks\/filter\.ts$/,
 }
 

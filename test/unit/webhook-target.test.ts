@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
-import { addressRules } from '../../serving/webhooks/address.ts'
+import { addressRules, type Resolve } from '../../core/outbound.ts'
 import { makePoster } from '../../serving/webhooks/client.ts'
-import { checkTarget, type Resolve } from '../../serving/webhooks/target.ts'
+import { checkTarget } from '../../serving/webhooks/target.ts'
 
 const PUBLIC = addressRules([])
 const LOOPBACK = addressRules(['127.0.0.0/8', '::1/128'])

@@ -1,0 +1,220 @@
+import { promises as dns } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { Agent, buildConnector, request } from 'undici'
+
+/** Requests to addresses that strangers choose: webhooks, metadata documents. */
+
+type Range = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+/** Addresses that no stranger's URL may reach. Source: contract/webhooks.md 10, the IANA special-purpose registries. */
+const BLOCKED_RANGES = [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
+  ...['172.16.0.0/12', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16'],
+  ...['198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  ...['168.63.129.16/32', '::/96', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '2001:db8::/32'],
+  ...['2002::/16', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
+].map((cidr): Range => ipaddr.parseCIDR(cidr))
+
+const LEAST_FREE_PORT = 1_024
+const PORTS: Readonly<Record<string, readonly number[]>> = { 'https:': [443, 8_443], 'http:': [80] }
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 }
+
+const CONNECT_MS = 5_000
+const DNS = { timeout: 2_000, tries: 2 }
+const IDLE_MS = 4_000
+const CONNECTION_MS = 60_000
+/** Bytes of an unread body that are worth reading to keep its connection. */
+const DISCARD_BYTES = 16_384
+
+/** Which addresses may be connected to. */
+export interface AddressRules {
+  /** True for an address that the operator lists: it may be inside, and spoken to without TLS. */
+  isListed(address: string): boolean
+  /** True for a public address, or a listed one. */
+  isOpen(address: string): boolean
+  /** True when the operator lists any address at all. */
+  readonly hasList: boolean
+}
+
+/** An embedded IPv4 address is judged as what it is. */
+const parsed = (address: string): ipaddr.IPv4 | ipaddr.IPv6 => ipaddr.process(address)
+
+const within = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Range[]): boolean =>
+  ranges.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
+
+/** Rules of an installation; `allow` is a list of CIDR ranges. Throws for a range that is none. */
+export const addressRules = (allow: readonly string[]): AddressRules => {
+  const listed = allow.map((cidr): Range => ipaddr.parseCIDR(cidr))
+  const isListed = (address: string): boolean =>
+    isIP(address) !== 0 && within(parsed(address), listed)
+  return {
+    hasList: listed.length > 0,
+    isListed,
+    isOpen: (address) => {
+      if (isIP(address) === 0) return false
+      const value = parsed(address)
+      if (within(value, listed)) return true
+      return value.range() === 'unicast' && !within(value, BLOCKED_RANGES)
+    },
+  }
+}
+
+/** True for an address as people write it: `127.0.0.1` and `::1`, but no decimal, octal, hex or embedded form. */
+export const isPlainAddress = (host: string): boolean => {
+  if (isIP(host) === 4) return true
+  return isIP(host) === 6 && !host.includes('.') && ipaddr.process(host).kind() === 'ipv6'
+}
+
+/** True for http or https on a port that serves the web: the usual ones and those that anybody may open. */
+export const isWebPort = ({ protocol, port: text }: URL): boolean => {
+  const usual = PORTS[protocol]
+  const port = text === '' ? DEFAULT_PORTS[protocol] : Number(text)
+  return (
+    usual !== undefined && port !== undefined && (port >= LEAST_FREE_PORT || usual.includes(port))
+  )
+}
+
+/** All addresses of a name. Rejects when the name has none. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>
+
+/** Name servers are asked without the thread pool, so that a slow one holds up nothing else. */
+export const systemResolve: Resolve = async (hostname) => {
+  if (hostname === 'localhost') return ['127.0.0.1', '::1']
+  const resolver = new dns.Resolver(DNS)
+  const answers = await Promise.allSettled([
+    resolver.resolve4(hostname),
+    resolver.resolve6(hostname),
+  ])
+  const addresses = answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+  const [failed] = answers.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+  if (addresses.length === 0) throw failed ?? new Error('the name has no address')
+  return addresses
+}
+
+/** One request. */
+export interface OutboundRequest {
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Limit of each silence: until the headers, and within the body. The signal limits the whole. */
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** An answer whose body has not been read. */
+export interface OutboundReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Leaving the loop early closes the connection. */
+  readonly body: AsyncIterable<Buffer>
+  /** Lets go of a body that nobody reads. */
+  discard(): Promise<void>
+}
+
+/** A guarded client: no redirects, one request at a time per connection. */
+export interface Outbound {
+  /** Throws what `failureOf` names. */
+  request(url: string, options: OutboundRequest): Promise<OutboundReply>
+  close(): Promise<void>
+}
+
+/** What a client is made with. */
+export interface OutboundOptions {
+  readonly rules: AddressRules
+  /** Where plain http may go: to addresses that the operator lists, or to every open one. */
+  readonly plainHttp: 'listed' | 'open'
+  /** Default: the system's name servers. */
+  readonly resolve?: Resolve
+  /** Further certificate authorities, PEM. */
+  readonly ca?: string
+}
+
+/** Makes a client: one connection pool per origin. */
+export const openOutbound = (options: OutboundOptions): Outbound => {
+  const agent = new Agent({
+    connect: guardedConnect(options),
+    pipelining: 1,
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: CONNECTION_MS,
+    clientTtl: CONNECTION_MS,
+  })
+  return {
+    request: async (url, { timeoutMs, ...rest }) => {
+      const { statusCode, headers, body } = await request(url, {
+        ...{ ...rest, dispatcher: agent },
+        ...{ headersTimeout: timeoutMs, bodyTimeout: timeoutMs },
+      })
+      const discard = async (): Promise<void> => {
+        await body.dump({ limit: DISCARD_BYTES }).catch(() => undefined)
+      }
+      return { status: statusCode, headers, body, discard }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** The guard refused the address; which one it was is told to nobody. */
+class Blocked extends Error {
+  readonly code = 'BLOCKED'
+}
+
+/** Connects to vetted addresses only: what was checked is what is connected to, so a name that changes cannot help. */
+const guardedConnect = ({ rules, plainHttp, resolve = systemResolve, ca }: OutboundOptions) => {
+  const connectorFor = (mayReach: (address: string) => boolean): buildConnector.connector => {
+    const lookup: LookupFunction = (hostname, options, callback) => {
+      resolve(hostname)
+        .then((addresses) => {
+          if (addresses.length === 0 || !addresses.every(mayReach)) throw new Blocked()
+          const vetted = addresses.map((address) => ({ address, family: isIP(address) }))
+          const [first = { address: '', family: 0 }] = vetted
+          if (options.all) callback(null, vetted)
+          else callback(null, first.address, first.family)
+        })
+        .catch((error: NodeJS.ErrnoException) => callback(error, '', 0))
+    }
+    const connect = buildConnector({
+      timeout: CONNECT_MS,
+      allowH2: false,
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.2',
+      autoSelectFamily: true,
+      lookup,
+      ...(ca !== undefined && { ca }),
+    })
+    return (options, callback) => {
+      const host = options.hostname.replace(/^\[|\]$/g, '')
+      if (isIP(host) !== 0 && !mayReach(host)) return callback(new Blocked(), null)
+      return connect(options, callback)
+    }
+  }
+  const secure = connectorFor(rules.isOpen)
+  const plain = plainHttp === 'open' ? secure : connectorFor(rules.isListed)
+  const connect: buildConnector.connector = (options, callback) =>
+    (options.protocol === 'https:' ? secure : plain)(options, callback)
+  return connect
+}
+
+/** Why a request got no answer. */
+export type OutboundFailure = 'blocked' | 'timeout' | 'dns' | 'tls' | 'connect'
+
+const DNS_CODES =
+  /^(ENOTFOUND|EAI_AGAIN|ENODATA|ESERVFAIL|EBADNAME|ETIMEOUT|EREFUSED|EBADRESP|ENOTIMP)$/
+const TLS_CODES =
+  /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|EPROTO|HOSTNAME_MISMATCH)/
+
+/** The failure that an error of a request stands for. */
+export const failureOf = (error: unknown): OutboundFailure => {
+  const code = codeOf(error)
+  if (error instanceof Error && /^(TimeoutError|AbortError)$/.test(error.name)) return 'timeout'
+  if (code === 'BLOCKED') return 'blocked'
+  if (/TIMEOUT|ETIMEDOUT/.test(code) && code !== 'ETIMEOUT') return 'timeout'
+  if (DNS_CODES.test(code)) return 'dns'
+  return TLS_CODES.test(code) ? 'tls' : 'connect'
+}
+
+/** The error's code, `UNKNOWN` where it has none. */
+export const codeOf = (error: unknown): string => {
+  const coded: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof coded === 'string' ? coded : 'UNKNOWN'
+}

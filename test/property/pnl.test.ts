@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { rawOf, unitsText } from '../../core/amounts.ts'
+import { unitsText } from '../../core/amounts.ts'
 import type { QuoteBook } from '../../core/quotes.ts'
 import { PNL } from '../../processors/pnl.ts'
 import type { Operation, Publication } from '../../processors/stage.ts'
@@ -54,11 +54,12 @@ const traded = (event: TradeEvent, block: TapeBlock, index: number): TradeEvent 
 const operations = (tape: Tape): readonly Operation[] =>
   tape.ops.map((op) => operationOf(op, 'tradesProcessed', traded))
 
-/** Value of the quote leg in units of 10^-12 USD, rounded half up as the store keeps it. */
+/** Value of the quote leg in units of 10^-12 USD: the double as it prints, rounded half up at the twelfth place. */
 const usdOf = ({ quoteRaw, quoteDecimals, quoteUsd }: TapeTrade): bigint | null => {
   if (quoteDecimals === null || quoteUsd === '') return null
   const value = (Number(quoteRaw) / 10 ** quoteDecimals) * Number(quoteUsd)
-  return rawOf(value.toFixed(12), 12)
+  const [whole = '0', places = ''] = (value < 1e-6 ? value.toFixed(13) : String(value)).split('.')
+  return (BigInt(whole + places.padEnd(13, '0').slice(0, 13)) + 5n) / 10n
 }
 
 const canonical = ({ blocks }: Tape): readonly BrutePnlTrade[] =>

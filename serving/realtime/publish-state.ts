@@ -79,7 +79,7 @@ export const statPublications = (
   return published('dex-token-stats', desk, items)
 }
 
-/** Publications of one record of `{c}.token-holdings`; amounts in token units. */
+/** Publications of one record of `{c}.token-holdings`, whose last event is the current state; amounts in token units. */
 export const holdingPublications = (
   { events }: TokenHoldingEvents,
   desk: Desk,
@@ -87,7 +87,7 @@ export const holdingPublications = (
   published(
     'dex-token-holding',
     desk,
-    events.map((event, index) => ({
+    events.slice(-1).map((event, index) => ({
       ...{ address: event.token_address, index },
       payload: () => {
         const decimals = desk.nameOf(event.token_address)?.decimals

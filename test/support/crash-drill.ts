@@ -19,6 +19,8 @@ export interface Kill {
 
 /** A made-up chain of which every run gives the same. */
 export interface DrillChain {
+  /** Internal id. */
+  readonly id: 'sol' | 'eth'
   readonly seed: number
   readonly ratePerSecond: number
   readonly genesis: string
@@ -89,11 +91,11 @@ export const embeddedDrill = async (drill: EmbeddedDrill): Promise<DrillResult> 
     kills.push(kill)
   }
   await runToEnd(drill, killedFolder)
-  const clean = await checksumOf(cleanFolder)
-  const killed = await checksumOf(killedFolder)
+  const clean = await checksumOf(drill, cleanFolder)
+  const killed = await checksumOf(drill, killedFolder)
   const height = Math.min(clean.settled.height, killed.settled.height)
   const at = (folder: string, sum: ChainChecksum): Promise<ChainChecksum> | ChainChecksum =>
-    sum.settled.height === height ? sum : checksumOf(folder, height)
+    sum.settled.height === height ? sum : checksumOf(drill, folder, height)
   return {
     kills,
     clean: await at(cleanFolder, clean),
@@ -105,6 +107,7 @@ const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
 
 const startWords = async ({ chain }: EmbeddedDrill, folder: string): Promise<string[]> => [
   ...['start', '--data', folder, '--port', String(Math.min(await freePort(), 65_000))],
+  ...['--simulate', chain.id],
   ...['--seed', String(chain.seed), '--rate', String(chain.ratePerSecond)],
   ...['--genesis', chain.genesis, '--until', chain.until],
 ]
@@ -133,15 +136,19 @@ const oneLife = async (drill: EmbeddedDrill, folder: string): Promise<Kill> => {
   return {
     role: 'start',
     afterMs: performance.now() - bornMs,
-    height: await ingestedHeight(join(folder, 'log'), 'eth'),
+    height: await ingestedHeight(join(folder, 'log'), drill.chain.id),
     inFlight: activityIn(activityFile),
   }
 }
 
 /** Checksum of a folder that no process holds. */
-const checksumOf = async (folder: string, height?: number): Promise<ChainChecksum> => {
+const checksumOf = async (
+  { chain }: EmbeddedDrill,
+  folder: string,
+  height?: number,
+): Promise<ChainChecksum> => {
   const at = height === undefined ? [] : ['--height', String(height)]
-  const words = ['checksum', '--data', folder, '--chain', 'eth', '--json', ...at]
+  const words = ['checksum', '--data', folder, '--chain', chain.id, '--json', ...at]
   const [sum] = JSON.parse(await sluiceText(words)) as readonly ChainChecksum[]
   assert.ok(sum !== undefined, 'a checksum')
   return sum

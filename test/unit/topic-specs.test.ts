@@ -8,9 +8,12 @@ const CHAINS = ['eth', 'bsc']
 test('every row of the table becomes a topic: global ones once, the others per chain', () => {
   const specs = topicSpecs({ chains: CHAINS, partitions: 6, retention: 'contract' })
   const rows = Object.values(TOPICS)
-  const expected = rows.flatMap(({ suffix, scope }) =>
-    scope === 'global' ? [suffix] : CHAINS.map((chain) => `${chain}.${suffix}`),
-  )
+  const expected = rows.flatMap(({ suffix, scope }) => {
+    if (scope === 'global') return [suffix]
+    return CHAINS.map((chain) =>
+      scope === 'internal' ? `${suffix}.${chain}` : `${chain}.${suffix}`,
+    )
+  })
   assert.deepEqual(specs.map(({ topic }) => topic).sort(), expected.sort())
   for (const { topic } of specs) assert.ok(topicRow(topic), topic)
 })

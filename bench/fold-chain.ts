@@ -58,14 +58,21 @@ const priced = (event: TradeEvent): TradeEvent => {
   }
 }
 
-const opsOf = (): readonly TapeOp[] =>
+/** Size of a chain. */
+interface ChainSize {
+  readonly blocks: number
+  readonly tradesPerBlock: number
+}
+const SIZE: ChainSize = { blocks: BLOCKS, tradesPerBlock: TRADES_PER_BLOCK }
+
+const opsOf = ({ blocks, tradesPerBlock }: ChainSize): readonly TapeOp[] =>
   tapeOf(
-    Array.from({ length: BLOCKS }, (_, block) => [
+    Array.from({ length: blocks }, (_, block) => [
       {
         kind: 'apply' as const,
         stepMs: 12_000,
-        trades: Array.from({ length: TRADES_PER_BLOCK }, (__, index) =>
-          tradeAt(block * TRADES_PER_BLOCK + index),
+        trades: Array.from({ length: tradesPerBlock }, (__, index) =>
+          tradeAt(block * tradesPerBlock + index),
         ),
       },
       { kind: 'finalize' as const, keep: FINAL_BEHIND },
@@ -74,15 +81,15 @@ const opsOf = (): readonly TapeOp[] =>
 
 /** The chain with priced trades, as the candle stage gets it. */
 export const pricedChain = (): readonly Operation[] =>
-  opsOf().map((op) => operationOf(op, 'tradesProcessed', priced))
+  opsOf(SIZE).map((op) => operationOf(op, 'tradesProcessed', priced))
 
 const WALLETS = 2_000
 
 /** The same trades as the ingestor writes them, each by one of many wallets. */
-export const rawChain = (): readonly Operation[] =>
-  opsOf().map((op) =>
+export const rawChain = (size = SIZE): readonly Operation[] =>
+  opsOf(size).map((op) =>
     operationOf(op, 'trades', (event, block, index) => {
-      const serial = block.height * TRADES_PER_BLOCK + index
+      const serial = block.height * size.tradesPerBlock + index
       const wallet = addressAt(0x100_000 + ((Math.imul(serial, 48_271) >>> 0) % WALLETS))
       const users = { user_a_account_owner_address: wallet, user_b_account_owner_address: wallet }
       return { ...event, trade: event.trade && { ...event.trade, ...users } }

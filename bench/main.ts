@@ -36,6 +36,12 @@ const ROWS: readonly Row[] = [
     run: async () => (await import('./reducers.ts')).reducersBench,
   },
   {
+    name: 'pipe',
+    about:
+      'blocks of trades through a whole lane on real Kafka against kafkajs copies; aims 0.8 and 0.35',
+    run: async () => (await import('./pipe.ts')).pipeBench,
+  },
+  {
     name: 'insert',
     about: 'a sink batch against the bare client with the same bytes; aim 0.9',
     run: async () => (await import('./insert.ts')).insertBench,

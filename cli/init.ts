@@ -4,6 +4,7 @@ import { type Config, ConfigError, loadConfig, Secret } from '../core/config.ts'
 import { makeLifecycle } from '../core/lifecycle.ts'
 import { type Logger, rootLogger } from '../core/log.ts'
 import { applyRetention, migrate } from '../core/migrate.ts'
+import { documentTopics } from '../ingestors/metadata/worker.ts'
 import { ingestTopics } from '../ingestors/run.ts'
 import { processorTopics } from '../processors/all.ts'
 import { globalTopic } from '../schemas/topics.ts'
@@ -37,7 +38,10 @@ export const init = async (
       opened: (name, stop) => lifecycle.add({ name, stop }),
     })
     await parts.bus.createTopics([
-      ...chains.flatMap((chain) => ingestTopics(chain, config)),
+      ...chains.flatMap((chain) => [
+        ...ingestTopics(chain, config),
+        ...(config.metadataFetch === 'on' ? documentTopics(chain, config) : []),
+      ]),
       ...processorTopics(chains, config),
     ])
     write(`topics    ${(await parts.bus.topics('')).length}, with their schemas`)

@@ -5,6 +5,7 @@ import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Check } from '../core/ops.ts'
 import type { FactReader } from '../ingestors/facts.ts'
+import { startDocuments } from '../ingestors/metadata/worker.ts'
 import { type Ingestor, startIngestor } from '../ingestors/run.ts'
 import type { Source } from '../ingestors/source.ts'
 import { type ProcessorsRunning, startProcessors } from '../processors/all.ts'
@@ -69,13 +70,18 @@ export const startProcess = async (deps: PieceDeps, parts: Parts): Promise<Proce
   return processors
 }
 
-/** One ingestor per chain. */
+/** One ingestor per chain, and where it is wanted the worker that fetches what their tokens name. */
 export const startIngest = async (
   deps: PieceDeps,
   { bus, codec }: LogParts,
   houseChains: readonly HouseChain[],
 ): Promise<readonly Ingestor[]> => {
   const { config, metrics, log, lifecycle, checks, onFatal } = deps
+  if (config.metadataFetch === 'on' && houseChains.length > 0) {
+    const chains = houseChains.map(({ row }) => row.id)
+    const documents = await startDocuments({ chains, bus, codec, config, metrics, log })
+    lifecycle.add(part('documents', documents))
+  }
   const ingestors: Ingestor[] = []
   checks.push({
     name: 'ingest',

@@ -251,6 +251,54 @@ const Settings = Type.Object({
     description: 'Adds X-Webhook-Timestamp and X-Webhook-Signature',
   }),
   webhookSvixHeaders: Type.Boolean({ default: false, description: 'Adds svix-* headers' }),
+  metadataFetch: Type.Enum(['off', 'on'], {
+    default: 'off',
+    description: 'on: the metadata documents that new tokens name are fetched by their URL',
+  }),
+  metadataIpfsGateway: Type.String({
+    pattern: '^https?://.+/$',
+    default: 'https://ipfs.io/ipfs/',
+    description: 'Where ipfs:// documents and images are read; ends in /',
+  }),
+  metadataArweaveGateway: Type.String({
+    pattern: '^https?://.+/$',
+    default: 'https://arweave.net/',
+    description: 'Where ar:// documents and images are read; ends in /',
+  }),
+  metadataAllow: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
+    default: [],
+    description: 'Ranges (CIDR) of inside addresses that documents may be fetched from',
+  }),
+  metadataTimeoutMs: Type.Integer({
+    minimum: 100,
+    maximum: 60_000,
+    default: 10_000,
+    description: 'Limit of one attempt to fetch a document',
+  }),
+  metadataTries: Type.Integer({
+    minimum: 1,
+    maximum: 20,
+    default: 5,
+    description: 'Attempts at a document whose host gives no answer',
+  }),
+  metadataMaxBytes: Type.Integer({
+    minimum: 1_024,
+    maximum: 16_777_216,
+    default: 1_048_576,
+    description: 'Largest document',
+  }),
+  metadataInFlight: Type.Integer({
+    minimum: 1,
+    maximum: 1_024,
+    default: 32,
+    description: 'Documents that one process fetches at the same time',
+  }),
+  metadataInFlightPerHost: Type.Integer({
+    minimum: 1,
+    maximum: 256,
+    default: 8,
+    description: 'Documents that one process fetches at the same time from one host',
+  }),
 })
 
 /** The frozen configuration of a process. */

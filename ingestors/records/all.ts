@@ -33,11 +33,15 @@ export interface Found {
 const inChainOrder = (one: Spot, other: Spot): number =>
   one.txIndex - other.txIndex || one.logIndex - other.logIndex
 
+const decimalsTold = ({ balances }: Decoded): ReadonlyMap<string, number> =>
+  new Map(balances.flatMap(({ token, decimals }) => (decimals === null ? [] : [[token, decimals]])))
+
 /** Maps what was found in a block to wire events. */
 export const blockEvents = (
-  context: MappingContext,
+  given: MappingContext,
   { decoded, tracked, learned, origin }: Found,
 ): BlockEvents => {
+  const context = { ...given, told: decimalsTold(decoded) }
   const place = headMaker(context)
   const tokenKind = context.chain.vm === 'svm' ? 'spl_token' : 'erc20'
   const onToken = (at: Spot, index: number) =>

@@ -15,6 +15,8 @@ export interface MappingContext {
   readonly stamps: ReadonlyMap<string, Stamp>
   readonly token: (address: string) => TokenFact | undefined
   readonly pool: (address: string) => PoolFact | undefined
+  /** Decimals that the block itself tells of tokens: Solana's balances name them. */
+  readonly told?: ReadonlyMap<string, number>
 }
 
 /** An event with the record key it travels under. */
@@ -83,10 +85,11 @@ const transactionHead = (tx: Transaction | undefined): Draft<Wire.Transaction> |
         status: tx.success ? 'STATUS_SUCCESS' : 'STATUS_FAILED',
       }
 
-/** Decimals of a token: from its facts, else from the table of quote assets; null = unknown. */
-export const decimalsOf = ({ token, book }: MappingContext, address: string): number | null => {
-  const fact = token(address)
-  return fact?.decimals ?? book.assets.get(address)?.decimals ?? null
+/** Decimals of a token: from its facts, from the table of quote assets, or as its block tells them; null = unknown. */
+export const decimalsOf = (context: MappingContext, address: string): number | null => {
+  const { token, book, told } = context
+  const known = token(address)?.decimals ?? book.assets.get(address)?.decimals
+  return known ?? told?.get(address) ?? null
 }
 
 /** Prices that the trades and pool events of a quote are stamped with. */

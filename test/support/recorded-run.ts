@@ -16,6 +16,7 @@ import {
   type RawBlock,
   tradesOf,
 } from './brute-force.ts'
+import { gated } from './gated.ts'
 import { type Listener, type Product, startProduct } from './product.ts'
 import { type ExpectedSwap, expectations, recordingJson, recordingPath } from './recordings.ts'
 import { until } from './until.ts'
@@ -126,23 +127,13 @@ export const testRecorded = (run: RecordedRun): Promise<void> =>
       const facts = factTable(JSON.parse(readFileSync(FACTS_FILE, 'utf8')))
       const files = names.map(recordingPath)
       const source = await recordedSource({ chain: CHAINS.eth, files, facts, log: silentLogger() })
-      let release = (): void => undefined
-      const gate = new Promise<void>((resolve) => {
-        release = resolve
-      })
-      const gated = {
-        ...source,
-        operations: async function* (...args: Parameters<typeof source.operations>) {
-          await gate
-          yield* source.operations(...args)
-        },
-      }
+      const gate = gated(source)
       product = await startProduct({
-        chain: { row: CHAINS.eth, source: gated, facts: source.facts },
+        chain: { row: CHAINS.eth, source: gate.source, facts: source.facts },
         overrides: { ...(await run.overrides()), pricesStatic: Object.fromEntries(FIXED_USD) },
       })
       frames = await product.subscribe(`dex-trade:eth_${busiest}`)
-      release()
+      gate.release()
       await product.house.ingestors[0]?.done
       await until(() => product.house.settled(), 'everything is processed', 60_000)
     })

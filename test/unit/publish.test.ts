@@ -19,7 +19,7 @@ import type { MappingContext } from '../../ingestors/records/context.ts'
 import { UNKNOWN_DECIMALS } from '../../ingestors/records/tokens.ts'
 import { track } from '../../ingestors/tracked.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { Decoded, PoolChange, Swap } from '../../schemas/events.ts'
+import type { BalanceChange, Decoded, PoolChange, Swap } from '../../schemas/events.ts'
 import type { TransferEvent } from '../../schemas/wire.ts'
 import {
   COIN,
@@ -148,6 +148,20 @@ test('unknown decimals are null, unknown prices and reserves are empty', () => {
   assert.equal(coin?.event.trade?.vault_a_post_amount, '')
   const without = eventsOf({ ...NOTHING, swaps: [swap({})] }, { stamps: new Map() })
   assert.equal(without.trades[0]?.event.quote_price_in_usd, '')
+})
+
+test('decimals that a balance of the same block names count where no fact has them', () => {
+  const told: BalanceChange = {
+    kind: 'balance',
+    ...{ txIndex: 0, logIndex: 1, account: 'account', owner: TRADER, token: COIN },
+    ...{ decimals: 6, preRaw: 0n, postRaw: 700n },
+    lifecycle: 'existing',
+  }
+  const { trades } = eventsOf(
+    { ...NOTHING, swaps: [swap({})], balances: [told] },
+    { token: () => undefined },
+  )
+  assert.equal(trades[0]?.event.trade?.token_a_decimals, 6)
 })
 
 test('a swap whose tokens nobody can name is no trade and no pool event', () => {

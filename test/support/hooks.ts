@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { Webhook } from 'standardwebhooks'
+import type { WebhookChannel } from '../../schemas/webhooks.ts'
+import type { Product } from './product.ts'
+import { type Receiver, startReceiver } from './webhook-receiver.ts'
+
+/** A webhook as the stock verifier let it through. */
+export interface Delivered {
+  readonly id: string
+  readonly type: string
+  readonly token: string
+}
+
+/** A receiver with endpoints that were made over REST. */
+export interface Hooks {
+  /** Makes an endpoint of the channels, all of them by default; what it got is known by the name. */
+  register(product: Product, name: string, channels?: readonly WebhookChannel[]): Promise<void>
+  /** What the endpoint got so far, verified. */
+  delivered(name: string): readonly Delivered[]
+  stop(): Promise<void>
+}
+
+interface Body {
+  readonly id: string
+  readonly type: string
+  readonly data: { readonly a: string }
+}
+
+const ENDPOINTS = '/v2/webhook/endpoint'
+
+const ask = async <T>({ house, apiKey }: Product, path: string, body?: object): Promise<T> => {
+  const response = await fetch(house.baseUrl + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      'x-api-key': apiKey,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  assert.equal(response.status, 200, `${path}: ${text}`)
+  return JSON.parse(text)
+}
+
+/** Starts a receiver on loopback; the product must allow that. */
+export const startHooks = async (): Promise<Hooks> => {
+  const receiver: Receiver = await startReceiver()
+  const verifiers = new Map<string, Webhook>()
+  return {
+    register: async (product, name, channels) => {
+      const url = `${receiver.base}/${name}`
+      const body = { url, ...(channels && { channels }) }
+      const { id } = await ask<{ id: string }>(product, ENDPOINTS, body)
+      const { secret } = await ask<{ secret: string }>(product, `${ENDPOINTS}/${id}/secret`)
+      verifiers.set(name, new Webhook(secret))
+    },
+    delivered: (name) => {
+      const verifier = verifiers.get(name)
+      assert.ok(verifier, `${name} was made`)
+      return receiver.at(`/${name}`).map(({ body, headers }) => {
+        const { id, type, data } = verifier.verify(body, headers) as Body
+        assert.equal(id, headers['webhook-id'])
+        return { id, type, token: data.a }
+      })
+    },
+    stop: () => receiver.stop(),
+  }
+}

@@ -1,0 +1,373 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import type { ConfigOverrides } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { recordedSource } from '../../ingestors/replay.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { Instruction, TradeEvents } from '../../schemas/wire.ts'
+import { type BruteSwap, type BruteTrade, candlesOf, tradesOf } from './brute-force.ts'
+import { gated } from './gated.ts'
+import { type Hooks, startHooks } from './hooks.ts'
+import { brutePnl } from './pnl-brute-force.ts'
+import { type Listener, type Product, startProduct } from './product.ts'
+import { solExpectations, solNames, solPath } from './sol-recordings.ts'
+import { until } from './until.ts'
+
+const SOL = 'So11111111111111111111111111111111111111112'
+const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+/** What the run is told a SOL costs: recorded transactions are months apart and have no price of their own. */
+const SOL_USD = 150
+/** This recording says neither its slot nor its time; the run puts it here. */
+const ASSUMED = { file: 'pumpfun_create_from_blocksubscribe.json', slot: 415_597_203 }
+const ASSUMED_TIME = 1_777_132_866
+/** A wallet of several recordings, and a token that is traded twice in one transaction. */
+const TRADER = 'BwWK17cbHxwWBKZkUYvzxLcNQ1YVyaFezduWbtm2de6s'
+const TWICE = '2Dg6nRk3m9QfFS7TvLwgkfzTbzfbyErHt2aXym1Z8Gxy'
+/** Units of the brute force's USD. */
+const USD = 10 ** 12
+
+interface TokenBalance {
+  readonly mint: string
+  readonly owner?: string
+  readonly uiTokenAmount: { readonly amount: string; readonly decimals: number }
+}
+interface RawTransaction {
+  readonly slot?: number
+  readonly blockTime?: number | null
+  readonly meta: {
+    readonly preTokenBalances?: readonly TokenBalance[]
+    readonly postTokenBalances?: readonly TokenBalance[]
+  }
+}
+interface RawFile {
+  readonly signature: string
+  readonly getTransaction?: RawTransaction
+  readonly getTransactionJson?: RawTransaction
+}
+
+const textOf = (path: string): string => {
+  const text = readFileSync(path, 'utf8')
+  if (!path.endsWith(ASSUMED.file)) return text
+  const file = JSON.parse(text)
+  for (const name of ['getTransaction', 'getTransactionJson']) {
+    if (file[name]) Object.assign(file[name], { slot: ASSUMED.slot, blockTime: ASSUMED_TIME })
+  }
+  return JSON.stringify(file)
+}
+
+interface Recording extends RawTransaction {
+  readonly name: string
+  readonly signature: string
+}
+
+/** Recordings that have a time, and so a place in a chain, oldest first. */
+const recordings: readonly Recording[] = solNames()
+  .map((name) => {
+    const { signature, getTransaction, getTransactionJson } = JSON.parse(
+      textOf(solPath(name)),
+    ) as RawFile
+    const raw = getTransaction ?? getTransactionJson
+    assert.ok(raw, name)
+    return { ...raw, name, signature }
+  })
+  .filter(({ blockTime }) => typeof blockTime === 'number')
+  .sort((a, b) => (a.slot ?? 0) - (b.slot ?? 0) || (a.signature < b.signature ? -1 : 1))
+
+const expected = solExpectations()
+
+/** The order of a place like `2` or `2.10`. */
+const orderOf = (path: string): number => {
+  const [outer = 0, inner = -1] = path.split('.').map(Number)
+  return outer * 1_000 + inner + 1
+}
+
+const swaps: readonly BruteSwap[] = recordings.flatMap(({ name, signature, slot, blockTime }) =>
+  (expected[name]?.trades ?? []).map((trade) => ({
+    height: slot ?? 0,
+    timeMs: (blockTime ?? 0) * 1_000,
+    txHash: signature,
+    logIndex: orderOf(trade.path),
+    pool: trade.pool ?? '',
+    trader: trade.trader,
+    tokenIn: trade.tokenIn,
+    tokenOut: trade.tokenOut,
+    amountIn: BigInt(trade.amountIn),
+    amountOut: BigInt(trade.amountOut),
+  })),
+)
+const decimals = new Map([
+  [SOL, 9],
+  ...recordings.flatMap(({ meta }) =>
+    [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])].map(
+      ({ mint, uiTokenAmount }) => [mint, uiTokenAmount.decimals] as const,
+    ),
+  ),
+])
+const brute = tradesOf(swaps, {
+  decimals,
+  ranks: new Map([
+    [USDC, 3],
+    [SOL, 2],
+  ]),
+  native: SOL,
+  fixedUsd: new Map([[SOL, SOL_USD]]),
+})
+const created = recordings.flatMap(({ name }) => expected[name]?.created ?? [])
+const migrated = recordings.flatMap(({ name }) => expected[name]?.migrated ?? [])
+
+const close = (got: number, want: number, what: string): void => {
+  const error = Math.abs(got - want) / Math.max(Math.abs(want), 1e-300)
+  assert.ok(error < 1e-9, `${what}: ${got}, want ${want}`)
+}
+
+const keyOf = ({ txHash, logIndex }: BruteSwap): string => `${txHash}/${logIndex}`
+const placeOf = (at: Instruction | null): number =>
+  orderOf(at?.is_inner_instruction ? `${at.index}.${at.inner_instruction_index}` : `${at?.index}`)
+
+/** The buses that the same run is made on, and who reads the topic beside the product. */
+export interface RecordedSolRun {
+  readonly name: string
+  readonly overrides: () => Promise<ConfigOverrides>
+  /** Every value of `sol.dex.trades.processed`, as a consumer outside the house reads it. */
+  readonly consume: (product: Product) => Promise<readonly TradeEvents[]>
+  readonly close: () => Promise<void>
+}
+
+/** Replays the recorded transactions and holds every surface against the plain fold. */
+export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
+  describe(run.name, () => {
+    let product: Product
+    let hooks: Hooks
+    const heard = new Map<string, Listener>()
+
+    before(async () => {
+      const source = await recordedSource({
+        ...{ chain: CHAINS.sol, files: solNames().map(solPath), log: silentLogger() },
+        readFile: async (path) => textOf(path),
+      })
+      const gate = gated(source)
+      hooks = await startHooks()
+      product = await startProduct({
+        chain: { row: CHAINS.sol, source: gate.source, facts: source.facts },
+        overrides: {
+          ...(await run.overrides()),
+          pricesStatic: { [SOL]: SOL_USD },
+          webhookAllow: ['127.0.0.0/8'],
+          webhookMaxEventAgeSeconds: 0,
+        },
+      })
+      await hooks.register(product, 'all')
+      await hooks.register(product, 'migrated', ['sol.token.migrated'])
+      for (const name of [
+        `dex-trade:sol_${TWICE}`,
+        `dex-wallet-trade:sol_${TRADER}`,
+        'dex-new-token:sol',
+      ]) {
+        heard.set(name, await product.subscribe(name))
+      }
+      gate.release()
+      await product.house.ingestors[0]?.done
+      await until(() => product.house.settled(), 'everything is processed', 60_000)
+    })
+    after(async () => {
+      await product?.stop()
+      await hooks?.stop()
+      await run.close()
+    })
+
+    test('the topic holds the recorded trades, all of them and no other, with their prices', async () => {
+      assert.ok(brute.length >= 8, `${brute.length} trades`)
+      const events = new Map(
+        (await run.consume(product)).flatMap(({ events: all }) =>
+          all.map((event) => [
+            `${event.transaction?.signature}/${placeOf(event.instruction)}`,
+            event,
+          ]),
+        ),
+      )
+      assert.deepEqual([...events.keys()].sort(), brute.map(keyOf).sort())
+      for (const trade of brute) {
+        const what = keyOf(trade)
+        const event = events.get(what)
+        assert.equal(event?.trade?.token_a_address, trade.base, what)
+        assert.equal(event?.trade?.token_b_address, trade.quote, what)
+        assert.equal(event?.trade?.user_a_account_owner_address, trade.trader, what)
+        if (trade.pool !== '') assert.equal(event?.trade?.pool_address, trade.pool, what)
+        const [base, quote] =
+          trade.side === 'sell'
+            ? [trade.amountIn, trade.amountOut]
+            : [trade.amountOut, trade.amountIn]
+        assert.deepEqual(
+          [event?.trade?.user_a_amount, event?.trade?.user_b_amount],
+          [String(base), String(quote)],
+          what,
+        )
+        const usd = event?.trade_processed?.token_a_price_in_usd ?? ''
+        assert.ok(trade.priceUsd !== null, what)
+        close(Number(usd), trade.priceUsd, what)
+      }
+    })
+
+    test('the cube DEXTrades says the same', async () => {
+      interface Leg {
+        readonly Currency: { readonly MintAddress: string }
+        readonly Amount: number
+        readonly AmountInUSD: number
+        readonly Account: { readonly Owner: string }
+      }
+      const leg = '{ Currency { MintAddress } Amount AmountInUSD Account { Owner } }'
+      const rows = await product.cube<{
+        readonly Transaction: { readonly Hash: string }
+        readonly Trade: { readonly Buy: Leg; readonly Sell: Leg }
+      }>(
+        `{ Solana { DEXTrades(where: {any: [{IsSuspect: true}, {IsSuspect: false}]}, limit: {count: 1000}) {
+          Transaction { Hash } Trade { Buy ${leg} Sell ${leg} } } } }`,
+      )
+      assert.equal(rows.length, brute.length)
+      for (const trade of brute) {
+        const row = rows.find(
+          ({ Transaction, Trade }) =>
+            Transaction.Hash === trade.txHash &&
+            Trade.Buy.Currency.MintAddress === trade.tokenOut &&
+            Trade.Sell.Currency.MintAddress === trade.tokenIn,
+        )
+        assert.ok(row, `${keyOf(trade)} is not in the cube`)
+        const { Buy, Sell } = row.Trade
+        const [base, quote] = trade.side === 'buy' ? [Buy, Sell] : [Sell, Buy]
+        close(base.Amount, trade.baseAmount ?? 0, 'base amount')
+        close(quote.Amount, trade.quoteAmount ?? 0, 'quote amount')
+        close(base.AmountInUSD, trade.valueUsd ?? 0, 'value')
+        assert.equal(base.Account.Owner, trade.trader)
+      }
+    })
+
+    test('REST candles equal the plain fold', async () => {
+      let compared = 0
+      for (const token of new Set(brute.map(({ base }) => base))) {
+        const mine = brute.filter(({ base }) => base === token)
+        for (const resolution of ['1s', '1m', '1d', '1M']) {
+          const want = candlesOf(mine, resolution)
+          const got = await product.rest<Readonly<Record<string, string>>[]>(
+            `/v2/token/sol/${token}/candles?resolution=${resolution}&from=1&limit=1000`,
+          )
+          assert.deepEqual(
+            got.map(({ timestamp, trades }) => [Number(timestamp), Number(trades)]),
+            want.map(({ startMs, trades }) => [startMs, trades]),
+            `${token} ${resolution}`,
+          )
+          for (const [index, candle] of want.entries()) {
+            for (const field of ['open', 'high', 'low', 'close'] as const) {
+              close(Number(got[index]?.[field]), candle[field], `${token} ${resolution} ${field}`)
+              compared += 1
+            }
+          }
+        }
+      }
+      assert.ok(compared >= 80, `${compared} prices`)
+    })
+
+    test('holders of the tokens that were created are those of the recorded balances', async () => {
+      assert.ok(created.length >= 2)
+      for (const { mint } of created) {
+        const owned = new Map<string, bigint>()
+        for (const { meta } of recordings) {
+          for (const { mint: token, owner = '', uiTokenAmount } of meta.postTokenBalances ?? []) {
+            if (token === mint) owned.set(owner, BigInt(uiTokenAmount.amount))
+          }
+        }
+        const want = [...owned].filter(([, raw]) => raw > 0n)
+        const market = await product.rest<{ readonly holders: unknown }>(
+          `/v2/token/sol/${mint}/marketData`,
+        )
+        assert.equal(Number(market.holders), want.length, mint)
+        const { data } = await product.rest<{
+          readonly data: readonly { readonly walletAddress: string; readonly amount: string }[]
+        }>(`/v2/token/sol/${mint}/holders?limit=100`)
+        assert.deepEqual(
+          data.map(({ walletAddress, amount }) => [walletAddress, Number(amount)]).sort(),
+          want.map(([owner, raw]) => [owner, Number(raw) / 10 ** 6]).sort(),
+          mint,
+        )
+      }
+    })
+
+    test('what wallets made is what the plain book says', async () => {
+      const { positions } = brutePnl(
+        brute.map((trade) => ({
+          wallet: trade.trader,
+          token: trade.base,
+          buy: trade.side === 'buy',
+          raw: trade.side === 'buy' ? trade.amountOut : trade.amountIn,
+          usd: trade.valueUsd === null ? null : BigInt(Math.round(trade.valueUsd * USD)),
+          timeMs: trade.timeMs,
+        })),
+      )
+      assert.ok(positions.size >= 7, `${positions.size} positions`)
+      const usd = (units: bigint): number => Number(units) / USD
+      for (const [key, want] of positions) {
+        const [token = '', wallet = ''] = key.split('|')
+        const units = (raw: bigint): number => Number(raw) / 10 ** (decimals.get(token) ?? 0)
+        const all = await product.rest<readonly Readonly<Record<string, string>>[]>(
+          `/wallet/v1/sol/${wallet}/stats`,
+        )
+        const got = all.find(({ tokenAddress }) => tokenAddress === token)
+        assert.ok(got, key)
+        assert.deepEqual([got.buys, got.sells], [String(want.buys), String(want.sells)], key)
+        assert.equal(Number(got.buyAmount), units(want.boughtRaw), key)
+        assert.equal(Number(got.sellAmount), units(want.soldRaw), key)
+        const money: readonly (readonly [string, bigint])[] = [
+          ['buyAmountInUsd', want.boughtUsd],
+          ['sellAmountInUsd', want.soldUsd],
+          ['realizedProfitInUsd', want.realized],
+          ['totalRealizedProfitInUsd', want.total],
+        ]
+        for (const [field, value] of money) {
+          assert.ok(Math.abs(Number(got[field]) - usd(value)) < 1e-6, `${key} ${field}`)
+        }
+      }
+    })
+
+    test('the socket told of the trades and the new tokens', async () => {
+      const framesOf = (name: string) => heard.get(name)?.data ?? []
+      const hashes = (mine: readonly BruteTrade[]) => mine.map(({ txHash }) => txHash).sort()
+      const heardOf = async (name: string, want: readonly string[]) => {
+        await until(() => framesOf(name).length >= want.length, name)
+        assert.deepEqual(
+          framesOf(name)
+            .map(({ h }) => h)
+            .sort(),
+          want,
+        )
+      }
+      await heardOf(`dex-trade:sol_${TWICE}`, hashes(brute.filter(({ base }) => base === TWICE)))
+      const own = brute.filter(({ trader }) => trader === TRADER)
+      assert.ok(own.length >= 2)
+      await heardOf(`dex-wallet-trade:sol_${TRADER}`, hashes(own))
+      await until(() => framesOf('dex-new-token:sol').length >= created.length, 'new tokens')
+      assert.deepEqual(
+        framesOf('dex-new-token:sol')
+          .map(({ a, n, s }) => [a, n, s])
+          .sort(),
+        created.map(({ mint, name, symbol }) => [mint, name, symbol]).sort(),
+      )
+    })
+
+    test('one webhook per endpoint and event: created where created here, and migrated', async () => {
+      const want = [
+        ...created.map(({ mint }) => `sol.token.created ${mint}`),
+        ...migrated.map(({ mint }) => `sol.token.migrated ${mint}`),
+      ].sort()
+      const wantMigrated = want.filter((line) => line.startsWith('sol.token.migrated'))
+      assert.ok(wantMigrated.length >= 1)
+      const got = (name: string) =>
+        hooks
+          .delivered(name)
+          .map(({ type, token }) => `${type} ${token}`)
+          .sort()
+      await until(() => got('all').length >= want.length, 'webhooks of every channel')
+      await until(() => got('migrated').length >= wantMigrated.length, 'webhooks of one channel')
+      assert.deepEqual(got('all'), want)
+      assert.deepEqual(got('migrated'), wantMigrated)
+    })
+  })

@@ -1,24 +1,35 @@
 import type { Bus } from '../core/bus-contract.ts'
+import { documentsGroup } from '../ingestors/metadata/worker.ts'
 import { PROCESS } from '../processors/all.ts'
 import { SINKS, sinkGroup } from '../processors/sinks.ts'
 import { topicName } from '../schemas/topics.ts'
+import { TOPIC_FACTS } from './checksum-facts.ts'
 
 /** A consumer group of the house and the topics whose offsets it commits. */
 interface HouseGroup {
   readonly group: string
   readonly topics: readonly string[]
+  /** What it writes follows from the chain alone, so a checksum waits for it. */
+  readonly isSettling: boolean
 }
 
-/** The stages and every sink of a chain. */
+/** The stages and every sink of a chain, and the worker that fetches documents. */
 const groupsOf = (chain: string): readonly HouseGroup[] => [
   {
     group: `${PROCESS.app}.${chain}`,
     topics: PROCESS.inputs.map((input) => topicName(input, chain)),
+    isSettling: true,
   },
   ...SINKS.map((sink) => ({
     group: sinkGroup(sink, chain),
     topics: [topicName(sink.topic, chain)],
+    isSettling: TOPIC_FACTS[sink.topic].how !== 'left out',
   })),
+  {
+    group: documentsGroup(chain),
+    topics: [topicName('tokensCreated', chain)],
+    isSettling: false,
+  },
 ]
 
 /** How far one group is in one partition. */
@@ -29,18 +40,21 @@ export interface LanePlace {
   /** Next offset that it reads. */
   readonly place: number
   readonly end: number
+  readonly isSettling: boolean
 }
 
-/** Places of every group of a chain. */
+/** Places of every group of a chain; of one that does not settle only where it has ever run. */
 export const lanePlaces = async (bus: Bus, chain: string): Promise<readonly LanePlace[]> => {
   const places = await Promise.all(
-    groupsOf(chain).map(async ({ group, topics }) => {
+    groupsOf(chain).map(async ({ group, topics, isSettling }) => {
       const committed = await bus.offsets(group, topics)
+      if (committed.length === 0 && !isSettling) return []
       const lanes = await Promise.all(
         topics.map(async (topic) =>
           (await bus.ends(topic)).map(({ partition, low, end }) => {
             const held = committed.find((at) => at.topic === topic && at.partition === partition)
-            return { group, topic, partition, place: Math.max(low, held?.offset ?? low), end }
+            const place = Math.max(low, held?.offset ?? low)
+            return { group, topic, partition, place, end, isSettling }
           }),
         ),
       )
@@ -50,14 +64,15 @@ export const lanePlaces = async (bus: Bus, chain: string): Promise<readonly Lane
   return places.flat()
 }
 
-/** Groups that have not gone past block operation `seq`, in words: the next record of theirs carries it or an older one. */
+/** Settling groups that have not gone past block operation `seq`, in words: the next record of theirs carries it or an older one. */
 export const groupsBehind = async (
   bus: Bus,
   chain: string,
   seq: number,
 ): Promise<readonly string[]> => {
   const behind: string[] = []
-  for (const { group, topic, partition, place, end } of await lanePlaces(bus, chain)) {
+  for (const { group, topic, partition, place, end, isSettling } of await lanePlaces(bus, chain)) {
+    if (!isSettling) continue
     // What stands between a place and the end may be no record: offsets skip over transaction marks.
     for await (const { headers } of bus.read(topic, partition, place, end)) {
       if (Number(headers.seq ?? 0) <= seq) {

@@ -15,6 +15,7 @@ import {
   checkTrades,
   checkTransfers,
 } from './check.ts'
+import { documentRows } from './document-rows.ts'
 import { marketRows, priceRows, statRows, supplyRows } from './market-rows.ts'
 import { blockRows, finalRows, type Row } from './rows.ts'
 import type { LaneStatus, ProcessDeps, StageRunning } from './run.ts'
@@ -79,6 +80,13 @@ export const SINKS: readonly Sink[] = [
     map: (codec, bytes) => {
       const value = checkTokens(codec.decode('token.TokenEvents', bytes))
       return { meta: value.meta, tables: [{ table: 'tokens', rows: tokenRows(value) }] }
+    },
+  },
+  {
+    topic: 'tokenDocuments',
+    map: (codec, bytes) => {
+      const value = codec.decode('token.TokenEvents', bytes)
+      return { meta: null, tables: [{ table: 'token_documents', rows: documentRows(value) }] }
     },
   },
   {

@@ -112,13 +112,33 @@ const PLATFORM_KEYS = {
   pn: s('protocolName'),
 } as const
 
+/** Links of a project; the long name is the network's. */
+export const SOCIAL_KEYS = {
+  tw: s('twitter'),
+  tg: s('telegram'),
+  w: s('website'),
+  tt: s('tiktok'),
+  dc: s('discord'),
+  fb: s('facebook'),
+  gh: s('github'),
+  ig: s('instagram'),
+  li: s('linkedin'),
+  md: s('medium'),
+  rd: s('reddit'),
+  yt: s('youtube'),
+  bb: s('bitbucket'),
+} as const
+
 /** Payload of new tokens, contract/websocket.md 4.4 and 4.12; `op` by R49. */
 export const NEW_TOKEN_KEYS = {
   a: s('tokenAddress'),
   n: s('name'),
   s: s('symbol'),
   dec: n('decimals'),
+  iu: s('imageUrl'),
+  de: s('description'),
   cts: ms('createdAtMs'),
+  sm: { type: 'o', long: 'socialMedia', keys: SOCIAL_KEYS },
   lf: { type: 'o', long: 'launchFrom', keys: PLATFORM_KEYS },
   mt: { type: 'o', long: 'migratedTo', keys: PLATFORM_KEYS },
   op: s('op'),

@@ -102,6 +102,13 @@ const events = (
   aliases: readonly string[] = [],
 ): ChannelRow => ({ ...latest(prefix, parameters, topic, keys, aliases), delivery: 'event' })
 
+/** A family that sends the events of a second as one array. */
+const batches = (
+  prefix: string,
+  topic: Topic,
+  keys: Readonly<Record<string, ChannelKey>>,
+): ChannelRow => ({ ...events(prefix, [], topic, keys), shape: 'array' })
+
 /** Every channel family that is served. A stream is a row here and a mapper in `serving/realtime/publish.ts`. */
 export const CHANNELS: readonly ChannelRow[] = [
   candles('dex-candle', 'token', 'usd', ['dex-token-candles']),
@@ -119,6 +126,8 @@ export const CHANNELS: readonly ChannelRow[] = [
     'dex-token-holder',
   ]),
   events('dex-new-token', [], 'tokensCreated', NEW_TOKEN_KEYS, ['dex-token-new']),
+  batches('dex-new-tokens', 'tokensCreated', NEW_TOKEN_KEYS),
+  batches('dex-new-tokens-metadata', 'tokenDocuments', NEW_TOKEN_KEYS),
   events('dex-wallet-balance', ['wallet'], 'balancesProcessed', BALANCE_KEYS, ['wallet-balance']),
   latest('dex-token-supply', ['token'], 'tokenMarketCaps', SUPPLY_KEYS),
   latest('dex-token-liquidity', ['token'], 'poolsProcessed', MAX_LIQUIDITY_KEYS, [

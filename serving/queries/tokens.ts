@@ -59,19 +59,22 @@ export interface TokenRow {
 /** Holders, their amount in base units, its share of the supply. */
 export type HoldingColumns = readonly [count: string, amount: string, ratio: number | null]
 
-const TOKEN_COLUMNS = `name, symbol, decimals, total_supply, uri, metadata_address, description, image_url, social,
-  creators, toString(standard) AS standard, toString(program_address) AS program_address, mint_authority,
+const TOKEN_COLUMNS = `name, symbol, decimals, total_supply, uri, metadata_address, creators, toString(standard) AS standard, toString(program_address) AS program_address, mint_authority,
   freeze_authority, update_authority, is_mutable, is_native, toString(launch_program) AS launch_program,
   toString(launch_family) AS launch_family, toString(migrated_program) AS migrated_program,
   toString(migrated_family) AS migrated_family, migrated_pool,
   toUnixTimestamp64Milli(migrated_at) AS migrated_at_ms, toUnixTimestamp64Milli(created_at) AS created_at_ms,
   created_slot, created_tx`
 
-/** What can be joined to tokens by address: each has the columns that its name says, NULL where nothing is known. */
-export type TokenNumbers = 'price' | 'pool' | 'day' | 'market' | 'holding'
+/** What can be joined to tokens by address: each has the columns that its name says, NULL or empty where nothing is known. */
+export type TokenNumbers = 'price' | 'pool' | 'day' | 'market' | 'holding' | 'document'
 
 const topColumns = (name: string): string =>
   `argMax((toString(${name}_holders), toString(${name}_amount), ${name}_ratio), hour) AS ${name}`
+
+/** What the token's own document says, by the names of a row. */
+const DOCUMENT_COLUMNS =
+  'document.said AS description, document.image AS image_url, document.links AS social'
 
 /** The newest hour of a token's holders. */
 const HOLDINGS = `toString(argMax(t.holders, hour)) AS holders, ${topColumns('top10')}, ${topColumns('top50')},
@@ -88,6 +91,9 @@ const JOINS: Readonly<Record<TokenNumbers, (chain: string, where: string) => str
   market: (chain, where) =>
     `SELECT token_address, toString(total_supply) AS market_supply, market_cap_usd, market_cap_native
   FROM ${chain}_token_markets FINAL WHERE ${where}`,
+  document: (chain, where) =>
+    `SELECT token_address, description AS said, image_url AS image, social AS links
+  FROM ${chain}_token_documents FINAL WHERE ${where}`,
   holding: (chain, where) =>
     `SELECT token_address, ${HOLDINGS} FROM ${chain}_token_holdings AS t FINAL WHERE ${where} GROUP BY token_address`,
   day: (chain, where) => {
@@ -109,7 +115,7 @@ export const joinNumbers = (chain: string, name: TokenNumbers, which: string): s
 export const tokensQuery = (chain: string, addresses: readonly string[]): Query => {
   const which = '{addresses:Array(String)}'
   return {
-    sql: `WITH ${watermark(chain)} SELECT '${chain}' AS chain, token_address, ${TOKEN_COLUMNS},
+    sql: `WITH ${watermark(chain)} SELECT '${chain}' AS chain, token_address, ${TOKEN_COLUMNS}, ${DOCUMENT_COLUMNS},
   price_usd, price_native, tvl_usd, tvl_native, max_tvl_usd, max_tvl_native, curve_progress,
   market_supply, market_cap_usd, market_cap_native,
   nullIf(holders, '') AS holders, top10, top50, top100, groups
@@ -117,7 +123,8 @@ FROM (SELECT * FROM ${chain}_tokens FINAL WHERE token_address IN ${which}) AS to
 ${joinNumbers(chain, 'price', which)}
 ${joinNumbers(chain, 'pool', which)}
 ${joinNumbers(chain, 'market', which)}
-${joinNumbers(chain, 'holding', which)}`,
+${joinNumbers(chain, 'holding', which)}
+${joinNumbers(chain, 'document', which)}`,
     params: { addresses },
   }
 }

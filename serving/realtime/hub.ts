@@ -9,6 +9,7 @@ import { partitionOf } from '../../core/partition.ts'
 import type { ChannelRow } from '../../schemas/channels.ts'
 import { TOPICS, topicName, topicRow } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
+import { Batches } from './batches.ts'
 import type { Channel } from './channel.ts'
 import { Coalescer } from './coalesce.ts'
 import { Fanout, type Subscriber } from './fanout.ts'
@@ -69,6 +70,7 @@ export class Hub {
   readonly #options: HubOptions
   readonly #fanout: Fanout
   readonly #coalescer = new Coalescer()
+  readonly #batches = new Batches()
   readonly #lanes = new Map<string, Lane>()
   readonly #partitions = new Map<string, number>()
   readonly #names = new LRUCache<string, TokenName>({ max: MAX_NAMES })
@@ -139,9 +141,11 @@ export class Hub {
       ?.history.advance(positionBefore(record.offset + 1))
   }
 
-  /** Sends what coalescing held back and is due. */
+  /** Sends what coalescing and batching held back and is due. */
   flush(): void {
-    for (const publication of this.#coalescer.due(this.#options.nowMs())) this.#send(publication, 0)
+    const nowMs = this.#options.nowMs()
+    for (const publication of this.#coalescer.due(nowMs)) this.#send(publication, 0)
+    for (const batch of this.#batches.due(nowMs)) this.#sendText(batch, batch.data, 0)
   }
 
   join(
@@ -156,7 +160,9 @@ export class Hub {
   leave(subscriber: Subscriber, channel: Channel): void {
     this.#fanout.leave(subscriber, channel)
     this.#count(channel.row, -1)
-    if (!this.#fanout.listens(channel.subject)) this.#coalescer.forget(channel.subject)
+    if (this.#fanout.listens(channel.subject)) return
+    this.#coalescer.forget(channel.subject)
+    this.#batches.forget(channel.subject)
   }
 
   /** See `Fanout.review`. */
@@ -219,7 +225,8 @@ export class Hub {
     const { meta, publications } = stream.read(codec, value, desk)
     if (stream.always && !this.#isNew(record, meta)) return
     for (const publication of publications) {
-      if (publication.row.delivery === 'latest') this.#pace(publication)
+      if (publication.row.shape === 'array') this.#collect(publication)
+      else if (publication.row.delivery === 'latest') this.#pace(publication)
       else this.#keep(publication, record)
     }
   }
@@ -268,9 +275,25 @@ export class Hub {
     this.#send(publication, offset)
   }
 
-  #send({ row, subject, payload, retraction }: Publication, offset: number): void {
-    if (!this.#fanout.listens(subject)) return
+  #collect({ row, subject, payload, retraction }: Publication): void {
     const data = payloadText(payload, row.keys, this.#options.numbers)
+    const element = { row, subject, data, retraction }
+    for (const batch of this.#batches.offer(element, this.#options.nowMs())) {
+      this.#sendText(batch, batch.data, 0)
+    }
+  }
+
+  #send(publication: Publication, offset: number): void {
+    const { row, subject, payload } = publication
+    if (!this.#fanout.listens(subject)) return
+    this.#sendText(publication, payloadText(payload, row.keys, this.#options.numbers), offset)
+  }
+
+  #sendText(
+    { row, subject, retraction }: Pick<Publication, 'row' | 'subject' | 'retraction'>,
+    data: string,
+    offset: number,
+  ): void {
     const sent = this.#fanout.publish(subject, { data, offset, retraction })
     this.#options.metrics.socketPublications.inc({ family: row.prefix }, sent)
   }

@@ -1,10 +1,11 @@
 import { unitsText } from '../../core/amounts.ts'
-import type { StatStem } from '../../schemas/channel-keys.ts'
+import { SOCIAL_KEYS, type StatStem } from '../../schemas/channel-keys.ts'
 import { channelRow } from '../../schemas/channels.ts'
 import type {
   BalanceEvents,
   DexPoolEvents,
   Launch,
+  TokenEvent,
   TokenEvents,
   TokenHoldingEvents,
   TokenMarketCapEvents,
@@ -118,13 +119,20 @@ const platform = (launch: Launch | null): Payload | undefined =>
         pn: launch.protocol_name,
       }
 
-/** Publications of one record of `{c}.tokens.created`. */
-export const newTokenPublications = (
-  { meta, events }: TokenEvents,
-  desk: Desk,
-): readonly Publication[] => {
-  const retraction = meta?.op === 'OP_REVERT'
-  const items = events.flatMap((event, index): readonly Item[] => {
+const linksPayload = (links: Readonly<Record<string, string>> = {}): Payload | undefined => {
+  const known = Object.entries(SOCIAL_KEYS).flatMap(([key, { long }]) => {
+    const link = links[long]
+    return link === undefined || link === '' ? [] : [[key, link] as const]
+  })
+  return known.length === 0 ? undefined : Object.fromEntries(known)
+}
+
+const tokenItems = (
+  { events }: TokenEvents,
+  fields: (event: TokenEvent) => Payload,
+  retraction: boolean,
+): readonly Item[] =>
+  events.flatMap((event, index) => {
     const { token } = event
     if (token === null) return []
     const payload = (): Payload => ({
@@ -135,11 +143,26 @@ export const newTokenPublications = (
       cts: event.created_at,
       lf: platform(event.launch_from),
       mt: platform(event.migrated_to),
-      op: retraction ? 'revert' : undefined,
+      ...fields(event),
     })
     return [{ address: '', index, retraction, payload }]
   })
-  return published('dex-new-token', desk, items)
+
+/** Publications of one record of `{c}.tokens.created`: one by one and in batches. */
+export const newTokenPublications = (value: TokenEvents, desk: Desk): readonly Publication[] => {
+  const retraction = value.meta?.op === 'OP_REVERT'
+  const items = tokenItems(value, () => (retraction ? { op: 'revert' } : {}), retraction)
+  return ['dex-new-token', 'dex-new-tokens'].flatMap((prefix) => published(prefix, desk, items))
+}
+
+/** Publications of one record of `{c}.token-documents`. */
+export const documentPublications = (value: TokenEvents, desk: Desk): readonly Publication[] => {
+  const said = ({ token_processed: document }: TokenEvent): Payload => ({
+    iu: document?.image_url,
+    de: document?.description,
+    sm: linksPayload(document?.social_medias),
+  })
+  return published('dex-new-tokens-metadata', desk, tokenItems(value, said, false))
 }
 
 /** Publications of one record of `{c}.balances.processed`; a retraction sends the balance as it is again (R49). */

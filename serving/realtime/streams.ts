@@ -4,6 +4,7 @@ import type { EventMeta, Messages } from '../../schemas/wire.ts'
 import { candlePublications, type Desk, type Publication, tradePublications } from './publish.ts'
 import {
   balancePublications,
+  documentPublications,
   holdingPublications,
   newTokenPublications,
   pnlPublications,
@@ -48,6 +49,7 @@ const BY_TOPIC: Partial<Record<Topic, Stream>> = {
   tradeStats: stream('trade.stat.TradeStatEvents', statPublications),
   tokenHoldings: stream('token.holding.TokenHoldingEvents', holdingPublications),
   tokensCreated: stream('token.TokenEvents', newTokenPublications),
+  tokenDocuments: stream('token.TokenEvents', documentPublications),
   balancesProcessed: stream('balance.BalanceEvents', balancePublications),
   tokenMarketCaps: stream('token.market_cap.TokenMarketCapEvents', supplyPublications),
   poolsProcessed: stream('dex.pool.DexPoolEvents', poolPublications),

@@ -34,11 +34,18 @@ const pool = (number: number, token_a: string, liquidity_usd: string | null): ob
   _ver: 1,
 })
 
+const document = (description: string, fetchedMs: number): object => ({
+  token_address: addressAt(1),
+  uri: 'ipfs://frog',
+  description,
+  image_url: 'https://gate.example/ipfs/frog',
+  social: { twitter: 'https://x.example/pepe' },
+  fetched_at: new Date(fetchedMs).toISOString(),
+})
+
 const TOKENS = [
   token(1, 'PEPE', 'Pepe', {
-    description: 'A frog',
     uri: 'ipfs://frog',
-    social: { twitter: 'https://x.example/pepe' },
     creators: [{ address: addressAt(77), verified: 1, share: 100 }],
     created_at: new Date(SINCE_MS).toISOString(),
     created_slot: 7,
@@ -104,6 +111,10 @@ before(async () => {
   ])
   await warehouse.insert('eth_tokens', [...TOKENS, ...MANY])
   await warehouse.insert('eth_tokens', [token(8, 'GONE', 'Pepe gone', { _ver: 2, _del: 1 })])
+  await warehouse.insert('eth_token_documents', [
+    document('A frog', SINCE_MS + 1),
+    document('A tadpole', SINCE_MS),
+  ])
   await warehouse.insert('eth_dex_pools', [
     pool(101, addressAt(1), '2000.5'),
     pool(102, addressAt(1), '1000'),
@@ -163,7 +174,7 @@ test('a token comes with everything that is known, and null elsewhere', async ()
     symbol: 'PEPE',
     decimals: 18,
     description: 'A frog',
-    imageUrl: null,
+    imageUrl: 'https://gate.example/ipfs/frog',
     uri: 'ipfs://frog',
     metadataAddress: null,
     coingeckoCoinId: null,
@@ -203,10 +214,22 @@ test('a token comes with everything that is known, and null elsewhere', async ()
   })
 })
 
+test('a search shows what the document says', async () => {
+  const [found, other] = list(await search('keyword=PEPE&chain=eth'))
+  assert.deepEqual(
+    [found?.address, found?.description, found?.imageUrl],
+    [addressAt(1), 'A frog', 'https://gate.example/ipfs/frog'],
+  )
+  assert.deepEqual([other?.description, other?.imageUrl], [null, null])
+})
+
 test('nothing known of a token is null, not zero', async () => {
   const { body } = await call(api, `/v2/token/eth/${addressAt(9)}`)
-  const { symbol, name, decimals, marketData, tokenCreatedAt } = record(body)
-  assert.deepEqual([symbol, name, decimals, tokenCreatedAt], ['', '', null, null])
+  const { symbol, name, decimals, marketData, tokenCreatedAt, description } = record(body)
+  assert.deepEqual(
+    [symbol, name, decimals, tokenCreatedAt, description],
+    ['', '', null, null, null],
+  )
   assert.ok(Object.values(record(marketData)).every((value) => value === null))
 })
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec.ts'
 import type { Draft } from '../../core/codec-contract.ts'
-import { CHANNELS } from '../../schemas/channels.ts'
+import { CHANNELS, channelRow } from '../../schemas/channels.ts'
 import type { CandlestickEvents, Messages, TradeEvents } from '../../schemas/wire.ts'
+import { BATCH_MS, Batches, type Element } from '../../serving/realtime/batches.ts'
 import { COALESCE_MS, Coalescer } from '../../serving/realtime/coalesce.ts'
 import { Connection } from '../../serving/realtime/connection.ts'
 import type { Push } from '../../serving/realtime/fanout.ts'
@@ -155,6 +156,46 @@ test('coalescing: at once when quiet, then the newest per bucket, oldest bucket 
   assert.deepEqual(closes(coalescer.due(COALESCE_MS)), ['3', '4'])
   assert.deepEqual(coalescer.due(COALESCE_MS * 3), [])
   assert.deepEqual(closes(coalescer.offer(publication(2, '5'), COALESCE_MS * 2)), ['5'])
+})
+
+test('arrays: what comes within a second goes out together, in order, retractions apart', () => {
+  const batches = new Batches()
+  const row = channelRow('dex-new-tokens')
+  const element = (data: string, retraction = false, subject = 'x') => ({
+    ...{ row, subject, data, retraction },
+  })
+  const texts = (found: readonly Element[]) => found.map(({ data }) => data)
+  assert.deepEqual(batches.offer(element('1'), 0), [])
+  assert.deepEqual(batches.offer(element('2'), 400), [])
+  assert.deepEqual(batches.offer(element('2', true), 500), [])
+  assert.deepEqual(batches.offer(element('3'), 600), [])
+  assert.deepEqual(batches.offer(element('9', false, 'y'), 700), [])
+  assert.deepEqual(batches.due(BATCH_MS - 1), [])
+  const first = batches.due(BATCH_MS)
+  assert.deepEqual(texts(first), ['[1,2]', '[2]', '[3]'])
+  assert.deepEqual(
+    first.map(({ retraction }) => retraction),
+    [false, true, false],
+  )
+  assert.deepEqual(texts(batches.due(BATCH_MS + 700)), ['[9]'])
+  assert.deepEqual(batches.due(BATCH_MS * 9), [])
+  batches.offer(element('1'), 0)
+  batches.forget('x')
+  assert.deepEqual(batches.due(BATCH_MS * 9), [])
+})
+
+test('an array that is full does not wait', () => {
+  const batches = new Batches()
+  const row = channelRow('dex-new-tokens')
+  const data = `"${'x'.repeat(50_000)}"`
+  const offer = () => batches.offer({ ...{ row, subject: 'x', data }, retraction: false }, 0)
+  const sent = [offer(), offer(), offer(), offer()]
+  assert.deepEqual(
+    sent.map((found) => found.length),
+    [0, 0, 0, 1],
+  )
+  assert.equal(JSON.parse(sent[3]?.[0]?.data ?? '').length, 4)
+  assert.deepEqual(batches.due(BATCH_MS), [])
 })
 
 const KIB = 1_024

@@ -85,7 +85,7 @@ test('a new token names its launchpad, and its retraction goes to those who aske
       created_at: 5,
     },
   ]
-  const [one] = read('tokens.created', 'token.TokenEvents', { meta: META, events })
+  const [one, batched] = read('tokens.created', 'token.TokenEvents', { meta: META, events })
   const [gone] = read('tokens.created', 'token.TokenEvents', {
     meta: { ...META, op: 'OP_REVERT' },
     events,
@@ -100,6 +100,33 @@ test('a new token names its launchpad, and its retraction goes to those who aske
     [one.subject, one.retraction, gone.retraction, gone.data.op],
     ['dex-new-token|sol||', false, true, 'revert'],
   )
+  assert.deepEqual([batched?.subject, batched?.data], ['dex-new-tokens|sol||', one.data])
+})
+
+test('a document adds image, text and links; what it does not say is left out', () => {
+  const events = (description: string, social_medias: Record<string, string>) => [
+    {
+      token: { address: MINT, name: 'Frog', symbol: 'FROG', decimals: 6 },
+      token_processed: { description, image_url: 'https://a.example/i.png', social_medias },
+      created_at: 5,
+    },
+  ]
+  const [one] = read('token-documents', 'token.TokenEvents', {
+    meta: null,
+    events: events('A frog', { twitter: 'https://x.com/frog', farcaster: 'https://f.example' }),
+  })
+  assert.ok(one)
+  checkTypes(one.data, one.keys)
+  assert.equal(one.subject, 'dex-new-tokens-metadata|sol||')
+  assert.deepEqual(one.data, {
+    ...{ a: MINT, n: 'Frog', s: 'FROG', dec: 6, cts: 5 },
+    ...{ iu: 'https://a.example/i.png', de: 'A frog', sm: { tw: 'https://x.com/frog' } },
+  })
+  const [bare] = read('token-documents', 'token.TokenEvents', {
+    meta: null,
+    events: events('', {}),
+  })
+  assert.deepEqual(Object.keys(bare?.data ?? {}), ['a', 'n', 's', 'dec', 'cts', 'iu'])
 })
 
 test('a balance is what the owner holds, and after a retraction what was held before', () => {

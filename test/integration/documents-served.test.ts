@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Centrifuge } from 'centrifuge'
+import { WebSocket } from 'ws'
+import { loadConfig } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { migrate } from '../../core/migrate.ts'
+import { openWarehouse } from '../../core/warehouse.ts'
+import { startDocuments } from '../../ingestors/metadata/worker.ts'
+import { SINKS, startSink } from '../../processors/sinks.ts'
+import { topicName } from '../../schemas/topics.ts'
+import { call, startApi } from '../support/api.ts'
+import { openStack, TOKEN } from '../support/realtime.ts'
+import { until } from '../support/until.ts'
+import { startReceiver } from '../support/webhook-receiver.ts'
+import { tokenEvent, tokenRecord } from '../support/webhooks.ts'
+
+const DOCUMENT = {
+  description: 'A frog',
+  image: 'https://a.example/frog.png',
+  external_url: 'https://frog.example',
+  extensions: { telegram: 'https://t.me/frog' },
+}
+
+test('a document reaches REST and the streams', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-documents-served-'))
+  const warehouse = await openWarehouse({ kind: 'embedded', path: folder })
+  await migrate(warehouse, ['eth'])
+  const receiver = await startReceiver()
+  receiver.answer('/frog', (response) => response.end(JSON.stringify(DOCUMENT)))
+  const uri = `${receiver.base}/frog`
+  const [stack, api] = [await openStack(), await startApi({ warehouse })]
+  const { bus, codec } = stack
+  const config = loadConfig({}, { metadataAllow: ['127.0.0.1/32'] })
+  const parts = { bus, codec, config, metrics: makeMetrics(), log: silentLogger() }
+  const documents = await startDocuments({ ...parts, chains: ['eth'] })
+  const sink = SINKS.find(({ topic }) => topic === 'tokenDocuments')
+  assert.ok(sink)
+  const rows = await startSink(sink, { ...parts, chain: 'eth', warehouse })
+  const server = await stack.serve()
+  const client = new Centrifuge(`ws://127.0.0.1:${server.port}/connection/websocket`, {
+    ...{ websocket: WebSocket, token: stack.key.apiKey },
+  })
+  try {
+    const heard = (channel: string): unknown[] => {
+      const data: unknown[] = []
+      const subscription = client.newSubscription(channel)
+      subscription.on('publication', (context) => data.push(context.data))
+      subscription.subscribe()
+      return data
+    }
+    const born = heard('dex-new-tokens:eth')
+    const said = heard('dex-new-tokens-metadata:eth')
+    client.connect()
+    await Promise.all(Object.values(client.subscriptions()).map((each) => each.ready(5_000)))
+    await warehouse.insert('eth_tokens', [
+      { token_address: TOKEN, symbol: 'FRG', name: 'Frog', decimals: 6, uri, _ver: 1 },
+    ])
+    const writer = await bus.writer('test-tokens')
+    const token = { address: TOKEN, name: 'Frog', symbol: 'FRG', decimals: 6, uri }
+    const value = codec.encode('token.TokenEvents', tokenRecord([tokenEvent(TOKEN, { token })]))
+    await writer.commit({
+      records: [{ topic: topicName('tokensCreated', 'eth'), key: TOKEN, value }],
+    })
+    await until(() => said.length > 0 && born.length > 0)
+    const fields = { a: TOKEN, n: 'Frog', s: 'FRG', dec: 6, cts: 1_763_640_000_000 }
+    const lf = {
+      pa: '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P',
+      ...{ pf: 'pump_fun', pn: 'Pump.fun' },
+    }
+    assert.deepEqual(born, [[{ ...fields, lf }]])
+    assert.deepEqual(said, [
+      [
+        {
+          ...{ ...fields, lf, iu: 'https://a.example/frog.png', de: 'A frog' },
+          sm: { tg: 'https://t.me/frog', w: 'https://frog.example' },
+        },
+      ],
+    ])
+    const body = await until(async () => {
+      const answer = await call(api, `/v2/token/eth/${TOKEN}`)
+      const found = answer.body as Readonly<Record<string, unknown>>
+      return found.description === null ? undefined : found
+    })
+    assert.deepEqual(
+      [body.description, body.imageUrl, body.uri],
+      ['A frog', 'https://a.example/frog.png', uri],
+    )
+    const links = body.socialMedias as Readonly<Record<string, unknown>>
+    assert.deepEqual(
+      [links.website, links.telegram, links.twitter],
+      ['https://frog.example', 'https://t.me/frog', null],
+    )
+  } finally {
+    client.disconnect()
+    await documents.stop()
+    await rows.stop()
+    await api.stop()
+    await stack.close()
+    await receiver.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+})

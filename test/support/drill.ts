@@ -1,11 +1,14 @@
-/** Long crash drills, the same tests as in `npm test` with many more kills: `npm run drill [-- KILLS]`, default 50. */
+/**
+ * Long drills: `npm run drill [-- KILLS]`. Crash drills are the same tests as in `npm test` with many more kills, default 50;
+ * after them the soak, which `npm run drill -- soak` runs alone.
+ */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const kills = process.argv[2] ?? '50'
-if (!/^[1-9]\d{0,3}$/.test(kills)) {
-  console.error('npm run drill [-- KILLS]: KILLS is a number from 1 to 9999')
+const word = process.argv[2] ?? '50'
+if (word !== 'soak' && !/^[1-9]\d{0,3}$/.test(word)) {
+  console.error('npm run drill [-- KILLS|soak]: KILLS is a number from 1 to 9999')
   process.exit(2)
 }
 const files = [
@@ -16,19 +19,24 @@ const files = [
 ]
 /** Trades per second of chain time in the drills of whole processes. */
 const RATE = '200'
-const { status } = spawnSync(
-  process.execPath,
-  ['--import', 'tsx', '--test', '--test-concurrency=1', '--test-force-exit', ...files],
-  {
-    cwd: ROOT,
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      SLUICE_BROKER_KILLS: kills,
-      SLUICE_CRASH_ROUNDS: kills,
-      SLUICE_DRILL_KILLS: kills,
-      SLUICE_DRILL_RATE: RATE,
-    },
-  },
-)
-process.exit(status ?? 1)
+
+const run = (
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): number => {
+  const env = { ...process.env, ...environment }
+  const options = { cwd: ROOT, stdio: 'inherit', env } as const
+  return spawnSync(process.execPath, ['--import', 'tsx', ...words], options).status ?? 1
+}
+
+const crash = (kills: string): number =>
+  run(['--test', '--test-concurrency=1', '--test-force-exit', ...files], {
+    SLUICE_BROKER_KILLS: kills,
+    SLUICE_CRASH_ROUNDS: kills,
+    SLUICE_DRILL_KILLS: kills,
+    SLUICE_DRILL_RATE: RATE,
+  })
+
+const crashed = word === 'soak' ? 0 : crash(word)
+const soaked = run(['test/support/soak.ts'])
+process.exit(Math.max(crashed, soaked))

@@ -1,0 +1,167 @@
+/**
+ * The soak of `npm run drill`: the whole product in one process under a steady load, its memory and CPU time, and the time from a block
+ * being announced by its node to each `dex-trade` frame at a stock client in another process.
+ *
+ * SLUICE_SOAK_MINUTES (10), SLUICE_SOAK_RATE (500 trades a second, over all chains), SLUICE_SOAK_CHAINS (sol,eth) and
+ * SLUICE_SOAK_INSIDE=1 (the made-up chains in the product's process too, as `npm start` has them) set it.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Centrifuge } from 'centrifuge'
+import { WebSocket } from 'ws'
+import { quantile } from '../../bench/quantile.ts'
+import { quoteBook } from '../../core/quotes.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { SoakChain, SoakNode, SoakOrder, SoakWord } from './soak-child.ts'
+
+const CHILD = fileURLToPath(new URL('./soak-child.ts', import.meta.url))
+const WARM_UP_MS = 20_000
+const START_MS = 120_000
+const MEGABYTE = 1_048_576
+
+const minutes = Number(process.env.SLUICE_SOAK_MINUTES ?? 10)
+const ratePerSecond = Number(process.env.SLUICE_SOAK_RATE ?? 500)
+const inside = process.env.SLUICE_SOAK_INSIDE === '1'
+const ids = (process.env.SLUICE_SOAK_CHAINS ?? 'sol,eth').split(',')
+if (!(minutes > 0 && ratePerSecond > 0 && ids.every((id) => id === 'sol' || id === 'eth'))) {
+  console.error('SLUICE_SOAK_MINUTES, SLUICE_SOAK_RATE: above 0; SLUICE_SOAK_CHAINS: sol, eth')
+  process.exit(2)
+}
+const chains: readonly SoakChain[] = ids.map((id) => ({
+  id: id === 'sol' ? 'sol' : 'eth',
+  ratePerSecond: ratePerSecond / ids.length,
+}))
+
+type WordOf<Kind extends SoakWord['kind']> = Extract<SoakWord, { readonly kind: Kind }>
+
+/** Starts a process of the soak; `word` waits for what it says, `usage` is the newest that it said of itself. */
+const startChild = (order: SoakOrder) => {
+  const child = fork(CHILD, [JSON.stringify(order)])
+  const usage = { residentBytes: 0, highestBytes: 0, cpuMs: 0 }
+  const said = new Map<SoakWord['kind'], SoakWord>()
+  const waiting = new Map<SoakWord['kind'], (word: SoakWord) => void>()
+  child.on('message', (word: SoakWord) => {
+    said.set(word.kind, word)
+    waiting.get(word.kind)?.(word)
+    if (word.kind !== 'usage') return
+    usage.residentBytes = word.residentBytes
+    usage.highestBytes = Math.max(usage.highestBytes, word.residentBytes)
+    usage.cpuMs = word.cpuMs
+  })
+  const word = <Kind extends SoakWord['kind']>(kind: Kind): Promise<WordOf<Kind>> =>
+    new Promise((resolve, reject) => {
+      const take = (found: SoakWord): void => resolve(found as WordOf<Kind>)
+      const found = said.get(kind)
+      if (found !== undefined) take(found)
+      waiting.set(kind, take)
+      child.once('exit', (code) => reject(new Error(`a process of the soak ended with ${code}`)))
+      setTimeout(() => reject(new Error(`no word of ${kind}`)), START_MS).unref()
+    })
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null) return
+    child.disconnect()
+    await once(child, 'exit')
+  }
+  return { word, usage, isRunning: () => child.exitCode === null, stop }
+}
+
+const BLOCK_NOTICES = {
+  encoding: 'json',
+  transactionDetails: 'signatures',
+  showRewards: false,
+  maxSupportedTransactionVersion: 0,
+  commitment: 'confirmed',
+}
+const SUBSCRIBE = {
+  sol: { method: 'blockSubscribe', params: ['all', BLOCK_NOTICES] },
+  eth: { method: 'eth_subscribe', params: ['newHeads'] },
+} as const
+
+interface Notice {
+  readonly params?: {
+    readonly result?: {
+      readonly timestamp?: string
+      readonly value?: { readonly block?: { readonly signatures?: readonly string[] } }
+    }
+  }
+}
+
+/** Names by which the trades of an announced block are known: their transactions, or the block's time. */
+const namesIn = ({ params }: Notice): readonly string[] => {
+  const { timestamp, value } = params?.result ?? {}
+  if (timestamp !== undefined) return [String(Number(timestamp) * 1_000)]
+  return value?.block?.signatures ?? []
+}
+
+/** Blocks as the node announces them; forgets those that are a minute old. */
+const listen = async ({ id, url }: SoakNode) => {
+  const announced = new Map<string, number>()
+  const socket = new WebSocket(url)
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  socket.on('message', (data) => {
+    const atMs = performance.now()
+    for (const name of namesIn(JSON.parse(String(data)))) announced.set(name, atMs)
+    for (const [name, sinceMs] of announced) {
+      if (atMs - sinceMs < 60_000) break
+      announced.delete(name)
+    }
+  })
+  socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, ...SUBSCRIBE[id] }))
+  return { announced, close: () => socket.close() }
+}
+
+/** Delays of the `dex-trade` frames of a chain's quote assets while `isMeasuring`, milliseconds. */
+const measureChain = async (node: SoakNode, client: Centrifuge, isMeasuring: () => boolean) => {
+  const { announced, close } = await listen(node)
+  const delays: number[] = []
+  for (const token of quoteBook(CHAINS[node.id], node.extra).assets.keys()) {
+    const subscription = client.newSubscription(`dex-trade:${node.id}_${token}`)
+    subscription.on('publication', ({ data }) => {
+      const name = node.id === 'sol' ? data.h : String(data.t)
+      const seenMs = announced.get(name)
+      if (isMeasuring() && seenMs !== undefined) delays.push(performance.now() - seenMs)
+    })
+    subscription.subscribe()
+    await subscription.ready(10_000)
+  }
+  return { id: node.id, delays, close }
+}
+
+const nodesChild = inside ? undefined : startChild({ make: chains, follow: [], product: false })
+const follow = (await nodesChild?.word('nodes'))?.nodes ?? []
+const product = startChild({ make: inside ? chains : [], follow, product: true })
+const { nodes } = await product.word('nodes')
+const { wsUrl, apiKey } = await product.word('product')
+const client = new Centrifuge(wsUrl, { token: apiKey, websocket: WebSocket })
+client.connect()
+let measuring = false
+const measured = await Promise.all(nodes.map((node) => measureChain(node, client, () => measuring)))
+await sleep(WARM_UP_MS)
+measuring = true
+const beganCpuMs = product.usage.cpuMs
+const endMs = Date.now() + minutes * 60_000
+while (Date.now() < endMs && product.isRunning()) await sleep(1_000)
+measuring = false
+const megabytes = (bytes: number): number => Math.round(bytes / MEGABYTE)
+for (const { id, delays, close } of measured) {
+  delays.sort((one, other) => one - other)
+  const line = {
+    ...{ drill: 'soak', chain: id, minutes, inside },
+    tradesPerSecond: ratePerSecond / ids.length,
+    framesPerSecond: Math.round(delays.length / (minutes * 60)),
+    p50Ms: Math.round(quantile(delays, 0.5)),
+    p99Ms: Math.round(quantile(delays, 0.99)),
+    residentMb: megabytes(product.usage.residentBytes),
+    highestResidentMb: megabytes(product.usage.highestBytes),
+    cores: Math.round((product.usage.cpuMs - beganCpuMs) / (minutes * 600)) / 100,
+  }
+  console.log(JSON.stringify(line))
+  close()
+}
+const failed = !product.isRunning() || measured.some(({ delays }) => delays.length === 0)
+client.disconnect()
+await product.stop()
+await nodesChild?.stop()
+process.exitCode = failed ? 1 : 0

@@ -66,7 +66,7 @@ test('a document reaches REST and the streams', async () => {
     await writer.commit({
       records: [{ topic: topicName('tokensCreated', 'eth'), key: TOKEN, value }],
     })
-    await until(() => said.length > 0 && born.length > 0)
+    await until(() => said.length > 0 && born.length > 0, 'both arrays', 30_000)
     const fields = { a: TOKEN, n: 'Frog', s: 'FRG', dec: 6, cts: 1_763_640_000_000 }
     const lf = {
       pa: '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P',

@@ -195,34 +195,65 @@ export const EMPTY_TEXTS: CandleTexts = {
   sells: 0,
 }
 
-/** A fold as it is kept in state. */
-export const foldJson = (fold: Fold): unknown => ({
-  ...fold,
-  volumeRaw: fold.volumeRaw.toString(),
-  usdRaw: fold.usdRaw.toString(),
-  nativeRaw: fold.nativeRaw.toString(),
-})
+/**
+ * True for folds of one series that hold the same trades: both reach from some trade to the newest one that they have, so
+ * they are the same where that one and the number of trades are.
+ */
+export const isSame = (one: Fold, other: Fold): boolean =>
+  one === other || (one.version === other.version && one.trades === other.trades)
 
-type StoredFold = {
-  readonly [Field in keyof Fold]: Fold[Field] extends bigint ? string : number | null
-}
+/** A fold as it is kept in state: a series has up to 18 of them, so no names. Unknown prices are null. */
+export type StoredFold = readonly [
+  openUsd: number,
+  highUsd: number,
+  lowUsd: number,
+  closeUsd: number,
+  openNative: number | null,
+  highNative: number | null,
+  lowNative: number | null,
+  closeNative: number | null,
+  volumeRaw: string,
+  usdRaw: string,
+  nativeRaw: string,
+  trades: number,
+  buys: number,
+  version: number,
+]
+
+/** What `foldOf` reads back, after JSON. */
+export const storedFold = (fold: Fold): StoredFold => [
+  fold.openUsd,
+  fold.highUsd,
+  fold.lowUsd,
+  fold.closeUsd,
+  fold.openNative,
+  fold.highNative,
+  fold.lowNative,
+  fold.closeNative,
+  String(fold.volumeRaw),
+  String(fold.usdRaw),
+  String(fold.nativeRaw),
+  fold.trades,
+  fold.buys,
+  fold.version,
+]
 
 const known = (value: number | null): number => value ?? Number.NaN
 
-/** The inverse of `foldJson`, after JSON. */
+/** The inverse of `storedFold`, after JSON. */
 export const foldOf = (stored: StoredFold): Fold => ({
-  openUsd: known(stored.openUsd),
-  highUsd: known(stored.highUsd),
-  lowUsd: known(stored.lowUsd),
-  closeUsd: known(stored.closeUsd),
-  openNative: known(stored.openNative),
-  highNative: known(stored.highNative),
-  lowNative: known(stored.lowNative),
-  closeNative: known(stored.closeNative),
-  volumeRaw: BigInt(stored.volumeRaw),
-  usdRaw: BigInt(stored.usdRaw),
-  nativeRaw: BigInt(stored.nativeRaw),
-  trades: known(stored.trades),
-  buys: known(stored.buys),
-  version: known(stored.version),
+  openUsd: stored[0],
+  highUsd: stored[1],
+  lowUsd: stored[2],
+  closeUsd: stored[3],
+  openNative: known(stored[4]),
+  highNative: known(stored[5]),
+  lowNative: known(stored[6]),
+  closeNative: known(stored[7]),
+  volumeRaw: BigInt(stored[8]),
+  usdRaw: BigInt(stored[9]),
+  nativeRaw: BigInt(stored[10]),
+  trades: stored[11],
+  buys: stored[12],
+  version: stored[13],
 })

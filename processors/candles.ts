@@ -7,8 +7,10 @@ import {
   type CandleTexts,
   EMPTY_TEXTS,
   type Fold,
-  foldJson,
   foldOf,
+  isSame,
+  type StoredFold,
+  storedFold,
   textsOf,
 } from './candle.ts'
 import {
@@ -33,6 +35,17 @@ interface HotBlock {
   readonly height: number
   readonly timeMs: number
   readonly folds: ReadonlyMap<string, Fold>
+}
+
+interface StoredHot extends Omit<HotBlock, 'folds'> {
+  readonly folds: readonly (readonly [series: string, decimals: number, fold: StoredFold])[]
+}
+
+/** Final buckets of a series; resolutions whose buckets hold the same trades share a fold. */
+interface StoredSeries {
+  readonly decimals: number
+  readonly folds: readonly StoredFold[]
+  readonly base: readonly (readonly [resolution: Resolution, startMs: number, fold: number])[]
 }
 
 /** Most events of one record: keeps a record far below the log's limit. */
@@ -109,14 +122,27 @@ const eventOf = (candle: Candle, texts: CandleTexts): CandlestickEvent => ({
   is_final: candle.isFinal,
 })
 
+interface Printed {
+  readonly fold: Fold
+  readonly texts: CandleTexts
+}
+
 const eventsByToken = (candles: Iterable<Candle>): ReadonlyMap<string, CandlestickEvent[]> => {
   const byToken = new Map<string, CandlestickEvent[]>()
-  // Short and long buckets of a quiet series share one fold, and so its texts.
-  const known = new Map<Fold, CandleTexts>()
+  // Buckets of a series often hold the same trades, and so share their texts: printing is what costs here.
+  const printed = new Map<Series, Printed[]>()
+  const textsFor = (series: Series, fold: Fold): CandleTexts => {
+    const known = printed.get(series) ?? []
+    const found = known.find((one) => isSame(one.fold, fold))
+    if (found !== undefined) return found.texts
+    const texts = textsOf(fold, series.decimals)
+    printed.set(series, known)
+    known.push({ fold, texts })
+    return texts
+  }
   for (const candle of candles) {
     const { fold, series } = candle
-    const texts = fold === null ? EMPTY_TEXTS : (known.get(fold) ?? textsOf(fold, series.decimals))
-    if (fold !== null) known.set(fold, texts)
+    const texts = fold === null ? EMPTY_TEXTS : textsFor(series, fold)
     const events = byToken.get(series.token) ?? []
     events.push(eventOf(candle, texts))
     byToken.set(series.token, events)
@@ -189,18 +215,19 @@ class CandleFolding implements Folding {
     return { publications, changes }
   }
 
-  #loadSeries(key: string, stored: { decimals: number; base: Record<string, [number, never]> }) {
-    const series = newSeries(key, stored.decimals)
-    for (const resolution of RESOLUTION_NAMES) {
-      const found = stored.base[resolution]
-      if (found === undefined) continue
-      series.base[resolution] = { startMs: found[0], fold: foldOf(found[1]) }
-      this.#remember(series, resolution, found[0])
+  #loadSeries(key: string, { decimals, folds, base }: StoredSeries): void {
+    const series = newSeries(key, decimals)
+    const known = folds.map(foldOf)
+    for (const [resolution, startMs, index] of base) {
+      const fold = known[index]
+      if (fold === undefined) continue
+      series.base[resolution] = { startMs, fold }
+      this.#remember(series, resolution, startMs)
     }
     this.#series.set(key, series)
   }
 
-  #hotOf(stored: Omit<HotBlock, 'folds'> & { folds: [string, number, never][] }): HotBlock {
+  #hotOf(stored: StoredHot): HotBlock {
     for (const [key, decimals] of stored.folds) this.#at(key, decimals)
     return { ...stored, folds: new Map(stored.folds.map(([key, , fold]) => [key, foldOf(fold)])) }
   }
@@ -241,8 +268,11 @@ class CandleFolding implements Folding {
   }
 
   #hotText({ folds, ...block }: HotBlock): string {
-    const list = [...folds].map(([key, fold]) => [key, this.#at(key).decimals, foldJson(fold)])
-    return JSON.stringify({ ...block, folds: list })
+    const stored: StoredHot = {
+      ...block,
+      folds: [...folds].map(([key, fold]) => [key, this.#at(key).decimals, storedFold(fold)]),
+    }
+    return JSON.stringify(stored)
   }
 
   #revert(operation: Operation): void {
@@ -337,13 +367,17 @@ class CandleFolding implements Folding {
   }
 
   #seriesText({ decimals, base }: Series): string {
-    const stored = RESOLUTION_NAMES.flatMap((resolution) => {
+    const folds: Fold[] = []
+    const places: StoredSeries['base'][number][] = []
+    for (const resolution of RESOLUTION_NAMES) {
       const bucket = base[resolution]
-      return bucket === undefined
-        ? []
-        : [[resolution, [bucket.startMs, foldJson(bucket.fold)]] as const]
-    })
-    return JSON.stringify({ decimals, base: Object.fromEntries(stored) })
+      if (bucket === undefined) continue
+      const same = folds.findIndex((fold) => isSame(fold, bucket.fold))
+      places.push([resolution, bucket.startMs, same === -1 ? folds.length : same])
+      if (same === -1) folds.push(bucket.fold)
+    }
+    const stored: StoredSeries = { decimals, folds: folds.map(storedFold), base: places }
+    return JSON.stringify(stored)
   }
 }
 

@@ -11,7 +11,8 @@ export type Seen = ReadonlyMap<string, number>
  */
 export interface Recency {
   last(name: string): number | undefined
-  note(name: string, minute: number): void
+  /** True when the name was not seen in this minute or a later one before. */
+  note(name: string, minute: number): boolean
   /** Names whose last minute is `from` or later. */
   since(from: number): number
   /** Forgets names that were last seen before `minute`; returns them. */
@@ -33,11 +34,12 @@ export const makeRecency = (): Recency => {
     note: (name, minute) => {
       const before = lastOf.get(name)
       if (before !== undefined) {
-        if (before >= minute) return
+        if (before >= minute) return false
         add(before, -1)
       }
       lastOf.set(name, minute)
       add(minute, 1)
+      return true
     },
     since: (from) => {
       let count = 0

@@ -61,18 +61,23 @@ const appended = (list: StatBucket[], bucket: StatBucket): void => {
   else list.push(bucket)
 }
 
-/** Takes in what a final block did. */
-export const makePartFinal = (stats: TokenStats, { bucket, seen }: Part): void => {
+/** Takes in what a final block did; returns who was seen in a later minute than before. */
+export const makePartFinal = (stats: TokenStats, { bucket, seen }: Part): readonly SeenName[] => {
   appended(stats.buckets, bucket)
-  for (const kind of KINDS) {
-    for (const name of seen[kind]) stats.recency[kind].note(name, bucket.minute)
-  }
+  return KINDS.flatMap((kind) =>
+    seen[kind].flatMap((name): readonly SeenName[] =>
+      stats.recency[kind].note(name, bucket.minute) ? [[kind, name]] : [],
+    ),
+  )
 }
+
+/** Who was seen as what. */
+export type SeenName = readonly [kind: Kind, name: string]
 
 /** What fell out of every window. */
 export interface Pruned {
   readonly minutes: readonly number[]
-  readonly names: readonly (readonly [kind: Kind, name: string])[]
+  readonly names: readonly SeenName[]
 }
 
 /** Forgets what no window that ends at `minute` or later looks at; the newest price and liquidity of it stay as `earlier`. */

@@ -203,7 +203,10 @@ class StatFolding implements Folding {
     for (const kind of KINDS) {
       for (const [key, text] of state.entries(`s/${kind}/`)) {
         const [token = '', name = ''] = key.slice(`s/${kind}/`.length).split('|')
-        this.#at(token).recency[kind].note(name, Number(text))
+        const { recency } = this.#at(token)
+        recency[kind].note(name, Number(text))
+        // Who trades buys or sells: that is not kept twice.
+        if (kind === 'buyers' || kind === 'sellers') recency.traders.note(name, Number(text))
       }
     }
     this.#hot = [...state.entries('h/')]
@@ -306,6 +309,8 @@ class StatFolding implements Folding {
       if (this.#changed.get(token)?.version === versionOf(seq, 0)) continue
       const minutes = new Set(buckets.map((bucket) => bucket.minute))
       for (const each of hotMinutes.get(token) ?? []) minutes.add(each)
+      // Without a minute nothing moves, and after a restart nobody would know of the token.
+      if (minutes.size === 0) continue
       if (to - from > LONG_GAP || changesBetween(minutes, from, to)) this.#change(token, nowMs, seq)
     }
   }
@@ -320,13 +325,11 @@ class StatFolding implements Folding {
       this.#writes.set(`h/${hash}`, null)
       for (const [token, part] of parts) {
         const stats = this.#at(token)
-        makePartFinal(stats, part)
-        this.#saveBucket(stats)
-        for (const kind of KINDS) {
-          for (const name of part.seen[kind]) {
-            this.#writes.set(`s/${kind}/${token}|${name}`, String(part.bucket.minute))
-          }
+        for (const [kind, name] of makePartFinal(stats, part)) {
+          if (kind === 'traders') continue
+          this.#writes.set(`s/${kind}/${token}|${name}`, String(part.bucket.minute))
         }
+        this.#saveBucket(stats)
       }
     }
     this.#prune()
@@ -345,7 +348,9 @@ class StatFolding implements Folding {
       const { minutes, names } = pruneStats(stats, minute)
       if (minutes.length === 0) continue
       for (const each of minutes) this.#writes.set(`b/${token}/${each}`, null)
-      for (const [kind, name] of names) this.#writes.set(`s/${kind}/${token}|${name}`, null)
+      for (const [kind, name] of names) {
+        if (kind !== 'traders') this.#writes.set(`s/${kind}/${token}|${name}`, null)
+      }
       this.#writes.set(`e/${token}`, JSON.stringify(stats.earlier))
       const isHot = this.#hot.some(({ parts }) => parts.has(token))
       if (stats.buckets.length === 0 && !isHot && !this.#changed.has(token)) {

@@ -80,7 +80,10 @@ const startProduct = async (nodes: readonly SoakNode[]) => {
   return { house, stop }
 }
 
-const tell = (word: SoakWord): boolean => process.send?.(word) ?? false
+/** A parent that is gone hears nothing. */
+const tell = (word: SoakWord): void => {
+  process.send?.(word, undefined, undefined, () => undefined)
+}
 
 const { make, follow, product }: SoakOrder = JSON.parse(process.argv[2] ?? '{}')
 let stop = async (): Promise<void> => undefined

@@ -62,13 +62,13 @@ export const statRows = ({ events }: TradeStatEvents): readonly Row[] =>
 
 /** Rows of `{c}_token_prices`. */
 export const priceRows = ({ meta, events }: TokenPriceEvents): readonly Row[] =>
-  events.flatMap(({ token_price: price }) =>
+  events.flatMap(({ token_price: price, block }) =>
     meta === null || price === null
       ? []
       : [
           {
             token_address: price.token_address,
-            price_time: timeText(meta.block_time),
+            price_time: timeText(block?.timestamp ?? meta.block_time),
             price_usd: priceColumn(price.price_in_usd),
             price_native: priceColumn(price.price_in_native),
             _ver: rowVersion(meta.seq, meta.part),
@@ -78,13 +78,13 @@ export const priceRows = ({ meta, events }: TokenPriceEvents): readonly Row[] =>
 
 /** Rows of `{c}_token_markets`. */
 export const marketRows = ({ meta, events }: TokenMarketCapEvents): readonly Row[] =>
-  events.flatMap(({ market_cap: cap }) =>
+  events.flatMap(({ market_cap: cap, block }) =>
     meta === null || cap === null
       ? []
       : [
           {
             token_address: cap.token_address,
-            market_time: timeText(meta.block_time),
+            market_time: timeText(block?.timestamp ?? meta.block_time),
             total_supply: unitsColumn(cap.total_supply_amount),
             market_cap_usd: priceColumn(cap.market_cap_in_usd),
             market_cap_native: priceColumn(cap.market_cap_in_native),

@@ -26,7 +26,12 @@ interface Extra {
   readonly stamps: readonly (readonly [token: string, stamp: Stamp])[]
 }
 
-type Known = (token: string) => Market
+/** A market with the block that left it so: what a retraction brings back is told as of that block. */
+interface Standing extends Market {
+  readonly at?: Block
+}
+
+type Known = (token: string) => Standing
 
 const blockOf = (meta: EventMeta): Block => ({
   timestamp: meta.block_time,
@@ -39,14 +44,15 @@ const blockOf = (meta: EventMeta): Block => ({
 const marketsAfter = (
   records: readonly OperationRecord[],
   before: Known,
-): ReadonlyMap<string, Market> => {
-  const values = new Map<string, Market>()
+  at: Block,
+): ReadonlyMap<string, Standing> => {
+  const values = new Map<string, Standing>()
   const note = (token: string, next: (market: Market) => Market): void => {
     const market = values.get(token) ?? before(token)
     const after = next(market)
     const same =
       after.usd === market.usd && after.native === market.native && after.supply === market.supply
-    if (!same) values.set(token, after)
+    if (!same) values.set(token, { ...after, at })
   }
   for (const { topic, value } of records) {
     if (topic === 'tokenSupplies') {
@@ -102,9 +108,11 @@ const enriched = (
 /** Upserts of the tokens whose price or supply is another one now. */
 const upserts = (
   meta: EventMeta,
-  changes: readonly { readonly token: string; readonly before: Market; readonly now: Market }[],
+  changes: readonly { readonly token: string; readonly before: Market; readonly now: Standing }[],
 ): readonly Publication[] => {
-  const head = { instruction: null, block: blockOf(meta), transaction: null, d_app: null }
+  const headOf = ({ at: block = blockOf(meta) }: Standing) => ({
+    ...{ instruction: null, block, transaction: null, d_app: null },
+  })
   const priced = changes.filter(
     ({ before, now }) => before.usd !== now.usd || before.native !== now.native,
   )
@@ -118,7 +126,7 @@ const upserts = (
           meta: at(part, priced.length),
           events: [
             {
-              ...head,
+              ...headOf(now),
               token_price: {
                 token_address: token,
                 price_in_usd: decimalText(now.usd),
@@ -135,7 +143,7 @@ const upserts = (
         key: token,
         value: {
           meta: at(part, changes.length),
-          events: [{ ...head, market_cap: capOf(token, now) }],
+          events: [{ ...headOf(now), market_cap: capOf(token, now) }],
         },
       }),
     ),
@@ -143,11 +151,11 @@ const upserts = (
 }
 
 const loadMarkets = (state: StageState, given?: QuoteBook): Folding => {
-  const layers = makeLayers<Market, Extra>(state)
+  const layers = makeLayers<Standing, Extra>(state)
   const known: Known = (token) => layers.get(token) ?? NO_MARKET
   const apply = ({ block, records }: Operation): readonly Publication[] => {
     const { meta } = block
-    const values = marketsAfter(records, known)
+    const values = marketsAfter(records, known, blockOf(meta))
     const changes = [...values].map(([token, now]) => ({ token, before: known(token), now }))
     const stamps = stampsOf(block, bookFor(meta.chain, given))
     if (records.length > 0) {

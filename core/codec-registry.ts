@@ -7,6 +7,7 @@ import { avroType, codecOver } from './codec-avro.ts'
 import type { Codec, MessageName } from './codec-contract.ts'
 import { Malformed, Outage } from './fault.ts'
 import type { Logger } from './log.ts'
+import { retry } from './retry.ts'
 
 /** Foreign schema ids that are remembered, known or unknown; more than that is hostile input. */
 const MOST_FOREIGN_IDS = 1_000
@@ -68,11 +69,11 @@ export const registerSchemas = async (
     const schema = { type: SchemaType.AVRO, schema: schemaText(message) } as const
     const register = () => registry.register(schema, { subject, compatibility: COMPATIBLE })
     try {
-      await register().catch(async (error: unknown) => {
-        if (!isWithoutLevel(error)) throw error
-        await setLevel(access.url, subject)
-        return register()
-      })
+      await retry(
+        (attempt) =>
+          attempt === 1 ? register() : setLevel(access.url, subject).then(() => register()),
+        { ...AT_ONCE, again: isRace },
+      )
     } catch (error) {
       throw registryOutage(`${subject} was not registered`, error)
     }
@@ -96,9 +97,14 @@ const registeredId = async (registry: SchemaRegistry, name: MessageName): Promis
   }
 }
 
-/** Another process registered the subject's first schema and did not set its level: not yet, or never. */
-const isWithoutLevel = (error: unknown): boolean =>
-  error instanceof Error && error.message.includes(`(${COMPATIBLE} != ${COMPATIBILITY.NONE})`)
+/** Processes that register at once: tries until the other one is through. */
+const AT_ONCE = { firstMs: 50, maxMs: 1_000, tries: 8 }
+
+/** Another process registered the subject's first schema and did not set its level, or sets it at this moment. */
+const isRace = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error.message.includes(`(${COMPATIBLE} != ${COMPATIBILITY.NONE})`) ||
+    error.message.includes('already exists'))
 
 /** A registry starts at NONE, and CSR sets the level of a subject only after its first schema. */
 const setLevel = async (url: string, subject?: string): Promise<void> => {

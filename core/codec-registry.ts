@@ -104,7 +104,7 @@ const AT_ONCE = { firstMs: 50, maxMs: 1_000, tries: 8 }
 const isRace = (error: unknown): boolean =>
   error instanceof Error &&
   (error.message.includes(`(${COMPATIBLE} != ${COMPATIBILITY.NONE})`) ||
-    error.message.includes('already exists'))
+    /already exists|was refused/.test(error.message))
 
 /** A registry starts at NONE, and CSR sets the level of a subject only after its first schema. */
 const setLevel = async (url: string, subject?: string): Promise<void> => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Webhook } from 'standardwebhooks'
 import type { WebhookChannel } from '../../schemas/webhooks.ts'
 import type { Product } from './product.ts'
+import { until } from './until.ts'
 import { type Receiver, startReceiver } from './webhook-receiver.ts'
 
 /** A webhook as the stock verifier let it through. */
@@ -17,8 +18,13 @@ export interface Hooks {
   register(product: Product, name: string, channels?: readonly WebhookChannel[]): Promise<void>
   /** What the endpoint got so far, verified. */
   delivered(name: string): readonly Delivered[]
+  /** The same, once nothing more has come for a while. */
+  quiet(name: string): Promise<readonly Delivered[]>
   stop(): Promise<void>
 }
+
+/** How long nothing comes when nothing will. */
+const QUIET_MS = 1_000
 
 interface Body {
   readonly id: string
@@ -46,6 +52,15 @@ const ask = async <T>({ house, apiKey }: Product, path: string, body?: object): 
 export const startHooks = async (): Promise<Hooks> => {
   const receiver: Receiver = await startReceiver()
   const verifiers = new Map<string, Webhook>()
+  const delivered = (name: string): readonly Delivered[] => {
+    const verifier = verifiers.get(name)
+    assert.ok(verifier, `${name} was made`)
+    return receiver.at(`/${name}`).map(({ body, headers }) => {
+      const { id, type, data } = verifier.verify(body, headers) as Body
+      assert.equal(id, headers['webhook-id'])
+      return { id, type, token: data.a }
+    })
+  }
   return {
     register: async (product, name, channels) => {
       const url = `${receiver.base}/${name}`
@@ -54,14 +69,15 @@ export const startHooks = async (): Promise<Hooks> => {
       const { secret } = await ask<{ secret: string }>(product, `${ENDPOINTS}/${id}/secret`)
       verifiers.set(name, new Webhook(secret))
     },
-    delivered: (name) => {
-      const verifier = verifiers.get(name)
-      assert.ok(verifier, `${name} was made`)
-      return receiver.at(`/${name}`).map(({ body, headers }) => {
-        const { id, type, data } = verifier.verify(body, headers) as Body
-        assert.equal(id, headers['webhook-id'])
-        return { id, type, token: data.a }
-      })
+    delivered,
+    quiet: (name) => {
+      const seen = { count: -1, sinceMs: 0 }
+      return until(() => {
+        const all = delivered(name)
+        if (all.length !== seen.count)
+          Object.assign(seen, { count: all.length, sinceMs: Date.now() })
+        return Date.now() - seen.sinceMs > QUIET_MS && all
+      }, 'the webhooks are quiet')
     },
     stop: () => receiver.stop(),
   }

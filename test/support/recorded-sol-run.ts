@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { ConfigOverrides } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
@@ -141,15 +143,17 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
     let hooks: Hooks
     const heard = new Map<string, Listener>()
 
-    before(async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-recorded-sol-'))
+
+    /** The product on the recordings, which it is given by the function that comes with it. */
+    const start = async () => {
       const source = await recordedSource({
         ...{ chain: CHAINS.sol, files: solNames().map(solPath), log: silentLogger() },
         readFile: async (path) => textOf(path),
       })
       const gate = gated(source)
-      hooks = await startHooks()
-      product = await startProduct({
-        chain: { row: CHAINS.sol, source: gate.source, facts: source.facts },
+      const started = await startProduct({
+        ...{ folder, chain: { row: CHAINS.sol, source: gate.source, facts: source.facts } },
         overrides: {
           ...(await run.overrides()),
           pricesStatic: { [SOL]: SOL_USD },
@@ -157,6 +161,18 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
           webhookMaxEventAgeSeconds: 0,
         },
       })
+      const replay = async (): Promise<void> => {
+        gate.release()
+        await started.house.ingestors[0]?.done
+        await until(() => started.house.settled(), 'everything is processed', 60_000)
+      }
+      return { started, replay }
+    }
+
+    before(async () => {
+      hooks = await startHooks()
+      const { started, replay } = await start()
+      product = started
       await hooks.register(product, 'all')
       await hooks.register(product, 'migrated', ['sol.token.migrated'])
       for (const name of [
@@ -166,13 +182,12 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
       ]) {
         heard.set(name, await product.subscribe(name))
       }
-      gate.release()
-      await product.house.ingestors[0]?.done
-      await until(() => product.house.settled(), 'everything is processed', 60_000)
+      await replay()
     })
     after(async () => {
       await product?.stop()
       await hooks?.stop()
+      rmSync(folder, { recursive: true, force: true })
       await run.close()
     })
 
@@ -369,5 +384,18 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
       await until(() => got('migrated').length >= wantMigrated.length, 'webhooks of one channel')
       assert.deepEqual(got('all'), want)
       assert.deepEqual(got('migrated'), wantMigrated)
+    })
+
+    test('a second replay sends no webhook and changes no trade', async () => {
+      const before = hooks.delivered('all').length
+      await product.stop()
+      const { started, replay } = await start()
+      product = started
+      await replay()
+      const rows = await product.cube<{ readonly count: number }>(
+        '{ Solana { DEXTrades(where: {any: [{IsSuspect: true}, {IsSuspect: false}]}) { count } } }',
+      )
+      assert.equal(rows[0]?.count, brute.length)
+      assert.equal((await hooks.quiet('all')).length, before)
     })
   })

@@ -10,13 +10,13 @@ import type {
   StateChange,
 } from '../core/bus-contract.ts'
 import type { Codec, Draft } from '../core/codec-contract.ts'
+import { deadLetter, orPoison, placeByHeaders } from '../core/dead-letter.ts'
 import { Malformed } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { QuoteBook } from '../core/quotes.ts'
 import { stateTopic, topicName } from '../schemas/topics.ts'
 import type { EventMeta, Messages } from '../schemas/wire.ts'
-import { deadLetter, orPoison, placeByHeaders } from '../core/dead-letter.ts'
 import { decodeInput, emptyInput, type InputRecord, type InputTopic, isInput } from './inputs.ts'
 import { type Aligned, type Aligner, makeAligner, type Progress } from './operations.ts'
 import {

@@ -38,7 +38,7 @@ export type TokenHolder = Static<typeof TokenHolder>
 export const TokenHolderPage = pageOf(TokenHolder)
 
 /** Orders of holders. */
-export const HOLDER_SORTS = [
+const HOLDER_SORTS = [
   'amountPercentage',
   'holdingUsd',
   'usdValue',

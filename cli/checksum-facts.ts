@@ -124,4 +124,6 @@ export const TABLE_FACTS: Readonly<Record<string, TableFacts>> = {
 }
 
 /** Columns that differ between runs over the same chain, in every table. */
-export const TECHNICAL_COLUMNS: ReadonlySet<string> = new Set(['seq', '_ver', '_del', 'updated_at'])
+export const TECHNICAL_COLUMNS: ReadonlySet<string> = new Set([
+  ...['seq', '_ver', '_del', 'version', 'updated_at'],
+])

@@ -31,6 +31,10 @@ export const rawOf = (text: string, decimals: number): bigint => {
   return sign === '-' ? -raw : raw
 }
 
+/** Base units of another number of decimals; digits beyond it are cut. */
+export const toPlaces = (raw: bigint, decimals: number, places: number): bigint =>
+  decimals > places ? raw / pow10(decimals - places) : raw * pow10(places - decimals)
+
 /** A double in plain notation, never an exponent; "" for null and for what is not finite. */
 export const decimalText = (value: number | null): string => {
   if (value === null || !Number.isFinite(value)) return ''
@@ -58,15 +62,29 @@ export const decimalNumber = (text: string): number | null => (text === '' ? nul
 /** Decimal places of USD and native amounts in ClickHouse, `Decimal(38,12)`. */
 export const USD_PLACES = 12
 
+const USD_UNIT = pow10(USD_PLACES)
+const FIVE = 53
+
+/** A USD or native amount in units of 10^-12, rounded half away from zero; null when unknown. */
+export const usdRaw = (value: number | null): bigint | null => {
+  if (value === null || !Number.isFinite(value)) return null
+  const plain = decimalText(value)
+  const digits = plain.startsWith('-') ? plain.slice(1) : plain
+  const point = digits.indexOf('.')
+  let raw: bigint
+  if (point === -1) raw = BigInt(digits) * USD_UNIT
+  else {
+    const end = point + 1 + USD_PLACES
+    const cut = digits.slice(point + 1, end).padEnd(USD_PLACES, '0')
+    raw = BigInt(digits.slice(0, point) + cut) + (digits.charCodeAt(end) >= FIVE ? 1n : 0n)
+  }
+  return digits === plain ? raw : -raw
+}
+
 /** A USD or native amount as text with at most 12 places, rounded half away from zero; "" when unknown. */
 export const usdText = (value: number | null): string => {
-  if (value === null || !Number.isFinite(value)) return ''
   const plain = decimalText(value)
-  const [whole = '0', fraction = ''] = plain.split('.')
-  if (fraction.length <= USD_PLACES) return plain
-  const raw = rawOf(`${whole}.${fraction.slice(0, USD_PLACES)}`, USD_PLACES)
-  const up = Number(fraction.charAt(USD_PLACES)) >= 5
-  const negative = plain.startsWith('-')
-  const magnitude = (raw < 0n ? -raw : raw) + (up ? 1n : 0n)
-  return unitsText(negative ? -magnitude : magnitude, USD_PLACES)
+  const point = plain.indexOf('.')
+  if (point === -1 || plain.length - point - 1 <= USD_PLACES) return plain
+  return unitsText(usdRaw(value) ?? 0n, USD_PLACES)
 }

@@ -1,4 +1,4 @@
-import { decimalNumber, rawOf, USD_PLACES, unitsText } from '../core/amounts.ts'
+import { decimalNumber, toPlaces, USD_PLACES, unitsText } from '../core/amounts.ts'
 import { chainRow } from '../schemas/chains.ts'
 import { PROTOCOLS } from '../schemas/protocols.ts'
 import type {
@@ -84,7 +84,7 @@ export const transactionColumns = (
 ): Row => {
   const fee = amountColumn(transaction?.fee ?? '')
   const decimals = chainRow(meta.chain)?.nativeDecimals ?? 18
-  const native = unitsText(rawOf(unitsText(BigInt(fee), decimals), USD_PLACES), USD_PLACES)
+  const native = unitsText(toPlaces(BigInt(fee), decimals, USD_PLACES), USD_PLACES)
   return {
     tx_hash: transaction?.signature ?? '',
     tx_index: transaction?.index ?? 0,

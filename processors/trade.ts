@@ -1,11 +1,4 @@
-import {
-  decimalNumber,
-  rawOf,
-  USD_PLACES,
-  unitsNumber,
-  unitsText,
-  usdText,
-} from '../core/amounts.ts'
+import { decimalNumber, USD_PLACES, unitsNumber, unitsText, usdRaw } from '../core/amounts.ts'
 import type { Trade, TradeEvent } from '../schemas/wire.ts'
 
 /** A trade in numbers; token a is the base, token b the quote. null = unknown. */
@@ -77,7 +70,7 @@ const VALUE_LIMIT = 1e24
 /** A USD or native value in units of 10^-12, as the store keeps and sums it; null when unknown. */
 export const valueRaw = (value: number | null): bigint | null => {
   if (value === null || !(Math.abs(value) < VALUE_LIMIT)) return null
-  return rawOf(usdText(value), USD_PLACES)
+  return usdRaw(value)
 }
 
 /** Text of a sum of `valueRaw`s. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decimalText, rawOf, unitsText, usdText } from '../../core/amounts.ts'
+import { decimalText, rawOf, toPlaces, unitsText, usdRaw, usdText } from '../../core/amounts.ts'
 
 const raws = fc.bigInt({ min: -(2n ** 256n), max: 2n ** 256n })
 const places = fc.integer({ min: 0, max: 80 })
@@ -32,6 +32,20 @@ test('a USD amount has at most 12 places and is off by half of the last one at m
       const text = usdText(value)
       assert.match(text, /^-?\d+(\.\d{1,12})?$/)
       assert.ok(Math.abs(Number(text) - value) <= 5e-13 + Math.abs(value) * Number.EPSILON)
+    }),
+  )
+})
+
+test('the raw form of a USD amount is that of its text', () => {
+  const places = 12
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+      assert.equal(usdRaw(value), rawOf(usdText(value), places))
+    }),
+  )
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n }), fc.nat({ max: 30 }), (raw, decimals) => {
+      assert.equal(toPlaces(raw, decimals, places), rawOf(unitsText(raw, decimals), places))
     }),
   )
 })

@@ -21,6 +21,8 @@ import {
 /** What one block did to one token. */
 export interface Part {
   readonly bucket: StatBucket
+  /** Of the token as the block's last trade knew them; null = it did not. */
+  readonly decimals: number | null
   readonly seen: Readonly<Record<Kind, readonly string[]>>
 }
 
@@ -38,6 +40,8 @@ export interface TokenStats {
   readonly buckets: StatBucket[]
   readonly recency: Readonly<Record<Kind, Recency>>
   earlier: Earlier
+  /** As the newest final trade that knew them said. */
+  decimals: number | null
 }
 
 /** A token of which nothing final is known. */
@@ -52,6 +56,7 @@ export const newTokenStats = (token: string, earlier: Earlier): TokenStats => ({
     programs: makeRecency(),
   },
   earlier,
+  decimals: null,
 })
 
 const appended = (list: StatBucket[], bucket: StatBucket): void => {
@@ -62,8 +67,12 @@ const appended = (list: StatBucket[], bucket: StatBucket): void => {
 }
 
 /** Takes in what a final block did; returns who was seen in a later minute than before. */
-export const makePartFinal = (stats: TokenStats, { bucket, seen }: Part): readonly SeenName[] => {
+export const makePartFinal = (
+  stats: TokenStats,
+  { bucket, decimals, seen }: Part,
+): readonly SeenName[] => {
   appended(stats.buckets, bucket)
+  stats.decimals = decimals ?? stats.decimals
   return KINDS.flatMap((kind) =>
     seen[kind].flatMap((name): readonly SeenName[] =>
       stats.recency[kind].note(name, bucket.minute) ? [[kind, name]] : [],
@@ -122,6 +131,10 @@ export const statsAt = (
     return { name, ...sums[name], distinct, liquidityUsd }
   })
 }
+
+/** Decimals of a token over what is final and the unfinalized blocks; 0 where nobody knows. */
+export const decimalsAt = (stats: TokenStats, hot: readonly Part[]): number =>
+  hot.findLast(({ decimals }) => decimals !== null)?.decimals ?? stats.decimals ?? 0
 
 /** True when a bucket leaves a window, or the one before it, between two ends; minutes that follow each other. */
 export const changesBetween = (minutes: ReadonlySet<number>, from: number, to: number): boolean => {

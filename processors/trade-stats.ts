@@ -15,6 +15,7 @@ import {
 import { KINDS, type Kind } from './stat-recency.ts'
 import {
   changesBetween,
+  decimalsAt,
   makePartFinal,
   newTokenStats,
   type Part,
@@ -46,7 +47,7 @@ interface StoredHot extends Omit<HotBlock, 'parts'> {
     token: string,
     bucket: StoredBucket,
     seen: Part['seen'],
-    decimals: number,
+    decimals: number | null,
   ])[]
 }
 
@@ -58,11 +59,13 @@ interface Change {
 
 interface Draft {
   bucket: StatBucket
+  decimals: number | null
   readonly seen: Record<Kind, Set<string>>
 }
 
 const newDraft = (minute: number): Draft => ({
   bucket: emptyBucket(minute),
+  decimals: null,
   seen: {
     buyers: new Set(),
     sellers: new Set(),
@@ -76,6 +79,7 @@ const takeTrade = (draft: Draft, event: TradeEvent, bucket: StatBucket): void =>
   const { trade, d_app } = event
   if (trade === null) return
   draft.bucket = joinBuckets(draft.bucket, bucket)
+  draft.decimals = trade.token_a_decimals ?? draft.decimals
   const trader = trade.user_a_account_owner_address
   draft.seen[isBuy(trade) ? 'buyers' : 'sellers'].add(trader)
   draft.seen.traders.add(trader)
@@ -88,8 +92,9 @@ const takeLiquidity = (draft: Draft, { pool_processed: processed }: DexPoolEvent
   if (liquidityUsd !== null) draft.bucket = { ...draft.bucket, liquidityUsd }
 }
 
-const partOf = ({ bucket, seen }: Draft): Part => ({
+const partOf = ({ bucket, decimals, seen }: Draft): Part => ({
   bucket,
+  decimals,
   seen: {
     buyers: [...seen.buyers],
     sellers: [...seen.sellers],
@@ -181,7 +186,6 @@ const eventOf = (
 class StatFolding implements Folding {
   readonly #state: StageState
   readonly #tokens = new Map<string, TokenStats>()
-  readonly #decimals = new Map<string, number>()
   readonly #changed = new Map<string, Change>()
   readonly #writes = new Map<string, string | null>()
   #hot: HotBlock[] = []
@@ -196,8 +200,9 @@ class StatFolding implements Folding {
     this.#finalMs = Number(state.get('final') ?? 0)
     for (const [, text] of state.entries('b/')) {
       const [token, stored, decimals] = JSON.parse(text)
-      this.#at(token).buckets.push(bucketOf(stored))
-      this.#decimals.set(token, decimals)
+      const stats = this.#at(token)
+      stats.buckets.push(bucketOf(stored))
+      stats.decimals = decimals
     }
     for (const stats of this.#tokens.values()) stats.buckets.sort((a, b) => a.minute - b.minute)
     for (const kind of KINDS) {
@@ -217,14 +222,14 @@ class StatFolding implements Folding {
 
   #hotOf(text: string): HotBlock {
     const { parts, ...block }: StoredHot = JSON.parse(text)
-    for (const [token, , , decimals] of parts) {
-      this.#at(token)
-      this.#decimals.set(token, decimals)
-    }
+    for (const [token] of parts) this.#at(token)
     return {
       ...block,
       parts: new Map(
-        parts.map(([token, bucket, seen]) => [token, { bucket: bucketOf(bucket), seen }]),
+        parts.map(([token, bucket, seen, decimals]) => [
+          token,
+          { bucket: bucketOf(bucket), seen, decimals },
+        ]),
       ),
     }
   }
@@ -265,16 +270,9 @@ class StatFolding implements Folding {
   #apply(operation: Operation): void {
     const { hash, height, block_time: timeMs, seq } = operation.block.meta
     const parts = partsOf(operation)
-    for (const one of operation.records) {
-      if (one.topic !== 'tradesProcessed') continue
-      for (const { trade } of one.value.events) {
-        const decimals = trade?.token_a_decimals ?? null
-        if (trade && decimals !== null) this.#decimals.set(trade.token_a_address, decimals)
-      }
-    }
     const block: HotBlock = { hash, height, timeMs, parts }
     this.#hot.push(block)
-    this.#writes.set(`h/${hash}`, hotText(block, this.#decimals))
+    this.#writes.set(`h/${hash}`, hotText(block))
     for (const token of parts.keys()) this.#change(token, timeMs, seq)
   }
 
@@ -335,10 +333,10 @@ class StatFolding implements Folding {
     this.#prune()
   }
 
-  #saveBucket({ token, buckets }: TokenStats): void {
+  #saveBucket({ token, buckets, decimals }: TokenStats): void {
     const bucket = buckets.at(-1)
     if (bucket === undefined) return
-    const text = JSON.stringify([token, storedBucket(bucket), this.#decimals.get(token) ?? 0])
+    const text = JSON.stringify([token, storedBucket(bucket), decimals])
     this.#writes.set(`b/${token}/${bucket.minute}`, text)
   }
 
@@ -378,21 +376,21 @@ class StatFolding implements Folding {
       value: {
         meta: { ...meta, op: 'OP_APPLY', part, parts },
         events: statsAt(this.#at(token), hot.get(token) ?? [], this.#minute).map((window) =>
-          eventOf(token, this.#decimals.get(token) ?? 0, change, window),
+          eventOf(token, decimalsAt(this.#at(token), hot.get(token) ?? []), change, window),
         ),
       },
     }))
   }
 }
 
-const hotText = ({ parts, ...block }: HotBlock, decimals: ReadonlyMap<string, number>): string =>
+const hotText = ({ parts, ...block }: HotBlock): string =>
   JSON.stringify({
     ...block,
-    parts: [...parts].map(([token, { bucket, seen }]) => [
+    parts: [...parts].map(([token, { bucket, seen, decimals }]) => [
       token,
       storedBucket(bucket),
       seen,
-      decimals.get(token) ?? 0,
+      decimals,
     ]),
   })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -8,115 +8,30 @@ import { silentLogger } from '../../core/log.ts'
 import { recordedSource } from '../../ingestors/replay.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Instruction, TradeEvents } from '../../schemas/wire.ts'
-import { type BruteSwap, type BruteTrade, candlesOf, tradesOf } from './brute-force.ts'
+import { type BruteSwap, type BruteTrade, candlesOf } from './brute-force.ts'
 import { gated } from './gated.ts'
 import { type Hooks, startHooks } from './hooks.ts'
 import { brutePnl } from './pnl-brute-force.ts'
 import { type Listener, type Product, startProduct } from './product.ts'
-import { solExpectations, solNames, solPath } from './sol-recordings.ts'
+import {
+  brute,
+  created,
+  decimals,
+  migrated,
+  orderOf,
+  recordings,
+  SOL,
+  SOL_USD,
+  textOf,
+} from './recorded-sol-brute.ts'
+import { solNames, solPath } from './sol-recordings.ts'
 import { until } from './until.ts'
 
-const SOL = 'So11111111111111111111111111111111111111112'
-const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
-/** What the run is told a SOL costs: recorded transactions are months apart and have no price of their own. */
-const SOL_USD = 150
-/** This recording says neither its slot nor its time; the run puts it here. */
-const ASSUMED = { file: 'pumpfun_create_from_blocksubscribe.json', slot: 415_597_203 }
-const ASSUMED_TIME = 1_777_132_866
 /** A wallet of several recordings, and a token that is traded twice in one transaction. */
 const TRADER = 'BwWK17cbHxwWBKZkUYvzxLcNQ1YVyaFezduWbtm2de6s'
 const TWICE = '2Dg6nRk3m9QfFS7TvLwgkfzTbzfbyErHt2aXym1Z8Gxy'
 /** Units of the brute force's USD. */
 const USD = 10 ** 12
-
-interface TokenBalance {
-  readonly mint: string
-  readonly owner?: string
-  readonly uiTokenAmount: { readonly amount: string; readonly decimals: number }
-}
-interface RawTransaction {
-  readonly slot?: number
-  readonly blockTime?: number | null
-  readonly meta: {
-    readonly preTokenBalances?: readonly TokenBalance[]
-    readonly postTokenBalances?: readonly TokenBalance[]
-  }
-}
-interface RawFile {
-  readonly signature: string
-  readonly getTransaction?: RawTransaction
-  readonly getTransactionJson?: RawTransaction
-}
-
-const textOf = (path: string): string => {
-  const text = readFileSync(path, 'utf8')
-  if (!path.endsWith(ASSUMED.file)) return text
-  const file = JSON.parse(text)
-  for (const name of ['getTransaction', 'getTransactionJson']) {
-    if (file[name]) Object.assign(file[name], { slot: ASSUMED.slot, blockTime: ASSUMED_TIME })
-  }
-  return JSON.stringify(file)
-}
-
-interface Recording extends RawTransaction {
-  readonly name: string
-  readonly signature: string
-}
-
-/** Recordings that have a time, and so a place in a chain, oldest first. */
-const recordings: readonly Recording[] = solNames()
-  .map((name) => {
-    const { signature, getTransaction, getTransactionJson } = JSON.parse(
-      textOf(solPath(name)),
-    ) as RawFile
-    const raw = getTransaction ?? getTransactionJson
-    assert.ok(raw, name)
-    return { ...raw, name, signature }
-  })
-  .filter(({ blockTime }) => typeof blockTime === 'number')
-  .sort((a, b) => (a.slot ?? 0) - (b.slot ?? 0) || (a.signature < b.signature ? -1 : 1))
-
-const expected = solExpectations()
-
-/** The order of a place like `2` or `2.10`. */
-const orderOf = (path: string): number => {
-  const [outer = 0, inner = -1] = path.split('.').map(Number)
-  return outer * 1_000 + inner + 1
-}
-
-const swaps: readonly BruteSwap[] = recordings.flatMap(({ name, signature, slot, blockTime }) =>
-  (expected[name]?.trades ?? []).map((trade) => ({
-    height: slot ?? 0,
-    timeMs: (blockTime ?? 0) * 1_000,
-    txHash: signature,
-    logIndex: orderOf(trade.path),
-    pool: trade.pool ?? '',
-    trader: trade.trader,
-    tokenIn: trade.tokenIn,
-    tokenOut: trade.tokenOut,
-    amountIn: BigInt(trade.amountIn),
-    amountOut: BigInt(trade.amountOut),
-  })),
-)
-const decimals = new Map([
-  [SOL, 9],
-  ...recordings.flatMap(({ meta }) =>
-    [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])].map(
-      ({ mint, uiTokenAmount }) => [mint, uiTokenAmount.decimals] as const,
-    ),
-  ),
-])
-const brute = tradesOf(swaps, {
-  decimals,
-  ranks: new Map([
-    [USDC, 3],
-    [SOL, 2],
-  ]),
-  native: SOL,
-  fixedUsd: new Map([[SOL, SOL_USD]]),
-})
-const created = recordings.flatMap(({ name }) => expected[name]?.created ?? [])
-const migrated = recordings.flatMap(({ name }) => expected[name]?.migrated ?? [])
 
 const close = (got: number, want: number, what: string): void => {
   const error = Math.abs(got - want) / Math.max(Math.abs(want), 1e-300)

@@ -1,0 +1,12 @@
+import { testReorgs } from '../support/reorg-run.ts'
+
+await testReorgs('reorgs of a made-up Solana', {
+  ...{ chain: 'sol', seed: 11, ratePerSecond: 6, genesisMs: Date.UTC(2026, 0, 5), from: 70 },
+  reorgs: [
+    { at: 80, depth: 1 },
+    { at: 86, depth: 5 },
+    { at: 145, depth: 60 },
+  ],
+  end: 230,
+  webhooks: ['sol.token.created', 'sol.token.migrated'],
+})

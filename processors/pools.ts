@@ -1,8 +1,15 @@
 import { decimalNumber, decimalText, unitsNumber } from '../core/amounts.ts'
 import { Malformed } from '../core/fault.ts'
 import { PROTOCOLS, type ProtocolRow, protocolRow } from '../schemas/protocols.ts'
-import type { DexPool, DexPoolEvent, DexPoolProcessed, TokenLiquidity } from '../schemas/wire.ts'
+import type {
+  DexPool,
+  DexPoolEvent,
+  DexPoolProcessed,
+  PoolState,
+  TokenLiquidity,
+} from '../schemas/wire.ts'
 import { type Enrichment, foldEnrichment } from './enrich.ts'
+import { poolStateAfter } from './pool-state.ts'
 import type { Stage } from './stage.ts'
 import { knownRaw, over, times, unitsOf } from './trade.ts'
 
@@ -17,8 +24,9 @@ interface Holding {
 /** Pools of a token that are known with reserves, deepest first. */
 type Holdings = readonly Holding[]
 
-/** What is kept: under a token its holdings, under `curve/` and a pool what its curve had to sell. */
+/** What is kept: under a token its holdings, under `curve/` and `pool/` what a curve had to sell and how a pool was left. */
 interface Kept {
+  readonly state?: PoolState
   readonly holdings?: Holdings
   readonly curveTokens?: string
 }
@@ -106,7 +114,7 @@ const progressOf = (row: ProtocolRow | undefined, pool: DexPool, start: string |
 const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
   batches: ({ records }) =>
     records.flatMap(({ topic, key, value }) => (topic === 'pools' ? [{ key, value }] : [])),
-  enrich: (event, known) => {
+  enrich: (event, known, { timeMs }) => {
     const { pool } = event
     if (pool === null) throw new Malformed('pool', 'a pool event without a pool')
     const quote: Worth = {
@@ -135,34 +143,34 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
       raw === null
         ? before
         : withHolding(before, { pool: pool.address, raw: String(raw), ...basePost })
+    const stateKey = `pool/${pool.address}`
+    const processed = {
+      ...texts(
+        'token_a_amount',
+        worthOf(unitsOf(pool.token_a_amount, pool.token_a_decimals), basePrice(event, pool, quote)),
+      ),
+      ...texts('token_a_vault_pre_amount', even ? quotePre : NOTHING_KNOWN),
+      ...texts('token_a_vault_post_amount', basePost),
+      token_a_liquidity: liquidityOf(token, holdings, ''),
+      token_a_max_liquidity: liquidityOf(token, holdings.slice(0, 1), holdings[0]?.pool ?? ''),
+      ...texts(
+        'token_b_amount',
+        worthOf(unitsOf(pool.token_b_amount, pool.token_b_decimals), quote),
+      ),
+      ...texts('token_b_vault_pre_amount', quotePre),
+      ...texts('token_b_vault_post_amount', quotePost),
+      token_b_liquidity: null,
+      token_b_max_liquidity: null,
+      owner_dapp_program: event.d_app?.program_address ?? '',
+      curve_progress: decimalText(progressOf(row, pool, start)),
+    }
     return {
       writes: [
         ...(raw === null ? [] : [[token, { holdings }] as const]),
         ...(opened ? [[curveKey, { curveTokens: pool.token_a_amount }] as const] : []),
+        [stateKey, { state: poolStateAfter(event, pool, processed, timeMs) }],
       ],
-      processed: {
-        ...texts(
-          'token_a_amount',
-          worthOf(
-            unitsOf(pool.token_a_amount, pool.token_a_decimals),
-            basePrice(event, pool, quote),
-          ),
-        ),
-        ...texts('token_a_vault_pre_amount', even ? quotePre : NOTHING_KNOWN),
-        ...texts('token_a_vault_post_amount', basePost),
-        token_a_liquidity: liquidityOf(token, holdings, ''),
-        token_a_max_liquidity: liquidityOf(token, holdings.slice(0, 1), holdings[0]?.pool ?? ''),
-        ...texts(
-          'token_b_amount',
-          worthOf(unitsOf(pool.token_b_amount, pool.token_b_decimals), quote),
-        ),
-        ...texts('token_b_vault_pre_amount', quotePre),
-        ...texts('token_b_vault_post_amount', quotePost),
-        token_b_liquidity: null,
-        token_b_max_liquidity: null,
-        owner_dapp_program: event.d_app?.program_address ?? '',
-        curve_progress: decimalText(progressOf(row, pool, start)),
-      },
+      processed: { ...processed, before: known(stateKey)?.state ?? null },
     }
   },
   finish: (event, processed) => ({ ...event, pool_processed: processed }),

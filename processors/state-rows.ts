@@ -1,11 +1,6 @@
 import { decimalNumber } from '../core/amounts.ts'
-import type {
-  DexPool,
-  DexPoolEvent,
-  DexPoolEvents,
-  EventMeta,
-  TokenEvents,
-} from '../schemas/wire.ts'
+import type { DexPoolEvent, DexPoolEvents, EventMeta, TokenEvents } from '../schemas/wire.ts'
+import { poolStateAfter } from './pool-state.ts'
 import {
   amountColumn,
   coinPrice,
@@ -22,11 +17,6 @@ import {
 } from './rows.ts'
 import { over, unitsOf } from './trade.ts'
 
-const sumColumn = (one: string | undefined, other: string | undefined): string | null => {
-  const [left, right] = [decimalNumber(one ?? ''), decimalNumber(other ?? '')]
-  return left === null || right === null ? null : valueColumn(left + right)
-}
-
 /** What moved, signed: in for liquidity added, out for liquidity removed, the difference of the reserves for a swap. */
 const changeColumn = (type: string, amount: string, pre: string, post: string): string => {
   if (type === 'SWAP') {
@@ -39,45 +29,6 @@ const changeColumn = (type: string, amount: string, pre: string, post: string): 
 
 const typeOf = (event: DexPoolEvent): string => event.type.replace('DEX_POOL_EVENT_TYPE_', '')
 
-interface Reserves {
-  readonly a: string
-  readonly b: string
-  readonly liquidityUsd: string | null
-  readonly liquidityNative: string | null
-}
-
-const reservesAfter = (event: DexPoolEvent, pool: DexPool): Reserves => {
-  const processed = event.pool_processed
-  return {
-    a: pool.token_a_vault_post_amount,
-    b: pool.token_b_vault_post_amount,
-    liquidityUsd: sumColumn(
-      processed?.token_a_vault_post_amount_in_usd,
-      processed?.token_b_vault_post_amount_in_usd,
-    ),
-    liquidityNative: sumColumn(
-      processed?.token_a_vault_post_amount_in_native,
-      processed?.token_b_vault_post_amount_in_native,
-    ),
-  }
-}
-
-const reservesBefore = (event: DexPoolEvent, pool: DexPool): Reserves => {
-  const processed = event.pool_processed
-  return {
-    a: pool.token_a_vault_pre_amount,
-    b: pool.token_b_vault_pre_amount,
-    liquidityUsd: sumColumn(
-      processed?.token_a_vault_pre_amount_in_usd,
-      processed?.token_b_vault_pre_amount_in_usd,
-    ),
-    liquidityNative: sumColumn(
-      processed?.token_a_vault_pre_amount_in_native,
-      processed?.token_b_vault_pre_amount_in_native,
-    ),
-  }
-}
-
 const coinOf = (event: DexPoolEvent): number | null =>
   coinPrice(event.quote_price_in_usd, event.quote_price_in_native)
 
@@ -87,7 +38,8 @@ export const poolEventRows = ({ meta, events }: DexPoolEvents): readonly Row[] =
     const { pool, instruction } = event
     if (meta === null || pool === null) return []
     const type = typeOf(event)
-    const after = reservesAfter(event, pool)
+    const processed = event.pool_processed
+    const after = processed && poolStateAfter(event, pool, processed, meta.block_time)
     return [
       {
         ...placeColumns(meta, event),
@@ -119,34 +71,24 @@ export const poolEventRows = ({ meta, events }: DexPoolEvents): readonly Row[] =
         ),
         quote_post: knownColumn(pool.token_b_vault_post_amount),
         quote_price_usd: priceColumn(event.quote_price_in_usd),
-        liquidity_usd: after.liquidityUsd,
-        liquidity_native: after.liquidityNative,
+        liquidity_usd: valueColumn(decimalNumber(after?.liquidity_in_usd ?? '')),
+        liquidity_native: valueColumn(decimalNumber(after?.liquidity_in_native ?? '')),
         lp_wallet: pool.lp_wallet,
         ...versionColumns(meta, instruction?.event_index ?? 0),
       },
     ]
   })
 
-/** Swap price of a pool, where it can be told: from both reserves, else from what the swap paid. */
-const ratioOf = (event: DexPoolEvent, pool: DexPool, { a, b }: Reserves): number | null => {
-  const swapped = event.type === 'DEX_POOL_EVENT_TYPE_SWAP'
-  const [baseText, quoteText] =
-    a !== '' && b !== '' ? [a, b] : swapped ? [pool.token_a_amount, pool.token_b_amount] : ['', '']
-  const base = knownColumn(baseText)
-  const quote = knownColumn(quoteText)
-  if (base === null || quote === null) return null
-  return over(unitsOf(quote, pool.token_b_decimals), unitsOf(base, pool.token_a_decimals))
-}
-
-/** Rows of `{c}_dex_pools`: the pool as the event left it; a retraction writes it as the event had found it. */
+/** Rows of `{c}_dex_pools`: the pool as the event left it; a retraction writes it as the event before had left it. */
 export const poolRows = ({ meta, events }: DexPoolEvents): readonly Row[] =>
   events.flatMap((event) => {
-    const { pool } = event
-    if (meta === null || pool === null) return []
+    const { pool, pool_processed: processed } = event
+    if (meta === null || pool === null || processed === null) return []
     const reverted = meta.op === 'OP_REVERT'
-    const reserves = reverted ? reservesBefore(event, pool) : reservesAfter(event, pool)
-    const ratio = ratioOf(event, pool, reserves)
-    const version = versionColumns(meta, event.instruction?.event_index ?? 0)
+    const state = reverted
+      ? processed.before
+      : poolStateAfter(event, pool, processed, meta.block_time)
+    const price = priceColumn(state?.price ?? '')
     return [
       {
         pool_address: pool.address,
@@ -156,16 +98,16 @@ export const poolRows = ({ meta, events }: DexPoolEvents): readonly Row[] =>
         decimals_a: pool.token_a_decimals,
         decimals_b: pool.token_b_decimals,
         base_is_a: 1,
-        reserve_a: knownColumn(reserves.a),
-        reserve_b: knownColumn(reserves.b),
-        liquidity_usd: reserves.liquidityUsd,
-        liquidity_native: reserves.liquidityNative,
-        price_a_to_b: ratio,
-        price_b_to_a: over(1, ratio),
-        curve_progress: priceColumn(event.pool_processed?.curve_progress ?? ''),
-        last_updated: timeText(meta.block_time),
-        ...version,
-        _del: reverted && typeOf(event) === 'INITIALIZE' ? 1 : 0,
+        reserve_a: knownColumn(state?.token_a_vault_amount ?? ''),
+        reserve_b: knownColumn(state?.token_b_vault_amount ?? ''),
+        liquidity_usd: valueColumn(decimalNumber(state?.liquidity_in_usd ?? '')),
+        liquidity_native: valueColumn(decimalNumber(state?.liquidity_in_native ?? '')),
+        price_a_to_b: price,
+        price_b_to_a: over(1, price),
+        curve_progress: priceColumn(state?.curve_progress ?? ''),
+        last_updated: timeText(state?.time ?? meta.block_time),
+        ...versionColumns(meta, event.instruction?.event_index ?? 0),
+        _del: state === null ? 1 : 0,
       },
     ]
   })

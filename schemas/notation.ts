@@ -108,6 +108,10 @@ export const NOTATION: readonly string[] = [
     'liquidity_in_usd:d pool_address:s pool_count:i',
   ].join(' '),
   [
+    'record dex.pool.PoolState = token_a_vault_amount:u token_b_vault_amount:u',
+    'liquidity_in_usd:d liquidity_in_native:d price:d curve_progress:d time:ts',
+  ].join(' '),
+  [
     'record dex.pool.DexPoolProcessed = token_a_amount_in_native:d token_a_amount_in_usd:d',
     'token_a_vault_pre_amount_in_native:d token_a_vault_pre_amount_in_usd:d',
     'token_a_vault_post_amount_in_native:d token_a_vault_post_amount_in_usd:d',
@@ -117,6 +121,7 @@ export const NOTATION: readonly string[] = [
     'token_b_vault_pre_amount_in_usd:d token_b_vault_post_amount_in_native:d',
     'token_b_vault_post_amount_in_usd:d token_b_liquidity:dex.pool.TokenLiquidity?',
     'token_b_max_liquidity:dex.pool.TokenLiquidity? owner_dapp_program:s curve_progress:d',
+    'before:dex.pool.PoolState?',
   ].join(' '),
   [
     'record dex.pool.DexPoolEvent = instruction:common.Instruction? block:common.Block?',

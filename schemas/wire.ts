@@ -257,6 +257,17 @@ export interface TokenLiquidity {
   readonly pool_count: number
 }
 
+/** `onchain.v1.dex.pool.PoolState` */
+export interface PoolState {
+  readonly token_a_vault_amount: string
+  readonly token_b_vault_amount: string
+  readonly liquidity_in_usd: string
+  readonly liquidity_in_native: string
+  readonly price: string
+  readonly curve_progress: string
+  readonly time: number
+}
+
 /** `onchain.v1.dex.pool.DexPoolProcessed` */
 export interface DexPoolProcessed {
   readonly token_a_amount_in_native: string
@@ -277,6 +288,7 @@ export interface DexPoolProcessed {
   readonly token_b_max_liquidity: TokenLiquidity | null
   readonly owner_dapp_program: string
   readonly curve_progress: string
+  readonly before: PoolState | null
 }
 
 /** `onchain.v1.dex.pool.DexPoolEvent` */

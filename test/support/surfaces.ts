@@ -71,7 +71,7 @@ const CUBES: Readonly<Record<string, readonly [args: string, fields: string]>> =
   ],
   DEXPools: [
     '',
-    'Pool { Address TokenAAddress TokenBAddress Base { PostAmount } Quote { PostAmount } }',
+    'Pool { Address TokenAAddress TokenBAddress LiquidityUSD PriceAtoB PriceBtoA CurveProgress LastUpdated Base { PostAmount } Quote { PostAmount } }',
   ],
 }
 const PAGE = 5_000
@@ -122,9 +122,9 @@ const restPaths = (
 const candlePaths = (path: string): [string, string][] =>
   RESOLUTIONS.map((each) => ['candles', `${path}?resolution=${each}&from=1&limit=1000`])
 
-/** Statistics say when they were written; the value of a token's pools is that of `VALUED`. */
+/** Statistics say when they were written. */
 const comparable = (key: string, value: unknown): unknown =>
-  key === 'updatedAt' || /^(totalTvl|maxPoolTvl)In/.test(key) ? undefined : value
+  key === 'updatedAt' ? undefined : value
 
 /** Answers of every REST family about the subjects. */
 export const restContent = async (
@@ -144,16 +144,7 @@ export const restContent = async (
 
 /** Statistics say when they were last written: after a reorg that is the retraction's moment where nothing has traded since. */
 const WRITTEN_AT: ReadonlySet<string> = new Set(['stat_time'])
-/**
- * What a pool's row derives from prices. A retraction gives back the pool's reserves but values them as of the block that is
- * taken back; its next event puts that right. Left out here, so that everything else is held to equality.
- */
-const VALUED: ReadonlySet<string> = new Set([
-  ...['last_updated', 'liquidity_usd', 'liquidity_native'],
-  ...['price_a_to_b', 'price_b_to_a', 'curve_progress'],
-])
 const LEFT_OUT: Readonly<Record<string, ReadonlySet<string>>> = {
-  dex_pools: VALUED,
   token_stats: WRITTEN_AT,
 }
 /**

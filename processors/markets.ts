@@ -105,13 +105,13 @@ const enriched = (
     return []
   })
 
-/** Upserts of the tokens whose price or supply is another one now. */
+/** Upserts of the tokens whose price or supply is another one now; nothing at all where only a lost block knew the token. */
 const upserts = (
   meta: EventMeta,
   changes: readonly { readonly token: string; readonly before: Market; readonly now: Standing }[],
 ): readonly Publication[] => {
-  const headOf = ({ at: block = blockOf(meta) }: Standing) => ({
-    ...{ instruction: null, block, transaction: null, d_app: null },
+  const headOf = ({ at }: Standing) => ({
+    ...{ instruction: null, block: at ?? null, transaction: null, d_app: null },
   })
   const priced = changes.filter(
     ({ before, now }) => before.usd !== now.usd || before.native !== now.native,

@@ -152,7 +152,7 @@ const LEFT_OUT: Readonly<Record<string, ReadonlySet<string>>> = {
  * in their tables.
  */
 const COMPARED_AS_TABLES: ReadonlySet<string> = new Set([
-  ...['tradeStats', 'tokensProcessed', 'tokenHoldings', 'tokenPrices', 'tokenMarketCaps'],
+  ...['tradeStats', 'tokensProcessed', 'tokenHoldings'],
 ])
 
 const digestLines = (digests: readonly NamedDigest[]): Record<string, readonly string[]> =>

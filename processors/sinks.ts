@@ -170,6 +170,8 @@ const TAKE = { maxRecords: 5_000, maxWaitMs: 250 }
 const BATCH_ROWS = 50_000
 const BATCH_BYTES = 8_388_608
 const BATCH_MS = 250
+/** Time between two batches of a lane that has something to write all the time: an insert has a price of its own. */
+const LINGER_MS = 1_000
 const AGAIN = { firstMs: 100, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
 
 /** Rows per table with the offsets they came from. */
@@ -206,6 +208,7 @@ class SinkLane {
   readonly #lane: Lane
   readonly #report: (status: LaneStatus) => void
   readonly #group: string
+  #begunMs = Number.NEGATIVE_INFINITY
 
   constructor(sink: Sink, deps: SinkDeps, lane: Lane, report: (status: LaneStatus) => void) {
     this.#sink = sink
@@ -224,15 +227,20 @@ class SinkLane {
     }
   }
 
-  /** Closes as soon as the log has no more, so that the head is fresh; else at a size or after a while. */
+  /** After a pause closes as soon as the log has no more, so that the head is fresh; else at a size or after a while. */
   async #collect(): Promise<Batch> {
     const batch = new Batch()
-    const until = performance.now() + BATCH_MS
+    const untilMs = Math.max(performance.now() + BATCH_MS, this.#begunMs + LINGER_MS)
     for (;;) {
       const records = await this.#lane.take(TAKE)
       for (const record of records) this.#map(batch, record)
+      const nowMs = performance.now()
       const full = batch.rows >= BATCH_ROWS || batch.bytes >= BATCH_BYTES
-      if (full || records.length < TAKE.maxRecords || performance.now() >= until) return batch
+      const rested = nowMs >= this.#begunMs + LINGER_MS
+      const drained = records.length < TAKE.maxRecords && (rested || batch.first === null)
+      if (!full && !drained && nowMs < untilMs && !this.#lane.signal.aborted) continue
+      if (batch.first !== null) this.#begunMs = nowMs
+      return batch
     }
   }
 

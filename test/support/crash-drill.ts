@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ingestedHeight } from '../../cli/chain-clock.ts'
@@ -119,6 +119,8 @@ const runToEnd = async (drill: EmbeddedDrill, folder: string): Promise<void> => 
 /** Starts the product, waits for its first commit, lets it live for a random while, kills it. */
 const oneLife = async (drill: EmbeddedDrill, folder: string): Promise<Kill> => {
   const activityFile = join(drill.folder, 'activity')
+  // What the life before left in it would pass for a sign of this one.
+  rmSync(activityFile, { force: true })
   const run = sluice(await startWords(drill, folder), { ACTIVITY_FILE: activityFile })
   await until(
     () => {

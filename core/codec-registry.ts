@@ -58,7 +58,7 @@ export const registerSchemas = async (
   access: RegistryAccess,
   topics: readonly string[],
 ): Promise<void> => {
-  await setLevel(access.url)
+  await retry(() => setLevel(access.url), { ...AT_ONCE, again: isRace })
   const registry = clientOf(access)
   const aliases = topics.flatMap((topic) => {
     const message = topicRow(topic)?.message

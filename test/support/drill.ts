@@ -1,5 +1,5 @@
 /**
- * Long drills: `npm run drill [-- KILLS]`. Crash drills are the same tests as in `npm test` with many more kills, default 50;
+ * Long drills: `npm run drill [-- KILLS]`. Crash drills are tests of `npm test` with many more kills, default 50, and that of the roles;
  * after them the soak, which `npm run drill -- soak` runs alone.
  */
 import { spawnSync } from 'node:child_process'
@@ -15,7 +15,7 @@ const files = [
   'test/integration/bus-kafka-brokers.test.ts',
   'test/integration/bus-crash.test.ts',
   'test/e2e/crash-embedded.test.ts',
-  'test/e2e/crash-roles.test.ts',
+  'test/drills/crash-roles.test.ts',
 ]
 /** Trades per second of chain time in the drills of whole processes. */
 const RATE = '200'

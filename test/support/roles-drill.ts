@@ -23,7 +23,7 @@ export interface RolesDrill {
   /** Fresh servers for each of the two runs. */
   readonly servers: () => Promise<Servers>
   readonly kills: number
-  /** Longest pause between a start and the next kill. */
+  /** Longest life of a role that is going to be killed, from its first work on. */
   readonly lifeMs: number
   readonly random: () => number
   readonly report: (line: string) => void
@@ -32,6 +32,12 @@ export interface RolesDrill {
 /** The roles that write; what serving does is not part of the content. */
 const WRITERS = ['ingest', 'process'] as const
 const LIMIT_MS = 600_000
+/** A role without work for so long is killed all the same, and the kill counts as one that hit nothing. */
+const FIRST_SIGN_MS = 20_000
+/** Ends of transactions count as records of a Kafka partition; so many may lie behind its last one. */
+const MARKERS = 8
+/** Longer than a group waits for a member that was killed. */
+const STILL_MS = 12_000
 
 /** Follows the chain once undisturbed and once under kills, and takes both checksums at the same height. */
 export const rolesDrill = async (drill: RolesDrill): Promise<DrillResult> => {
@@ -52,8 +58,8 @@ const follow = async (
     await sluiceText(['init'], environment)
     for (const name of WRITERS) running.push(await installation.start(name))
     const kills = await killAll(drill, installation, running)
-    const isThere = (): Promise<boolean> => isAtEnd(running[0]?.opsUrl ?? '', drill.endHeight)
-    await until(isThere, 'everything is processed', LIMIT_MS)
+    const isAtEnd = makeEndCheck(() => running[0]?.opsUrl ?? '', drill.endHeight)
+    await until(isAtEnd, 'everything is processed', LIMIT_MS)
     const [sum] = JSON.parse(await sluiceText(['checksum', '--json'], environment))
     return { kills, sum }
   } finally {
@@ -73,6 +79,9 @@ const killAll = async (
     const index = Math.floor(drill.random() * running.length)
     const victim = running[index]
     assert.ok(victim, 'a role to kill')
+    // A member that was killed is missed for a session's length; a life begins with the first thing begun.
+    const isBusy = (): boolean => activityIn(victim.activityFile).length > 0
+    await until(isBusy, `${victim.name} has work`, FIRST_SIGN_MS).catch(() => undefined)
     const afterMs = drill.random() * drill.lifeMs
     await sleep(afterMs)
     await victim.kill('SIGKILL')
@@ -85,11 +94,19 @@ const killAll = async (
   return kills
 }
 
-/** The log holds the last block, every group has read all, and the tables show it. */
-const isAtEnd = async (opsUrl: string, endHeight: number): Promise<boolean> => {
-  const report = (await (await fetch(`${opsUrl}/status`)).json()) as StatusReport
-  const [eth] = report.chains
-  return (
-    eth?.head?.height === endHeight && eth.lanes.every(({ behind }) => Math.max(...behind) <= 1)
-  )
+/** Whether the log holds the last block and no group has moved for so long that none has anything left to read. */
+const makeEndCheck = (opsUrl: () => string, endHeight: number): (() => Promise<boolean>) => {
+  let [seen, sinceMs] = ['', performance.now()]
+  return async () => {
+    const report = (await (await fetch(`${opsUrl()}/status`)).json()) as StatusReport
+    const [eth] = report.chains
+    const behind = eth?.lanes.flatMap((lane) => lane.behind) ?? []
+    const now = JSON.stringify([eth?.head?.height, eth?.lanes])
+    if (now !== seen) [seen, sinceMs] = [now, performance.now()]
+    return (
+      eth?.head?.height === endHeight &&
+      Math.max(...behind) <= MARKERS &&
+      performance.now() - sinceMs > STILL_MS
+    )
+  }
 }

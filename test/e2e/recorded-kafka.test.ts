@@ -108,7 +108,9 @@ const testPython = (brokers: readonly string[], url: string): Promise<void> =>
     const bus = await openKafkaBus({ ...kafkaOptions(config), clientId: 'python', log })
     const records = await readWithPython(brokers, url, Object.keys(FOR_PYTHON))
     for (const [topic, message] of Object.entries(FOR_PYTHON)) {
-      const got = records.filter((record) => record.topic === topic)
+      const got = records
+        .filter((record) => record.topic === topic)
+        .sort((one, other) => one.partition - other.partition || one.offset - other.offset)
       const want: PythonRecord[] = []
       for (const { partition, low, end } of await bus.ends(topic)) {
         for await (const { offset, key, value } of bus.read(topic, partition, low, end)) {

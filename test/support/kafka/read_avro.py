@@ -1,4 +1,5 @@
-"""Reads topics to their ends with confluent-kafka and AvroDeserializer; one JSON line per record on stdout.
+"""Reads topics to their ends with confluent-kafka and AvroDeserializer; one JSON line per record on stdout,
+in order within a partition only.
 
 usage: read_avro.py BROKERS REGISTRY TOPIC...
 """
@@ -20,19 +21,26 @@ def plain(value):
     return round(value.timestamp() * 1000) if isinstance(value, datetime) else value.hex()
 
 
-def records(consumer, topic):
-    for number in sorted(consumer.list_topics(topic, LIMIT_S).topics[topic].partitions):
-        consumer.assign([TopicPartition(topic, number, 0)])
-        while True:
-            message = consumer.poll(LIMIT_S)
-            if message is None:
-                raise TimeoutError(f"{topic}/{number} has no end")
-            if message.error() is None:
-                yield message
-            elif message.error().code() == KafkaError._PARTITION_EOF:
-                break
-            else:
-                raise RuntimeError(message.error())
+def partitions(consumer, topics):
+    known = consumer.list_topics(timeout=LIMIT_S).topics
+    return [TopicPartition(topic, number, 0) for topic in topics for number in known[topic].partitions]
+
+
+def records(consumer, topics):
+    """All partitions at once: one after the other, each empty one would cost a whole wait of a fetch."""
+    unread = partitions(consumer, topics)
+    consumer.assign(unread)
+    unread = {(each.topic, each.partition) for each in unread}
+    while unread:
+        message = consumer.poll(LIMIT_S)
+        if message is None:
+            raise TimeoutError(f"no end of {sorted(unread)}")
+        if message.error() is None:
+            yield message
+        elif message.error().code() == KafkaError._PARTITION_EOF:
+            unread.discard((message.topic(), message.partition()))
+        else:
+            raise RuntimeError(message.error())
 
 
 def main(brokers, registry, *topics):
@@ -46,17 +54,16 @@ def main(brokers, registry, *topics):
         }
     )
     deserializer = AvroDeserializer(SchemaRegistryClient({"url": registry}))
-    for topic in topics:
-        context = SerializationContext(topic, MessageField.VALUE)
-        for message in records(consumer, topic):
-            record = {
-                "topic": topic,
-                "partition": message.partition(),
-                "offset": message.offset(),
-                "key": message.key().decode(),
-                "value": deserializer(message.value(), context),
-            }
-            print(json.dumps(record, default=plain))
+    for message in records(consumer, topics):
+        context = SerializationContext(message.topic(), MessageField.VALUE)
+        record = {
+            "topic": message.topic(),
+            "partition": message.partition(),
+            "offset": message.offset(),
+            "key": message.key().decode(),
+            "value": deserializer(message.value(), context),
+        }
+        print(json.dumps(record, default=plain))
     consumer.close()
 
 

@@ -129,10 +129,15 @@ export interface TokenFact {
 
 /** What is known of a pool. `proven`: its factory is listed and the factory itself names this pool (contract/chains.md 2.8). */
 export interface PoolFact {
+  /** The pool's contract; of pools that share one contract their 32-byte id. */
   readonly address: string
   /** In the pool's own order: the lower address of the two on V2 and V3 shapes, the launched token of a curve. */
   readonly tokenA: string
   readonly tokenB: string
+  /** Every token in the pool's own order, where there are more than the two above. */
+  readonly coins?: readonly string[]
+  /** Tokens that the pool also takes in place of its own, in its order: metapools and lending pools (Curve). */
+  readonly underlying?: readonly string[]
   /** Row id of `protocols.ts`, or null where the factory is not listed. */
   readonly protocol: string | null
   readonly factory: string | null

@@ -1,3 +1,24 @@
+/** Decoder families: a file each under `ingestors/protocols/`. */
+export type Family =
+  | 'uniswap_v2'
+  | 'uniswap_v3'
+  | 'uniswap_v4'
+  | 'pump_fun'
+  | 'pumpswap'
+  | 'raydium_amm_v4'
+
+/**
+ * A factory's question that names a pool: by its two tokens and, after the underscore, what else tells pools of a pair apart.
+ * `is_pool`: the factory only says whether it made the pool.
+ */
+export type PoolLookup =
+  | 'pair'
+  | 'pool_fee'
+  | 'pool_tick_spacing'
+  | 'pool_stable'
+  | 'pool_by_pair'
+  | 'is_pool'
+
 /**
  * One row per DEX: which factory makes its pools, and which decoder family reads their events.
  * Factories: contract/chains.md 3.2, 3.3 and 4.1. Adding a DEX on a known family is adding a row.
@@ -8,7 +29,11 @@ export interface ProtocolRow {
   /** Display name. */
   readonly name: string
   /** Decoder file under `ingestors/protocols/`. */
-  readonly family: 'uniswap_v2' | 'uniswap_v3' | 'pump_fun' | 'pumpswap' | 'raydium_amm_v4'
+  readonly family: Family
+  /** Families whose events its pools log too. */
+  readonly speaks?: readonly Family[]
+  /** How the factory finds a pool, where not as the family's first protocol does. */
+  readonly lookup?: PoolLookup
   /** Short name that recorded expectations use. */
   readonly short: string
   /** Fee of every pool in hundredths of a basis point, where the pools do not say it themselves. */
@@ -67,6 +92,13 @@ export const PROTOCOLS = [
     family: 'uniswap_v3',
     short: 'pancakev3',
     factories: { eth: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'] },
+  },
+  {
+    id: 'uniswap_v4',
+    name: 'Uniswap V4',
+    family: 'uniswap_v4',
+    short: 'univ4',
+    factories: { eth: ['0x000000000004444c5dc75cb358380d2e3de08a90'] },
   },
   {
     id: 'pump_fun',

@@ -34,8 +34,11 @@ export const evmSubjects = (block: EvmBlock): Subjects => {
     if (!success) continue
     for (const log of logs) {
       const found = eventOf(log)
-      if (found?.event.by === 'pool') pools.set(log.address, found.family.family)
-      else if (found?.event.by === 'token') tokens.add(log.address)
+      if (found === undefined) continue
+      const { event, family } = found
+      if (event.by === 'pool') pools.set(log.address, family.family)
+      else if (event.by === 'token') tokens.add(log.address)
+      else if (event.pool !== undefined) pools.set(event.pool(log), family.family)
     }
   }
   return {
@@ -67,6 +70,11 @@ const decodeTransaction = (scope: BlockScope): void => {
     if (said === undefined) continue
     const { family } = found.family
     const logIndex = log.index
+    const row = found.event.by === 'singleton' ? scope.protocols.factory(log.address) : undefined
+    if (found.event.by === 'singleton' && row?.family !== family) {
+      drop(scope, { family, logIndex }, 'foreign-event')
+      continue
+    }
     switch (said.kind) {
       case 'transfer':
         takeTransfer(scope, said, logIndex)
@@ -86,7 +94,7 @@ const decodeTransaction = (scope: BlockScope): void => {
         drop(scope, { family, logIndex }, said.reason)
         break
       default:
-        waiting.push({ said, family, logIndex, reserves: synced?.get(said.pool) })
+        waiting.push({ said, family, logIndex, reserves: synced?.get(said.pool), holder: row })
         synced?.delete(said.pool)
     }
   }
@@ -127,11 +135,14 @@ const takePool = (
   place: Place,
 ): readonly Waiting[] => {
   const row = protocols.factory(factory)
-  if (row?.family !== place.family) return []
+  const coins = tokens.map(protocols.traded)
+  const [tokenA, tokenB] = coins
+  if (row?.family !== place.family || tokenA === undefined || tokenB === undefined) return []
   const fact: PoolFact = {
     address: pool,
-    tokenA: tokens[0],
-    tokenB: tokens[1],
+    tokenA,
+    tokenB,
+    ...(coins.length > 2 && { coins }),
     protocol: row.id,
     factory,
     feePips: feePips ?? row.feePips ?? null,
@@ -140,5 +151,6 @@ const takePool = (
   made.set(pool, fact)
   out.pools.push(fact)
   const said = { kind: 'change', pool, usual: row.id, change: 'initialize' } as const
-  return opens ? [{ ...place, said: { ...said, amountsRaw: [0n, 0n] }, reserves: undefined }] : []
+  const waits = { reserves: undefined, holder: undefined }
+  return opens ? [{ ...place, said: { ...said, amountsRaw: [0n, 0n] }, ...waits }] : []
 }

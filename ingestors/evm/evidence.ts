@@ -12,8 +12,11 @@ export interface Flows {
   readonly outOf: ReadonlyMap<string, readonly Transfer[]>
 }
 
-/** A pool's two tokens in its own order; null where the transfers leave it open. */
-export type PoolTokens = readonly [string | null, string | null]
+/** Tokens of a swap; null where the transfers leave it open. */
+export interface SwapTokens {
+  readonly tokenIn: string | null
+  readonly tokenOut: string | null
+}
 
 /** Transfers that are looked at per pool, direction and transaction: bounds the work on hostile ones. */
 const MAX_FLOWS = 64
@@ -37,26 +40,46 @@ const push = (map: Map<string, Transfer[]>, account: string, transfer: Transfer)
   else if (list.length < MAX_FLOWS) list.push(transfer)
 }
 
-/** The pool's tokens as transfers of the swap's transaction show them; undefined when none went in and another one out. */
-export const swapTokens = (swap: SaidSwap, { into, outOf }: Flows): PoolTokens | undefined => {
-  const ins = into.get(swap.pool) ?? []
-  const outs = outOf.get(swap.pool) ?? []
+/**
+ * The tokens of a swap as transfers of its transaction show them; undefined when none went in and another one out. A contract
+ * that holds many pools moves much else, so there only the very amounts count. Where one side may be the chain's coin, which
+ * no transfer shows, the very amount of the other side is enough.
+ */
+export const swapTokens = (swap: SaidSwap, { into, outOf }: Flows): SwapTokens | undefined => {
+  const holder = swap.vault ?? swap.pool
+  const ins = into.get(holder) ?? []
+  const outs = outOf.get(holder) ?? []
   const exactIns = ins.filter(({ amountRaw }) => amountRaw === swap.amountInRaw)
   const exactOuts = outs.filter(({ amountRaw }) => amountRaw === swap.amountOutRaw)
-  const found = [
-    pairs(swap, exactIns, exactOuts),
-    pairs(swap, exactIns, outs),
-    pairs(swap, ins, exactOuts),
-    pairs(swap, ins, outs),
-  ].find((list) => list.length > 0)
-  if (found === undefined) return undefined
-  const tokenIn = only(found.map(([token]) => token))
-  const tokenOut = only(found.map(([, token]) => token))
-  return swap.tokenIn === 0 ? [tokenIn, tokenOut] : [tokenOut, tokenIn]
+  const ways: readonly (readonly [readonly Transfer[], readonly Transfer[]])[] = [
+    [exactIns, exactOuts],
+    [exactIns, outs],
+    [ins, exactOuts],
+    [ins, outs],
+  ]
+  const found = ways
+    .slice(0, swap.vault === undefined ? ways.length : 1)
+    .map(([paid, got]) => pairs(swap, paid, got))
+    .find((list) => list.length > 0)
+  if (found !== undefined) {
+    return {
+      tokenIn: only(found.map(([token]) => token)),
+      tokenOut: only(found.map(([, token]) => token)),
+    }
+  }
+  const oneSided = swap.vault !== undefined || swap.unordered === true
+  if (!oneSided || (exactIns.length === 0) === (exactOuts.length === 0)) return undefined
+  return {
+    tokenIn: only(exactIns.map(({ token }) => token)),
+    tokenOut: only(exactOuts.map(({ token }) => token)),
+  }
 }
 
 /** The only two tokens that moved in or out of the pool; undefined when there are more or fewer. */
-export const poolTokens = (pool: string, { into, outOf }: Flows): PoolTokens | undefined => {
+export const poolTokens = (
+  pool: string,
+  { into, outOf }: Flows,
+): readonly [string, string] | undefined => {
   const moved = [...(into.get(pool) ?? []), ...(outOf.get(pool) ?? [])].map(({ token }) => token)
   const [tokenA, tokenB, more] = [...new Set(moved)].sort()
   return tokenA === undefined || tokenB === undefined || more !== undefined
@@ -65,15 +88,16 @@ export const poolTokens = (pool: string, { into, outOf }: Flows): PoolTokens | u
 }
 
 const pairs = (
-  { tokenIn, tokenOut }: SaidSwap,
+  { tokenIn, tokenOut, unordered }: SaidSwap,
   ins: readonly Transfer[],
   outs: readonly Transfer[],
 ): readonly (readonly [string, string])[] => {
   const tokens = (list: readonly Transfer[]) => [...new Set(list.map(({ token }) => token))]
   const inOrder = (a: string, b: string): boolean =>
-    typeof tokenIn === 'number' && typeof tokenOut === 'number'
-      ? a < b === tokenIn < tokenOut
-      : a === tokenIn && b === tokenOut
+    unordered === true ||
+    typeof tokenIn !== 'number' ||
+    typeof tokenOut !== 'number' ||
+    a < b === tokenIn < tokenOut
   return tokens(ins).flatMap((a) =>
     tokens(outs).flatMap((b) => (a !== b && inOrder(a, b) ? [[a, b] as const] : [])),
   )

@@ -4,15 +4,8 @@ import type { Subjects } from '../decode-contract.ts'
 import type { FactReader } from '../facts.ts'
 import type { ProtocolBook } from '../protocols/book.ts'
 import type { Call, CallAnswer, StateReader } from '../source.ts'
-import {
-  lookupCall,
-  type PoolClaim,
-  poolCalls,
-  poolClaim,
-  poolFact,
-  tokenCalls,
-  tokenFact,
-} from './proof.ts'
+import { confirmCalls, openProof, poolCalls, poolFact } from './proof.ts'
+import { tokenCalls, tokenFact } from './token-calls.ts'
 
 /** Subjects whose calls are in flight together. */
 const BATCH = 64
@@ -95,23 +88,18 @@ const readPools = async (
 ): Promise<readonly (PoolFact | 'no-state')[]> => {
   const first = await grouped(
     ask,
-    pools.map(({ address, family }) => poolCalls(address, family)),
+    pools.map((pool) => poolCalls(pool, protocols)),
   )
-  const claims = pools.map((pool, index) => poolClaim(pool, first[index] ?? []))
-  const lookups = claims.map((claim) => {
-    const call = isClaim(claim) ? lookupCall(claim, protocols) : undefined
-    return call === undefined ? [] : [call]
-  })
-  const second = await grouped(ask, lookups)
-  return claims.map((claim, index) => {
-    if (claim === 'no-state') return claim
-    if (claim === 'no-pool') return noPool(pools[index]?.address ?? '')
-    return poolFact(claim, protocols, second[index]?.[0])
+  const open = pools.map((pool, index) => openProof(pool, protocols, first[index] ?? []))
+  const second = await grouped(
+    ask,
+    open.map((each) => (typeof each === 'string' ? [] : confirmCalls(each))),
+  )
+  return open.map((each, index) => {
+    const fact = typeof each === 'string' ? each : poolFact(each, second[index] ?? [])
+    return fact === 'no-pool' ? noPool(pools[index]?.address ?? '') : fact
   })
 }
-
-const isClaim = (claim: PoolClaim | 'no-pool' | 'no-state'): claim is PoolClaim =>
-  typeof claim === 'object'
 
 /** What is kept of a contract that logs like a pool and is none. */
 const noPool = (address: string): PoolFact => ({

@@ -1,14 +1,17 @@
-import type { PoolChange, PoolFact, Swap, Transaction, Transfer } from '../../schemas/events.ts'
-import { protocolRow } from '../../schemas/protocols.ts'
+import type { PoolFact, Swap, Transaction, Transfer } from '../../schemas/events.ts'
+import { type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 import type { Draft } from '../decode-contract.ts'
+import { type ProtocolBook, speaks } from '../protocols/book.ts'
 import type { EvmFamily, Leg, SaidChange, SaidSwap } from '../protocols/types.ts'
-import { type Flows, flowsOf, poolTokens, swapTokens } from './evidence.ts'
+import { changesOf } from './changes.ts'
+import { type Flows, flowsOf, poolTokens, type SwapTokens, swapTokens } from './evidence.ts'
 
 /** One transaction, where its events go, and what is known of pools at this point of the chain. */
 export interface Scope {
   readonly tx: Transaction
   readonly out: Draft
   readonly evidence: boolean
+  readonly protocols: ProtocolBook
   readonly poolFact: (address: string) => PoolFact | undefined
 }
 
@@ -22,6 +25,8 @@ export interface Place {
 export interface Waiting extends Place {
   readonly said: SaidSwap | SaidChange
   readonly reserves: readonly [bigint, bigint] | undefined
+  /** The protocol whose contract spoke for its pool; undefined: the pool spoke itself. */
+  readonly holder: ProtocolRow | undefined
 }
 
 /** An ERC-4337 operation ended here. */
@@ -46,70 +51,119 @@ export const settle = (scope: Scope, { waiting, operations, transfers }: Ended):
     while ((operations[next]?.logIndex ?? Number.POSITIVE_INFINITY) < item.logIndex) next += 1
     const trader = operations[next]?.sender ?? tx.from
     const pool = identify(scope, item, flows)
-    const { said } = item
-    if (typeof pool === 'string') drop(scope, item, pool)
-    else if (said.kind === 'swap') out.swaps.push(swapOf({ tx, item, said, pool, trader }))
-    else if (isNamed(pool)) out.poolChanges.push(changeOf({ tx, item, said, pool, trader }))
-    else drop(scope, item, 'unknown-token')
+    const { said, logIndex, reserves } = item
+    if (typeof pool === 'string') {
+      drop(scope, item, pool)
+      continue
+    }
+    const tokenOf = tokensOf(pool, scope.protocols)
+    if (said.kind === 'swap') {
+      const { tokenIn, tokenOut } = pool.seen ?? {
+        tokenIn: tokenOf(said.tokenIn),
+        tokenOut: tokenOf(said.tokenOut),
+      }
+      const reason = scope.evidence ? undefined : unusable(tokenIn, tokenOut)
+      if (reason !== undefined) drop(scope, item, reason)
+      else
+        out.swaps.push(
+          swapOf({ tx, item, said, protocol: pool.protocol, trader, tokenIn, tokenOut }),
+        )
+      continue
+    }
+    const changes = changesOf(said, { coins: pool.coins, tokenOf, reserves })
+    if (changes === undefined) drop(scope, item, 'unknown-token')
+    else {
+      const spot = { txIndex: tx.index, logIndex }
+      for (const change of changes) {
+        out.poolChanges.push({ ...change, ...spot, protocol: pool.protocol, owner: trader })
+      }
+    }
   }
 }
 
 /** Protocol row id of a pool and its tokens in its own order, null where they are not known. */
 interface Identity {
   readonly protocol: string
-  readonly tokenA: string | null
-  readonly tokenB: string | null
+  readonly coins: readonly (string | null)[]
+  readonly underlying?: readonly string[] | undefined
+  /** Tokens of the swap as its transaction's transfers show them. */
+  readonly seen?: SwapTokens
 }
 
 /** Which pool this is, or why it does not count; contract/chains.md 2.8 and 2.9. */
 const identify = (
   { poolFact }: Scope,
-  { said, family, reserves }: Waiting,
+  { said, family, reserves, holder }: Waiting,
   flows: Flows | undefined,
 ): Identity | string => {
   const fact = poolFact(said.pool)
   if (fact !== undefined && isProven(fact)) {
-    return protocolRow(fact.protocol)?.family === family ? fact : 'foreign-event'
+    const row = protocolRow(fact.protocol)
+    const { protocol, tokenA, tokenB, coins = [tokenA, tokenB], underlying } = fact
+    return row && speaks(row, family) ? { protocol, coins, underlying } : 'foreign-event'
   }
+  const protocol = holder?.id ?? said.usual
+  if (holder !== undefined && tellsTokens(said)) return { protocol, coins: [] }
   if (flows === undefined) return fact === undefined ? 'unknown-pool' : 'unproven-pool'
-  const tokens = said.kind === 'swap' ? swapTokens(said, flows) : poolTokens(said.pool, flows)
-  if (tokens !== undefined) {
-    return { protocol: said.usual, tokenA: tokens[0], tokenB: tokens[1] }
+  if (said.kind === 'change') {
+    const coins = poolTokens(said.vault ?? said.pool, flows)
+    return coins === undefined ? 'no-evidence' : { protocol, coins }
   }
-  if (said.kind === 'swap' && reserves) return { protocol: said.usual, tokenA: null, tokenB: null }
-  return 'no-evidence'
+  const seen = swapTokens(said, flows)
+  if (seen !== undefined) return { protocol, coins: [], seen }
+  return holder !== undefined || reserves !== undefined ? { protocol, coins: [] } : 'no-evidence'
 }
 
 const isProven = (fact: PoolFact): fact is PoolFact & { readonly protocol: string } =>
   fact.proven && fact.protocol !== null
 
-type Named = Identity & { readonly tokenA: string; readonly tokenB: string }
+/** The event names its tokens itself. */
+const tellsTokens = (said: SaidSwap | SaidChange): boolean =>
+  said.kind === 'swap'
+    ? typeof said.tokenIn === 'string' && typeof said.tokenOut === 'string'
+    : said.legs?.every((leg) => typeof leg === 'string') === true
 
-const isNamed = (pool: Identity): pool is Named => pool.tokenA !== null && pool.tokenB !== null
+/** Addresses behind the legs of events of a pool, as trades name them; null where they are not known. */
+const tokensOf =
+  ({ coins, underlying }: Identity, { traded }: ProtocolBook) =>
+  (leg: Leg): string | null => {
+    const token =
+      typeof leg === 'string'
+        ? leg
+        : typeof leg === 'number'
+          ? coins[leg]
+          : underlying?.[leg.underlying]
+    return token === undefined || token === null ? null : traded(token)
+  }
 
-interface Taken<What, Pool> {
-  readonly tx: Transaction
-  readonly item: Waiting
-  readonly said: What
-  readonly pool: Pool
-  readonly trader: string
+/** Why a swap of these tokens is none: one is not known, or both are the chain's coin, wrapped and not. */
+const unusable = (tokenIn: string | null, tokenOut: string | null): string | undefined => {
+  if (tokenIn === null || tokenOut === null) return 'unknown-token'
+  return tokenIn === tokenOut ? 'same-token' : undefined
 }
 
-const tokenOf = (leg: Leg, { tokenA, tokenB }: Identity): string | null =>
-  leg === 0 ? tokenA : leg === 1 ? tokenB : leg
+interface Taken {
+  readonly tx: Transaction
+  readonly item: Waiting
+  readonly said: SaidSwap
+  readonly protocol: string
+  readonly trader: string
+  readonly tokenIn: string | null
+  readonly tokenOut: string | null
+}
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-const swapOf = ({ tx, item, said, pool, trader }: Taken<SaidSwap, Identity>): Swap => {
+const swapOf = ({ tx, item, said, ...taken }: Taken): Swap => {
   const swap: Writable<Swap> = {
     kind: 'swap',
     txIndex: tx.index,
     logIndex: item.logIndex,
     pool: said.pool,
-    protocol: pool.protocol,
-    trader,
-    tokenIn: tokenOf(said.tokenIn, pool),
-    tokenOut: tokenOf(said.tokenOut, pool),
+    protocol: taken.protocol,
+    trader: taken.trader,
+    tokenIn: taken.tokenIn,
+    tokenOut: taken.tokenOut,
     amountInRaw: said.amountInRaw,
     amountOutRaw: said.amountOutRaw,
   }
@@ -118,20 +172,6 @@ const swapOf = ({ tx, item, said, pool, trader }: Taken<SaidSwap, Identity>): Sw
   if (said.liquidityRaw !== undefined) swap.liquidityRaw = said.liquidityRaw
   return swap
 }
-
-const changeOf = ({ tx, item, said, pool, trader }: Taken<SaidChange, Named>): PoolChange => ({
-  kind: said.change,
-  txIndex: tx.index,
-  logIndex: item.logIndex,
-  pool: said.pool,
-  protocol: pool.protocol,
-  owner: trader,
-  tokenA: pool.tokenA,
-  tokenB: pool.tokenB,
-  amountARaw: said.amountsRaw[0],
-  amountBRaw: said.amountsRaw[1],
-  ...(item.reserves && { reserves: item.reserves }),
-})
 
 /** Notes that the log was not taken, and why. */
 export const drop = ({ tx, out }: Scope, { family, logIndex }: Place, reason: string): void => {

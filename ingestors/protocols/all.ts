@@ -1,12 +1,14 @@
 import type { Log } from '../../schemas/events.ts'
+import type { PoolProof } from '../evm/proof-contract.ts'
 import { erc20 } from './erc20.ts'
 import { erc4337 } from './erc4337.ts'
 import type { EvmEvent, EvmFamily } from './types.ts'
 import { uniswapV2 } from './uniswap-v2.ts'
 import { uniswapV3 } from './uniswap-v3.ts'
+import { uniswapV4 } from './uniswap-v4.ts'
 
 /** Every EVM decoder family. Adding one is adding its file here. */
-export const EVM_FAMILIES: readonly EvmFamily[] = [erc20, uniswapV2, uniswapV3, erc4337]
+export const EVM_FAMILIES: readonly EvmFamily[] = [erc20, uniswapV2, uniswapV3, uniswapV4, erc4337]
 
 /** An event with the family that reads it. */
 export interface FamilyEvent {
@@ -33,6 +35,11 @@ const shapes = (
 }
 
 const SHAPES = shapes(EVM_FAMILIES)
+
+/** How pools are proven, by the family whose event named them. */
+export const PROVABLE: ReadonlyMap<string, PoolProof> = new Map(
+  EVM_FAMILIES.flatMap(({ family, proof }) => (proof ? [[family, proof]] : [])),
+)
 
 /** The event that a log's topics name; undefined for all others. Its data may still be too short. */
 export const eventOf = ({ topics }: Log): FamilyEvent | undefined =>

@@ -2,15 +2,35 @@ import { type ChainExtra, ConfigError, type ConfigProblem } from '../../core/con
 import { chainRow } from '../../schemas/chains.ts'
 import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 
+/** A protocol on a chain: what makes its pools, holds them or is asked about them. */
+export interface ListedProtocol {
+  readonly row: ProtocolRow
+  readonly factory: string
+}
+
 /** What a chain's tables and its configured extra rows say to decoders. */
 export interface ProtocolBook {
   /** Protocol of a listed factory (EVM, lower case) or program (Solana, as it is written); undefined for all others. */
   factory(address: string): ProtocolRow | undefined
+  /** Listed protocols whose pools log a family's events. */
+  speakers(family: string): readonly ListedProtocol[]
   /** The token is the chain's own coin in wrapped form. */
   isWrappedNative(token: string): boolean
+  /** A token as trades and pools name it: the chain's coin under its wrapped address (R29). */
+  traded(token: string): string
 }
 
+/** How contracts name the chain's coin where a token is asked for. Sources: Uniswap/v4-core, curvefi; contract/chains.md 2.15. */
+const COIN_NAMES: ReadonlySet<string> = new Set([
+  '0x0000000000000000000000000000000000000000',
+  '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
+])
+
 const ROWS: readonly ProtocolRow[] = PROTOCOLS
+
+/** Pools of the protocol log events of the family. */
+export const speaks = ({ family, speaks: others }: ProtocolRow, wanted: string): boolean =>
+  family === wanted || (others?.some((each) => each === wanted) ?? false)
 
 const listed = (chain: string): readonly (readonly [string, ProtocolRow])[] =>
   ROWS.flatMap((row) => (row.factories[chain] ?? []).map((factory) => [factory, row] as const))
@@ -30,8 +50,20 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
   )
   const own = chainRow(chain)?.wrappedNative
   if (own !== undefined && !extra?.replace) wrapped.add(own)
+  const coin = own !== undefined && wrapped.has(own) ? own : [...wrapped][0]
+  const speakers = new Map<string, readonly ListedProtocol[]>()
   return {
     factory: (address) => factories.get(address),
+    speakers: (family) => {
+      const known = speakers.get(family)
+      if (known !== undefined) return known
+      const found = [...factories]
+        .filter(([, row]) => speaks(row, family))
+        .map(([factory, row]) => ({ row, factory }))
+      speakers.set(family, found)
+      return found
+    },
     isWrappedNative: (token) => wrapped.has(token),
+    traded: (token) => (COIN_NAMES.has(token) ? (coin ?? token) : token),
   }
 }

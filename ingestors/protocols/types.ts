@@ -1,30 +1,38 @@
 import type { Log } from '../../schemas/events.ts'
-import type { ProtocolRow } from '../../schemas/protocols.ts'
+import type { Family } from '../../schemas/protocols.ts'
+import type { PoolProof } from '../evm/proof-contract.ts'
 
-/** A token as an event names it: its place in the pool's own order, or its address. */
-export type Leg = 0 | 1 | `0x${string}`
+/** A token as an event names it: its place in the pool's own order, or in that of the tokens behind it, or its address. */
+export type Leg = number | { readonly underlying: number } | `0x${string}`
 
 /** A swap as its pool says it. Amounts are what the pool took and gave; both above zero. */
 export interface SaidSwap {
   readonly kind: 'swap'
   readonly pool: string
+  /** Where the pool's tokens lie, where not in the pool: the contract that holds those of many. */
+  readonly vault?: string
   /** Row of `schemas/protocols.ts` to name where nothing but the event's shape is known (R39). */
   readonly usual: string
   readonly tokenIn: Leg
   readonly tokenOut: Leg
+  /** The pool keeps its tokens in an order of its own, not by address. */
+  readonly unordered?: true
   readonly amountInRaw: bigint
   readonly amountOutRaw: bigint
   readonly sqrtPriceX96?: bigint
   readonly liquidityRaw?: bigint
 }
 
-/** Liquidity moved, or a pool opened; amounts in the pool's own order. */
+/** Liquidity moved, or a pool opened. */
 export interface SaidChange {
   readonly kind: 'change'
   readonly pool: string
+  readonly vault?: string
   readonly usual: string
   readonly change: 'initialize' | 'increase' | 'decrease' | 'collect'
-  readonly amountsRaw: readonly [bigint, bigint]
+  /** In the pool's own order, or in that of `legs`. */
+  readonly amountsRaw: readonly bigint[]
+  readonly legs?: readonly Leg[]
 }
 
 /** A pool's reserves after the event that it logs next. */
@@ -39,7 +47,8 @@ export interface SaidPool {
   readonly kind: 'pool'
   readonly pool: string
   readonly factory: string
-  readonly tokens: readonly [string, string]
+  /** In the pool's own order; two or more, else the pool is not kept. */
+  readonly tokens: readonly string[]
   /** Hundredths of a basis point; null: the protocol row tells. */
   readonly feePips: number | null
   /** The pool trades from now on; false: an event of its own opens it. */
@@ -83,29 +92,27 @@ export type Said =
 export interface EvmEvent {
   /** As in its source, `indexed` parts first. */
   readonly signature: string
-  /** Who logs it: decides whose facts are needed. */
-  readonly by: 'pool' | 'factory' | 'token' | 'other'
+  /**
+   * Who logs it: decides whose facts are needed. `singleton`: a listed contract that holds many pools and speaks for them; what
+   * others log in its name is not theirs.
+   */
+  readonly by: 'pool' | 'factory' | 'singleton' | 'token' | 'other'
   /** Topics with topic0: look-alikes differ here. */
   readonly topics: number
   /** Words that the data has at least; more are a newer layout's and are left alone. */
   readonly words: number
+  /** Of a singleton's pool: which one the log is about. */
+  readonly pool?: (log: Log) => string
   /** Reads a log that has that many topics and words; undefined: nothing happened. */
   readonly read: (log: Log) => Said | undefined
 }
 
-/** Questions to a pool and its factory that prove the pool; contract/chains.md 2.8. */
-export interface PoolProof {
-  /** The pool has `fee()`, which is part of the look-up. */
-  readonly hasFee: boolean
-  /** Selector of the factory's look-up by tokens (and fee). */
-  readonly lookup: string
-}
-
 /** A decoder family: pure, no clock, no lookup. */
 export interface EvmFamily {
-  readonly family: ProtocolRow['family'] | 'erc20' | 'erc4337'
+  readonly family: Family | 'erc20' | 'erc4337'
   /** By topic0; several rows where one topic0 comes in several shapes. */
   readonly events: Readonly<Record<string, EvmEvent | readonly EvmEvent[]>>
+  /** How a node proves its pools; absent: only their creation in sight does. */
   readonly proof?: PoolProof
 }
 

@@ -1,4 +1,5 @@
 import type { Log } from '../../schemas/events.ts'
+import { factoryProof } from '../evm/factory-proof.ts'
 import { type EvmFamily, refusal, type Said } from './types.ts'
 import { addressIn, topicAddress, wordAt } from './words.ts'
 
@@ -40,7 +41,7 @@ const change =
 /** Constant-product AMMs with the events of Uniswap V2. Source: Uniswap/v2-core contracts/interfaces; contract/chains.md 3.2. */
 export const uniswapV2: EvmFamily = {
   family: 'uniswap_v2',
-  proof: { hasFee: false, lookup: '0xe6a43905' }, // getPair(address,address)
+  proof: factoryProof('pair'),
   events: {
     '0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822': {
       signature:

@@ -1,4 +1,5 @@
 import type { Log } from '../../schemas/events.ts'
+import { factoryProof } from '../evm/factory-proof.ts'
 import { type EvmEvent, type EvmFamily, refusal, type Said, type SaidChange } from './types.ts'
 import { addressIn, signedAt, topicAddress, topicNumber, wordAt } from './words.ts'
 
@@ -48,7 +49,7 @@ const swapEvent = (usual: string, words: number): Omit<EvmEvent, 'signature'> =>
  */
 export const uniswapV3: EvmFamily = {
   family: 'uniswap_v3',
-  proof: { hasFee: true, lookup: '0x1698ee82' }, // getPool(address,address,uint24)
+  proof: factoryProof('pool_fee'),
   events: {
     '0xc42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67': {
       signature:

@@ -2,15 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { ConfigError } from '../../core/config.ts'
-import {
-  lookupCall,
-  type PoolClaim,
-  poolCalls,
-  poolClaim,
-  poolFact,
-  tokenCalls,
-  tokenFact,
-} from '../../ingestors/evm/proof.ts'
+import { confirmCalls, openProof, poolCalls, poolFact } from '../../ingestors/evm/proof.ts'
+import { tokenCalls, tokenFact } from '../../ingestors/evm/token-calls.ts'
 import { protocolBook } from '../../ingestors/protocols/book.ts'
 import type { CallAnswer } from '../../ingestors/source.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
@@ -49,110 +42,117 @@ const call = (
     | 'totalSupply',
 ): string => encodeFunctionData({ abi: ABI, functionName })
 
-const claimOf = (family: string, answers: readonly CallAnswer[]): PoolClaim => {
-  const claim = poolClaim({ address: POOL, family }, answers)
-  assert.ok(typeof claim === 'object', String(claim))
-  return claim
+const open = (family: string, answers: readonly CallAnswer[]) => {
+  const proof = openProof({ address: POOL, family }, book, answers)
+  assert.ok(typeof proof === 'object', String(proof))
+  return proof
 }
-const v2 = () => claimOf('uniswap_v2', [address(V2_FACTORY), address(TOKEN_A), address(TOKEN_B)])
+const v2 = (factory = V2_FACTORY) =>
+  open('uniswap_v2', [address(factory), address(TOKEN_A), address(TOKEN_B)])
 const v3 = () =>
-  claimOf('uniswap_v3', [address(V3_FACTORY), address(TOKEN_A), address(TOKEN_B), number(500n)])
+  open('uniswap_v3', [address(V3_FACTORY), address(TOKEN_A), address(TOKEN_B), number(500n)])
 
 test('a pool is asked for its factory, tokens and, where it has one, fee', () => {
   assert.deepEqual(
-    poolCalls(POOL, 'uniswap_v2'),
+    poolCalls({ address: POOL, family: 'uniswap_v2' }, book),
     [call('factory'), call('token0'), call('token1')].map((data) => ({ to: POOL, data })),
   )
   assert.deepEqual(
-    poolCalls(POOL, 'uniswap_v3').map(({ data }) => data),
+    poolCalls({ address: POOL, family: 'uniswap_v3' }, book).map(({ data }) => data),
     [call('factory'), call('token0'), call('token1'), call('fee')],
   )
-  assert.deepEqual(poolCalls(POOL, 'erc20'), [])
+  assert.deepEqual(poolCalls({ address: POOL, family: 'erc20' }, book), [])
 })
 
 test('the factory is asked for the pool of these tokens', () => {
-  assert.deepEqual(lookupCall(v2(), book), {
-    to: V2_FACTORY,
-    data: encodeFunctionData({
-      abi: ABI,
-      functionName: 'getPair',
-      args: [TOKEN_A as Hex, TOKEN_B as Hex],
-    }),
-  })
-  assert.deepEqual(lookupCall(v3(), book), {
-    to: V3_FACTORY,
-    data: encodeFunctionData({
-      abi: ABI,
-      functionName: 'getPool',
-      args: [TOKEN_A as Hex, TOKEN_B as Hex, 500],
-    }),
-  })
+  assert.deepEqual(confirmCalls(v2()), [
+    {
+      to: V2_FACTORY,
+      data: encodeFunctionData({
+        abi: ABI,
+        functionName: 'getPair',
+        args: [TOKEN_A as Hex, TOKEN_B as Hex],
+      }),
+    },
+  ])
+  assert.deepEqual(confirmCalls(v3()), [
+    {
+      to: V3_FACTORY,
+      data: encodeFunctionData({
+        abi: ABI,
+        functionName: 'getPool',
+        args: [TOKEN_A as Hex, TOKEN_B as Hex, 500],
+      }),
+    },
+  ])
 })
 
 test('a factory that is not listed, or listed for another family, is not asked and proves nothing', () => {
   for (const factory of [ROUTER, V3_FACTORY]) {
-    const claim = claimOf('uniswap_v2', [address(factory), address(TOKEN_A), address(TOKEN_B)])
-    assert.equal(lookupCall(claim, book), undefined)
-    assert.deepEqual(poolFact(claim, book, undefined), {
-      address: POOL,
-      tokenA: TOKEN_A,
-      tokenB: TOKEN_B,
-      protocol: null,
-      factory,
-      feePips: null,
-      proven: false,
-    })
-    assert.equal((poolFact(claim, book, address(POOL)) as { proven: boolean }).proven, false)
+    assert.deepEqual(confirmCalls(v2(factory)), [])
+    for (const answers of [[], [address(POOL)]]) {
+      assert.deepEqual(poolFact(v2(factory), answers), {
+        address: POOL,
+        tokenA: TOKEN_A,
+        tokenB: TOKEN_B,
+        protocol: null,
+        factory,
+        feePips: null,
+        proven: false,
+      })
+    }
   }
 })
 
 test('only the factory naming this very pool proves it', () => {
   const proven = { address: POOL, tokenA: TOKEN_A, tokenB: TOKEN_B, proven: true }
-  assert.deepEqual(poolFact(v2(), book, address(POOL)), {
+  assert.deepEqual(poolFact(v2(), [address(POOL)]), {
     ...proven,
     protocol: 'uniswap_v2',
     factory: V2_FACTORY,
     feePips: 3000,
   })
-  assert.deepEqual(poolFact(v3(), book, address(POOL)), {
+  assert.deepEqual(poolFact(v3(), [address(POOL)]), {
     ...proven,
     protocol: 'uniswap_v3',
     factory: V3_FACTORY,
     feePips: 500,
   })
-  for (const answer of [
-    address(ROUTER),
-    address(`0x${'00'.repeat(20)}`),
-    reverted,
-    value('0x'),
-    undefined,
+  for (const answers of [
+    [address(ROUTER)],
+    [address(`0x${'00'.repeat(20)}`)],
+    [reverted],
+    [value('0x')],
+    [],
   ]) {
-    const fact = poolFact(v2(), book, answer)
+    const fact = poolFact(v2(), answers)
     assert.ok(typeof fact === 'object')
     assert.deepEqual([fact.proven, fact.protocol], [false, null])
   }
-  assert.equal(poolFact(v2(), book, noState), 'no-state')
+  assert.equal(poolFact(v2(), [noState]), 'no-state')
 })
 
 test('a contract that does not answer like a pool is none', () => {
   const answers = [address(V2_FACTORY), address(TOKEN_A), address(TOKEN_B)]
-  const claim = (at: number, answer: CallAnswer) =>
-    poolClaim({ address: POOL, family: 'uniswap_v2' }, answers.with(at, answer))
-  for (const at of [0, 1, 2]) {
-    assert.equal(claim(at, reverted), 'no-pool')
-    assert.equal(claim(at, value('0x')), 'no-pool')
-    assert.equal(claim(at, value('0x1234')), 'no-pool')
-    assert.equal(claim(at, number(2n ** 160n)), 'no-pool')
-    assert.equal(claim(at, number(0n)), 'no-pool')
-    assert.equal(claim(at, noState), 'no-state')
+  const verdict = (given: readonly CallAnswer[]) => {
+    const proof = openProof({ address: POOL, family: 'uniswap_v2' }, book, given)
+    return typeof proof === 'string' ? proof : poolFact(proof, [address(POOL)])
   }
-  assert.equal(claim(1, address(TOKEN_B)), 'no-pool', 'tokens are two and in order')
-  assert.equal(
-    poolClaim({ address: POOL, family: 'uniswap_v3' }, [...answers, number(2n ** 24n)]),
-    'no-pool',
-  )
-  assert.equal(poolClaim({ address: POOL, family: 'uniswap_v3' }, answers), 'no-pool')
-  assert.equal(poolClaim({ address: POOL, family: 'uniswap_v2' }, []), 'no-pool')
+  for (const at of [0, 1, 2]) {
+    for (const answer of [reverted, value('0x'), value('0x1234'), number(2n ** 160n), number(0n)]) {
+      assert.equal(verdict(answers.with(at, answer)), 'no-pool')
+    }
+    assert.equal(verdict(answers.with(at, noState)), 'no-state')
+  }
+  assert.equal(verdict(answers.with(1, address(TOKEN_B))), 'no-pool', 'two tokens, in order')
+  assert.equal(verdict([]), 'no-pool')
+  for (const fee of [number(2n ** 24n), reverted]) {
+    const proof = open('uniswap_v3', [address(V3_FACTORY), address(TOKEN_A), address(TOKEN_B), fee])
+    assert.deepEqual(confirmCalls(proof), [], 'without its fee the factory cannot look it up')
+    const fact = poolFact(proof, [])
+    assert.ok(typeof fact === 'object')
+    assert.equal(fact.proven, false)
+  }
 })
 
 test('extra factories of the configuration count, alone where they replace the tables', () => {

@@ -1,0 +1,28 @@
+import type { PoolFact } from '../../schemas/events.ts'
+import type { ListedProtocol } from '../protocols/book.ts'
+import type { Call } from '../source.ts'
+
+/** What a call gave; undefined: it was reverted. */
+export type Given = string | undefined
+
+/**
+ * How a node proves a pool and tells its tokens (contract/chains.md 2.8): two rounds of calls at the hash of the block that
+ * first needs it (R46), then a verdict. Pure.
+ */
+export interface PoolProof {
+  /** First round: usually to the pool itself. */
+  readonly ask: (pool: string, listed: readonly ListedProtocol[]) => readonly Call[]
+  /** Second round: usually to the factory that the pool claims. Absent: there is none. */
+  readonly confirm?: (questions: Questions) => readonly Call[]
+  /** The fact, proven or not; undefined: a contract of another kind. */
+  readonly conclude: (questions: Questions, confirmed: readonly Given[]) => PoolFact | undefined
+}
+
+/** A pool whose first round was answered. */
+export interface Questions {
+  readonly pool: string
+  /** Protocols of this chain whose pools log the event that named the pool. */
+  readonly listed: readonly ListedProtocol[]
+  /** Answers to `ask`, in its order. */
+  readonly given: readonly Given[]
+}

@@ -1,0 +1,34 @@
+import type { TokenFact } from '../../schemas/events.ts'
+import type { Call, CallAnswer } from '../source.ts'
+import { numberGiven } from './given.ts'
+import { callText } from './text.ts'
+
+const NAME = '0x06fdde03' // name()
+const SYMBOL = '0x95d89b41' // symbol()
+const DECIMALS = '0x313ce567' // decimals()
+const TOTAL_SUPPLY = '0x18160ddd' // totalSupply()
+
+const MAX_NAME = 128
+const MAX_SYMBOL = 64
+
+/** What to ask a token. */
+export const tokenCalls = (token: string): readonly Call[] =>
+  [NAME, SYMBOL, DECIMALS, TOTAL_SUPPLY].map((data) => ({ to: token, data }))
+
+/** The answers to `tokenCalls`, in their order. What was not answered in shape is null (R46). */
+export const tokenFact = (
+  address: string,
+  [name, symbol, decimals, totalSupply]: readonly CallAnswer[],
+): TokenFact => {
+  const places = numberGiven(dataOf(decimals), 255n)
+  return {
+    address,
+    decimals: places === null ? null : Number(places),
+    name: name?.kind === 'value' ? callText(name.data, MAX_NAME) : null,
+    symbol: symbol?.kind === 'value' ? callText(symbol.data, MAX_SYMBOL) : null,
+    totalSupplyRaw: numberGiven(dataOf(totalSupply), (1n << 256n) - 1n),
+  }
+}
+
+const dataOf = (answer: CallAnswer | undefined): string | undefined =>
+  answer?.kind === 'value' ? answer.data : undefined

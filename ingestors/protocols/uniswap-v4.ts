@@ -1,0 +1,72 @@
+import type { Log } from '../../schemas/events.ts'
+import { type EvmFamily, refusal, type Said } from './types.ts'
+import { signedAt, topicAddress, wordAt } from './words.ts'
+
+const usual = 'uniswap_v4'
+
+/** The pool's key, hashed: pools are entries of one contract. */
+const poolId = ({ topics }: Log): string => topics[1] ?? ''
+
+/** The sign is the swapper's view, the other way round than in Uniswap V3: below zero was paid in. */
+const swap = (log: Log): Said => {
+  const { address: vault, data } = log
+  const amount0 = signedAt(data, 0)
+  const amount1 = signedAt(data, 1)
+  const tokenIn = amount0 < 0n ? 0 : 1
+  const amountInRaw = tokenIn === 0 ? -amount0 : -amount1
+  const amountOutRaw = tokenIn === 0 ? amount1 : amount0
+  return (
+    refusal(amountInRaw, amountOutRaw) ?? {
+      kind: 'swap',
+      pool: poolId(log),
+      vault,
+      usual,
+      tokenIn,
+      tokenOut: tokenIn === 0 ? 1 : 0,
+      amountInRaw,
+      amountOutRaw,
+      sqrtPriceX96: wordAt(data, 2),
+      liquidityRaw: wordAt(data, 3),
+    }
+  )
+}
+
+/** A fee from here on is a flag: hooks set it trade by trade. Source: Uniswap/v4-core src/libraries/LPFeeLibrary.sol. */
+const DYNAMIC_FEE = 0x800000n
+
+/**
+ * Pools of Uniswap V4, all kept by one contract, the PoolManager. Source: Uniswap/v4-core src/interfaces/IPoolManager.sol;
+ * contract/chains.md 3.4. `ModifyLiquidity` states no amounts and is not read.
+ */
+export const uniswapV4: EvmFamily = {
+  family: 'uniswap_v4',
+  events: {
+    '0x40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f': {
+      signature:
+        'Swap(bytes32 indexed id, address indexed sender, int128 amount0, int128 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick, uint24 fee)',
+      by: 'singleton',
+      topics: 3,
+      words: 6,
+      pool: poolId,
+      read: swap,
+    },
+    '0xdd466e674ea557f56295e2d0218a125ea4b4f0f6f3307b95f85e6110838d6438': {
+      signature:
+        'Initialize(bytes32 indexed id, address indexed currency0, address indexed currency1, uint24 fee, int24 tickSpacing, address hooks, uint160 sqrtPriceX96, int24 tick)',
+      by: 'factory',
+      topics: 4,
+      words: 5,
+      read: (log) => {
+        const fee = wordAt(log.data, 0)
+        return {
+          kind: 'pool',
+          pool: poolId(log),
+          factory: log.address,
+          tokens: [topicAddress(log.topics[2]), topicAddress(log.topics[3])],
+          feePips: fee < DYNAMIC_FEE ? Number(fee) : null,
+          opens: true,
+        }
+      },
+    },
+  },
+}

@@ -7,6 +7,7 @@ import { type Ask, type Identity, openRpc, type Rpc, RpcError } from '../../core
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { type Head, type HeadWatch, headWatch } from '../heads.ts'
+import { fieldsOf, listOf } from '../json.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import type { BlockRef, Source } from '../source.ts'
 import { evmAnswers } from './answers.ts'
@@ -64,9 +65,31 @@ const wholeBlock = async (ask: Ask, chain: string, at: string): Promise<Block | 
   if (byHash ? ref.hash !== at : ref.height !== Number(at)) {
     throw new Malformed('wrong-block', `asked for block ${at}, got ${ref.height} ${ref.hash}`)
   }
-  const receipts = await ask({ method: 'eth_getBlockReceipts', params: [ref.hash] })
-  if (receipts === null) return undefined
-  return normalizeBlock(chain, block, receipts)
+  const receipts = await receiptsOf(ask, ref, block)
+  return receipts === null ? undefined : normalizeBlock(chain, block, receipts)
+}
+
+/** What a node says of a method that it does not have. Sources: JSON-RPC 2.0, EIP-1474. */
+const NO_METHOD = [-32_601, -32_004] as const
+
+/**
+ * Receipts of a block in one call; from a node without that call, one by one. null: the node does not have them (yet). The
+ * check of the whole block finds a node that changed its mind in between.
+ */
+const receiptsOf = async (ask: Ask, { hash }: BlockRef, block: unknown): Promise<unknown> => {
+  try {
+    return await ask({ method: 'eth_getBlockReceipts', params: [hash] })
+  } catch (error) {
+    if (!(error instanceof RpcError) || !NO_METHOD.some((code) => code === error.code)) throw error
+  }
+  const transactions = listOf(fieldsOf(block, 'block').transactions, 'block.transactions')
+  const receipts = await Promise.all(
+    transactions.map((each, index) => {
+      const said = fieldsOf(each, `block.transactions[${index}]`)
+      return ask({ method: 'eth_getTransactionReceipt', params: [said.hash] })
+    }),
+  )
+  return receipts.includes(null) ? null : receipts
 }
 
 const watchHeads = (rpc: Rpc, { log, signal }: EvmSourceOptions): HeadWatch => {

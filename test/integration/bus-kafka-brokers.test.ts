@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openKafkaBus } from '../../core/bus.ts'
-import type { Bus, Writer } from '../../core/bus-contract.ts'
+import type { Bus, LogRecord, Running, Writer } from '../../core/bus-contract.ts'
 import { Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { retry } from '../../core/retry.ts'
 import { readAll } from '../support/bus-suite.ts'
 import { type KafkaCluster, kafkaOrExplain, startKafka } from '../support/kafka.ts'
+import { until } from '../support/until.ts'
 
 /** How often a broker is killed; the long drill sets more. */
 const KILLS = Number(process.env.SLUICE_BROKER_KILLS ?? 3)
 const PARTITIONS = 6
 const PER_COMMIT = 60
 const TOPIC = 'ledger'
+/** What a group makes of the ledger while brokers die. */
+const COPY = 'ledger-copy'
 
 const cluster = await kafkaOrExplain('three Kafka brokers (Java, Maven)', () => startKafka(3))
 
@@ -65,11 +68,57 @@ const acknowledges = async (ledger: Ledger, commits: number): Promise<void> => {
   }
 }
 
+/** How often each number was read. */
+type Seen = Map<number, number>
+
+const note = (seen: Seen, records: readonly LogRecord[]): void => {
+  for (const { value } of records) {
+    const number = Number(Buffer.from(value ?? []).toString())
+    seen.set(number, (seen.get(number) ?? 0) + 1)
+  }
+}
+
+/** Copies the ledger partition by partition, records and offsets in one transaction, as a processor does. */
+const copyLedger = (bus: Bus): Promise<Running> =>
+  bus.subscribe({
+    group: 'copy',
+    topics: [TOPIC],
+    run: async ({ take, writer, partition, signal }) => {
+      while (!signal.aborted) {
+        const records = await take({ maxRecords: 600, maxWaitMs: 200 })
+        const last = records.at(-1)
+        if (last === undefined) continue
+        await writer.commit({
+          records: records.map(({ key, value }) => ({ topic: COPY, partition, key, value })),
+          offsets: { group: 'copy', next: [{ topic: TOPIC, partition, offset: last.offset + 1 }] },
+        })
+      }
+    },
+  })
+
+/** Numbers that were acknowledged and not seen, and those seen more than once. */
+const faults = (acked: readonly number[], seen: Seen) => ({
+  lost: acked.filter((number) => !seen.has(number)),
+  doubled: [...seen].filter(([, times]) => times > 1),
+})
+const NONE = { lost: [], doubled: [] }
+
 const suite = ({ brokers, kill, restart }: KafkaCluster): void => {
-  test(`${KILLS} broker kills while writing: nothing acknowledged is lost, nothing is doubled`, async () => {
+  test(`${KILLS} broker kills while writing and reading: nothing acknowledged is lost, nothing is doubled`, async () => {
     const bus = await openKafkaBus({ brokers, clientId: 'brokers', log: silentLogger() })
     const spec = { cleanup: 'delete', retentionMs: null } as const
-    await bus.createTopics([{ ...spec, topic: TOPIC, partitions: PARTITIONS }])
+    await bus.createTopics(
+      [TOPIC, COPY].map((topic) => ({ ...spec, topic, partitions: PARTITIONS })),
+    )
+    const tailed: Seen = new Map()
+    const reading = [
+      await bus.tail({
+        topics: [TOPIC],
+        from: 'earliest',
+        onRecords: (records) => note(tailed, records),
+      }),
+      await copyLedger(bus),
+    ]
     const ledger: Ledger = { acked: [], stallMs: 0, outages: 0, commits: 0 }
     let stopped = false
     const writing = write(bus, ledger, () => stopped)
@@ -82,14 +131,23 @@ const suite = ({ brokers, kill, restart }: KafkaCluster): void => {
     await acknowledges(ledger, 10)
     stopped = true
     await writing
-    const seen = new Map<number, number>()
-    for (const { value } of await readAll(bus, TOPIC)) {
-      const number = Number(Buffer.from(value ?? []).toString())
-      seen.set(number, (seen.get(number) ?? 0) + 1)
+    const seen: Seen = new Map()
+    note(seen, await readAll(bus, TOPIC))
+    assert.deepEqual(faults(ledger.acked, seen), NONE)
+    await until(() => tailed.size === seen.size, 'the tail read everything', 60_000)
+    const copied = async (): Promise<Seen> => {
+      const copies: Seen = new Map()
+      note(copies, await readAll(bus, COPY))
+      return copies
     }
-    const lost = ledger.acked.filter((number) => !seen.has(number))
-    const doubled = [...seen].filter(([, times]) => times > 1)
-    assert.deepEqual({ lost, doubled }, { lost: [], doubled: [] })
+    await until(
+      async () => (await copied()).size === seen.size,
+      'the group copied everything',
+      60_000,
+    )
+    assert.deepEqual(faults(ledger.acked, tailed), NONE)
+    assert.deepEqual(faults(ledger.acked, await copied()), NONE)
+    await Promise.all(reading.map((each) => each.stop()))
     const commits = new Map<number, number>()
     for (const number of seen.keys()) {
       const commit = Math.floor(number / PER_COMMIT)

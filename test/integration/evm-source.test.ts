@@ -96,6 +96,28 @@ describe('a node as a source', () => {
     assert.equal(standing(ops).length, 6)
   })
 
+  test('a node without receipts by block is asked for them one by one', async () => {
+    faulty.meddle = ({ id, method }) =>
+      method === 'eth_getBlockReceipts'
+        ? { raw: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } }) }
+        : undefined
+    const accounts: unknown = await anvil.client.request({ method: 'eth_accounts' as never })
+    const [from] = accounts as readonly string[]
+    const move = { from, to: from, value: '0x1' }
+    await anvil.client.request({ method: 'eth_sendTransaction' as never, params: [move] as never })
+    await anvil.client.mine({ blocks: 1 })
+    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    const source = await evmSource(optionsOf([faulty.httpUrl], stop, { from: top - 2 }))
+    const ops = await collect(source, reached(top))
+    assert.deepEqual(standing(ops), (await canonical()).slice(top - 2))
+    const moved = ops.map((op) => (op.op === 'apply' ? op.block.transactions.length : 0))
+    assert.equal(
+      moved.reduce((sum, count) => sum + count),
+      1,
+    )
+    assert.ok(faulty.asked.some(({ method }) => method === 'eth_getTransactionReceipt'))
+  })
+
   test('an endpoint that stops answering in the middle: the other one serves', async () => {
     const source = await evmSource(
       optionsOf([faulty.httpUrl, anvil.httpUrl], stop, { timeoutMs: 200 }),

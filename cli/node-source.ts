@@ -15,7 +15,7 @@ export interface NodeSourceOptions {
   readonly urls: readonly string[]
   /** First height of a first run; null = the head. */
   readonly from: number | null
-  readonly config: Pick<Config, 'rpcConcurrency' | 'rpcTimeoutMs' | 'chainExtra'>
+  readonly config: Pick<Config, 'rpcConcurrency' | 'rpcPerSecond' | 'rpcTimeoutMs' | 'chainExtra'>
   readonly metrics: Metrics
   readonly log: Logger
   readonly signal: AbortSignal
@@ -27,7 +27,11 @@ export interface NodeSourceOptions {
 export const nodeSource = async (options: NodeSourceOptions): Promise<Source> => {
   const { chain, config, profile, ...rest } = options
   const { chainId, vm } = chain
-  const limits = { concurrency: config.rpcConcurrency, timeoutMs: config.rpcTimeoutMs }
+  const limits = {
+    concurrency: config.rpcConcurrency,
+    perSecond: config.rpcPerSecond,
+    timeoutMs: config.rpcTimeoutMs,
+  }
   if (vm === 'svm') {
     const pools = primePools(chain, config.chainExtra[chain.id]).map(({ pool }) => pool)
     return svmSource({

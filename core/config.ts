@@ -147,6 +147,12 @@ const Settings = Type.Object({
     default: 8,
     description: 'Calls in flight per endpoint',
   }),
+  rpcPerSecond: Type.Integer({
+    minimum: 0,
+    maximum: 100_000,
+    default: 0,
+    description: 'Calls per second and endpoint, as its plan allows; 0 = no limit of ours',
+  }),
   rpcTimeoutMs: Type.Integer({ minimum: 100, default: 10_000, description: 'Limit of one call' }),
   fromHeight: Type.Integer({
     minimum: -1,

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import pLimit from 'p-limit'
+import { callBudget } from './call-budget.ts'
 import { Malformed, Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -42,7 +43,10 @@ export interface RpcOptions {
   readonly identity: Identity
   /** Default: HTTP or WebSocket by the address. */
   readonly endpointOf?: (url: string, timeoutMs: number) => Endpoint
+  /** Calls in flight per endpoint. */
   readonly concurrency: number
+  /** Calls per second and endpoint; 0 or absent = as many as there are. */
+  readonly perSecond?: number
   readonly timeoutMs: number
   readonly metrics: Metrics
   readonly log: Logger
@@ -134,11 +138,15 @@ const byAddress = (url: string, timeoutMs: number): Endpoint =>
   url.startsWith('ws') ? socketEndpoint(url, timeoutMs) : httpEndpoint(url, timeoutMs)
 
 const memberOf = (url: string, options: RpcOptions): Member => {
-  const { chain, concurrency, timeoutMs, metrics, signal, endpointOf = byAddress } = options
+  const { chain, concurrency, perSecond = 0, timeoutMs, metrics, signal } = options
+  const { endpointOf = byAddress } = options
   const endpoint = endpointOf(url, timeoutMs)
   const limit = pLimit(concurrency)
+  const turn = callBudget(perSecond)
   const ask: Ask = (call) =>
     limit(async () => {
+      await turn()
+      signal.throwIfAborted()
       const end = metrics.rpcSeconds.startTimer({ chain, method: call.method })
       const count = (outcome: string): void =>
         metrics.rpcCalls.inc({ chain, method: call.method, outcome })

@@ -19,6 +19,8 @@ export interface EvmSourceOptions {
   readonly chain: ChainRow & { readonly chainId: number }
   readonly urls: readonly string[]
   readonly concurrency: number
+  /** Calls per second and endpoint; absent = no limit. */
+  readonly perSecond?: number
   readonly timeoutMs: number
   /** First height when there is no position; null = the head. */
   readonly from: number | null

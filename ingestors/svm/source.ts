@@ -22,6 +22,8 @@ export interface SvmSourceOptions {
   /** Addresses of calls, `http` or `ws`; the socket's is found from them. */
   readonly urls: readonly string[]
   readonly concurrency: number
+  /** Calls per second and endpoint; absent = no limit. */
+  readonly perSecond?: number
   readonly timeoutMs: number
   /** First slot when there is no position; null = the newest. */
   readonly from: number | null

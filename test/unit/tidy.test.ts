@@ -39,7 +39,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   graphql: /^serving\/graphql\//,
   jose: /^serving\/auth\/jwt\.ts$/,
   'uWebSockets.js': /^serving\/realtime\/uws\.ts$/,
-  'rate-limiter-flexible': /^serving\//,
+  'rate-limiter-flexible': /^(serving\/|core\/call-budget\.ts$)/,
   'lru-cache': /^(core|ingestors|processors|serving)\//,
   'p-limit': /^(core|ingestors|serving)\//,
   typebox: /^(schemas|core\/config|serving)/,

@@ -20,11 +20,26 @@ export interface Rpc {
    * Throws the last error when none succeeds; undefined when all that answered did not know.
    */
   attempt<T>(work: (ask: Ask) => Promise<T | undefined>): Promise<T | undefined>
+  /**
+   * Asks every endpoint that does not rest how far it is, and gives what was said, highest first. One far below the highest is
+   * behind: the others are asked before it, and what it says is left out, until it has caught up. Throws the last error when
+   * none answers.
+   */
+  survey<T>(survey: Survey<T>): Promise<readonly T[]>
   /** Every notice of a subscription, at all endpoints that can push or only at the first of them. */
   subscribe(call: RpcCall, listener: (notice: unknown) => void, at?: 'all' | 'first'): void
-  /** Labels of endpoints that are resting, for status. */
+  /** Labels of endpoints that rest or are behind, for status. */
   resting(): readonly string[]
   close(): void
+}
+
+/** A question about how far an endpoint is. */
+export interface Survey<T> {
+  /** undefined: this endpoint cannot say. */
+  readonly work: (ask: Ask) => Promise<T | undefined>
+  readonly heightOf: (said: T) => number
+  /** Blocks below the highest from which on an endpoint is behind; absent: nobody is judged by this question. */
+  readonly far?: number
 }
 
 /** How an endpoint shows which chain it serves. */
@@ -60,6 +75,8 @@ interface Member {
   readonly ask: Ask
   failures: number
   restUntilMs: number
+  /** Far below the others when it was last compared. */
+  behind: boolean
   /** Settles once the endpoint proved to be of this chain. */
   checked: Promise<void> | undefined
   foreign: boolean
@@ -80,38 +97,58 @@ export const openRpc = (options: RpcOptions): Rpc => {
     member.restUntilMs = nowMs() + restMs
     log.warn({ endpoint: member.endpoint.label, restMs, err: error }, 'endpoint rests')
   }
-  /** Rested endpoints in their configured order, then the resting ones, soonest first: a last resort. */
+  /** Rested endpoints in their configured order, those behind after them, then the resting ones, soonest first: a last resort. */
   const order = (): readonly Member[] => {
     const usable = members.filter(({ foreign }) => !foreign)
     const now = nowMs()
     const ready = usable.filter(({ restUntilMs }) => restUntilMs <= now)
     const resting = usable.filter(({ restUntilMs }) => restUntilMs > now)
-    return [...ready, ...resting.toSorted((a, b) => a.restUntilMs - b.restUntilMs)]
+    return [
+      ...ready.toSorted((a, b) => Number(a.behind) - Number(b.behind)),
+      ...resting.toSorted((a, b) => a.restUntilMs - b.restUntilMs),
+    ]
+  }
+  /** What one endpoint says; a refusal or a failure rests it. */
+  const tryMember = async <T>(
+    member: Member,
+    work: (ask: Ask) => Promise<T | undefined>,
+  ): Promise<{ readonly said: T | undefined } | { readonly error: unknown }> => {
+    try {
+      await proveChain(member, options)
+      const said = await work(member.ask)
+      member.failures = 0
+      member.restUntilMs = 0
+      return { said }
+    } catch (error) {
+      if (!(error instanceof Outage || error instanceof Malformed || error instanceof RpcError)) {
+        throw error
+      }
+      rest(member, error)
+      return { error }
+    }
   }
   return {
     attempt: async (work) => {
       let last: unknown
       for (const member of order()) {
         signal.throwIfAborted()
-        try {
-          await proveChain(member, options)
-          const result = await work(member.ask)
-          member.failures = 0
-          member.restUntilMs = 0
-          if (result !== undefined) return result
-        } catch (error) {
-          if (
-            !(error instanceof Outage || error instanceof Malformed || error instanceof RpcError)
-          ) {
-            throw error
-          }
-          last = error
-          rest(member, error)
-        }
+        const outcome = await tryMember(member, work)
+        if ('error' in outcome) last = outcome.error
+        else if (outcome.said !== undefined) return outcome.said
       }
       if (last !== undefined) throw last
       if (members.every(({ foreign }) => foreign)) throw foreignOutage(options)
       return undefined
+    },
+    survey: async (survey) => {
+      const now = nowMs()
+      const rested = members.filter(({ foreign, restUntilMs }) => !foreign && restUntilMs <= now)
+      const asked = rested.length > 0 ? rested : order().slice(0, 1)
+      if (asked.length === 0) throw foreignOutage(options)
+      const outcomes = await Promise.all(
+        asked.map(async (member) => ({ member, ...(await tryMember(member, survey.work)) })),
+      )
+      return compared(survey, outcomes, log)
     },
     subscribe: (call, listener, at = 'all') => {
       const pushing = members.filter(({ endpoint }) => endpoint.subscribe !== undefined)
@@ -122,13 +159,45 @@ export const openRpc = (options: RpcOptions): Rpc => {
     resting: () => {
       const now = nowMs()
       return members
-        .filter(({ restUntilMs, foreign }) => foreign || restUntilMs > now)
+        .filter(({ restUntilMs, foreign, behind }) => foreign || behind || restUntilMs > now)
         .map(({ endpoint }) => endpoint.label)
     },
     close: () => {
       for (const { endpoint } of members) endpoint.close()
     },
   }
+}
+
+/** What one endpoint said, or why it did not. */
+type Outcome<T> =
+  | { readonly member: Member; readonly said: T | undefined }
+  | { readonly member: Member; readonly error: unknown }
+
+/** Marks who is behind, and gives what the others said, highest first. Throws the error of one where all failed. */
+const compared = <T>(
+  { heightOf, far }: Survey<T>,
+  outcomes: readonly Outcome<T>[],
+  log: Logger,
+): readonly T[] => {
+  const all = outcomes.flatMap((outcome) => {
+    if ('error' in outcome || outcome.said === undefined) return []
+    const { member, said } = outcome
+    return [{ member, said, height: heightOf(said) }]
+  })
+  const failed = outcomes.find((outcome) => 'error' in outcome)
+  if (all.length === 0 && failed !== undefined && 'error' in failed) throw failed.error
+  const sorted = all.toSorted((one, other) => other.height - one.height)
+  const highest = sorted[0]?.height ?? 0
+  if (far !== undefined) {
+    for (const { member, height } of sorted) {
+      const behind = height < highest - far
+      if (behind && !member.behind) {
+        log.warn({ endpoint: member.endpoint.label, height, highest }, 'endpoint is behind')
+      }
+      member.behind = behind
+    }
+  }
+  return sorted.flatMap(({ member, said }) => (member.behind ? [] : [said]))
 }
 
 const foreignOutage = ({ chain, identity }: RpcOptions): Outage =>
@@ -161,7 +230,15 @@ const memberOf = (url: string, options: RpcOptions): Member => {
         end()
       }
     })
-  return { endpoint, ask, failures: 0, restUntilMs: 0, checked: undefined, foreign: false }
+  return {
+    endpoint,
+    ask,
+    failures: 0,
+    restUntilMs: 0,
+    behind: false,
+    checked: undefined,
+    foreign: false,
+  }
 }
 
 /** Asks for the chain once per endpoint; a failed question is asked again at the next use. */

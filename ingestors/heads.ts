@@ -17,6 +17,14 @@ export interface HeadWatch {
   after(seen: Head | null, ms: number): Promise<void>
 }
 
+/** An endpoint that lags by more than this is behind the others. */
+const FAR_MS = 30_000
+const FAR_BLOCKS = 3
+
+/** Blocks below the highest head from which on an endpoint is behind. */
+export const farBlocks = (blockTimeMs: number): number =>
+  Math.max(FAR_BLOCKS, Math.ceil(FAR_MS / blockTimeMs))
+
 /** What a watch is made of. */
 export interface HeadOptions {
   /** Whether a head that was told replaces the one that is held. */

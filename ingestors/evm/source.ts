@@ -6,7 +6,7 @@ import { retry } from '../../core/retry.ts'
 import { type Ask, type Identity, openRpc, type Rpc, RpcError } from '../../core/rpc.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
-import { type Head, type HeadWatch, headWatch } from '../heads.ts'
+import { farBlocks, type Head, type HeadWatch, headWatch } from '../heads.ts'
 import { fieldsOf, listOf } from '../json.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import type { BlockRef, Source } from '../source.ts'
@@ -94,11 +94,17 @@ const receiptsOf = async (ask: Ask, { hash }: BlockRef, block: unknown): Promise
   return receipts.includes(null) ? null : receipts
 }
 
-const watchHeads = (rpc: Rpc, { log, signal }: EvmSourceOptions): HeadWatch => {
+const heightOf = ({ height }: BlockRef): number => height
+
+const watchHeads = (rpc: Rpc, { chain, log, signal }: EvmSourceOptions): HeadWatch => {
   const heads = headWatch({
     isNews: (told, held) => told.hash !== held.hash,
     ask: async () => {
-      const ref = await rpc.attempt((ask) => header(ask, 'latest'))
+      const [ref] = await rpc.survey({
+        work: (ask) => header(ask, 'latest'),
+        heightOf,
+        far: farBlocks(chain.blockTimeMs),
+      })
       if (ref === undefined) throw new Outage('rpc', 'no endpoint has a head')
       return ref
     },
@@ -163,15 +169,20 @@ const nodeOf = (rpc: Rpc, heads: HeadWatch, options: EvmSourceOptions) => (): Fo
   }
 }
 
-/** Height of the node's `finalized` block; the confirmation depth of the chain where the node does not say. */
+/**
+ * Height of the `finalized` block, the lowest that an endpoint names: one that is wrong makes nothing final too early. The
+ * confirmation depth of the chain where none says.
+ */
 const finalHeight = async (rpc: Rpc, chain: ChainRow, head: Head): Promise<number> => {
-  const said = await rpc.attempt((ask) =>
-    header(ask, 'finalized').catch((error: unknown) => {
-      if (error instanceof RpcError) return undefined
-      throw error
-    }),
-  )
-  return said?.height ?? head.height - chain.finalityDepth
+  const said = await rpc.survey({
+    work: (ask) =>
+      header(ask, 'finalized').catch((error: unknown) => {
+        if (error instanceof RpcError) return undefined
+        throw error
+      }),
+    heightOf,
+  })
+  return said.at(-1)?.height ?? head.height - chain.finalityDepth
 }
 
 /** Fetches the next blocks in parallel while the head is far; hands them out in order. */

@@ -129,11 +129,15 @@ export const listSlots = async (
   return listed ?? []
 }
 
-/** Newest slot of a commitment. Throws `Outage` when no endpoint answers. */
-export const readSlot = async (rpc: Rpc, commitment: Commitment): Promise<number> => {
-  const slot = await rpc.attempt(async (ask) =>
-    wholeAt(await ask({ method: 'getSlot', params: [{ commitment }] }), 'getSlot'),
-  )
-  if (slot === undefined) throw new Outage('rpc', 'no endpoint has a slot')
-  return slot
-}
+/** Newest slots of a commitment by endpoint, highest first. Throws `Outage` when none answers. */
+export const readSlots = (
+  rpc: Rpc,
+  commitment: Commitment,
+  far?: number,
+): Promise<readonly number[]> =>
+  rpc.survey({
+    work: async (ask) =>
+      wholeAt(await ask({ method: 'getSlot', params: [{ commitment }] }), 'getSlot'),
+    heightOf: (slot) => slot,
+    ...(far !== undefined && { far }),
+  })

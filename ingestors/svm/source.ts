@@ -5,12 +5,12 @@ import { retry } from '../../core/retry.ts'
 import { type Identity, openRpc, type Rpc } from '../../core/rpc.ts'
 import { pairEndpoint } from '../../core/rpc-pair.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
-import { type HeadWatch, headWatch } from '../heads.ts'
+import { farBlocks, type HeadWatch, headWatch } from '../heads.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import type { BlockRef, Source } from '../source.ts'
 import { accountReader } from './accounts.ts'
 import { blockQueue } from './blocks.ts'
-import { type Commitment, listSlots, readBlock, readHeader, readSlot } from './calls.ts'
+import { type Commitment, listSlots, readBlock, readHeader, readSlots } from './calls.ts'
 import { svmFacts } from './facts.ts'
 import { primesFromVaults } from './primes.ts'
 import { ALL_PROGRAMS, type SvmPrograms } from './programs.ts'
@@ -55,11 +55,16 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
   signal.addEventListener('abort', () => rpc.close(), { once: true })
   const genesis = await rpc.attempt((ask) => ask({ method: 'getGenesisHash', params: [] }))
   if (typeof genesis !== 'string') throw new Outage('rpc', 'no endpoint has a genesis hash')
+  const far = farBlocks(chain.blockTimeMs)
   const heads = headWatch({
     isNews: (told, held) =>
       told.height > held.height ||
       (told.height === held.height && told.hash !== null && told.hash !== held.hash),
-    ask: async () => ({ height: await readSlot(rpc, commitment), hash: null }),
+    ask: async () => {
+      const [height] = await readSlots(rpc, commitment, far)
+      if (height === undefined) throw new Outage('rpc', 'no endpoint has a slot')
+      return { height, hash: null }
+    },
     signal,
   })
   const head = await heads.refresh()
@@ -145,7 +150,8 @@ const nodeOf =
       isCanonical: (ref) => isCanonical({ rpc, commitment, options }, ref),
       finalHeight: async ({ height }) => {
         if (height >= askedAt + FINAL_EVERY) {
-          final = await readSlot(rpc, 'finalized')
+          const slots = await readSlots(rpc, 'finalized')
+          final = slots.at(-1) ?? final
           askedAt = height
         }
         return final

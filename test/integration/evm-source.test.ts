@@ -101,21 +101,55 @@ describe('a node as a source', () => {
       method === 'eth_getBlockReceipts'
         ? { raw: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } }) }
         : undefined
-    const accounts: unknown = await anvil.client.request({ method: 'eth_accounts' as never })
-    const [from] = accounts as readonly string[]
-    const move = { from, to: from, value: '0x1' }
-    await anvil.client.request({ method: 'eth_sendTransaction' as never, params: [move] as never })
-    await anvil.client.mine({ blocks: 1 })
-    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    const hash = await anvil.client.sendTransaction({
+      to: anvil.client.account.address,
+      value: 1n,
+    })
+    const { blockNumber } = await anvil.client.waitForTransactionReceipt({ hash })
+    const top = Number(blockNumber)
     const source = await evmSource(optionsOf([faulty.httpUrl], stop, { from: top - 2 }))
     const ops = await collect(source, reached(top))
-    assert.deepEqual(standing(ops), (await canonical()).slice(top - 2))
+    assert.deepEqual(standing(ops), (await canonical()).slice(top - 2, top + 1))
     const moved = ops.map((op) => (op.op === 'apply' ? op.block.transactions.length : 0))
     assert.equal(
       moved.reduce((sum, count) => sum + count),
       1,
     )
     assert.ok(faulty.asked.some(({ method }) => method === 'eth_getTransactionReceipt'))
+  })
+
+  const rawBlock = (tag: string): Promise<unknown> =>
+    anvil.client.request({
+      method: 'eth_getBlockByNumber' as never,
+      params: [tag, false] as never,
+    })
+
+  test('an endpoint whose head stands still holds nobody up, and is asked last', async () => {
+    const old = await rawBlock('0x2')
+    faulty.meddle = ({ method, params: [tag] }) =>
+      method === 'eth_getBlockByNumber' && tag === 'latest' ? { result: old } : undefined
+    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    const urls = [faulty.httpUrl, anvil.httpUrl]
+    const source = await evmSource(optionsOf(urls, stop, { chain: CHAINS.eth }))
+    faulty.asked.length = 0
+    const ops = await collect(source, reached(top))
+    assert.deepEqual(standing(ops), await canonical())
+    const blocks = faulty.asked.filter(({ method }) => method === 'eth_getBlockReceipts')
+    assert.equal(blocks.length, 0)
+  })
+
+  test('an endpoint that calls its head final makes nothing final early', async () => {
+    const newest = await rawBlock('latest')
+    faulty.meddle = ({ method, params: [tag] }) =>
+      method === 'eth_getBlockByNumber' && tag === 'finalized' ? { result: newest } : undefined
+    const final = Number((await anvil.client.getBlock({ blockTag: 'finalized' })).number)
+    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    assert.ok(final < top, 'the honest node has blocks that are not final')
+    const source = await evmSource(optionsOf([faulty.httpUrl, anvil.httpUrl], stop))
+    const ops = await collect(source, reached(top))
+    const finals = ops.flatMap((op) => (op.op === 'finalize' ? [op.ref.height] : []))
+    assert.ok(finals.length > 0)
+    assert.ok(Math.max(...finals) <= final)
   })
 
   test('an endpoint that stops answering in the middle: the other one serves', async () => {
@@ -157,8 +191,12 @@ describe('a node as a source', () => {
   })
 
   test('a block without all its receipts is not taken from any endpoint', async () => {
-    await anvil.client.sendTransaction({ to: anvil.client.account.address, value: 1n })
-    const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
+    const hash = await anvil.client.sendTransaction({
+      to: anvil.client.account.address,
+      value: 1n,
+    })
+    const { blockNumber } = await anvil.client.waitForTransactionReceipt({ hash })
+    const top = Number(blockNumber)
     faulty.meddle = ({ method }) => (method === 'eth_getBlockReceipts' ? { result: [] } : undefined)
     const source = await evmSource(optionsOf([faulty.httpUrl], stop, { from: top }))
     await assert.rejects(collect(source, reached(top)), Malformed)

@@ -90,7 +90,7 @@ const lineOf = (block: Block, { swaps, transfers, births, migrations }: Decoded)
       symbol: fact.symbol,
       launchpad: launch?.protocol ?? null,
     })),
-    tokensMigrated: migrations.map(({ token, to }) => ({ token, pool: to.pool })),
+    tokensMigrated: migrations.map(({ token, to }) => ({ token, pool: to?.pool ?? null })),
   }
 }
 

@@ -165,12 +165,12 @@ export interface SwapAccounts {
   readonly vaultOut: string
 }
 
-/** State of a bonding curve after a trade. */
+/** State of a bonding curve after a trade; null = not told. */
 export interface CurveState {
-  readonly virtualQuoteRaw: bigint
-  readonly virtualTokenRaw: bigint
+  readonly virtualQuoteRaw: bigint | null
+  readonly virtualTokenRaw: bigint | null
   readonly realQuoteRaw: bigint
-  readonly realTokenRaw: bigint
+  readonly realTokenRaw: bigint | null
 }
 
 /** One pool hop: the trade as the pool logged it. */
@@ -189,6 +189,8 @@ export interface Swap extends Spot {
   /** Pool reserves after the swap as [of tokenIn, of tokenOut], where the protocol tells them that way. */
   readonly reservesInOut?: readonly [bigint, bigint]
   readonly curve?: CurveState
+  /** How much of what a curve must raise it has raised, 0 to 1, where the protocol tells it. */
+  readonly curveProgress?: number
   readonly accounts?: SwapAccounts
   /** Square root price after the swap, concentrated liquidity only. */
   readonly sqrtPriceX96?: bigint
@@ -267,7 +269,8 @@ export interface Migration extends Spot {
   readonly kind: 'migration'
   readonly token: string
   readonly from: LaunchPlace
-  readonly to: LaunchPlace
+  /** null: the transaction does not say which pool. */
+  readonly to: LaunchPlace | null
 }
 
 /** A protocol and its curve or pool. */

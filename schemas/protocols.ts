@@ -6,6 +6,11 @@ export type Family =
   | 'pump_fun'
   | 'pumpswap'
   | 'raydium_amm_v4'
+  | 'meteora_dlmm'
+  | 'meteora_damm_v2'
+  | 'meteora_dbc'
+  | 'meteora_damm_v1'
+  | 'moonshot'
 
 /**
  * A factory's question that names a pool: by its two tokens and, after the underscore, what else tells pools of a pair apart.
@@ -42,6 +47,8 @@ export interface ProtocolRow {
   readonly launchpad?: true
   /** Base units that a curve usually sells before it is complete; a curve's own opening says otherwise. */
   readonly curveTokensRaw?: bigint
+  /** Its curves also hold tokens that they do not sell: how far one is stands in its trades, or nowhere. */
+  readonly curveKeepsTokens?: true
   /** Factory addresses by chain id, lower case; on Solana the program. */
   readonly factories: Readonly<Record<string, readonly string[]>>
 }
@@ -123,6 +130,45 @@ export const PROTOCOLS = [
     short: 'raydium_amm_v4',
     feePips: 2500,
     factories: { sol: ['675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8'] },
+  },
+  {
+    id: 'meteora_dlmm',
+    name: 'Meteora DLMM',
+    family: 'meteora_dlmm',
+    short: 'meteora_dlmm',
+    factories: { sol: ['LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo'] },
+  },
+  {
+    id: 'meteora_damm_v2',
+    name: 'Meteora DAMM v2',
+    family: 'meteora_damm_v2',
+    short: 'meteora_damm_v2',
+    factories: { sol: ['cpamdpZCGKUy5JxQXB4dcpGPiikHawvSWAd6mEn1sGG'] },
+  },
+  {
+    id: 'meteora_dbc',
+    name: 'Meteora DBC',
+    family: 'meteora_dbc',
+    short: 'meteora_dbc',
+    launchpad: true,
+    curveKeepsTokens: true,
+    factories: { sol: ['dbcij3LWUppWqq96dh6gJWwBifmcGfLSB5D4DuSMaqN'] },
+  },
+  {
+    id: 'meteora_damm_v1',
+    name: 'Meteora DAMM v1',
+    family: 'meteora_damm_v1',
+    short: 'meteora_damm_v1',
+    factories: { sol: ['Eo7WjKq67rjJQSZxS6z3YkapzY3eMj6Xy8X5EQVn5UaB'] },
+  },
+  {
+    id: 'moonshot',
+    name: 'Moonshot',
+    family: 'moonshot',
+    short: 'moonshot',
+    launchpad: true,
+    curveKeepsTokens: true,
+    factories: { sol: ['MoonCVVNZFSYkqNXP6bxHLPL6QQJiMagDL3qcqUQTrG'] },
   },
 ] as const satisfies readonly ProtocolRow[]
 

@@ -1,7 +1,7 @@
 import type { SvmInstruction } from '../../schemas/events.ts'
 import { keyAt, offsetsOf, textsAt, u64, viewOf } from '../svm/layout.ts'
 import { PROGRAM } from '../svm/programs.ts'
-import { calledBy, callerAt, holderOf, pathOf, SOL, type SvmScope } from '../svm/scope.ts'
+import { calledBy, callerAt, holderOf, pathOf, ranBelow, SOL, type SvmScope } from '../svm/scope.ts'
 import { isRead, type SvmReader } from './svm-types.ts'
 
 /** Instructions of both token programs by their first byte. Source: solana-program/token, token-2022 interfaces. */
@@ -64,6 +64,34 @@ export const movedBelow = (scope: SvmScope, at: number): readonly Moved[] => {
     if (moved !== undefined) list.push(moved)
   }
   return list
+}
+
+/** What everything below the instruction at `at` moved, in order. */
+export const movedWithin = (scope: SvmScope, at: number): readonly Moved[] =>
+  ranBelow(scope, at).flatMap((ran) => movedBy(ran) ?? [])
+
+/** Coin that the instructions that the one at `at` called itself sent to an account. */
+export const coinSentBelow = (scope: SvmScope, at: number, to: string): bigint =>
+  calledBy(scope, at).reduce((sum, called) => {
+    const sent = coinBy(called)
+    return sent?.to === to ? sum + sent.amountRaw : sum
+  }, 0n)
+
+/** Base units of a token that the instructions below the one at `at` minted. */
+export const mintedBelow = (scope: SvmScope, at: number, mint: string): bigint =>
+  ranBelow(scope, at).reduce((sum, ran) => {
+    const supply = supplyBy(ran)
+    return supply?.type === 'mint' && supply.mint === mint ? sum + supply.amountRaw : sum
+  }, 0n)
+
+/** What a token account holds behind the instruction at `at`; undefined where a later one touches it again. */
+export const heldAfter = (scope: SvmScope, at: number, account: string): bigint | undefined => {
+  const { instructions } = scope.tx
+  for (let next = at + 1 + ranBelow(scope, at).length; next < instructions.length; next += 1) {
+    const item = instructions[next]
+    if (item && isTokenProgram(item.program) && item.accounts.includes(account)) return undefined
+  }
+  return holderOf(scope, account)?.postRaw ?? undefined
 }
 
 /** Who burnt tokens right below the instruction at `at`. */
@@ -242,16 +270,27 @@ const SYSTEM: Readonly<Record<number, { readonly to: number }>> = {
   11: { to: 2 }, // TransferWithSeed, its base between both
 }
 
+/** The row of an instruction of the system program that moves coin. */
+const systemRow = (data: Uint8Array) =>
+  data.length < 4 ? undefined : SYSTEM[viewOf(data).getUint32(0, true)]
+
+/** Coin that an instruction of the system program sent; undefined for all others and for one that is cut short. */
+const coinBy = (instruction: SvmInstruction) => {
+  if (!isRead(instruction) || instruction.program !== PROGRAM.system) return undefined
+  const { accounts, data } = instruction
+  const row = systemRow(data)
+  const [from] = accounts
+  const to = row && accounts[row.to]
+  if (data.length < 12 || from === undefined || to === undefined) return undefined
+  return { from, to, amountRaw: u64(viewOf(data), 4) }
+}
+
 /** Reads moves of the chain's coin. */
 export const systemProgram: SvmReader = (scope, instruction, at) => {
-  const { accounts, data } = instruction
-  if (data.length < 4) return undefined
-  const view = viewOf(data)
-  const row = SYSTEM[view.getUint32(0, true)]
-  if (row === undefined) return undefined
-  const [from] = accounts
-  const to = accounts[row.to]
-  if (data.length < 12 || from === undefined || to === undefined) return 'short-data'
+  if (systemRow(instruction.data) === undefined) return undefined
+  const sent = coinBy(instruction)
+  if (sent === undefined) return 'short-data'
+  const { from, to, amountRaw } = sent
   scope.out.transfers.push({
     kind: 'transfer',
     txIndex: scope.tx.index,
@@ -262,7 +301,7 @@ export const systemProgram: SvmReader = (scope, instruction, at) => {
     to: holderOf(scope, to)?.owner ?? to,
     fromAccount: from,
     toAccount: to,
-    amountRaw: u64(view, 4),
+    amountRaw,
     wrap: false,
   })
   return undefined

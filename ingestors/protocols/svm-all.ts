@@ -1,6 +1,11 @@
 import type { ProtocolRow } from '../../schemas/protocols.ts'
 import { PROGRAM } from '../svm/programs.ts'
 import type { ProtocolBook } from './book.ts'
+import { meteoraDammV1 } from './meteora-damm-v1.ts'
+import { meteoraDammV2 } from './meteora-damm-v2.ts'
+import { meteoraDbc } from './meteora-dbc.ts'
+import { meteoraDlmm } from './meteora-dlmm.ts'
+import { moonshot } from './moonshot.ts'
 import { pumpFun } from './pump-fun.ts'
 import { pumpSwap } from './pumpswap.ts'
 import { raydiumAmmV4 } from './raydium-amm-v4.ts'
@@ -8,7 +13,16 @@ import { metaplex, splToken, systemProgram } from './spl-token.ts'
 import type { SvmFamily, SvmReader } from './svm-types.ts'
 
 /** Every Solana decoder family. Adding one is adding its file here. */
-const SVM_FAMILIES: readonly SvmFamily[] = [pumpFun, pumpSwap, raydiumAmmV4]
+const SVM_FAMILIES: readonly SvmFamily[] = [
+  pumpFun,
+  pumpSwap,
+  raydiumAmmV4,
+  meteoraDlmm,
+  meteoraDammV2,
+  meteoraDbc,
+  meteoraDammV1,
+  moonshot,
+]
 
 const BY_FAMILY: ReadonlyMap<ProtocolRow['family'], SvmFamily> = new Map(
   SVM_FAMILIES.map((family) => [family.family, family]),

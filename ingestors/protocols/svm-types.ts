@@ -1,7 +1,7 @@
 import type { SvmInstruction } from '../../schemas/events.ts'
 import type { ProtocolRow } from '../../schemas/protocols.ts'
 import { byTag, viewOf, wordAt } from '../svm/layout.ts'
-import { callerAt, type SvmScope } from '../svm/scope.ts'
+import { calledBy, callerAt, type SvmScope } from '../svm/scope.ts'
 
 /** An instruction whose data was kept. */
 export interface ReadInstruction extends SvmInstruction {
@@ -28,7 +28,28 @@ export interface SvmFamily {
   readonly reader: (row: ProtocolRow, program: string) => SvmReader
 }
 
-/** An event that a program told by calling itself. Its fields start at `EVENT_START`. */
+/** An instruction of a listed program while it is read. */
+export interface Ran {
+  readonly row: ProtocolRow
+  readonly program: string
+  readonly instruction: ReadInstruction
+  readonly at: number
+}
+
+/** Reads an instruction of known type; the reason when it cannot be taken. */
+export type RanReader = (scope: SvmScope, ran: Ran) => string | undefined
+
+/** Reader of a program by the first eight bytes of its instructions. */
+export const instructionsOf = (rows: Readonly<Record<string, RanReader>>): SvmFamily['reader'] => {
+  const rowAt = byTag(rows)
+  return (row, program) => (scope, instruction, at) =>
+    rowAt(instruction.data, 0)?.(scope, { row, program, instruction, at })
+}
+
+/**
+ * An event that a program told by calling itself, or in its log: then the instruction that wrote it is its own caller. Its
+ * fields start at `EVENT_START`.
+ */
 export interface CpiEvent {
   readonly row: ProtocolRow
   readonly program: string
@@ -74,5 +95,71 @@ export const selfCalls = (events: Readonly<Record<string, EventRow>>): SvmFamily
     if (!isRead(caller) || caller.program !== program) return 'foreign-event'
     const view = viewOf(data)
     return event.read(scope, { row, program, data, view, at, instruction, caller, callerAt: above })
+  }
+}
+
+/** The instruction that told an event also told one of another type: a newer layout of the same. */
+export const alsoTold = (
+  scope: SvmScope,
+  { program, callerAt: above }: CpiEvent,
+  tag: string,
+): boolean => {
+  const wanted = [Number.parseInt(tag.slice(0, 8), 16), Number.parseInt(tag.slice(8), 16)] as const
+  return calledBy(scope, above).some(
+    (called) =>
+      called.program === program &&
+      isRead(called) &&
+      wordAt(called.data, 0) === SELF_CALL[0] &&
+      wordAt(called.data, 8) === wanted[0] &&
+      wordAt(called.data, 12) === wanted[1],
+  )
+}
+
+/** `Program data: <base64>`: the event's tag, then its fields. */
+const LOG_START = 'Program data: '
+const LOG_TAG = 8
+const BEFORE_LOG = new Uint8Array(EVENT_START - LOG_TAG)
+
+/**
+ * Reader of a program that tells its events in its log, by the lines that each instruction wrote itself. `silent` reads
+ * instructions, by their first eight bytes, that wrote none of these events: logs are cut at 10 kB.
+ */
+export const logEvents = (
+  events: Readonly<Record<string, EventRow>>,
+  silent: Readonly<Record<string, RanReader>> = {},
+): SvmFamily['reader'] => {
+  const eventAt = byTag(events)
+  const unheard = instructionsOf(silent)
+  return (row, program) => {
+    const readSilent = unheard(row, program)
+    return (scope, instruction, at) => {
+      const reasons: (string | undefined)[] = []
+      for (const line of instruction.logs) {
+        if (!line.startsWith(LOG_START)) continue
+        const told = Buffer.from(line.slice(LOG_START.length), 'base64')
+        const event = eventAt(told, 0)
+        if (event === undefined) continue
+        const data = Buffer.concat([BEFORE_LOG, told])
+        const view = viewOf(data)
+        const caller = instruction
+        reasons.push(
+          data.length < EVENT_START + event.bytes
+            ? 'short-data'
+            : event.read(scope, {
+                row,
+                program,
+                data,
+                view,
+                at,
+                instruction,
+                caller,
+                callerAt: at,
+              }),
+        )
+      }
+      return reasons.length === 0
+        ? readSilent(scope, instruction, at)
+        : reasons.find((reason) => reason !== undefined)
+    }
   }
 }

@@ -104,7 +104,7 @@ export const migrationEvent = (
     type: 'EVENT_TYPE_MIGRATED',
     token: tokenRecord(context, context.token(token) ?? unknownFact(token), {}),
     launch_from: launchRecord(context, from),
-    migrated_to: launchRecord(context, to),
+    ...(to && { migrated_to: launchRecord(context, to) }),
     migrated_at: context.block.timeMs,
   },
 })

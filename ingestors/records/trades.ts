@@ -1,7 +1,7 @@
 import type { CurveState } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import { decimalsOf, type Head, type Keyed, type MappingContext, stampText } from './context.ts'
-import { accountsOf, type Sided, vaults } from './sides.ts'
+import { accountsOf, rawText, type Sided, vaults } from './sides.ts'
 
 /** A swap as its trade. */
 export const tradeEvent = (
@@ -47,8 +47,8 @@ export const tradeEvent = (
 }
 
 const curveRecord = (curve: CurveState): Wire.BondingCurve => ({
-  virtual_quote_reserves: String(curve.virtualQuoteRaw),
-  virtual_token_reserves: String(curve.virtualTokenRaw),
-  real_quote_reserves: String(curve.realQuoteRaw),
-  real_token_reserves: String(curve.realTokenRaw),
+  virtual_quote_reserves: rawText(curve.virtualQuoteRaw ?? undefined),
+  virtual_token_reserves: rawText(curve.virtualTokenRaw ?? undefined),
+  real_quote_reserves: rawText(curve.realQuoteRaw),
+  real_token_reserves: rawText(curve.realTokenRaw ?? undefined),
 })

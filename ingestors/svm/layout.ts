@@ -2,7 +2,7 @@ import { base58Encode } from '../../core/base58.ts'
 
 /** Borsh layouts as tables: fields of fixed width that follow each other become byte offsets. Numbers are little endian. */
 
-const WIDTHS = { bool: 1, u8: 1, u16: 2, u64: 8, i64: 8, u128: 16, key: 32 } as const
+const WIDTHS = { bool: 1, u8: 1, u16: 2, i32: 4, u64: 8, i64: 8, u128: 16, key: 32 } as const
 
 /** Field names in order, with their types. */
 type Fields = Readonly<Record<string, keyof typeof WIDTHS>>

@@ -7,6 +7,11 @@ export const PROGRAM = {
   pumpFun: '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P',
   pumpSwap: 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA',
   raydiumV4: '675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8',
+  meteoraDlmm: 'LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo',
+  meteoraDammV2: 'cpamdpZCGKUy5JxQXB4dcpGPiikHawvSWAd6mEn1sGG',
+  meteoraDbc: 'dbcij3LWUppWqq96dh6gJWwBifmcGfLSB5D4DuSMaqN',
+  meteoraDammV1: 'Eo7WjKq67rjJQSZxS6z3YkapzY3eMj6Xy8X5EQVn5UaB',
+  moonshot: 'MoonCVVNZFSYkqNXP6bxHLPL6QQJiMagDL3qcqUQTrG',
   vote: 'Vote111111111111111111111111111111111111111',
 } as const
 
@@ -33,7 +38,7 @@ const { vote: _vote, ...READ } = PROGRAM
 /** Everything that this build decodes. */
 export const ALL_PROGRAMS: SvmPrograms = {
   data: new Set(Object.values(READ)),
-  logs: new Set([PROGRAM.raydiumV4]),
+  logs: new Set([PROGRAM.raydiumV4, PROGRAM.meteoraDammV1, PROGRAM.moonshot]),
 }
 
 /**

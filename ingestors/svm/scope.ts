@@ -10,6 +10,8 @@ export const { wrappedNative: WRAPPED_SOL, nativeAddress: SOL } = CHAINS.sol
 export interface Holder {
   readonly owner: string
   readonly mint: string
+  /** What it holds after the transaction; null: it is gone. */
+  readonly postRaw: bigint | null
 }
 
 /** A mint that the transaction set up. */
@@ -74,30 +76,40 @@ export const callerAt = ({ tx }: SvmScope, at: number): number => {
   return -1
 }
 
-/** The instructions that the one at `at` called itself, in order. */
-export const calledBy = ({ tx }: SvmScope, at: number): readonly SvmInstruction[] => {
+/** Everything that ran below the instruction at `at`, in order. */
+export const ranBelow = ({ tx }: SvmScope, at: number): readonly SvmInstruction[] => {
   const { instructions } = tx
   const caller = instructions[at]
-  const called: SvmInstruction[] = []
-  if (caller === undefined) return called
+  const ran: SvmInstruction[] = []
+  if (caller === undefined) return ran
   for (let next = at + 1; next < instructions.length; next += 1) {
     const item = instructions[next]
     if (item === undefined || item.outer !== caller.outer || item.depth <= caller.depth) break
-    if (item.depth === caller.depth + 1) called.push(item)
+    ran.push(item)
   }
-  return called
+  return ran
 }
+
+/** The instructions that the one at `at` called itself, in order. */
+export const calledBy = (scope: SvmScope, at: number): readonly SvmInstruction[] => {
+  const below = (scope.tx.instructions[at]?.depth ?? 0) + 1
+  return ranBelow(scope, at).filter(({ depth }) => depth === below)
+}
+
+/** What is known of a pool so far, in this block or before it. */
+export const knownPool = ({ books, made }: SvmScope, address: string): PoolFact | undefined =>
+  made.get(address) ?? books.pool(address)
 
 /**
  * A program shows its pool, which proves it: keeps what is not known yet. A fact from elsewhere may have the tokens the other
  * way round.
  */
 export const showPool = (
-  { out, books, made }: SvmScope,
+  scope: SvmScope,
   { row, program }: { readonly row: ProtocolRow; readonly program: string },
   { address, tokenA, tokenB }: Pick<PoolFact, 'address' | 'tokenA' | 'tokenB'>,
 ): void => {
-  const known = made.get(address) ?? books.pool(address)
+  const known = knownPool(scope, address)
   if (known?.proven === true && known.tokenA === tokenA) return
   const fact: PoolFact = {
     address,
@@ -108,8 +120,8 @@ export const showPool = (
     feePips: row.feePips ?? null,
     proven: true,
   }
-  made.set(address, fact)
-  out.pools.push(fact)
+  scope.made.set(address, fact)
+  scope.out.pools.push(fact)
 }
 
 /** Notes that the instruction at `logIndex` was not taken, and why. */

@@ -25,6 +25,11 @@ const PROTOCOL: Readonly<Record<string, string>> = {
   pumpfun: 'pump_fun',
   pumpswap: 'pumpswap',
   raydium_amm_v4: 'raydium_amm_v4',
+  meteora_dlmm: 'meteora_dlmm',
+  meteora_damm_v1: 'meteora_damm_v1',
+  meteora_damm_v2: 'meteora_damm_v2',
+  meteora_dbc: 'meteora_dbc',
+  moonshot: 'moonshot',
 }
 
 const nameOf = (token: string): string => (token === CHAINS.sol.nativeAddress ? 'SOL' : token)

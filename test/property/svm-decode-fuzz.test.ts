@@ -74,7 +74,13 @@ const changed = (
     case 'depth':
       return { ...was, depth: 1 + (place % 5) }
     case 'logs':
-      return { ...was, logs: [`Program log: ray_log: ${Buffer.from(noise).toString('base64')}`] }
+      return {
+        ...was,
+        logs: [
+          `Program log: ray_log: ${Buffer.from(noise).toString('base64')}`,
+          ...was.logs.map((line) => line.slice(0, place % (line.length + 1))),
+        ],
+      }
     case 'drop':
       return { ...was, data: null }
   }

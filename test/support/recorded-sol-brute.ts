@@ -12,6 +12,12 @@ export const SOL_USD = 150
 /** This recording says neither its slot nor its time; the run puts it here. */
 const ASSUMED = { file: 'pumpfun_create_from_blocksubscribe.json', slot: 415_597_203 }
 const ASSUMED_TIME = 1_777_132_866
+/** Quoted in a token that has no price here, and one that sells SOL itself, of which wallets have no positions. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['swap_mintech_1.json', 'rotki_58F9fNP78F.json'])
+
+/** Recordings that are folded. */
+export const foldedNames = (): readonly string[] => solNames().filter((name) => !LEFT_OUT.has(name))
+
 interface TokenBalance {
   readonly mint: string
   readonly owner?: string
@@ -48,7 +54,7 @@ interface Recording extends RawTransaction {
 }
 
 /** Recordings that have a time, and so a place in a chain, oldest first. */
-export const recordings: readonly Recording[] = solNames()
+export const recordings: readonly Recording[] = foldedNames()
   .map((name) => {
     const { signature, getTransaction, getTransactionJson } = JSON.parse(
       textOf(solPath(name)),

@@ -17,6 +17,7 @@ import {
   brute,
   created,
   decimals,
+  foldedNames,
   migrated,
   orderOf,
   recordings,
@@ -24,7 +25,7 @@ import {
   SOL_USD,
   textOf,
 } from './recorded-sol-brute.ts'
-import { solNames, solPath } from './sol-recordings.ts'
+import { solPath } from './sol-recordings.ts'
 import { until } from './until.ts'
 
 /** A wallet of several recordings, and a token that is traded twice in one transaction. */
@@ -63,7 +64,7 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
     /** The product on the recordings, which it is given by the function that comes with it. */
     const start = async () => {
       const source = await recordedSource({
-        ...{ chain: CHAINS.sol, files: solNames().map(solPath), log: silentLogger() },
+        ...{ chain: CHAINS.sol, files: foldedNames().map(solPath), log: silentLogger() },
         readFile: async (path) => textOf(path),
       })
       const gate = gated(source)

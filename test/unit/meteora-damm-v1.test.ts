@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import type { Decoded, SvmTokenBalance } from '../../schemas/events.ts'
+import {
+  type Call,
+  decodeCalls,
+  fields,
+  key,
+  svmBlock,
+  tokenAccount,
+  tokenTransfer,
+} from '../support/hand-svm.ts'
+import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+
+const AMM = PROGRAM.meteoraDammV1
+const VAULTS = key('vault program')
+const RECORDED = 'swap_meteora_damm_1.json'
+const [POOL, USER] = [key('pool'), key('user')]
+const [A, B] = [key('token a'), key('token b')]
+const [VAULT_A, VAULT_B] = [key('vault a'), key('vault b')]
+const [USER_A, USER_B] = [key('user a'), key('user b')]
+const AUTHORITY = key('authority')
+
+const tokenBalances: readonly SvmTokenBalance[] = [
+  tokenAccount(VAULT_A, AUTHORITY, A),
+  tokenAccount(VAULT_B, AUTHORITY, B),
+]
+
+const decoded = (call: Call): Decoded => decodeCalls([call], { tokenBalances })
+
+const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
+  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+
+const logLine = (tag: string, event: Buffer): string =>
+  `Program data: ${Buffer.concat([Buffer.from(tag, 'hex'), event]).toString('base64')}`
+
+const swapped = (inRaw: bigint, outRaw: bigint): string =>
+  logLine('516ce3becdd00ac4', fields(inRaw, outRaw, 1n, 2n, 0n))
+
+const LIST = listOf(15, { 0: POOL, 1: USER_A, 2: USER_B, 5: VAULT_A, 6: VAULT_B, 12: USER })
+
+/** The vault program moves the tokens. */
+const inVaults = (...calls: readonly Call[]): Call => ({ program: VAULTS, data: '00', calls })
+
+const MOVES: readonly Call[] = [
+  tokenTransfer([USER_A, key('fees'), USER], 3n),
+  inVaults(tokenTransfer([USER_A, VAULT_A, USER], 299n)),
+  inVaults(tokenTransfer([VAULT_B, USER_B, AUTHORITY], 39n)),
+]
+
+const swapOf = (more: Partial<Call> = {}): Call => ({
+  program: AMM,
+  accounts: LIST,
+  data: 'f8c69e91e17587c8',
+  calls: MOVES,
+  logs: [swapped(300n, 40n)],
+  ...more,
+})
+
+test('a swap counts as its log states it', () => {
+  const { swaps, pools, dropped } = decoded(swapOf())
+  assert.deepEqual(
+    dropped.filter(({ protocol }) => protocol === 'meteora_damm_v1'),
+    [],
+  )
+  assert.deepEqual(swaps, [
+    {
+      kind: 'swap',
+      txIndex: 0,
+      logIndex: 0,
+      path: { outer: 0, inner: null },
+      pool: POOL,
+      protocol: 'meteora_damm_v1',
+      trader: USER,
+      tokenIn: A,
+      tokenOut: B,
+      amountInRaw: 300n,
+      amountOutRaw: 40n,
+      accounts: { userIn: USER_A, userOut: USER_B, vaultIn: VAULT_A, vaultOut: VAULT_B },
+    },
+  ])
+  assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], [A, B])
+})
+
+test('a swap the other way', () => {
+  const accounts = listOf(15, {
+    ...{ 0: POOL, 1: USER_B, 2: USER_A, 5: VAULT_A, 6: VAULT_B, 12: USER },
+  })
+  const calls = [
+    inVaults(tokenTransfer([USER_B, VAULT_B, USER], 40n)),
+    inVaults(tokenTransfer([VAULT_A, USER_A, AUTHORITY], 290n)),
+  ]
+  const [swap] = decoded(swapOf({ accounts, calls, logs: [swapped(40n, 290n)] })).swaps
+  assert.deepEqual([swap?.tokenIn, swap?.tokenOut], [B, A])
+  assert.deepEqual([swap?.accounts?.vaultIn, swap?.accounts?.vaultOut], [VAULT_B, VAULT_A])
+})
+
+test('a recorded swap without its log counts by what moved, two levels down', () => {
+  const [told] = decodeBlock(solRecording(RECORDED), solBooks()).swaps
+  assert.deepEqual([told?.amountInRaw, told?.amountOutRaw], [61_124_952_059n, 23_958_329n])
+  const tx = solTransaction(RECORDED)
+  const instructions = tx.instructions.map((each) => ({ ...each, logs: [] }))
+  const { swaps, dropped } = decodeBlock(svmBlock([{ ...tx, instructions }]), solBooks())
+  assert.deepEqual(dropped, [])
+  assert.deepEqual([swaps[0]?.amountInRaw, swaps[0]?.amountOutRaw], [61_124_953_617n, 23_958_328n])
+})
+
+test('only what the program itself wrote is its log', () => {
+  const forged = { program: key('forger'), data: '00', logs: [swapped(9_999n, 9_999n)] }
+  const [swap] = decoded(swapOf({ calls: [...MOVES, forged], logs: [] })).swaps
+  assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [302n, 39n])
+  const noise = ['Program data: !!', 'Program log: x', 'Program data: AAAA', swapped(300n, 40n)]
+  assert.equal(decoded(swapOf({ logs: noise })).swaps[0]?.amountInRaw, 300n)
+})
+
+test('what cannot be taken says why', () => {
+  const reason = (call: Call, balances = tokenBalances): string | undefined => {
+    const { swaps, poolChanges, dropped } = decodeCalls([call], { tokenBalances: balances })
+    assert.deepEqual([...swaps, ...poolChanges], [])
+    return dropped[0]?.reason
+  }
+  const line = logLine('516ce3becdd00ac4', fields(300n))
+  assert.equal(reason(swapOf({ logs: [line] })), 'short-data')
+  assert.equal(reason(swapOf({ accounts: LIST.slice(0, 12) })), 'missing-account')
+  assert.equal(reason(swapOf(), []), 'unknown-token')
+  assert.equal(reason(swapOf({ calls: MOVES.slice(0, 2) })), 'no-transfers')
+  const elsewhere = inVaults(tokenTransfer([key('other'), USER_B, AUTHORITY], 39n))
+  assert.equal(reason(swapOf({ calls: [elsewhere] })), 'foreign-vault')
+  assert.equal(reason(swapOf({ logs: [swapped(0n, 40n)] })), 'zero-amount')
+  assert.equal(reason(swapOf({ logs: [swapped(300n, 0n)] })), 'zero-amount')
+  assert.equal(reason(swapOf({ data: 'a8e3323ebdab54b0' })), 'unknown-instruction')
+})
+
+const LIQUIDITY = listOf(16, { 0: POOL, 9: VAULT_A, 10: VAULT_B, 12: USER, 13: USER })
+
+test('liquidity in every form is what moves into the vaults or out of them', () => {
+  const into = [
+    inVaults(tokenTransfer([USER_A, VAULT_A, USER], 30n)),
+    inVaults(tokenTransfer([USER_B, VAULT_B, USER], 60n)),
+  ]
+  const out = [
+    inVaults(tokenTransfer([VAULT_A, USER_A, AUTHORITY], 10n)),
+    inVaults(tokenTransfer([VAULT_B, USER_B, AUTHORITY], 20n)),
+  ]
+  const forms = [
+    ['a8e3323ebdab54b0', 'increase', into, 30n, 60n],
+    ['4f237a54ad0f5dbf', 'increase', into, 30n, 60n],
+    ['04e4d747e1fd77ce', 'increase', into, 30n, 60n],
+    ['856d2cb338ee7221', 'decrease', out, 10n, 20n],
+    ['5454b142feb90afb', 'decrease', out.slice(1), 0n, 20n],
+  ] as const
+  for (const [data, kind, calls, aRaw, bRaw] of forms) {
+    const { poolChanges, pools } = decoded({ program: AMM, accounts: LIQUIDITY, data, calls })
+    assert.deepEqual(
+      poolChanges.map((change) => [
+        ...[change.kind, change.pool, change.owner, change.tokenA, change.tokenB],
+        ...[change.amountARaw, change.amountBRaw, change.reserves],
+      ]),
+      [[kind, POOL, USER, A, B, aRaw, bRaw, undefined]],
+    )
+    assert.equal(pools[0]?.address, POOL)
+  }
+  const reason = (more: Partial<Call>) =>
+    decoded({ program: AMM, accounts: LIQUIDITY, data: 'a8e3323ebdab54b0', calls: into, ...more })
+      .dropped[0]?.reason
+  assert.equal(reason({ calls: out }), 'no-transfers')
+  assert.equal(reason({ accounts: LIQUIDITY.slice(0, 13) }), 'missing-account')
+  const unknown = listOf(16, { 0: POOL, 13: USER })
+  assert.equal(reason({ accounts: unknown }), 'unknown-token')
+})
+
+test('pools are opened with what moved, or empty', () => {
+  const calls = [
+    inVaults(tokenTransfer([USER_A, VAULT_A, USER], 500n)),
+    inVaults(tokenTransfer([USER_B, VAULT_B, USER], 700n)),
+  ]
+  const plain = listOf(26, { 0: POOL, 2: A, 3: B, 6: VAULT_A, 7: VAULT_B, 17: USER })
+  const config = listOf(26, { 0: POOL, 3: A, 4: B, 7: VAULT_A, 8: VAULT_B, 18: USER })
+  const empty = listOf(24, { 0: POOL, 2: A, 3: B, 15: USER })
+  const forms = [
+    ['76ad299dad486167', plain, 500n, 700n],
+    ['06874493e552a971', plain, 500n, 700n],
+    ['9118acc2db7d03be', plain, 500n, 700n],
+    ['07a68aabceabecf4', config, 500n, 700n],
+    ['3095dc823d0b09b2', config, 500n, 700n],
+    ['4d55b29d3230d47e', empty, 0n, 0n],
+  ] as const
+  for (const [data, accounts, aRaw, bRaw] of forms) {
+    const { poolChanges } = decodeCalls([{ program: AMM, accounts, data, calls }])
+    assert.deepEqual(
+      poolChanges.map((change) => [
+        ...[change.kind, change.pool, change.owner, change.tokenA, change.tokenB],
+        change.reserves,
+      ]),
+      [['initialize', POOL, USER, A, B, [aRaw, bRaw]]],
+    )
+  }
+})

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import type { Decoded } from '../../schemas/events.ts'
+import {
+  type Call,
+  decodeCalls,
+  fields,
+  key,
+  selfCall,
+  text,
+  tokenAccount,
+  tokenTransfer,
+  u64le,
+} from '../support/hand-svm.ts'
+import { solBooks, solRecording } from '../support/sol-recordings.ts'
+
+const DBC = PROGRAM.meteoraDbc
+const [CURVE, USER] = [key('curve'), key('user')]
+const [BASE, QUOTE] = [key('base'), key('quote')]
+const [BASE_VAULT, QUOTE_VAULT] = [key('base vault'), key('quote vault')]
+const [SELLS, BUYS] = [0, 1] as const
+
+const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
+  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+
+const LIST = listOf(15, {
+  2: CURVE,
+  3: key('user in'),
+  4: key('user out'),
+  5: BASE_VAULT,
+  6: QUOTE_VAULT,
+  7: BASE,
+  8: QUOTE,
+  9: USER,
+})
+
+const byte = (value: number): Buffer => Buffer.from([value])
+
+const first = (inRaw: bigint, outRaw: bigint, direction: number): Call =>
+  selfCall(
+    DBC,
+    '1b3c15d58aaabb93',
+    fields(
+      ...[CURVE, key('config'), byte(direction), false, 1n, 2n],
+      ...[3n, outRaw, 0n, 0n, 4n, 5n, 6n, inRaw, 7n],
+    ),
+  )
+
+interface Second {
+  readonly tag?: string
+  readonly reserve?: bigint
+  readonly goal?: bigint
+}
+
+const second = (
+  inRaw: bigint,
+  outRaw: bigint,
+  direction: number,
+  { tag = 'bd4233a826507599', reserve = 250n, goal = 1_000n }: Second = {},
+): Call =>
+  selfCall(
+    DBC,
+    tag,
+    fields(
+      ...[CURVE, key('config'), byte(direction), false, 1n, 2n, byte(0)],
+      ...[inRaw, 3n, 0n, outRaw, 0n, 0n, 4n, 5n, 6n, reserve, goal, 7n],
+    ),
+  )
+
+const tradeOf = (calls: readonly Call[], more: Partial<Call> = {}): Call => ({
+  program: DBC,
+  accounts: LIST,
+  data: 'f8c69e91e17587c8',
+  calls,
+  ...more,
+})
+
+const reasonOf = ({ swaps, births, migrations, dropped }: Decoded): string | undefined => {
+  assert.deepEqual([...swaps, ...births, ...migrations], [])
+  return dropped[0]?.reason
+}
+
+test('a recorded sale, told twice, is one trade with the state of its curve', () => {
+  const { swaps, pools, dropped } = decodeBlock(solRecording('swap_mintech_1.json'), solBooks())
+  assert.deepEqual(dropped, [])
+  const [swap] = swaps
+  assert.equal(swaps.length, 1)
+  assert.deepEqual(swap?.curve, {
+    virtualQuoteRaw: null,
+    virtualTokenRaw: null,
+    realQuoteRaw: 11n,
+    realTokenRaw: 999_999_997_568_001n,
+  })
+  assert.equal(swap?.curveProgress, 11 / 12_500_000_000)
+  assert.equal(pools[0]?.tokenA, swap?.tokenIn)
+})
+
+test('every form and both layouts: who buys pays the quote', () => {
+  const tags = ['f8c69e91e17587c8', '414b3f4ceb5b5b88', 'b75d992818e6c297']
+  for (const data of tags) {
+    for (const calls of [
+      [first(300n, 40n, BUYS)],
+      [second(300n, 40n, BUYS)],
+      [second(300n, 40n, BUYS, { tag: '863ba8785e3372e7' })],
+      [first(299n, 39n, BUYS), second(300n, 40n, BUYS)],
+    ]) {
+      const { swaps, pools, dropped } = decodeCalls([tradeOf(calls, { data })])
+      assert.deepEqual(dropped, [])
+      assert.equal(swaps.length, 1)
+      const [swap] = swaps
+      assert.deepEqual(
+        [swap?.tokenIn, swap?.amountInRaw, swap?.tokenOut, swap?.amountOutRaw],
+        [QUOTE, 300n, BASE, 40n],
+      )
+      assert.deepEqual([swap?.pool, swap?.trader, swap?.protocol], [CURVE, USER, 'meteora_dbc'])
+      assert.deepEqual(swap?.accounts, {
+        userIn: key('user in'),
+        userOut: key('user out'),
+        vaultIn: QUOTE_VAULT,
+        vaultOut: BASE_VAULT,
+      })
+      assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], [BASE, QUOTE])
+    }
+  }
+  const [sale] = decodeCalls([tradeOf([second(40n, 300n, SELLS)])]).swaps
+  assert.deepEqual([sale?.tokenIn, sale?.accounts?.vaultIn], [BASE, BASE_VAULT])
+})
+
+test('how far the curve is: what it raised of what it must raise, never above one', () => {
+  const progressOf = (told: Second) =>
+    decodeCalls([tradeOf([second(300n, 40n, BUYS, told)])]).swaps[0]?.curveProgress
+  assert.equal(progressOf({}), 0.25)
+  assert.equal(progressOf({ reserve: 1_007n }), 1)
+  assert.equal(progressOf({ goal: 0n }), undefined)
+  const [old] = decodeCalls([tradeOf([first(300n, 40n, BUYS)])]).swaps
+  assert.deepEqual([old?.curveProgress, old?.curve], [undefined, undefined])
+})
+
+test('what moved counts; the quote that is told leaves out the fees beside it', () => {
+  const tokenBalances = [
+    tokenAccount(BASE_VAULT, key('authority'), BASE, { postRaw: 9_000n }),
+    tokenAccount(QUOTE_VAULT, key('authority'), QUOTE, { postRaw: 290n }),
+  ]
+  const calls = [
+    tokenTransfer([key('user in'), QUOTE_VAULT, USER], 280n),
+    tokenTransfer([BASE_VAULT, key('user out'), key('authority')], 40n),
+    second(300n, 40n, BUYS),
+  ]
+  const [swap] = decodeCalls([tradeOf(calls)], { tokenBalances }).swaps
+  assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [280n, 40n])
+  assert.deepEqual(swap?.reservesInOut, [250n, 9_000n])
+  assert.equal(swap?.curve?.realTokenRaw, 9_000n)
+})
+
+test('what cannot be taken says why', () => {
+  const event = first(300n, 40n, BUYS)
+  const reason = (call: Call) => reasonOf(decodeCalls([call]))
+  const short = Buffer.from(event.data).subarray(0, 16 + 145)
+  assert.equal(reason(tradeOf([{ ...event, data: short }])), 'short-data')
+  assert.equal(reason(event), 'foreign-event')
+  assert.equal(reason(tradeOf([event], { program: key('forger') })), 'foreign-event')
+  assert.equal(reason(tradeOf([event], { data: '00'.repeat(8) })), 'unknown-instruction')
+  assert.equal(reason(tradeOf([event], { accounts: LIST.slice(0, 9) })), 'missing-account')
+  assert.equal(reason(tradeOf([first(0n, 40n, BUYS)])), 'zero-amount')
+  assert.equal(reason(tradeOf([first(300n, 0n, BUYS)])), 'zero-amount')
+})
+
+const opened = (tag = 'e432f655cb428625'): Call =>
+  selfCall(DBC, tag, fields(CURVE, key('config'), USER, BASE, byte(0), 5n))
+
+/** The mint is set up, filled and left without an authority before the event. */
+const MAKING: readonly Call[] = [
+  {
+    program: PROGRAM.token,
+    accounts: [BASE],
+    data: Buffer.concat([Buffer.from([20, 6]), Buffer.alloc(32, 3), byte(0)]),
+  },
+  {
+    program: PROGRAM.token,
+    accounts: [BASE, BASE_VAULT, key('authority')],
+    data: Buffer.concat([byte(7), u64le(1_000_000n)]),
+  },
+  {
+    program: PROGRAM.token,
+    accounts: [BASE, key('authority')],
+    data: Buffer.from([6, 0, 0]),
+  },
+]
+
+const OPENING: Call = {
+  program: DBC,
+  accounts: listOf(16, { 2: USER, 3: BASE, 4: QUOTE, 5: CURVE, 6: BASE_VAULT }),
+  data: Buffer.concat([
+    Buffer.from('8c55d7b06636684f', 'hex'),
+    text('Name'),
+    text('SYM'),
+    text('https://x'),
+  ]),
+  calls: [...MAKING, opened()],
+}
+
+test('a token is born on its curve, once, and then trades', () => {
+  const found = decodeCalls([OPENING, tradeOf([second(300n, 40n, BUYS)])])
+  assert.deepEqual(found.dropped, [])
+  assert.deepEqual(found.births, [
+    {
+      kind: 'birth',
+      txIndex: 0,
+      logIndex: 0,
+      path: { outer: 0, inner: null },
+      fact: {
+        address: BASE,
+        decimals: 6,
+        name: 'Name',
+        symbol: 'SYM',
+        totalSupplyRaw: 1_000_000n,
+        uri: 'https://x',
+        program: PROGRAM.token,
+      },
+      dev: USER,
+      creators: [USER],
+      launch: { protocol: 'meteora_dbc', pool: CURVE },
+    },
+  ])
+  assert.deepEqual(
+    found.poolChanges.map(({ kind, pool, tokenA, tokenB, amountARaw, reserves }) => [
+      ...[kind, pool, tokenA, tokenB, amountARaw, reserves],
+    ]),
+    [['initialize', CURVE, BASE, QUOTE, 1_000_000n, [1_000_000n, 0n]]],
+  )
+  assert.equal(found.pools.length, 1)
+  assert.equal(found.swaps.length, 1)
+})
+
+test('every form of an opening', () => {
+  const forms = [
+    ['a2d0681ceb203b31', 'e432f655cb428625'],
+    ['a976334e916edc9b', 'e432f655cb428625'],
+    ['b40c1c96a766a29d', 'e432f655cb428625'],
+    ['b60de9b12a918702', 'd589a435c14a0f6e'],
+    ['e2af7f0d26833af3', 'd589a435c14a0f6e'],
+  ] as const
+  for (const [form, tag] of forms) {
+    const data = Buffer.concat([Buffer.from(form, 'hex'), text('N'), text('S'), text('u')])
+    const found = decodeCalls([{ ...OPENING, data, calls: [...MAKING, opened(tag)] }])
+    assert.deepEqual([found.births[0]?.fact.symbol, found.dropped], ['S', []])
+  }
+  const reason = (more: Partial<Call>) =>
+    reasonOf(decodeCalls([{ ...OPENING, calls: [opened()], ...more }]))
+  assert.equal(reason({ data: 'f8c69e91e17587c8' }), 'unknown-instruction')
+  assert.equal(reason({ data: '8c55d7b06636684f' }), 'short-data')
+  assert.equal(reason({ accounts: [] }), 'missing-account')
+  const cut = Buffer.from(opened().data).subarray(0, 60)
+  assert.equal(reason({ calls: [{ ...opened(), data: cut }] }), 'short-data')
+})
+
+test('a curve migrates to a pool of either kind of its house', () => {
+  const accounts = listOf(31, { 0: CURVE, 4: key('pool'), 7: BASE, 13: BASE })
+  const forms = [
+    ['1b013016b43f76d9', 'meteora_damm_v1'],
+    ['9ca9e66735e45040', 'meteora_damm_v2'],
+  ] as const
+  for (const [data, protocol] of forms) {
+    const { migrations, dropped } = decodeCalls([{ program: DBC, accounts, data }])
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(migrations, [
+      {
+        kind: 'migration',
+        txIndex: 0,
+        logIndex: 0,
+        path: { outer: 0, inner: null },
+        token: BASE,
+        from: { protocol: 'meteora_dbc', pool: CURVE },
+        to: { protocol, pool: key('pool') },
+      },
+    ])
+    const short = decodeCalls([{ program: DBC, accounts: accounts.slice(0, 7), data }])
+    assert.equal(reasonOf(short), 'missing-account')
+  }
+})

@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import type { Decoded, PoolFact, SvmTokenBalance } from '../../schemas/events.ts'
+import {
+  type Call,
+  decodeCalls,
+  fields,
+  handTransaction,
+  key,
+  selfCall,
+  svmBlock,
+  tokenAccount,
+  tokenTransfer,
+} from '../support/hand-svm.ts'
+import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+
+const DLMM = PROGRAM.meteoraDlmm
+const [POOL, USER] = [key('pool'), key('user')]
+const [X, Y] = [key('token x'), key('token y')]
+const [VAULT_X, VAULT_Y] = [key('vault x'), key('vault y')]
+const [USER_IN, USER_OUT] = [key('user in'), key('user out')]
+
+const SWAP = 'f8c69e91e17587c8'
+const SWAPPED = '516ce3becdd00ac4'
+const SWAPPED_2 = '2e7452d7941b544d'
+
+const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
+  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+
+const SWAP_LIST = listOf(15, {
+  0: POOL,
+  2: VAULT_X,
+  3: VAULT_Y,
+  4: USER_IN,
+  5: USER_OUT,
+  6: X,
+  7: Y,
+  10: USER,
+})
+
+const BINS = Buffer.alloc(8, 1)
+
+/** A Swap event; without transfers beside it its amounts count. */
+const swapped = (inRaw: bigint, outRaw: bigint, paysX: boolean): Call =>
+  selfCall(DLMM, SWAPPED, fields(POOL, USER, BINS, inRaw, outRaw, paysX, 1n, 0n, 5n, 0n, 0n))
+
+const swapped2 = (inRaw: bigint, outRaw: bigint, paysX: boolean): Call =>
+  selfCall(
+    DLMM,
+    SWAPPED_2,
+    fields(POOL, USER, BINS, paysX, 5n, 0n, inRaw, 0n, outRaw, 0n, 0n, 0n, 0n, true, false),
+  )
+
+const swapOf = (calls: readonly Call[], more: Partial<Call> = {}): Call => ({
+  program: DLMM,
+  accounts: SWAP_LIST,
+  data: SWAP,
+  calls,
+  ...more,
+})
+
+const reasonsOf = ({ swaps, poolChanges, dropped }: Decoded): readonly string[] => {
+  assert.deepEqual([...swaps, ...poolChanges], [])
+  return dropped.map(({ reason }) => reason)
+}
+
+test('the vaults hold after recorded swaps what the swaps say', () => {
+  for (const name of ['rotki_58F9fNP78F.json', 'swap_goosefx_gamma_1.json']) {
+    const { swaps } = decodeBlock(solRecording(name), solBooks())
+    const { tokenBalances } = solTransaction(name)
+    const held = (account = '') =>
+      tokenBalances.find((balance) => balance.account === account)?.postRaw
+    const [swap] = swaps.filter(({ protocol }) => protocol === 'meteora_dlmm')
+    assert.ok(swap)
+    assert.deepEqual(swap.reservesInOut, [
+      held(swap.accounts?.vaultIn),
+      held(swap.accounts?.vaultOut),
+    ])
+  }
+})
+
+test('every form of a swap, in both directions', () => {
+  const tags = [
+    ...[SWAP, '414b3f4ceb5b5b88', 'fa49652126cf4bb8', '2bd7f784893cf351'],
+    ...['38ade6d0ade49ccd', '4a62c0d6b1334b33'],
+  ]
+  for (const data of tags) {
+    const { swaps, pools, dropped } = decodeCalls([swapOf([swapped(300n, 40n, true)], { data })])
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(swaps, [
+      {
+        kind: 'swap',
+        txIndex: 0,
+        logIndex: 0,
+        path: { outer: 0, inner: null },
+        pool: POOL,
+        protocol: 'meteora_dlmm',
+        trader: USER,
+        tokenIn: X,
+        tokenOut: Y,
+        amountInRaw: 300n,
+        amountOutRaw: 40n,
+        accounts: { userIn: USER_IN, userOut: USER_OUT, vaultIn: VAULT_X, vaultOut: VAULT_Y },
+      },
+    ])
+    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.proven], [X, Y, true])
+  }
+  const [back] = decodeCalls([swapOf([swapped(40n, 300n, false)])]).swaps
+  assert.deepEqual([back?.tokenIn, back?.tokenOut, back?.accounts?.vaultIn], [Y, X, VAULT_Y])
+})
+
+test('what moved counts: the event leaves a transfer fee out', () => {
+  const moves = [
+    tokenTransfer([USER_IN, VAULT_X, USER], 310n),
+    tokenTransfer([VAULT_Y, USER_OUT, POOL], 40n),
+  ]
+  const [swap] = decodeCalls([swapOf([...moves, swapped(300n, 40n, true)])]).swaps
+  assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [310n, 40n])
+  const elsewhere = [
+    tokenTransfer([USER_IN, key('other'), USER], 310n),
+    tokenTransfer([VAULT_Y, USER_OUT, POOL], 41n),
+  ]
+  const [told] = decodeCalls([swapOf([...elsewhere, swapped(300n, 40n, true)])]).swaps
+  assert.deepEqual([told?.amountInRaw, told?.amountOutRaw], [300n, 40n])
+})
+
+test('reserves are known of the last swap only: what the vaults held between is not', () => {
+  const tokenBalances: readonly SvmTokenBalance[] = [
+    tokenAccount(VAULT_X, POOL, X, { postRaw: 900n }),
+    tokenAccount(VAULT_Y, POOL, Y, { postRaw: 80n }),
+  ]
+  const swap = swapOf([
+    tokenTransfer([USER_IN, VAULT_X, USER], 300n),
+    tokenTransfer([VAULT_Y, USER_OUT, POOL], 40n),
+    swapped(300n, 40n, true),
+  ])
+  const { swaps } = decodeCalls([swap, swap], { tokenBalances })
+  assert.deepEqual(
+    swaps.map(({ reservesInOut }) => reservesInOut),
+    [undefined, [900n, 80n]],
+  )
+})
+
+test('two layouts of one event are one swap, and either alone is', () => {
+  const both = swapOf([swapped(300n, 40n, true), swapped2(300n, 40n, true)])
+  for (const call of [both, swapOf([swapped2(300n, 40n, true)])]) {
+    const { swaps, dropped } = decodeCalls([call])
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(
+      swaps.map(({ amountInRaw, amountOutRaw, tokenIn }) => [amountInRaw, amountOutRaw, tokenIn]),
+      [[300n, 40n, X]],
+    )
+  }
+  const apart = decodeCalls([
+    swapOf([swapped(300n, 40n, true)]),
+    swapOf([swapped2(300n, 40n, true)]),
+  ])
+  assert.equal(apart.swaps.length, 2)
+})
+
+test('a failed transaction gives no trade', () => {
+  const failed = solTransaction('swap_meteora_dlmm_1.json')
+  assert.equal(failed.success, false)
+  assert.deepEqual(decodeBlock(svmBlock([failed]), solBooks()).swaps, [])
+  const hand = handTransaction([swapOf([swapped(300n, 40n, true)])], { success: false })
+  assert.deepEqual(decodeBlock(svmBlock([hand]), solBooks()).swaps, [])
+})
+
+test('what cannot be taken says why', () => {
+  const event = swapped(300n, 40n, true)
+  const reason = (call: Call) => reasonsOf(decodeCalls([call]))
+  const data = Buffer.from(event.data)
+  assert.deepEqual(reason(swapOf([{ ...event, data: data.subarray(0, 16 + 88) }])), ['short-data'])
+  assert.deepEqual(reason(event), ['foreign-event'])
+  assert.deepEqual(reason(swapOf([event], { program: key('forger') })), ['foreign-event'])
+  assert.deepEqual(reason(swapOf([event], { data: '00'.repeat(8) })), ['unknown-instruction'])
+  assert.deepEqual(reason(swapOf([event], { accounts: SWAP_LIST.slice(0, 10) })), [
+    'missing-account',
+  ])
+  assert.deepEqual(reason(swapOf([swapped(0n, 40n, true)])), ['zero-amount'])
+  assert.deepEqual(reason(swapOf([swapped(300n, 0n, true)])), ['zero-amount'])
+  const whole = swapOf([{ ...event, data: data.subarray(0, 16 + 89) }])
+  assert.equal(decodeCalls([whole]).swaps.length, 1)
+  const grown = swapOf([{ ...event, data: Buffer.concat([data, Buffer.alloc(90, 7)]) }])
+  assert.equal(decodeCalls([grown]).swaps.length, 1)
+})
+
+const LIQUIDITY = listOf(16, { 1: POOL, 5: VAULT_X, 6: VAULT_Y, 7: X, 8: Y, 9: USER, 11: USER })
+const ADDED = '1f5e7d5ae3343dba'
+const REMOVED = '74f461e8671f983a'
+
+const moved = (tag: string, xRaw: bigint, yRaw: bigint): Call =>
+  selfCall(DLMM, tag, fields(POOL, USER, key('position'), xRaw, yRaw, Buffer.alloc(4)))
+
+const changesOf = ({ poolChanges, dropped }: Decoded) => {
+  assert.deepEqual(dropped, [])
+  return poolChanges.map(({ kind, owner, tokenA, amountARaw, amountBRaw }) => [
+    kind,
+    owner,
+    tokenA,
+    amountARaw,
+    amountBRaw,
+  ])
+}
+
+test('liquidity in every two-sided form', () => {
+  const forms: readonly (readonly [string, string, string])[] = [
+    ...[
+      'b59d59438fb63448',
+      '0703967f94283dc8',
+      '1c8cee63e7a21595',
+      'e4a24e1c46db7473',
+      '03dd95da6f8d76d5',
+      'd13b3f5b6fc899e4',
+    ].map((tag) => [tag, ADDED, 'increase'] as const),
+    ...[
+      '5055d14818ceb16c',
+      '0a333d2370691855',
+      '1a526698f04a691a',
+      'e6d7527ff165e392',
+      'cc02c391359191cd',
+    ].map((tag) => [tag, REMOVED, 'decrease'] as const),
+  ]
+  for (const [data, tag, kind] of forms) {
+    const calls = [moved(tag, 30n, 60n)]
+    assert.deepEqual(
+      changesOf(decodeCalls([{ program: DLMM, accounts: LIQUIDITY, data, calls }])),
+      [[kind, USER, X, 30n, 60n]],
+    )
+  }
+})
+
+test('a recorded withdrawal takes what moved, and claimed fees are none', () => {
+  const { poolChanges, swaps, dropped } = decodeBlock(
+    solRecording('remove_liquidity_meteora_dlmm_1.json'),
+    solBooks(),
+  )
+  assert.deepEqual([swaps, dropped], [[], []])
+  assert.deepEqual(
+    poolChanges.map(({ kind, owner, amountARaw, amountBRaw, reserves, path }) => [
+      kind,
+      owner,
+      amountARaw,
+      amountBRaw,
+      reserves,
+      path,
+    ]),
+    [
+      [
+        'decrease',
+        '2L8p3dBDZghgPnbMTJF3Kb1x5C93D65TcFC5NM9cHWzV',
+        0n,
+        1_500_001_496n,
+        [4_142_625_788_987n, 335_857_896_545n],
+        { outer: 5, inner: null },
+      ],
+    ],
+  )
+})
+
+test('a one-sided deposit needs a pool that is known', () => {
+  const fact: PoolFact = {
+    ...{ address: POOL, tokenA: X, tokenB: Y, protocol: 'meteora_dlmm', factory: DLMM },
+    ...{ feePips: null, proven: true },
+  }
+  const forms = [
+    ['5e9b6797465fdca5', 8],
+    ['2905eeaf64e106cd', 8],
+    ['a1c26754ab47fa9a', 8],
+    ['2133a3c975627de7', 6],
+  ] as const
+  for (const [data, user] of forms) {
+    const accounts = listOf(12, { 1: POOL, 5: Y, [user]: USER })
+    const call: Call = { program: DLMM, accounts, data, calls: [moved(ADDED, 0n, 60n)] }
+    const block = svmBlock([handTransaction([call])])
+    assert.deepEqual(changesOf(decodeBlock(block, solBooks([fact]))), [
+      ['increase', USER, X, 0n, 60n],
+    ])
+    assert.deepEqual(reasonsOf(decodeBlock(block, solBooks())), ['unknown-token'])
+  }
+})
+
+test('a rebalanced position withdraws and adds; nothing on a side is no change', () => {
+  const rebalance = (amounts: readonly bigint[]): Call => ({
+    program: DLMM,
+    accounts: LIQUIDITY,
+    data: '5c04b0c177b95309',
+    calls: [
+      selfCall(
+        DLMM,
+        '006d75b33d5bc7c8',
+        fields(POOL, key('position'), USER, Buffer.alloc(4), ...amounts, Buffer.alloc(48)),
+      ),
+    ],
+  })
+  const tokenBalances = [
+    tokenAccount(VAULT_X, POOL, X, { postRaw: 900n }),
+    tokenAccount(VAULT_Y, POOL, Y, { postRaw: 80n }),
+  ]
+  const found = decodeCalls([rebalance([10n, 7n, 20n, 5n])], { tokenBalances })
+  assert.deepEqual(changesOf(found), [
+    ['decrease', USER, X, 10n, 20n],
+    ['increase', USER, X, 7n, 5n],
+  ])
+  assert.deepEqual(
+    found.poolChanges.map(({ reserves }) => reserves),
+    [
+      [893n, 75n],
+      [900n, 80n],
+    ],
+  )
+  assert.deepEqual(changesOf(decodeCalls([rebalance([0n, 7n, 0n, 5n])])), [
+    ['increase', USER, X, 7n, 5n],
+  ])
+})
+
+test('pools are opened empty', () => {
+  const created = selfCall(DLMM, 'b94afc7d1bd7bc6f', fields(POOL, Buffer.from([10, 0]), X, Y))
+  const plain = listOf(16, { 0: POOL, 2: X, 3: Y, 8: USER })
+  const permissioned = listOf(18, { 1: POOL, 3: X, 4: Y, 8: USER })
+  const forms = [
+    ['2d9aedd2dd0fa65c', plain],
+    ['493b2478ed536cc6', plain],
+    ['2e2729876fb7c840', plain],
+    ['f349817e3313f16b', plain],
+    ['6c66d555fb033515', permissioned],
+  ] as const
+  for (const [data, accounts] of forms) {
+    const found = decodeCalls([{ program: DLMM, accounts, data, calls: [created] }])
+    assert.deepEqual(changesOf(found), [['initialize', USER, X, 0n, 0n]])
+    assert.deepEqual(found.poolChanges[0]?.reserves, [0n, 0n])
+    assert.deepEqual([found.pools[0]?.tokenA, found.pools[0]?.tokenB], [X, Y])
+  }
+  const reason = (more: Partial<Call>) =>
+    reasonsOf(
+      decodeCalls([
+        { program: DLMM, accounts: plain, data: '2d9aedd2dd0fa65c', calls: [created], ...more },
+      ]),
+    )
+  assert.deepEqual(reason({ data: SWAP }), ['unknown-instruction'])
+  assert.deepEqual(reason({ accounts: plain.slice(0, 8) }), ['missing-account'])
+})

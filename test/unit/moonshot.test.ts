@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { Decoded, SvmTransaction } from '../../schemas/events.ts'
+import {
+  type Call,
+  decodeCalls,
+  fields,
+  key,
+  svmBlock,
+  text,
+  tokenAccount,
+  tokenTransfer,
+  u64le,
+} from '../support/hand-svm.ts'
+import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+
+const MOON = PROGRAM.moonshot
+const WSOL = CHAINS.sol.wrappedNative
+const NO_KEY = CHAINS.sol.nativeAddress
+const RECORDED = 'swap_moonit_1.json'
+const [CURVE, USER, MINT] = [key('curve'), key('user'), key('mint')]
+const [VAULT, TOKENS] = [key('vault'), key('tokens')]
+const [BUY, SELL] = ['66063d1201daebea', '33e685a4017f83ad'] as const
+
+const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
+  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+
+const LIST = listOf(11, { 0: USER, 1: TOKENS, 2: CURVE, 3: VAULT, 6: MINT })
+
+const traded = (tokensRaw: bigint, coinRaw: bigint, cost: string = WSOL): string => {
+  const event = Buffer.concat([
+    Buffer.from('bddb7fd34ee661ee', 'hex'),
+    fields(tokensRaw, coinRaw, 1n, 1n, 9n, CURVE, cost, USER, false),
+    text('trade'),
+  ])
+  return `Program data: ${event.toString('base64')}`
+}
+
+const coinTransfer = (from: string, to: string, amount: bigint): Call => ({
+  program: PROGRAM.system,
+  accounts: [from, to],
+  data: Buffer.concat([Buffer.from([2, 0, 0, 0]), u64le(amount)]),
+})
+
+const tradeOf = (data: string, logs: readonly string[], more: Partial<Call> = {}): Call => ({
+  program: MOON,
+  accounts: LIST,
+  data,
+  logs,
+  ...more,
+})
+
+const reasonOf = ({ swaps, births, migrations, dropped }: Decoded): string | undefined => {
+  assert.deepEqual([...swaps, ...births, ...migrations], [])
+  return dropped[0]?.reason
+}
+
+test('a purchase and a sale: the coin lies in the user and in the curve themselves', () => {
+  const buy = decodeCalls([tradeOf(BUY, [traded(5_000n, 100n)])])
+  assert.deepEqual(buy.dropped, [])
+  assert.deepEqual(buy.swaps, [
+    {
+      kind: 'swap',
+      txIndex: 0,
+      logIndex: 0,
+      path: { outer: 0, inner: null },
+      pool: CURVE,
+      protocol: 'moonshot',
+      trader: USER,
+      tokenIn: WSOL,
+      tokenOut: MINT,
+      amountInRaw: 100n,
+      amountOutRaw: 5_000n,
+      accounts: { userIn: USER, userOut: TOKENS, vaultIn: CURVE, vaultOut: VAULT },
+    },
+  ])
+  assert.deepEqual([buy.pools[0]?.tokenA, buy.pools[0]?.tokenB], [MINT, WSOL])
+  const [sale] = decodeCalls([tradeOf(SELL, [traded(5_000n, 100n)])]).swaps
+  assert.deepEqual(
+    [sale?.tokenIn, sale?.amountInRaw, sale?.tokenOut, sale?.amountOutRaw, sale?.accounts],
+    [
+      ...[MINT, 5_000n, WSOL, 100n],
+      { userIn: TOKENS, userOut: USER, vaultIn: VAULT, vaultOut: CURVE },
+    ],
+  )
+})
+
+test('the cost token is the quote; none is SOL', () => {
+  const quoteOf = (cost: string) =>
+    decodeCalls([tradeOf(BUY, [traded(5_000n, 100n, cost)])]).swaps[0]?.tokenIn
+  assert.equal(quoteOf(NO_KEY), WSOL)
+  assert.equal(quoteOf(key('dollars')), key('dollars'))
+})
+
+test('a recorded sale is the same without its log, but for what the log alone tells', () => {
+  const [told] = decodeBlock(solRecording(RECORDED), solBooks()).swaps
+  assert.equal(told?.amountOutRaw, 1_752_300_000n, 'before the fees')
+  assert.deepEqual(told.reservesInOut, [987_554_586_992_977_773n, 355_782_002n])
+  const tx = solTransaction(RECORDED)
+  const instructions = tx.instructions.map((each) => ({ ...each, logs: [] }))
+  const { swaps, dropped } = decodeBlock(svmBlock([{ ...tx, instructions }]), solBooks())
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(swaps, [told])
+})
+
+test('a purchase without its log counts by what the buyer sent to the curve', () => {
+  const calls = [
+    coinTransfer(USER, CURVE, 100n),
+    coinTransfer(USER, key('fees'), 1n),
+    tokenTransfer([VAULT, TOKENS, CURVE], 5_000n),
+  ]
+  const [swap] = decodeCalls([tradeOf(BUY, [], { calls })]).swaps
+  assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [100n, 5_000n])
+})
+
+test('what the curve has after several trades says nothing of one of them', () => {
+  const more: Partial<SvmTransaction> = {
+    tokenBalances: [tokenAccount(VAULT, CURVE, MINT, { postRaw: 700n })],
+    lamports: [{ account: CURVE, preRaw: 900n, postRaw: 800n }],
+  }
+  const sale = tradeOf(SELL, [traded(5_000n, 100n)])
+  assert.deepEqual(decodeCalls([sale], more).swaps[0]?.reservesInOut, [700n, 800n])
+  const buy = tradeOf(BUY, [traded(5_000n, 100n)])
+  assert.deepEqual(decodeCalls([buy], more).swaps[0]?.reservesInOut, [800n, 700n])
+  const both = decodeCalls([sale, buy], more).swaps
+  assert.deepEqual(
+    both.map(({ reservesInOut }) => reservesInOut),
+    [undefined, undefined],
+  )
+  const calls = [tokenTransfer([TOKENS, VAULT, USER], 5_000n)]
+  const silent = tradeOf(SELL, [], { calls })
+  assert.equal(decodeCalls([silent], more).swaps[0]?.amountOutRaw, 100n)
+  assert.deepEqual(
+    decodeCalls([silent, silent], more).dropped.flatMap(({ protocol, reason }) =>
+      protocol === 'moonshot' ? [reason] : [],
+    ),
+    ['no-transfers', 'no-transfers'],
+  )
+})
+
+test('what cannot be taken says why', () => {
+  const reason = (call: Call) => reasonOf(decodeCalls([call]))
+  const whole = traded(5_000n, 100n)
+  const bytes = Buffer.from(whole.slice('Program data: '.length), 'base64').subarray(0, 8 + 103)
+  const cut = `Program data: ${bytes.toString('base64')}`
+  assert.equal(reason(tradeOf(BUY, [cut])), 'short-data')
+  assert.equal(reason(tradeOf('2ae50ae7bd3ec1ae', [whole])), 'unknown-instruction')
+  assert.equal(reason(tradeOf(BUY, [whole], { accounts: LIST.slice(0, 6) })), 'missing-account')
+  assert.equal(reason(tradeOf(BUY, [], { accounts: LIST.slice(0, 3) })), 'missing-account')
+  assert.equal(reason(tradeOf(BUY, [traded(0n, 100n)])), 'zero-amount')
+  assert.equal(reason(tradeOf(BUY, [traded(5_000n, 0n)])), 'zero-amount')
+  assert.equal(reason(tradeOf(BUY, [])), 'no-transfers')
+  assert.equal(reason(tradeOf(SELL, [])), 'no-transfers')
+})
+
+const TOKEN_MINT = '032ca4b87b0df5b3'
+const params = Buffer.concat([
+  ...[text('Name'), text('SYM'), text('https://x')],
+  ...[Buffer.from([9, 0]), u64le(1_000n), Buffer.from([1])],
+])
+
+const BORN: Call = {
+  program: MOON,
+  accounts: listOf(11, { 0: USER, 2: CURVE, 3: MINT, 5: VAULT, 7: PROGRAM.token }),
+  data: Buffer.concat([Buffer.from(TOKEN_MINT, 'hex'), params]),
+  calls: [
+    {
+      program: PROGRAM.token,
+      accounts: [MINT],
+      data: Buffer.concat([Buffer.from([20, 9]), Buffer.alloc(33)]),
+    },
+    {
+      program: PROGRAM.token,
+      accounts: [MINT, VAULT, CURVE],
+      data: Buffer.concat([Buffer.from([7]), u64le(1_000n)]),
+    },
+  ],
+}
+
+test('a token is born on its curve, once, in the layouts of then and of today', () => {
+  const today = Buffer.concat([Buffer.from(BORN.data), Buffer.alloc(11)])
+  for (const data of [BORN.data, today]) {
+    const { births, poolChanges, pools, dropped } = decodeCalls([{ ...BORN, data }])
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(births, [
+      {
+        kind: 'birth',
+        txIndex: 0,
+        logIndex: 0,
+        path: { outer: 0, inner: null },
+        fact: {
+          address: MINT,
+          decimals: 9,
+          name: 'Name',
+          symbol: 'SYM',
+          totalSupplyRaw: 1_000n,
+          uri: 'https://x',
+          program: PROGRAM.token,
+        },
+        dev: USER,
+        creators: [USER],
+        launch: { protocol: 'moonshot', pool: CURVE },
+      },
+    ])
+    assert.deepEqual(
+      poolChanges.map(({ kind, pool, tokenA, tokenB, reserves }) => [
+        ...[kind, pool, tokenA, tokenB, reserves],
+      ]),
+      [['initialize', CURVE, MINT, WSOL, [1_000n, 0n]]],
+    )
+    assert.equal(pools[0]?.address, CURVE)
+  }
+  const reason = (more: Partial<Call>) => reasonOf(decodeCalls([{ ...BORN, calls: [], ...more }]))
+  assert.equal(reason({ data: Buffer.from(BORN.data).subarray(0, -1) }), 'short-data')
+  assert.equal(reason({ data: TOKEN_MINT }), 'short-data')
+  assert.equal(reason({ accounts: BORN.accounts?.slice(0, 7) ?? [] }), 'missing-account')
+})
+
+test('a curve whose funds leave has migrated, to a pool that is not known yet', () => {
+  const accounts = listOf(12, { 2: CURVE, 5: MINT })
+  const call: Call = { program: MOON, accounts, data: '2ae50ae7bd3ec1ae' }
+  assert.deepEqual(decodeCalls([call]).migrations, [
+    {
+      kind: 'migration',
+      txIndex: 0,
+      logIndex: 0,
+      path: { outer: 0, inner: null },
+      token: MINT,
+      from: { protocol: 'moonshot', pool: CURVE },
+      to: null,
+    },
+  ])
+  const short = decodeCalls([{ ...call, accounts: accounts.slice(0, 5) }])
+  assert.equal(reasonOf(short), 'missing-account')
+})

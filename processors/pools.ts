@@ -103,8 +103,13 @@ const liquidityOf = (token: string, holdings: Holdings, pool: string): TokenLiqu
         pool_count: holdings.length,
       }
 
-/** Share of a curve's tokens that is sold, 0 to 1; null for pools that are no curve or do not tell. */
-const progressOf = (row: ProtocolRow | undefined, pool: DexPool, start: string | undefined) => {
+/** How far a curve is, 0 to 1: as its protocol tells it, else the share of its tokens that is sold; null for all others. */
+const progressOf = (
+  row: ProtocolRow | undefined,
+  { pool_processed: told }: DexPoolEvent,
+  { pool, start }: { readonly pool: DexPool; readonly start: string | undefined },
+): number | null => {
+  if (row?.curveKeepsTokens === true) return decimalNumber(told?.curve_progress ?? '')
   const left = knownRaw(pool.token_a_vault_post_amount)
   const whole = start === undefined ? row?.curveTokensRaw : BigInt(start)
   if (row?.launchpad !== true || left === null || !whole || left > whole) return null
@@ -162,7 +167,7 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
       token_b_liquidity: null,
       token_b_max_liquidity: null,
       owner_dapp_program: event.d_app?.program_address ?? '',
-      curve_progress: decimalText(progressOf(row, pool, start)),
+      curve_progress: decimalText(progressOf(row, event, { pool, start })),
     }
     return {
       writes: [

@@ -1,3 +1,4 @@
+import { decimalText } from '../../core/amounts.ts'
 import type { Draft } from '../../core/codec-contract.ts'
 import { orient } from '../../core/quotes.ts'
 import type { PoolChange } from '../../schemas/events.ts'
@@ -55,6 +56,9 @@ export const swapEvent = (
       { ...side, ...accountsOf(side), pool: side.swap.pool, wallet: '' },
       vaults(side),
     ),
+    ...(side.swap.curveProgress !== undefined && {
+      pool_processed: { curve_progress: decimalText(side.swap.curveProgress) },
+    }),
   },
 })
 

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { localCodec } from '../../core/codec.ts'
+import { quoteBook } from '../../core/quotes.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { emptyDraft } from '../../ingestors/decode-contract.ts'
+import { chunksOf, encodedRecords, type OperationMeta } from '../../ingestors/publish.ts'
+import { type BlockEvents, blockEvents } from '../../ingestors/records/all.ts'
+import { track } from '../../ingestors/tracked.ts'
+import { POOLS } from '../../processors/pools.ts'
+import { tokenRows } from '../../processors/state-rows.ts'
+import { TOKENS } from '../../processors/tokens.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { Decoded, PoolChange } from '../../schemas/events.ts'
+import type { DexPoolEvent, DexPoolEvents, TokenEvents } from '../../schemas/wire.ts'
+import { key } from '../support/hand-svm.ts'
+import { solBooks, solRecording } from '../support/sol-recordings.ts'
+import { stageState } from '../support/stage.ts'
+import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
+
+const codec = localCodec()
+const block = solRecording('swap_mintech_1.json')
+const traded = decodeBlock(block, solBooks())
+
+const eventsOf = (decoded: Decoded): BlockEvents =>
+  blockEvents(
+    {
+      chain: CHAINS.sol,
+      block,
+      book: quoteBook(CHAINS.sol),
+      stamps: new Map(),
+      token: () => undefined,
+      pool: (address) => decoded.pools.find((fact) => fact.address === address),
+    },
+    {
+      decoded,
+      tracked: track(block, decoded, [], () => undefined),
+      learned: [],
+      origin: 'node',
+    },
+  )
+
+const op: TapeOp = {
+  ...{ op: 'apply', seq: 1, finalHeight: 0 },
+  block: { height: 1, hash: '0xb1', parent: '0xb0', timeMs: 1_777_373_327_000, trades: [] },
+}
+
+const meta: OperationMeta = {
+  ...{ chain: 'sol', op: 'OP_APPLY', seq: 1, commitment: 'COMMITMENT_PROCESSED' },
+  ...{ height: 1, slot: 1, hash: '0xb1', parent_hash: '0xb0', block_time: 5, produced_at: 6 },
+}
+
+/** What a consumer reads of a block's only record with events of that kind. */
+const read = (
+  only: Partial<BlockEvents>,
+  message: 'dex.pool.DexPoolEvents' | 'token.TokenEvents',
+) => {
+  const chunks = chunksOf({ ...eventsOf(emptyDraft()), ...only }, 'sol', () => 1)
+  const [record] = encodedRecords(chunks, meta, codec)
+  assert.ok(record?.value)
+  return codec.decode(message, record.value)
+}
+
+test('a trade says what its curve holds; what the protocol does not tell stays empty', () => {
+  const [trade] = eventsOf(traded).trades
+  assert.deepEqual(trade?.event.bonding_curve, {
+    virtual_quote_reserves: '',
+    virtual_token_reserves: '',
+    real_quote_reserves: '11',
+    real_token_reserves: '999999997568001',
+  })
+})
+
+/** Pool events as the pools stage publishes them. */
+const pooled = (pools: BlockEvents['pools']): readonly DexPoolEvent[] => {
+  const value = read({ pools }, 'dex.pool.DexPoolEvents') as DexPoolEvents
+  const [published] = POOLS.load(stageState()).step({
+    block: blockEventOf(op),
+    records: [{ topic: 'pools', key: '', part: 0, value: { ...value, meta: metaOf(op) } }],
+  })
+  assert.ok(published?.topic === 'poolsProcessed')
+  return published.value.events
+}
+
+test('how far a curve is goes with its pool event to the state of the pool', () => {
+  const [event] = pooled(eventsOf(traded).pools)
+  assert.equal(event?.pool_processed?.curve_progress, '0.00000000088')
+})
+
+test('a curve that keeps tokens does not pass for one that sold the rest', () => {
+  const [swap] = traded.swaps
+  assert.ok(swap?.tokenIn && swap.tokenOut)
+  const { curveProgress: _told, ...untold } = swap
+  const opening: PoolChange = {
+    ...{ kind: 'initialize', txIndex: 0, logIndex: 0, owner: key('owner') },
+    ...{ pool: swap.pool, protocol: swap.protocol, tokenA: swap.tokenIn, tokenB: swap.tokenOut },
+    ...{ amountARaw: 2n * 10n ** 15n, amountBRaw: 0n, reserves: [2n * 10n ** 15n, 0n] },
+  }
+  const { pools } = eventsOf({ ...traded, swaps: [untold], poolChanges: [opening] })
+  const events = pooled(pools)
+  assert.equal(events[1]?.pool?.token_a_vault_post_amount, '999999997568001')
+  assert.deepEqual(
+    events.map(({ pool_processed }) => pool_processed?.curve_progress),
+    ['', ''],
+  )
+})
+
+test('a migration to a pool that is not known yet is one, without a place', () => {
+  const migrations = [
+    {
+      ...{ kind: 'migration' as const, txIndex: 0, logIndex: 4, token: key('mint') },
+      from: { protocol: 'moonshot', pool: key('curve') },
+      to: null,
+    },
+  ]
+  const { tokens } = eventsOf({ ...emptyDraft(), migrations })
+  const value = read({ tokens }, 'token.TokenEvents') as TokenEvents
+  assert.equal(value.events[0]?.migrated_to, null)
+  assert.equal(value.events[0]?.launch_from?.protocol_family, 'moonshot')
+  const published = TOKENS.load(stageState()).step({
+    block: blockEventOf(op),
+    records: [{ topic: 'tokens', key: '', part: 0, value: { ...value, meta: metaOf(op) } }],
+  })
+  const moved = published.flatMap((one) => (one.topic === 'tokensProcessed' ? [one.value] : []))
+  assert.ok(moved[0])
+  const [row] = tokenRows(moved[0])
+  assert.deepEqual([row?.migrated_pool, row?.migrated_family], ['', ''])
+  assert.ok(row?.migrated_at)
+  assert.ok(published.some(({ topic }) => topic === 'tokensMigrated'))
+})

@@ -82,6 +82,7 @@ export const CHAINS = {
     quotes: [
       asset('stable', 'USDC', 6, 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
       asset('stable', 'USDT', 6, 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB'),
+      asset('stable', 'USD1', 6, 'USD1ttGY1N17NEEHLmELoaybftRBUSErhqYiQzvEmuB'),
       asset('native', 'SOL', 9, 'So11111111111111111111111111111111111111112'),
       asset('btc', 'cbBTC', 8, 'cbbtcf3aa214zXHbiAZQwf4122FBYbraNdFqgw4iMij'),
       asset('btc', 'WBTC', 8, '3NZ9JMVBmGAqocybic2c7LQCJScmgsAZ6vQqTDzcqmJh'),

@@ -6,6 +6,10 @@ export type Family =
   | 'pump_fun'
   | 'pumpswap'
   | 'raydium_amm_v4'
+  | 'raydium_cpmm'
+  | 'raydium_clmm'
+  | 'raydium_launchlab'
+  | 'orca_whirlpool'
   | 'meteora_dlmm'
   | 'meteora_damm_v2'
   | 'meteora_dbc'
@@ -169,6 +173,35 @@ export const PROTOCOLS = [
     launchpad: true,
     curveKeepsTokens: true,
     factories: { sol: ['MoonCVVNZFSYkqNXP6bxHLPL6QQJiMagDL3qcqUQTrG'] },
+  },
+  {
+    id: 'raydium_cpmm',
+    name: 'Raydium CPMM',
+    family: 'raydium_cpmm',
+    short: 'raydium_cpmm',
+    factories: { sol: ['CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C'] },
+  },
+  {
+    id: 'raydium_clmm',
+    name: 'Raydium CLMM',
+    family: 'raydium_clmm',
+    short: 'raydium_clmm',
+    factories: { sol: ['CAMMCzo5YL8w4VFF8KVHrK22GGUsp5VTaW7grrKgrWqK'] },
+  },
+  {
+    id: 'raydium_launchlab',
+    name: 'Raydium LaunchLab',
+    family: 'raydium_launchlab',
+    short: 'raydium_launchlab',
+    launchpad: true,
+    factories: { sol: ['LanMV9sAd7wArD4vJFi2qDdfnVhFxYSUg6eADduJ3uj'] },
+  },
+  {
+    id: 'orca_whirlpool',
+    name: 'Orca Whirlpool',
+    family: 'orca_whirlpool',
+    short: 'orca_whirlpool',
+    factories: { sol: ['whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc'] },
   },
 ] as const satisfies readonly ProtocolRow[]
 

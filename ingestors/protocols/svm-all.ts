@@ -6,9 +6,13 @@ import { meteoraDammV2 } from './meteora-damm-v2.ts'
 import { meteoraDbc } from './meteora-dbc.ts'
 import { meteoraDlmm } from './meteora-dlmm.ts'
 import { moonshot } from './moonshot.ts'
+import { orcaWhirlpool } from './orca-whirlpool.ts'
 import { pumpFun } from './pump-fun.ts'
 import { pumpSwap } from './pumpswap.ts'
 import { raydiumAmmV4 } from './raydium-amm-v4.ts'
+import { raydiumClmm } from './raydium-clmm.ts'
+import { raydiumCpmm } from './raydium-cpmm.ts'
+import { raydiumLaunchLab } from './raydium-launchlab.ts'
 import { metaplex, splToken, systemProgram } from './spl-token.ts'
 import type { SvmFamily, SvmReader } from './svm-types.ts'
 
@@ -22,6 +26,10 @@ const SVM_FAMILIES: readonly SvmFamily[] = [
   meteoraDbc,
   meteoraDammV1,
   moonshot,
+  raydiumCpmm,
+  raydiumClmm,
+  raydiumLaunchLab,
+  orcaWhirlpool,
 ]
 
 const BY_FAMILY: ReadonlyMap<ProtocolRow['family'], SvmFamily> = new Map(

@@ -163,3 +163,28 @@ export const logEvents = (
     }
   }
 }
+/** Fields of a log event lie behind its tag. */
+export const LOG_EVENT_START = 8
+
+const LOG_EVENT = 'Program data: '
+
+/** A log event: its first eight bytes in hex, and how many its fields have at least. */
+export interface LogEventRow {
+  readonly tag: string
+  readonly bytes: number
+}
+
+/**
+ * Log events of one type that an instruction wrote itself, in the order in which it wrote them. Logs are cut at 10 kB, so an
+ * event may be missing: nothing may hang on it that the transaction's transfers tell as well.
+ */
+export const loggedBy = (
+  { logs }: SvmInstruction,
+  { tag, bytes }: LogEventRow,
+): readonly Uint8Array[] =>
+  logs.flatMap((line) => {
+    if (!line.startsWith(LOG_EVENT)) return []
+    const data = Buffer.from(line.slice(LOG_EVENT.length), 'base64')
+    const isMeant = data.length >= LOG_EVENT_START + bytes && data.toString('hex', 0, 8) === tag
+    return isMeant ? [data] : []
+  })

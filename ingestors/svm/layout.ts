@@ -30,9 +30,24 @@ export const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView
 /** An unsigned 64-bit number; the caller knows that it is there. */
 export const u64 = (view: DataView, at: number): bigint => view.getBigUint64(at, true)
 
+/** An unsigned 128-bit number; the caller knows that it is there. */
+export const u128 = (view: DataView, at: number): bigint =>
+  u64(view, at) | (u64(view, at + 8) << 64n)
+
 /** An address as text: dear, so only for those that are published and stand in no account list. */
 export const keyAt = (data: Uint8Array, at: number): string =>
   base58Encode(data.subarray(at, at + WIDTHS.key))
+
+/** Two addresses by their bytes, the lower one first: the order in which programs name a pool's tokens. */
+export const inKeyOrder = (one: string, other: string): readonly [string, string] =>
+  isLower(numberText(one), numberText(other)) ? [one, other] : [other, one]
+
+/** Leading ones are zero bytes; without them more digits are a higher number. */
+const numberText = (address: string): string => address.replace(/^1+/, '')
+
+/** The digits of base 58 stand in the order of their character codes. */
+const isLower = (one: string, other: string): boolean =>
+  one.length === other.length ? one < other : one.length < other.length
 
 /** The key is all zeros: the system address, which stands for "none" and for the chain's coin. */
 export const isZeroKey = (view: DataView, at: number): boolean => {

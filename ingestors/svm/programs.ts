@@ -12,6 +12,10 @@ export const PROGRAM = {
   meteoraDbc: 'dbcij3LWUppWqq96dh6gJWwBifmcGfLSB5D4DuSMaqN',
   meteoraDammV1: 'Eo7WjKq67rjJQSZxS6z3YkapzY3eMj6Xy8X5EQVn5UaB',
   moonshot: 'MoonCVVNZFSYkqNXP6bxHLPL6QQJiMagDL3qcqUQTrG',
+  raydiumCpmm: 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C',
+  raydiumClmm: 'CAMMCzo5YL8w4VFF8KVHrK22GGUsp5VTaW7grrKgrWqK',
+  raydiumLaunchLab: 'LanMV9sAd7wArD4vJFi2qDdfnVhFxYSUg6eADduJ3uj',
+  orcaWhirlpool: 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc',
   vote: 'Vote111111111111111111111111111111111111111',
 } as const
 
@@ -38,7 +42,14 @@ const { vote: _vote, ...READ } = PROGRAM
 /** Everything that this build decodes. */
 export const ALL_PROGRAMS: SvmPrograms = {
   data: new Set(Object.values(READ)),
-  logs: new Set([PROGRAM.raydiumV4, PROGRAM.meteoraDammV1, PROGRAM.moonshot]),
+  logs: new Set([
+    PROGRAM.raydiumV4,
+    PROGRAM.raydiumCpmm,
+    PROGRAM.raydiumClmm,
+    PROGRAM.orcaWhirlpool,
+    PROGRAM.meteoraDammV1,
+    PROGRAM.moonshot,
+  ]),
 }
 
 /**

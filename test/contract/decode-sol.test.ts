@@ -30,6 +30,10 @@ const PROTOCOL: Readonly<Record<string, string>> = {
   meteora_damm_v2: 'meteora_damm_v2',
   meteora_dbc: 'meteora_dbc',
   moonshot: 'moonshot',
+  raydium_cpmm: 'raydium_cpmm',
+  raydium_clmm: 'raydium_clmm',
+  raydium_launchlab: 'raydium_launchlab',
+  orca_whirlpool: 'orca_whirlpool',
 }
 
 const nameOf = (token: string): string => (token === CHAINS.sol.nativeAddress ? 'SOL' : token)

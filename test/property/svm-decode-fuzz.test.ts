@@ -77,7 +77,9 @@ const changed = (
       return {
         ...was,
         logs: [
-          `Program log: ray_log: ${Buffer.from(noise).toString('base64')}`,
+          ...['Program log: ray_log: ', 'Program data: '].map(
+            (start) => start + Buffer.from(noise).toString('base64'),
+          ),
           ...was.logs.map((line) => line.slice(0, place % (line.length + 1))),
         ],
       }

@@ -23,6 +23,10 @@ export const u64le = (value: bigint | number): Buffer => {
   return bytes
 }
 
+/** Sixteen bytes, little endian. */
+export const u128le = (value: bigint): Buffer =>
+  Buffer.concat([u64le(value & 0xffff_ffff_ffff_ffffn), u64le(value >> 64n)])
+
 const u32le = (value: number): Buffer => {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32LE(value)
@@ -63,6 +67,17 @@ export const selfCall = (program: string, tag: string, data: Buffer): Call => ({
   program,
   data: Buffer.concat([Buffer.from(`e445a52e51cb9a1d${tag}`, 'hex'), data]),
 })
+
+/** The log line of an event; `tag` is its first eight bytes in hex. */
+export const logEvent = (tag: string, data: Buffer): string =>
+  `Program data: ${Buffer.concat([Buffer.from(tag, 'hex'), data]).toString('base64')}`
+
+/** A list of accounts: those at these places, made-up ones between them. */
+export const accountList = (
+  size: number,
+  places: Readonly<Record<number, string>>,
+): readonly string[] =>
+  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
 
 /** A plain token transfer. */
 export const tokenTransfer = (

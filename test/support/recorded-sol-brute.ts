@@ -6,7 +6,11 @@ import { solExpectations, solNames, solPath } from './sol-recordings.ts'
 
 /** Wrapped SOL. */
 export const SOL = 'So11111111111111111111111111111111111111112'
-const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+const STABLES = [
+  'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', // USDC
+  'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', // USDT
+  'USD1ttGY1N17NEEHLmELoaybftRBUSErhqYiQzvEmuB', // USD1
+]
 /** What the run is told a SOL costs: recorded transactions are months apart and have no price of their own. */
 export const SOL_USD = 150
 /** This recording says neither its slot nor its time; the run puts it here. */
@@ -100,10 +104,7 @@ export const decimals = new Map([
 /** The recorded trades with their prices, in chain order. */
 export const brute = tradesOf(swaps, {
   decimals,
-  ranks: new Map([
-    [USDC, 3],
-    [SOL, 2],
-  ]),
+  ranks: new Map([...STABLES.map((token) => [token, 3] as const), [SOL, 2]]),
   native: SOL,
   fixedUsd: new Map([[SOL, SOL_USD]]),
 })

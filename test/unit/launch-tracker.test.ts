@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { localCodec } from '../../core/codec.ts'
+import { quoteBook } from '../../core/quotes.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { blockEvents } from '../../ingestors/records/all.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { track } from '../../ingestors/tracked.ts'
+import { POOLS } from '../../processors/pools.ts'
+import type { Folding, Operation, OperationRecord, Publication } from '../../processors/stage.ts'
+import { TOKENS } from '../../processors/tokens.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { SvmBlock } from '../../schemas/events.ts'
+import type { TokenEvent } from '../../schemas/wire.ts'
+import {
+  accountList,
+  type Call,
+  fields,
+  handTransaction,
+  key,
+  selfCall,
+  svmBlock,
+  text,
+} from '../support/hand-svm.ts'
+import { solBooks } from '../support/sol-recordings.ts'
+import { stageState } from '../support/stage.ts'
+import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
+
+const [CURVE, COIN, USER, CREATOR] = [key('curve'), key('coin'), key('user'), key('creator')]
+const WSOL = CHAINS.sol.wrappedNative
+const PROGRAM_ID = PROGRAM.raydiumLaunchLab
+
+const launched: Call = {
+  program: PROGRAM_ID,
+  accounts: accountList(18, { 0: USER, 1: CREATOR, 5: CURVE, 6: COIN, 7: WSOL, 11: PROGRAM.token }),
+  data: '4399af27da102620',
+  calls: [
+    selfCall(
+      PROGRAM_ID,
+      '97d7e20976a173ae',
+      Buffer.concat([
+        fields(CURVE, CREATOR, key('config'), Buffer.from([6])),
+        ...['Coin', 'CN', 'https://coin'].map(text),
+        Buffer.from([0]),
+        fields(1_500n, 1_000n, 85n),
+      ]),
+    ),
+  ],
+}
+
+/** A purchase after which so much of the curve's 1,000 is sold. */
+const bought = (sold: bigint): Call => ({
+  program: PROGRAM_ID,
+  accounts: accountList(15, { 0: USER, 4: CURVE, 9: COIN, 10: WSOL }),
+  data: 'faea0d7bd59c13ec',
+  calls: [
+    selfCall(
+      PROGRAM_ID,
+      'bddb7fd34ee661ee',
+      fields(CURVE, 1_000n, 1_100n, 30n, 0n, 0n, sold, 85n, 7n, 10n),
+    ),
+  ],
+})
+
+const migrated: Call = {
+  program: PROGRAM_ID,
+  accounts: accountList(28, { 1: COIN, 2: WSOL, 5: key('cpmm pool'), 17: CURVE }),
+  data: '885cc8671cda908c',
+}
+
+const codec = localCodec()
+const NOTHING = { learned: [], origin: 'node' } as const
+
+const recordsOf = (block: SvmBlock, op: TapeOp): readonly OperationRecord[] => {
+  const decoded = decodeBlock(block, solBooks())
+  assert.deepEqual(decoded.dropped, [])
+  const { tokens, pools } = blockEvents(
+    {
+      chain: CHAINS.sol,
+      block,
+      book: quoteBook(CHAINS.sol),
+      stamps: new Map(),
+      token: () => undefined,
+      pool: (address) => decoded.pools.find((fact) => fact.address === address),
+    },
+    { decoded, tracked: track(block, decoded, [], () => undefined), ...NOTHING },
+  )
+  const meta = metaOf(op)
+  const place = { key: COIN, part: 0 }
+  const tokenBytes = codec.encode('token.TokenEvents', {
+    meta,
+    events: tokens.map(({ event }) => event),
+  })
+  const poolBytes = codec.encode('dex.pool.DexPoolEvents', {
+    meta,
+    events: pools.map(({ event }) => event),
+  })
+  return [
+    { ...place, topic: 'tokens', value: codec.decode('token.TokenEvents', tokenBytes) },
+    { ...place, topic: 'pools', value: codec.decode('dex.pool.DexPoolEvents', poolBytes) },
+  ]
+}
+
+const operationOf = (
+  seq: number,
+  height: number,
+  calls: readonly Call[],
+  op: TapeOp['op'] = 'apply',
+): Operation => {
+  const block = { ...svmBlock([handTransaction(calls)]), height }
+  const { hash, timeMs } = block
+  const tapeOp: TapeOp = {
+    op,
+    seq,
+    block: { height, hash: `${hash}${height}`, parent: `${hash}${height - 1}`, timeMs, trades: [] },
+    finalHeight: 0,
+  }
+  return { block: blockEventOf(tapeOp), records: recordsOf(block, tapeOp) }
+}
+
+const stepped = (folding: Folding, operation: Operation): readonly Publication[] => [
+  ...folding.step(operation),
+  ...folding.flush().publications,
+]
+
+const tokensIn = (
+  publications: readonly Publication[],
+  topic: 'tokensCreated' | 'tokensMigrated' | 'tokensProcessed',
+): readonly TokenEvent[] =>
+  publications.flatMap((one) => {
+    const isToken =
+      one.topic === 'tokensCreated' ||
+      one.topic === 'tokensMigrated' ||
+      one.topic === 'tokensProcessed'
+    return isToken && one.topic === topic ? one.value.events : []
+  })
+
+test('a coin of LaunchLab is created, and migrated with all that is known of it; a lost block takes that back', () => {
+  const folding = TOKENS.load(stageState())
+  const [created] = tokensIn(stepped(folding, operationOf(1, 1, [launched])), 'tokensCreated')
+  assert.ok(created)
+  assert.deepEqual(
+    [created.token?.symbol, created.dev, created.launch_from?.protocol_family],
+    ['CN', CREATOR, 'raydium_launchlab'],
+  )
+  const published = stepped(folding, operationOf(2, 2, [migrated]))
+  const [event] = tokensIn(published, 'tokensMigrated')
+  assert.ok(event)
+  assert.deepEqual(
+    [event.token?.address, event.token?.name, event.token?.decimals, event.dev],
+    [COIN, 'Coin', 6, CREATOR],
+  )
+  assert.deepEqual(event.launch_from, {
+    program_address: PROGRAM_ID,
+    protocol_family: 'raydium_launchlab',
+    protocol_name: 'Raydium LaunchLab',
+    pool_address: CURVE,
+  })
+  assert.deepEqual(event.migrated_to, {
+    program_address: PROGRAM.raydiumCpmm,
+    protocol_family: 'raydium_cpmm',
+    protocol_name: 'Raydium CPMM',
+    pool_address: key('cpmm pool'),
+  })
+  const [record] = tokensIn(published, 'tokensProcessed')
+  assert.ok(record)
+  assert.equal(record.migrated_to?.pool_address, key('cpmm pool'))
+  const reverted = stepped(folding, operationOf(3, 2, [migrated], 'revert'))
+  const [restored] = tokensIn(reverted, 'tokensProcessed')
+  assert.ok(restored)
+  assert.deepEqual([restored.token?.name, restored.migrated_to], ['Coin', null])
+})
+
+test('the curve of a coin fills from nothing to all that it sells', () => {
+  const folding = POOLS.load(stageState())
+  const progress = (seq: number, calls: readonly Call[]) =>
+    stepped(folding, operationOf(seq, seq, calls)).flatMap((one) =>
+      one.topic === 'poolsProcessed'
+        ? one.value.events.map(({ pool_processed }) => pool_processed?.curve_progress)
+        : [],
+    )
+  assert.deepEqual(progress(1, [launched]), ['0'])
+  assert.deepEqual(progress(2, [bought(400n), bought(750n)]), ['0.4', '0.75'])
+  assert.deepEqual(progress(3, [bought(1_000n)]), ['1'])
+})

@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { inKeyOrder } from '../../ingestors/svm/layout.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import type { SvmTokenBalance } from '../../schemas/events.ts'
+import {
+  accountList,
+  type Call,
+  decodeCalls,
+  fields,
+  key,
+  logEvent,
+  tokenAccount,
+  tokenTransfer,
+  u128le,
+} from '../support/hand-svm.ts'
+import { solBooks, solRecording } from '../support/sol-recordings.ts'
+
+const CLMM = PROGRAM.raydiumClmm
+const POOL = key('pool')
+const USER = key('user')
+const [MINT_0, MINT_1] = [key('mint 0'), key('mint 1')]
+const [VAULT_0, VAULT_1] = [key('vault 0'), key('vault 1')]
+const [USER_0, USER_1] = [key('user 0'), key('user 1')]
+const SWAP_EVENT = '40c6cde8260871e2'
+const DECREASE_EVENT = '3ade563a44325538'
+
+const BALANCES: readonly SvmTokenBalance[] = [
+  tokenAccount(VAULT_0, POOL, MINT_0),
+  tokenAccount(VAULT_1, POOL, MINT_1),
+  tokenAccount(USER_0, USER, MINT_0),
+  tokenAccount(USER_1, USER, MINT_1),
+]
+
+const decoded = (...calls: readonly Call[]) => decodeCalls(calls, { tokenBalances: BALANCES })
+
+const swapped = (pool: string, sqrtPriceX64: bigint, liquidity: bigint): string =>
+  logEvent(
+    SWAP_EVENT,
+    Buffer.concat([
+      fields(pool, USER, USER_0, USER_1, 300n, 0n, 40n, 0n, true),
+      u128le(sqrtPriceX64),
+      u128le(liquidity),
+      Buffer.alloc(4),
+    ]),
+  )
+
+const paid = tokenTransfer([USER_0, VAULT_0, USER], 300n)
+const got = tokenTransfer([VAULT_1, USER_1, POOL], 40n)
+const SWAP = accountList(13, { 0: USER, 2: POOL, 5: VAULT_0, 6: VAULT_1 })
+
+const swapOf = (more: Partial<Call> = {}): Call => ({
+  program: CLMM,
+  accounts: SWAP,
+  data: 'f8c69e91e17587c8',
+  calls: [paid, got],
+  logs: [swapped(POOL, 7n << 64n, 1n << 70n)],
+  ...more,
+})
+
+test('both forms of a swap, with price and liquidity after it', () => {
+  for (const data of ['f8c69e91e17587c8', '2b04ed0b1ac91e62']) {
+    const { swaps, pools, dropped } = decoded(swapOf({ data }))
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(swaps, [
+      {
+        kind: 'swap',
+        txIndex: 0,
+        logIndex: 0,
+        path: { outer: 0, inner: null },
+        pool: POOL,
+        protocol: 'raydium_clmm',
+        trader: USER,
+        tokenIn: MINT_0,
+        tokenOut: MINT_1,
+        amountInRaw: 300n,
+        amountOutRaw: 40n,
+        sqrtPriceX96: 7n << 96n,
+        liquidityRaw: 1n << 70n,
+        accounts: { userIn: USER_0, userOut: USER_1, vaultIn: VAULT_0, vaultOut: VAULT_1 },
+      },
+    ])
+    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], inKeyOrder(MINT_0, MINT_1))
+  }
+})
+
+test('without its log a swap has no price, and another pool’s event is not its own', () => {
+  for (const logs of [[], [swapped(key('other'), 7n << 64n, 1n)]]) {
+    const [swap] = decoded(swapOf({ logs })).swaps
+    assert.deepEqual(
+      [swap?.amountInRaw, swap?.sqrtPriceX96, swap?.liquidityRaw],
+      [300n, undefined, undefined],
+    )
+  }
+})
+
+const POOL_2 = key('pool 2')
+const [VAULT_2, VAULT_3] = [key('vault 2'), key('vault 3')]
+const MINT_2 = key('mint 2')
+const ROUTE = [
+  ...accountList(6, { 0: USER, 2: MINT_0 }),
+  ...[
+    key('config'),
+    POOL,
+    USER_1,
+    VAULT_0,
+    VAULT_1,
+    MINT_1,
+    key('observation'),
+    key('ticks'),
+    key('ticks 2'),
+  ],
+  ...[
+    key('config'),
+    POOL_2,
+    key('user 2'),
+    VAULT_2,
+    VAULT_3,
+    MINT_2,
+    key('observation 2'),
+    key('ticks 3'),
+  ],
+]
+const onward = tokenTransfer([USER_1, VAULT_2, USER], 40n)
+const last = tokenTransfer([VAULT_3, key('user 2'), POOL_2], 9n)
+
+const routeOf = (more: Partial<Call> = {}): Call => ({
+  program: CLMM,
+  accounts: ROUTE,
+  data: '457d73daf5baf2c4',
+  calls: [paid, got, onward, last],
+  logs: [swapped(POOL, 1n << 64n, 1n), swapped(POOL_2, 2n << 64n, 1n)],
+  ...more,
+})
+
+test('a route is one trade per hop, each with its own pool and price', () => {
+  const { swaps, pools, dropped } = decodeCalls([routeOf()])
+  assert.deepEqual(
+    dropped.filter(({ protocol }) => protocol === 'raydium_clmm'),
+    [],
+  )
+  assert.deepEqual(
+    swaps.map(({ pool, tokenIn, tokenOut, amountInRaw, amountOutRaw, sqrtPriceX96, path }) => [
+      ...[pool, tokenIn, tokenOut, amountInRaw, amountOutRaw, sqrtPriceX96, path?.outer],
+    ]),
+    [
+      [POOL, MINT_0, MINT_1, 300n, 40n, 1n << 96n, 0],
+      [POOL_2, MINT_1, MINT_2, 40n, 9n, 2n << 96n, 0],
+    ],
+  )
+  assert.equal(pools.length, 2)
+})
+
+test('a route through the same pool twice counts its events in order', () => {
+  const hop = ROUTE.slice(6, 15)
+  const back = [key('config'), POOL, USER_0, VAULT_1, VAULT_0, MINT_0, key('observation')]
+  const { swaps } = decodeCalls([
+    routeOf({
+      accounts: [...ROUTE.slice(0, 6), ...hop, ...back],
+      calls: [
+        paid,
+        got,
+        tokenTransfer([USER_1, VAULT_1, USER], 40n),
+        tokenTransfer([VAULT_0, USER_0, POOL], 290n),
+      ],
+      logs: [swapped(POOL, 1n << 64n, 1n), swapped(POOL, 3n << 64n, 1n)],
+    }),
+  ])
+  assert.deepEqual(
+    swaps.map(({ tokenIn, sqrtPriceX96 }) => [tokenIn, sqrtPriceX96]),
+    [
+      [MINT_0, 1n << 96n],
+      [MINT_1, 3n << 96n],
+    ],
+  )
+})
+
+test('what cannot be taken says why', () => {
+  const reasonOf = (call: Call): string | undefined => {
+    const { swaps, poolChanges, dropped } = decoded(call)
+    assert.deepEqual([swaps, poolChanges], [[], []])
+    return dropped.find(({ protocol }) => protocol === 'raydium_clmm')?.reason
+  }
+  assert.equal(reasonOf(swapOf({ accounts: SWAP.slice(0, 6) })), 'missing-account')
+  assert.equal(reasonOf(swapOf({ calls: [paid] })), 'no-transfers')
+  const given = tokenTransfer([key('other'), USER_1, POOL], 40n)
+  assert.equal(reasonOf(swapOf({ calls: [paid, given] })), 'foreign-vault')
+  const nothing = tokenTransfer([VAULT_1, USER_1, POOL], 0n)
+  assert.equal(reasonOf(swapOf({ calls: [paid, nothing] })), 'zero-amount')
+  assert.equal(reasonOf(routeOf({ accounts: [] })), 'missing-account')
+  assert.equal(reasonOf(routeOf({ accounts: ROUTE.slice(0, 11) })), 'missing-account')
+  assert.equal(reasonOf(routeOf({ calls: [] })), 'no-transfers')
+  assert.equal(reasonOf(routeOf({ accounts: ROUTE.slice(0, 9) })), 'foreign-vault')
+  assert.equal(
+    reasonOf({ ...swapOf(), data: 'e992d18ecf6840bc', accounts: [USER] }),
+    'missing-account',
+  )
+  assert.equal(
+    reasonOf({ ...swapOf(), data: '2e9cf3760dcdfbb2', accounts: [USER] }),
+    'missing-account',
+  )
+  assert.equal(
+    reasonOf({ ...swapOf(), data: 'a026d06f685b2c01', accounts: [USER] }),
+    'missing-account',
+  )
+  assert.equal(reasonOf({ ...swapOf(), data: 'a026d06f685b2c01' }), 'short-data')
+  const { dropped } = decodeCalls([swapOf()])
+  assert.equal(dropped[0]?.reason, 'unknown-token')
+})
+
+const FORMS: Readonly<
+  Record<string, readonly [tag: string, places: Readonly<Record<number, string>>]>
+> = {
+  open_position: ['87802f4d0f98f031', { 1: USER, 5: POOL, 12: VAULT_0, 13: VAULT_1 }],
+  open_position_v2: ['4db84ad67056f1c7', { 1: USER, 5: POOL, 12: VAULT_0, 13: VAULT_1 }],
+  open_position_with_token22_nft: [
+    '4dffae527d1dc92e',
+    { 1: USER, 4: POOL, 11: VAULT_0, 12: VAULT_1 },
+  ],
+  increase_liquidity: ['2e9cf3760dcdfbb2', { 0: USER, 2: POOL, 9: VAULT_0, 10: VAULT_1 }],
+  increase_liquidity_v2: ['851d59df45eeb00a', { 0: USER, 2: POOL, 9: VAULT_0, 10: VAULT_1 }],
+}
+
+test('positions are opened and grow in every form, also with one token alone', () => {
+  for (const [name, [data, places]] of Object.entries(FORMS)) {
+    const grow = (...calls: readonly Call[]): Call => ({
+      ...{ program: CLMM, accounts: accountList(16, places), data, calls },
+    })
+    const second = tokenTransfer([USER_1, VAULT_1, USER], 70n)
+    const { poolChanges, pools, dropped } = decoded(grow(paid, second), grow(second), grow())
+    const opens = name.startsWith('open')
+    assert.deepEqual(
+      dropped.map(({ reason }) => reason),
+      opens ? [] : ['no-transfers'],
+      name,
+    )
+    assert.deepEqual(
+      poolChanges.map(({ kind, pool, owner, amountARaw, amountBRaw }) => [
+        ...[kind, pool, owner, amountARaw, amountBRaw],
+      ]),
+      [
+        ['increase', POOL, USER, 300n, 70n],
+        ['increase', POOL, USER, 0n, 70n],
+      ],
+      name,
+    )
+    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], [MINT_0, MINT_1])
+  }
+})
+
+test('a position shrinks by what the program tells; its fees, paid in the same transfers, are none of it', () => {
+  const shrink = (data: string, liquidity: bigint, more: Partial<Call> = {}): Call => ({
+    program: CLMM,
+    accounts: accountList(12, { 0: USER, 3: POOL, 5: VAULT_0, 6: VAULT_1 }),
+    data: Buffer.concat([Buffer.from(data, 'hex'), u128le(liquidity), fields(0n, 0n)]),
+    calls: [
+      tokenTransfer([VAULT_0, USER_0, POOL], 105n),
+      tokenTransfer([VAULT_1, USER_1, POOL], 207n),
+    ],
+    ...more,
+  })
+  const told = (...amounts: readonly [bigint, bigint]): Partial<Call> => ({
+    logs: [logEvent(DECREASE_EVENT, fields(key('nft'), u128le(5n), ...amounts, 5n, 7n))],
+  })
+  const { poolChanges, dropped } = decoded(
+    shrink('a026d06f685b2c01', 5n, told(100n, 200n)),
+    shrink('3a7fbc3e4f52c460', 1n << 64n, told(100n, 0n)),
+    shrink('a026d06f685b2c01', 5n),
+    shrink('a026d06f685b2c01', 0n),
+    shrink('3a7fbc3e4f52c460', 0n, told(0n, 0n)),
+    shrink('3a7fbc3e4f52c460', 1n, told(0n, 0n)),
+  )
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(
+    poolChanges.map(({ kind, owner, amountARaw, amountBRaw }) => [
+      kind,
+      owner,
+      amountARaw,
+      amountBRaw,
+    ]),
+    [
+      ['decrease', USER, 100n, 200n],
+      ['decrease', USER, 100n, 0n],
+      ['decrease', USER, 105n, 207n],
+    ],
+  )
+})
+
+test('pools are opened empty', () => {
+  const create = (data: string, at: number): Call => ({
+    program: CLMM,
+    accounts: accountList(13, {
+      [at === 2 ? 0 : 1]: USER,
+      [at]: POOL,
+      [at + 1]: MINT_0,
+      [at + 2]: MINT_1,
+    }),
+    data,
+  })
+  const { poolChanges, pools, dropped } = decodeCalls([
+    create('e992d18ecf6840bc', 2),
+    create('2b44d4a7592fa401', 2),
+    create('24f3b3232aef35e5', 4),
+  ])
+  assert.deepEqual(dropped, [])
+  for (const change of poolChanges) {
+    const { kind, pool, owner, tokenA, tokenB, amountARaw, amountBRaw } = change
+    assert.deepEqual(
+      [kind, pool, owner, tokenA, tokenB, amountARaw, amountBRaw],
+      ['initialize', POOL, USER, MINT_0, MINT_1, 0n, 0n],
+    )
+    assert.ok(!('reserves' in change))
+  }
+  assert.deepEqual([poolChanges.length, pools.length], [3, 1])
+})
+
+test('the price after a recorded swap is the one that it traded at, but for fee and impact', () => {
+  for (const name of ['swap_raydium_clmm_1.json', 'rotki_4XaCfTLNno.json']) {
+    const { swaps, pools } = decodeBlock(solRecording(name), solBooks())
+    const [swap] = swaps
+    assert.ok(swap?.sqrtPriceX96)
+    const price = (Number(swap.sqrtPriceX96) / 2 ** 96) ** 2
+    const paidPrice = Number(swap.amountOutRaw) / Number(swap.amountInRaw)
+    const inIsFirst = swap.tokenIn === pools[0]?.tokenA
+    const off = paidPrice / (inIsFirst ? price : 1 / price)
+    assert.ok(off > 0.95 && off < 1.05, `${name} ${off}`)
+  }
+})

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { inKeyOrder } from '../../ingestors/svm/layout.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import type { Decoded } from '../../schemas/events.ts'
+import {
+  accountList,
+  type Call,
+  decodeCalls,
+  fields,
+  handTransaction,
+  key,
+  logEvent,
+  svmBlock,
+  tokenTransfer,
+} from '../support/hand-svm.ts'
+import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+
+const CPMM = PROGRAM.raydiumCpmm
+const POOL = key('pool')
+const USER = key('user')
+const [MINT_IN, MINT_OUT] = [key('mint in'), key('mint out')]
+const [VAULT_IN, VAULT_OUT] = [key('vault in'), key('vault out')]
+const [USER_IN, USER_OUT] = [key('user in'), key('user out')]
+const AUTHORITY = key('authority')
+const SWAP_EVENT = '40c6cde8260871e2'
+const CHANGE_EVENT = '79a3cdc939da753c'
+
+const SWAP = accountList(13, {
+  0: USER,
+  3: POOL,
+  6: VAULT_IN,
+  7: VAULT_OUT,
+  10: MINT_IN,
+  11: MINT_OUT,
+})
+
+const paid = tokenTransfer([USER_IN, VAULT_IN, USER], 310n)
+const got = tokenTransfer([VAULT_OUT, USER_OUT, AUTHORITY], 40n)
+/** Ten of what was paid stayed behind as the token's own fee. */
+const told = fields(POOL, 5_000n, 900n, 300n, 40n, 10n, 0n, true)
+
+const swapOf = (more: Partial<Call> = {}): Call => ({
+  program: CPMM,
+  accounts: SWAP,
+  data: '8fbe5adac41e33de',
+  calls: [paid, got],
+  logs: [logEvent(SWAP_EVENT, told)],
+  ...more,
+})
+
+const onlySwap = ({ swaps, dropped }: Decoded) => {
+  assert.deepEqual(
+    dropped.filter(({ protocol }) => protocol === 'raydium_cpmm'),
+    [],
+  )
+  assert.equal(swaps.length, 1)
+  return swaps[0]
+}
+
+test('both forms of a swap: what the trader sent and what the vault gave, fees of the token inside', () => {
+  for (const data of ['8fbe5adac41e33de', '37d96256a34ab4ad']) {
+    const decoded = decodeCalls([swapOf({ data })])
+    assert.deepEqual(onlySwap(decoded), {
+      kind: 'swap',
+      txIndex: 0,
+      logIndex: 0,
+      path: { outer: 0, inner: null },
+      pool: POOL,
+      protocol: 'raydium_cpmm',
+      trader: USER,
+      tokenIn: MINT_IN,
+      tokenOut: MINT_OUT,
+      amountInRaw: 310n,
+      amountOutRaw: 40n,
+      reservesInOut: [5_300n, 860n],
+      accounts: { userIn: USER_IN, userOut: USER_OUT, vaultIn: VAULT_IN, vaultOut: VAULT_OUT },
+    })
+    const [shown] = decoded.pools
+    assert.deepEqual([shown?.tokenA, shown?.tokenB], inKeyOrder(MINT_IN, MINT_OUT))
+    assert.deepEqual([shown?.proven, shown?.factory], [true, CPMM])
+  }
+})
+
+test('without its log a swap has no reserves; nobody else can write it', () => {
+  const reserves = (calls: readonly Call[]) => onlySwap(decodeCalls(calls))?.reservesInOut
+  const silent = swapOf({ logs: [] })
+  const line = logEvent(SWAP_EVENT, told)
+  assert.equal(reserves([silent]), undefined)
+  assert.equal(
+    reserves([{ program: key('router'), data: '00', logs: [line], calls: [silent] }]),
+    undefined,
+  )
+  assert.equal(reserves([swapOf({ logs: [], calls: [{ ...paid, logs: [line] }, got] })]), undefined)
+  const other = fields(key('other pool'), 1n, 1n, 1n, 1n)
+  assert.equal(reserves([swapOf({ logs: [logEvent(SWAP_EVENT, other)] })]), undefined)
+  assert.equal(
+    reserves([swapOf({ logs: [logEvent(SWAP_EVENT, told.subarray(0, 63))] })]),
+    undefined,
+  )
+  const first = logEvent(SWAP_EVENT, told.subarray(0, 64))
+  assert.deepEqual(reserves([swapOf({ logs: [first] })]), [5_300n, 860n], 'fields that are needed')
+})
+
+test('what cannot be taken says why', () => {
+  const reasonOf = (call: Call): string | undefined => {
+    const { swaps, poolChanges, dropped } = decodeCalls([call])
+    assert.deepEqual([swaps, poolChanges], [[], []])
+    return dropped.find(({ protocol }) => protocol === 'raydium_cpmm')?.reason
+  }
+  assert.equal(reasonOf(swapOf({ accounts: SWAP.slice(0, 11) })), 'missing-account')
+  assert.equal(reasonOf(swapOf({ calls: [] })), 'no-transfers')
+  assert.equal(reasonOf(swapOf({ calls: [{ ...paid, calls: [got] }] })), 'no-transfers')
+  const elsewhere = tokenTransfer([USER_IN, key('other'), USER], 310n)
+  assert.equal(reasonOf(swapOf({ calls: [elsewhere, got] })), 'foreign-vault')
+  const given = tokenTransfer([key('other'), USER_OUT, AUTHORITY], 40n)
+  assert.equal(reasonOf(swapOf({ calls: [paid, given] })), 'foreign-vault')
+  const nothing = tokenTransfer([USER_IN, VAULT_IN, USER], 0n)
+  assert.equal(reasonOf(swapOf({ calls: [nothing, got] })), 'zero-amount')
+  const deposit = { ...swapOf(), data: 'f223c68952e1f2b6' }
+  assert.equal(reasonOf({ ...deposit, accounts: SWAP.slice(0, 9) }), 'missing-account')
+  assert.equal(reasonOf({ ...deposit, calls: [] }), 'no-transfers')
+  assert.equal(reasonOf(swapOf({ data: '00'.repeat(8) })), undefined, 'another instruction')
+  assert.equal(reasonOf(swapOf({ data: '8fbe5adac41e33' })), undefined, 'no instruction at all')
+})
+
+test('a failed transaction did nothing', () => {
+  const failed = handTransaction([swapOf()], { success: false })
+  assert.deepEqual(decodeBlock(svmBlock([failed]), solBooks()).swaps, [])
+})
+
+test('pools are opened, filled and emptied', () => {
+  const opened = (data: string, at: number): Call => ({
+    program: CPMM,
+    accounts: accountList(20, {
+      [at]: USER,
+      [at + 3]: POOL,
+      [at + 4]: MINT_IN,
+      [at + 5]: MINT_OUT,
+      [at + 10]: VAULT_IN,
+      [at + 11]: VAULT_OUT,
+    }),
+    data,
+    calls: [
+      tokenTransfer([USER_IN, VAULT_IN, USER], 500n),
+      tokenTransfer([USER_OUT, VAULT_OUT, USER], 700n),
+    ],
+  })
+  const moved = (data: string, more: Partial<Call>): Call => ({
+    program: CPMM,
+    accounts: accountList(13, {
+      0: USER,
+      2: POOL,
+      6: VAULT_IN,
+      7: VAULT_OUT,
+      10: MINT_IN,
+      11: MINT_OUT,
+    }),
+    data,
+    ...more,
+  })
+  const event = (type: number, amounts: readonly bigint[]) => [
+    logEvent(CHANGE_EVENT, fields(POOL, 9n, 1_000n, 2_000n, ...amounts, Buffer.from([type]))),
+  ]
+  const filled = moved('f223c68952e1f2b6', {
+    calls: [
+      tokenTransfer([USER_IN, VAULT_IN, USER], 33n),
+      tokenTransfer([USER_OUT, VAULT_OUT, USER], 60n),
+    ],
+    logs: event(0, [30n, 60n, 3n, 0n]),
+  })
+  const emptied = moved('b712469c946da122', {
+    calls: [
+      tokenTransfer([VAULT_IN, USER_IN, AUTHORITY], 10n),
+      tokenTransfer([VAULT_OUT, USER_OUT, AUTHORITY], 20n),
+    ],
+    logs: event(1, [9n, 20n, 1n, 0n]),
+  })
+  const { poolChanges, dropped, pools } = decodeCalls([
+    opened('afaf6d1f0d989bed', 0),
+    opened('3f37fe4131b25979', 1),
+    filled,
+    emptied,
+    { ...filled, logs: [] },
+  ])
+  assert.deepEqual(
+    dropped.filter(({ protocol }) => protocol === 'raydium_cpmm'),
+    [],
+  )
+  assert.deepEqual(
+    poolChanges.map(({ kind, owner, tokenA, tokenB, amountARaw, amountBRaw, reserves }) => {
+      assert.deepEqual([owner, tokenA, tokenB], [USER, MINT_IN, MINT_OUT])
+      return [kind, amountARaw, amountBRaw, reserves]
+    }),
+    [
+      ['initialize', 500n, 700n, [500n, 700n]],
+      ['initialize', 500n, 700n, [500n, 700n]],
+      ['increase', 33n, 60n, [1_030n, 2_060n]],
+      ['decrease', 10n, 20n, [990n, 1_980n]],
+      ['increase', 33n, 60n, undefined],
+    ],
+  )
+  assert.equal(pools.length, 1)
+})
+
+test('reserves after a recorded swap are what the vaults hold but for fees that they keep for others', () => {
+  for (const name of ['swap_raydium_cpmm_1.json', 'swap_exa6gyh_1.json']) {
+    const { swaps } = decodeBlock(solRecording(name), solBooks())
+    const { tokenBalances } = solTransaction(name)
+    assert.equal(swaps.length, 1)
+    for (const { accounts, reservesInOut } of swaps) {
+      const held = [accounts?.vaultIn, accounts?.vaultOut].map(
+        (vault) => tokenBalances.find(({ account }) => account === vault)?.postRaw,
+      )
+      held.forEach((raw, side) => {
+        const off = Number(raw) / Number(reservesInOut?.[side])
+        assert.ok(off >= 1 && off < 1.03, `${name} ${off}`)
+      })
+    }
+  }
+})

@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import {
+  accountList,
+  type Call,
+  decodeCalls,
+  fields,
+  handTransaction,
+  key,
+  logEvent,
+  selfCall,
+  svmBlock,
+  text,
+  tokenTransfer,
+  u64le,
+} from '../support/hand-svm.ts'
+import { solBooks, solRecording } from '../support/sol-recordings.ts'
+
+const LAUNCHLAB = PROGRAM.raydiumLaunchLab
+const WSOL = CHAINS.sol.wrappedNative
+const [POOL, USER, COIN] = [key('curve'), key('user'), key('coin')]
+const CREATOR = key('creator')
+const TRADE_EVENT = 'bddb7fd34ee661ee'
+const CREATE_EVENT = '97d7e20976a173ae'
+
+const TRADE = accountList(18, {
+  0: USER,
+  4: POOL,
+  5: key('user coin'),
+  6: key('user sol'),
+  7: key('coin vault'),
+  8: key('sol vault'),
+  9: COIN,
+  10: WSOL,
+})
+
+/** 1,000 coins for sale, of which 400 are sold; virtual amounts 1,100 and 30. */
+const curve = [1_000n, 1_100n, 30n, 390n, 80n, 400n, 82n] as const
+const NEW_TAIL = fields(1n, 2n, 3n, 0n, Buffer.from([0, 0]), true)
+const OLD_TAIL = fields(1n, 2n, 3n, Buffer.from([0, 0]))
+
+const told = (amounts: readonly [bigint, bigint], tail = NEW_TAIL): Call =>
+  selfCall(LAUNCHLAB, TRADE_EVENT, fields(POOL, ...curve, ...amounts, tail))
+
+const tradeOf = (data: string, more: Partial<Call> = {}): Call => ({
+  program: LAUNCHLAB,
+  accounts: TRADE,
+  data,
+  calls: [told([7n, 10n])],
+  ...more,
+})
+
+test('every form of a trade: amounts of the user, and what the curve holds after it', () => {
+  const forms = {
+    faea0d7bd59c13ec: true, // buy_exact_in
+    '18d3742869039938': true, // buy_exact_out
+    '9527de9bd37c981a': false, // sell_exact_in
+    '5fc8472208090ba6': false, // sell_exact_out
+  }
+  for (const [data, buys] of Object.entries(forms)) {
+    const { swaps, pools, dropped } = decodeCalls([tradeOf(data)])
+    assert.deepEqual(dropped, [])
+    const [userCoin, userSol, coinVault, solVault] = TRADE.slice(5, 9)
+    assert.deepEqual(swaps, [
+      {
+        kind: 'swap',
+        txIndex: 0,
+        logIndex: 0,
+        path: { outer: 0, inner: null },
+        pool: POOL,
+        protocol: 'raydium_launchlab',
+        trader: USER,
+        tokenIn: buys ? WSOL : COIN,
+        tokenOut: buys ? COIN : WSOL,
+        amountInRaw: 7n,
+        amountOutRaw: 10n,
+        reservesInOut: buys ? [82n, 600n] : [600n, 82n],
+        curve: {
+          virtualQuoteRaw: 112n,
+          virtualTokenRaw: 700n,
+          realQuoteRaw: 82n,
+          realTokenRaw: 600n,
+        },
+        accounts: buys
+          ? { userIn: userSol, userOut: userCoin, vaultIn: solVault, vaultOut: coinVault }
+          : { userIn: userCoin, userOut: userSol, vaultIn: coinVault, vaultOut: solVault },
+      },
+    ])
+    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.proven], [COIN, WSOL, true])
+  }
+})
+
+test('layouts before and after this one are read as far as they agree', () => {
+  const longer = Buffer.concat([NEW_TAIL, Buffer.from('fields of a year to come')])
+  for (const tail of [OLD_TAIL, longer, Buffer.alloc(0)]) {
+    const { swaps } = decodeCalls([tradeOf('faea0d7bd59c13ec', { calls: [told([7n, 10n], tail)] })])
+    assert.deepEqual([swaps[0]?.amountInRaw, swaps[0]?.curve?.realQuoteRaw], [7n, 82n])
+  }
+})
+
+test('a full curve holds nothing; curves of other shapes do not go below it', () => {
+  const event = (...numbers: readonly bigint[]): Call =>
+    tradeOf('faea0d7bd59c13ec', {
+      calls: [selfCall(LAUNCHLAB, TRADE_EVENT, fields(POOL, ...numbers, 7n, 10n))],
+    })
+  const [full] = decodeCalls([event(1_000n, 1_100n, 30n, 990n, 80n, 1_000n, 85n)]).swaps
+  assert.deepEqual([full?.curve?.realTokenRaw, full?.reservesInOut], [0n, [85n, 0n]])
+  const [linear] = decodeCalls([event(1_000n, 20n, 0n, 990n, 80n, 1_001n, 85n)]).swaps
+  assert.deepEqual([linear?.curve?.virtualTokenRaw, linear?.curve?.realTokenRaw], [0n, 0n])
+})
+
+test('what cannot be taken says why', () => {
+  const reasonOf = (call: Call): string | undefined => {
+    const { swaps, births, migrations, dropped } = decodeCalls([call])
+    assert.deepEqual([swaps, births, migrations], [[], [], []])
+    return dropped[0]?.reason
+  }
+  const sell = '9527de9bd37c981a'
+  const short = selfCall(LAUNCHLAB, TRADE_EVENT, fields(POOL, ...curve, 7n, 10n).subarray(1))
+  assert.equal(reasonOf(tradeOf(sell, { calls: [short] })), 'short-data')
+  assert.equal(reasonOf(tradeOf(sell, { accounts: TRADE.slice(0, 10) })), 'missing-account')
+  assert.equal(reasonOf(tradeOf('00'.repeat(8))), 'unknown-instruction')
+  assert.equal(reasonOf(tradeOf(sell, { calls: [told([0n, 10n])] })), 'zero-amount')
+  assert.equal(reasonOf(tradeOf(sell, { calls: [told([7n, 0n])] })), 'zero-amount')
+  assert.equal(reasonOf(told([7n, 10n])), 'foreign-event')
+  assert.equal(reasonOf({ ...tradeOf(sell), program: key('stranger') }), 'foreign-event')
+  const line = logEvent(TRADE_EVENT, fields(POOL, ...curve, 7n, 10n))
+  assert.equal(
+    reasonOf(tradeOf(sell, { calls: [], logs: [line] })),
+    undefined,
+    'the twin in the log',
+  )
+  assert.equal(reasonOf(launchOf({ accounts: TRADE.slice(0, 7) })), 'missing-account')
+  assert.equal(reasonOf(launchOf({ data: sell })), 'unknown-instruction')
+  const cut = selfCall(LAUNCHLAB, CREATE_EVENT, event().subarray(0, 110))
+  assert.equal(reasonOf(launchOf({ calls: [cut] })), 'short-data')
+  assert.equal(
+    reasonOf(launchOf({ calls: [selfCall(LAUNCHLAB, CREATE_EVENT, event().subarray(0, 96))] })),
+    'short-data',
+  )
+  assert.equal(reasonOf(migrationOf('cf52c091fecf91df', { accounts: TRADE })), 'missing-account')
+  assert.equal(reasonOf(migrationOf('885cc8671cda908c', { accounts: [] })), 'missing-account')
+})
+
+/** The curve as the launch tells it: its kind, then supply and how much it sells. */
+const event = (kind = 0, ...numbers: readonly bigint[]): Buffer =>
+  Buffer.concat([
+    fields(POOL, CREATOR, key('config'), Buffer.from([6])),
+    ...['Coin', 'CN', 'https://coin'].map(text),
+    Buffer.from([kind]),
+    fields(...(numbers.length === 0 ? [1_500n, 1_000n, 85n] : numbers)),
+  ])
+
+const LAUNCH = accountList(18, {
+  0: USER,
+  1: CREATOR,
+  5: POOL,
+  6: COIN,
+  7: WSOL,
+  11: PROGRAM.token,
+})
+
+const launchOf = (more: Partial<Call> = {}): Call => ({
+  program: LAUNCHLAB,
+  accounts: LAUNCH,
+  data: '4399af27da102620',
+  calls: [selfCall(LAUNCHLAB, CREATE_EVENT, event())],
+  ...more,
+})
+
+/** A mint that the launchpad sets up, without a freeze authority. */
+const mint: Call = {
+  program: PROGRAM.token,
+  accounts: [COIN],
+  data: Buffer.concat([Buffer.from([20, 6]), Buffer.alloc(32, 1), Buffer.from([0])]),
+}
+
+test('a launch is a birth and an open curve, in every form', () => {
+  const token22 = LAUNCH.with(10, PROGRAM.token2022)
+  const forms: readonly (readonly [string, readonly string[], string])[] = [
+    ['afaf6d1f0d989bed', LAUNCH, PROGRAM.token],
+    ['4399af27da102620', LAUNCH, PROGRAM.token],
+    ['25be7ede2c9aab11', token22, PROGRAM.token2022],
+  ]
+  for (const [data, accounts, program] of forms) {
+    const calls = [selfCall(LAUNCHLAB, CREATE_EVENT, event()), mint]
+    const { births, poolChanges, pools, dropped } = decodeCalls([
+      launchOf({ data, accounts, calls }),
+    ])
+    assert.deepEqual(dropped, [])
+    const place = { txIndex: 0, logIndex: 0, path: { outer: 0, inner: null } }
+    assert.deepEqual(births, [
+      {
+        kind: 'birth',
+        ...place,
+        fact: {
+          ...{ address: COIN, decimals: 6, name: 'Coin', symbol: 'CN', uri: 'https://coin' },
+          ...{ totalSupplyRaw: 1_500n, program },
+        },
+        dev: CREATOR,
+        creators: [CREATOR],
+        launch: { protocol: 'raydium_launchlab', pool: POOL },
+      },
+    ])
+    assert.deepEqual(poolChanges, [
+      {
+        kind: 'initialize',
+        ...place,
+        ...{
+          pool: POOL,
+          protocol: 'raydium_launchlab',
+          owner: CREATOR,
+          tokenA: COIN,
+          tokenB: WSOL,
+        },
+        ...{ amountARaw: 1_000n, amountBRaw: 0n, reserves: [1_000n, 0n] },
+      },
+    ])
+    assert.equal(pools[0]?.address, POOL)
+  }
+})
+
+test('a coin whose mint was set up before the launch is born once', () => {
+  const { births } = decodeCalls([mint, launchOf()])
+  assert.deepEqual(
+    births.map(({ launch }) => launch?.pool),
+    [POOL],
+  )
+})
+
+test('a curve that does not tell how much it sells opens without reserves', () => {
+  const opened = (data: Buffer) => {
+    const { births, poolChanges } = decodeCalls([
+      launchOf({ calls: [selfCall(LAUNCHLAB, CREATE_EVENT, data)] }),
+    ])
+    return [births[0]?.fact.totalSupplyRaw, poolChanges[0]?.amountARaw, poolChanges[0]?.reserves]
+  }
+  assert.deepEqual(opened(event(1, 1_500n, 85n, 0n)), [1_500n, 0n, undefined])
+  assert.deepEqual(opened(event(0, 1_500n)), [1_500n, 0n, undefined])
+  assert.deepEqual(opened(event(0, 1_500n).subarray(0, -1)), [null, 0n, undefined])
+})
+
+const migrationOf = (data: string, more: Partial<Call> = {}): Call => ({
+  program: LAUNCHLAB,
+  accounts:
+    data === 'cf52c091fecf91df'
+      ? accountList(32, { 1: COIN, 2: WSOL, 13: key('amm pool'), 23: POOL })
+      : accountList(28, { 1: COIN, 2: WSOL, 5: key('cpmm pool'), 17: POOL }),
+  data,
+  ...more,
+})
+
+/** The pool that the launchpad has Raydium make. */
+const cpmmPool: Call = {
+  program: PROGRAM.raydiumCpmm,
+  accounts: accountList(20, {
+    ...{
+      1: CREATOR,
+      4: key('cpmm pool'),
+      5: COIN,
+      6: WSOL,
+      11: key('vault 0'),
+      12: key('vault 1'),
+    },
+  }),
+  data: '3f37fe4131b25979',
+  calls: [
+    tokenTransfer([key('from'), key('vault 0'), USER], 200n),
+    tokenTransfer([key('from 2'), key('vault 1'), USER], 85n),
+  ],
+}
+
+const ammPool: Call = {
+  program: PROGRAM.raydiumV4,
+  accounts: accountList(21, { 4: key('amm pool'), 8: COIN, 9: WSOL, 17: USER }),
+  data: Buffer.concat([Buffer.from([1, 254]), u64le(0), u64le(85), u64le(200)]),
+}
+
+test('a migration leaves the curve for a pool of either kind, which opens in the same instruction', () => {
+  for (const [data, protocol, pool, inner] of [
+    ['cf52c091fecf91df', 'raydium_amm_v4', key('amm pool'), ammPool],
+    ['885cc8671cda908c', 'raydium_cpmm', key('cpmm pool'), cpmmPool],
+  ] as const) {
+    const { migrations, poolChanges, swaps } = decodeCalls([migrationOf(data, { calls: [inner] })])
+    assert.deepEqual(migrations, [
+      {
+        kind: 'migration',
+        txIndex: 0,
+        logIndex: 0,
+        path: { outer: 0, inner: null },
+        token: COIN,
+        from: { protocol: 'raydium_launchlab', pool: POOL },
+        to: { protocol, pool },
+      },
+    ])
+    assert.deepEqual(
+      poolChanges.map((change) => [change.kind, change.protocol, change.pool, change.reserves]),
+      [['initialize', protocol, pool, [200n, 85n]]],
+    )
+    assert.deepEqual(swaps, [], 'migrating is no trade')
+  }
+})
+
+test('a failed transaction launches and migrates nothing', () => {
+  const calls = [launchOf(), tradeOf('faea0d7bd59c13ec'), migrationOf('885cc8671cda908c')]
+  const failed = svmBlock([handTransaction(calls, { success: false })])
+  const { births, swaps, migrations, poolChanges } = decodeBlock(failed, solBooks())
+  assert.deepEqual([births, swaps, migrations, poolChanges], [[], [], [], []])
+})
+
+test('a recorded sale is net of its fees, and leaves the curve as its event says', () => {
+  const { swaps } = decodeBlock(solRecording('swap_raydium_launchpad_1.json'), solBooks())
+  assert.deepEqual(
+    swaps.map(({ amountInRaw, amountOutRaw, curve: after }) => [amountInRaw, amountOutRaw, after]),
+    [
+      [
+        20_261_126_631n,
+        3_761_047n,
+        {
+          virtualQuoteRaw: 11_250_000_000n + 1_381_601_715n,
+          virtualTokenRaw: 75_625_000_000_000n - 8_271_604_818_454n,
+          realQuoteRaw: 1_381_601_715n,
+          realTokenRaw: 55_000_000_000_000n - 8_271_604_818_454n,
+        },
+      ],
+    ],
+  )
+})

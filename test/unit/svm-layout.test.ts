@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { base58Encode } from '../../core/base58.ts'
+import { loggedBy } from '../../ingestors/protocols/svm-types.ts'
+import { inKeyOrder, u128, viewOf } from '../../ingestors/svm/layout.ts'
+import { flattened, key, logEvent, u64le, u128le } from '../support/hand-svm.ts'
+
+test('128-bit numbers are read whole', () => {
+  for (const value of [0n, 1n, (1n << 64n) - 1n, 1n << 64n, (1n << 128n) - 1n]) {
+    assert.equal(u128(viewOf(Buffer.concat([Buffer.alloc(3), u128le(value)])), 3), value)
+  }
+})
+
+test('addresses are ordered by their bytes, whatever the length of their texts', () => {
+  const addressOf = (...bytes: readonly number[]): string => {
+    const whole = Buffer.alloc(32, 7)
+    whole.set(bytes)
+    return base58Encode(whole)
+  }
+  const ordered = [
+    addressOf(0, 0, 1),
+    addressOf(0, 0, 255),
+    addressOf(0, 1),
+    addressOf(0, 255, 255),
+    addressOf(1),
+    addressOf(4, 200),
+    addressOf(6),
+    addressOf(6, 8),
+    addressOf(255, 255),
+  ]
+  assert.ok(new Set(ordered.map(({ length }) => length)).size > 1, 'texts of several lengths')
+  ordered.forEach((low, at) => {
+    for (const high of ordered.slice(at + 1)) {
+      assert.deepEqual(inKeyOrder(low, high), [low, high])
+      assert.deepEqual(inKeyOrder(high, low), [low, high])
+    }
+  })
+})
+
+const TAG = '40c6cde8260871e2'
+
+test('log events are those of their type and long enough, in order; noise is passed over', () => {
+  const event = { tag: TAG, bytes: 8 }
+  const logs = [
+    'Program log: Instruction: SwapBaseInput',
+    logEvent(TAG, u64le(1)),
+    logEvent('79a3cdc939da753c', u64le(2)),
+    logEvent(TAG, u64le(3).subarray(1)),
+    logEvent(TAG, Buffer.concat([u64le(4), Buffer.from('a tail of later layouts')])),
+    'Program data: ',
+    'Program data: !!!',
+    `Program log: ${logEvent(TAG, u64le(5))}`,
+  ]
+  const [instruction] = flattened([{ program: key('program'), data: '00', logs }])
+  assert.ok(instruction)
+  assert.deepEqual(
+    loggedBy(instruction, event).map((data) => data[8]),
+    [1, 4],
+  )
+  assert.deepEqual(loggedBy({ ...instruction, logs: [] }, event), [])
+})

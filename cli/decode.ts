@@ -20,7 +20,7 @@ export interface DecodeFiles {
 
 /**
  * Explains recorded transactions and blocks, one JSON line per file, without a node (R39): amounts are base units, `at` is the
- * log index, on Solana the path of the instruction. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
+ * log index, on Solana the path of the instruction, on Sui the place of the event. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
  * Throws `Malformed` for a chain that this build does not decode.
  */
 export const decodeFiles = async ({ chain: word, files, write }: DecodeFiles): Promise<number> => {
@@ -94,7 +94,7 @@ const lineOf = (block: Block, { swaps, transfers, births, migrations }: Decoded)
   }
 }
 
-/** Log index, or on Solana the path of the instruction: `2`, `2.4`. */
+/** Log or event index, or on Solana the path of the instruction: `2`, `2.4`. */
 const placeOf = ({ logIndex, path }: Spot): number | string =>
   path === undefined
     ? logIndex

@@ -1,5 +1,4 @@
-import type { Config } from '../core/config.ts'
-import { Outage } from '../core/fault.ts'
+import { type Config, ConfigError, type ConfigProblem } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { evmSource } from '../ingestors/evm/source.ts'
@@ -23,7 +22,19 @@ export interface NodeSourceOptions {
   readonly profile?: 'pump'
 }
 
-/** Opens the source of a chain's virtual machine. Throws `Outage` (final) where this build has none. */
+/** Why chains cannot be followed over their nodes; `variable` is where they were asked for. Recordings of them can be replayed. */
+export const unfollowed = (
+  chains: readonly ChainRow[],
+  variable: string,
+): readonly ConfigProblem[] =>
+  chains
+    .filter(({ vm, chainId }) => vm !== 'svm' && chainId === undefined)
+    .map(({ id, name }) => ({
+      variable,
+      message: `${name} has no live source in this build; 'sluice decode' and 'sluice replay' read recordings of ${id}`,
+    }))
+
+/** Opens the source of a chain's virtual machine. Throws `ConfigError` where this build has none. */
 export const nodeSource = async (options: NodeSourceOptions): Promise<Source> => {
   const { chain, config, profile, ...rest } = options
   const { chainId, vm } = chain
@@ -39,8 +50,8 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
       ...(profile === 'pump' && { programs: pumpProfile(pools) }),
     })
   }
-  if (vm !== 'evm' || chainId === undefined) {
-    throw new Outage('rpc', `${chain.name} has no source in this build`, { final: true })
+  if (chainId === undefined) {
+    throw new ConfigError(unfollowed([chain], 'CHAINS'))
   }
   return evmSource({ ...rest, ...limits, chain: { ...chain, chainId } })
 }

@@ -25,8 +25,11 @@ export class Secret {
 
 const port = (fallback: number, about: string) =>
   Type.Integer({ minimum: 0, maximum: 65_535, default: fallback, description: about })
-/** EVM: lower case; Solana: base 58, where case counts. */
-const address = Type.String({ pattern: '^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$' })
+/** EVM: lower case; Solana: base 58, where case counts; Sui: ids with all their digits, coins by their short type. */
+const address = Type.String({
+  pattern:
+    '^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|0x[0-9a-f]{64}|0x[1-9a-f][0-9a-f]{0,63}(::\\w{1,128}){2})$',
+})
 const rpcUrl = Type.String({ pattern: '^(https?|wss?)://' })
 
 const FactoryRow = Type.Object({

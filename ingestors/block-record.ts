@@ -39,16 +39,19 @@ export const blockHeader = (block: Block): BlockHeader =>
         extra: Buffer.from(block.extra.slice(2), 'hex'),
         rewards_count: 0,
       }
-    : {
-        ...NO_HEADER,
+    : { ...NO_HEADER, ...NO_GAS, ...countsOf(block) }
+
+/** Of blocks that have no gas of their own. */
+const NO_GAS = { gas_limit: '0', gas_used: '0', base_fee: '0', difficulty: '0' } as const
+
+const countsOf = (block: Exclude<Block, { readonly vm: 'evm' }>) =>
+  block.vm === 'svm'
+    ? {
         parent_slot: block.parentSlot,
         tx_count: block.txCount,
-        gas_limit: '0',
-        gas_used: '0',
-        base_fee: '0',
-        difficulty: '0',
         rewards_count: block.rewardsCount,
       }
+    : { parent_slot: Math.max(block.height - 1, 0), tx_count: block.transactions.length }
 
 /** Header fields of a block whose record was written before. */
 export const headerOf = (event: Wire.BlockEvent): BlockHeader => ({

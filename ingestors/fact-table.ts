@@ -1,4 +1,5 @@
 import { Malformed } from '../core/fault.ts'
+import { coinType } from '../core/move-type.ts'
 import type { PoolFact, TokenFact } from '../schemas/events.ts'
 import { type FactFile, readFactFile } from '../schemas/fact-file.ts'
 import { PROTOCOLS } from '../schemas/protocols.ts'
@@ -23,8 +24,11 @@ export const factTable = (json: unknown): FactTable => {
 type TokenRow = NonNullable<FactFile['tokens']>[number]
 type PoolRow = NonNullable<FactFile['pools']>[number]
 
-/** Hex is kept in lower case; in base 58 case counts. */
-const addressOf = (said: string): string => (said.startsWith('0x') ? said.toLowerCase() : said)
+/** Coin types are written in one way, other hex is kept in lower case; in base 58 case counts. */
+const addressOf = (said: string): string => {
+  if (said.includes('::')) return coinType(said) ?? said
+  return said.startsWith('0x') ? said.toLowerCase() : said
+}
 
 const tokenOf = (row: TokenRow): TokenFact => ({
   address: addressOf(row.token),

@@ -1,8 +1,9 @@
 import { Malformed } from '../core/fault.ts'
-import { CHAIN_WORDS, chainRow } from '../schemas/chains.ts'
+import { CHAIN_WORDS, chainRow, type Vm } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
 import { recordedEvm } from './evm/recorded.ts'
-import { fieldsOf } from './json.ts'
+import { type Fields, fieldsOf } from './json.ts'
+import { recordedMove } from './move/recorded.ts'
 import { recordedSvm } from './svm/recorded.ts'
 
 /** A recording as a block (R40). */
@@ -18,13 +19,19 @@ export interface Recorded {
 }
 
 /**
- * A parsed file of what a node of the chain answered; the shapes are those of `recordedEvm` and `recordedSvm`. Throws
- * `Malformed`; their reasons and `other-chain`.
+ * A parsed file of what a node of the chain answered; the shapes are those of `recordedEvm`, `recordedSvm` and
+ * `recordedMove`. Throws `Malformed`; their reasons and `other-chain`.
  */
 export const recordedBlock = (chain: string, json: unknown): Recorded => {
   const file = fieldsOf(json, 'file')
   if (typeof file.chain === 'string' && CHAIN_WORDS[file.chain] !== chain) {
     throw new Malformed('other-chain', `recorded on ${file.chain.slice(0, 40)}, read as ${chain}`)
   }
-  return chainRow(chain)?.vm === 'svm' ? recordedSvm(chain, file) : recordedEvm(chain, file)
+  return READERS[chainRow(chain)?.vm ?? 'evm'](chain, file)
+}
+
+const READERS: Readonly<Record<Vm, (chain: string, file: Fields) => Recorded>> = {
+  evm: recordedEvm,
+  svm: recordedSvm,
+  move: recordedMove,
 }

@@ -3,7 +3,7 @@ import type { ChainExtra } from '../core/config.ts'
 import { Malformed } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import type { ChainRow } from '../schemas/chains.ts'
-import type { Block, PoolFact, SvmTransaction } from '../schemas/events.ts'
+import type { Block, MoveTransaction, PoolFact, SvmTransaction } from '../schemas/events.ts'
 import { PROTOCOLS, type ProtocolRow } from '../schemas/protocols.ts'
 import type { FactTable } from './fact-table.ts'
 import { type FactReader, tableFacts } from './facts.ts'
@@ -149,22 +149,17 @@ const joined = (recordings: readonly Recorded[]): Block => {
   if (first === undefined) throw new Error('a place without files')
   const timeMs = sorted.find(({ timed }) => timed)?.block.timeMs ?? first.block.timeMs
   const blocks = sorted.map(({ block }) => block)
-  return first.block.vm === 'evm'
-    ? {
-        ...first.block,
-        timeMs,
-        transactions: united(
-          blocks.flatMap((block) => (block.vm === 'evm' ? block.transactions : [])),
-        ),
-      }
-    : {
-        ...first.block,
-        timeMs,
-        transactions: placed(
-          first,
-          united(blocks.flatMap((block) => (block.vm === 'svm' ? block.transactions : []))),
-        ),
-      }
+  const { block } = first
+  if (block.vm === 'evm') {
+    const all = blocks.flatMap((each) => (each.vm === 'evm' ? each.transactions : []))
+    return { ...block, timeMs, transactions: united(all) }
+  }
+  if (block.vm === 'svm') {
+    const all = blocks.flatMap((each) => (each.vm === 'svm' ? each.transactions : []))
+    return { ...block, timeMs, transactions: placed(first, united(all)) }
+  }
+  const all = blocks.flatMap((each) => (each.vm === 'move' ? each.transactions : []))
+  return { ...block, timeMs, transactions: placed(first, united(all)) }
 }
 
 /** Every transaction once, as it came first, in block order. */
@@ -176,11 +171,11 @@ const united = <T extends Block['transactions'][number]>(all: readonly T[]): rea
   return [...transactions.values()].sort((a, b) => a.index - b.index)
 }
 
-/** A single Solana transaction does not say where it stood in its block: several of them are counted in one order. */
-const placed = (
+/** A single transaction of Solana or Sui does not say where it stood in its block: several of them are counted in one order. */
+const placed = <T extends SvmTransaction | MoveTransaction>(
   { whole }: Recorded,
-  transactions: readonly SvmTransaction[],
-): readonly SvmTransaction[] =>
+  transactions: readonly T[],
+): readonly T[] =>
   whole
     ? transactions
     : transactions

@@ -49,7 +49,8 @@ const amountsOver = (kept: Kept): Amounts => {
 /**
  * Folds a block's decoded events into running amounts. Supplies: from zero for tokens that were born in this run, else from
  * the supply that a node told of (`learned`, as of the end of this block, so what happened in it is inside). Balances: Solana
- * says them; on EVM they are the sums of the transfers of tokens that were born in this run. Pure.
+ * says them; on EVM they are the sums of the transfers of tokens that were born in this run; on Sui transfers are not all that
+ * moves coins, so nothing is summed. Pure.
  */
 export const track = (
   block: Block,
@@ -63,7 +64,7 @@ export const track = (
   const supplied = trackSupplies(births, supplies, learned, amounts)
   return {
     supplies: supplied,
-    balances: block.vm === 'svm' ? balances : trackOwners(transfers, amounts),
+    balances: block.vm === 'evm' ? trackOwners(transfers, amounts) : balances,
     amounts: amounts.changed,
   }
 }

@@ -2,12 +2,13 @@ import type { Vm } from './chains.ts'
 
 /**
  * Owners whose tokens are out of the world: counted in the supply, never holders (contract/rest.md 4.3). Sources: EIP-20 practice
- * (0x…dead), the incinerator of the Solana runtime, and the system program, which signs for no token account.
+ * (0x…dead), the incinerator of the Solana runtime, the system program, which signs for no token account, and Sui's zero
+ * address, which nobody has a key for.
  */
 export const BURN_ADDRESSES: Readonly<Record<Vm, readonly string[]>> = {
   evm: ['0x000000000000000000000000000000000000dead'],
   svm: ['1nc1nerator11111111111111111111111111111111', '11111111111111111111111111111111'],
-  move: [],
+  move: [`0x${'0'.repeat(64)}`],
 }
 
 /** Where EVM tokens come from when minted and go when burned: no owner, and no part of the supply. */

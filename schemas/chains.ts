@@ -24,7 +24,7 @@ export interface ReferencePool {
   readonly protocol: string
 }
 
-/** One chain: facts only. Addresses of EVM chains are lower case. */
+/** One chain: facts only. Addresses of EVM chains are lower case, coin types of Move chains short (`core/move-type.ts`). */
 export interface ChainRow {
   readonly id: string
   readonly name: string
@@ -141,6 +141,66 @@ export const CHAINS = {
       },
     ],
     publicRpc: ['wss://ethereum-rpc.publicnode.com', 'https://ethereum-rpc.publicnode.com'],
+  },
+  // Coins: Circle's USDC, Sui Bridge's USDT and BTC, Wormhole's USDC, USDT and BTC as Sui's exchanges list them. The coin is
+  // a type like any other: no wrapped form. Without reference pools: a pool's own order of its coins is not that of their
+  // names, and its objects tell it.
+  sui: {
+    id: 'sui',
+    name: 'Sui',
+    apiName: 'sui',
+    aliases: ['sui'],
+    vm: 'move',
+    wire: 'CHAIN_SUI',
+    network: null,
+    nativeSymbol: 'SUI',
+    nativeDecimals: 9,
+    nativeAddress: '0x2::sui::SUI',
+    wrappedNative: '0x2::sui::SUI',
+    blockTimeMs: 250,
+    finalityDepth: 0,
+    reorgWindow: 8,
+    quotes: [
+      asset(
+        'stable',
+        'USDC',
+        6,
+        '0xdba34672e30cb065b1f93e3ab55318768fd6fef66c15942c9f7cb846e2f900e7::usdc::USDC',
+      ),
+      asset(
+        'stable',
+        'USDT',
+        6,
+        '0x375f70cf2ae4c00bf37117d0c85a2c71545e6ee05c4a5c7d282cd66a4504b068::usdt::USDT',
+      ),
+      asset(
+        'stable',
+        'wUSDC',
+        6,
+        '0x5d4b302506645c37ff133b98c4b50a5ae14841659738d6d733d59d0d217a93bf::coin::COIN',
+      ),
+      asset(
+        'stable',
+        'wUSDT',
+        6,
+        '0xc060006111016b8a020ad5b33834984a437aaa7d3c74c18e09a95d48aceab08c::coin::COIN',
+      ),
+      asset('native', 'SUI', 9, '0x2::sui::SUI'),
+      asset(
+        'btc',
+        'BTC',
+        8,
+        '0xaafb102dd0902f5055cadecd687fb5b71ca82ef0e0285d90afde828ec58ca96b::btc::BTC',
+      ),
+      asset(
+        'btc',
+        'wBTC',
+        8,
+        '0x27792d9fed7f9844eb4839566001bb6f6cb4804f66aa2da6fe1ee242d896881::coin::COIN',
+      ),
+    ],
+    referencePools: [],
+    publicRpc: ['https://fullnode.mainnet.sui.io:443'],
   },
 } as const satisfies Record<string, ChainRow>
 

@@ -74,6 +74,55 @@ export interface SvmTransaction extends AnyTransaction {
   readonly lamports: readonly SvmLamports[]
 }
 
+/** An event that a Move transaction emitted. Its fields come by name or as bytes, as the node gave them. */
+export interface MoveEvent {
+  /** Place among the events of its transaction. */
+  readonly index: number
+  /** Package that first defined the event's type: no other code can emit it. */
+  readonly package: string
+  /** `module::Name` of the type. */
+  readonly name: string
+  readonly typeArguments: readonly string[]
+  readonly sender: string
+  readonly fields: Readonly<Record<string, unknown>> | null
+  /** BCS; null where the fields are there. */
+  readonly bytes: Uint8Array | null
+}
+
+/** What a transaction did to an owner's holdings of a coin, its fee included. What the owner holds is not told. */
+export interface MoveDelta {
+  readonly owner: string
+  readonly coin: string
+  readonly deltaRaw: bigint
+}
+
+/** A call of a Move function, as far as it says which coins a pool holds. */
+export interface MoveCall {
+  readonly typeArguments: readonly string[]
+  /** Objects that it takes. */
+  readonly objects: readonly string[]
+}
+
+/** An object that a transaction wrote. */
+export interface MoveObject {
+  readonly id: string
+  /** As the node prints it; empty for packages. */
+  readonly type: string
+  readonly change: 'created' | 'changed' | 'published'
+  /** Fields by name, where the node gave them. */
+  readonly fields: Readonly<Record<string, unknown>> | null
+}
+
+/** One Move transaction. A failed one has no events, calls or objects: nothing that it did counts but its fee. */
+export interface MoveTransaction extends AnyTransaction {
+  /** Who paid: `feeRaw` is computation and storage without the rebate, below zero where the rebate is larger. */
+  readonly gasOwner: string
+  readonly events: readonly MoveEvent[]
+  readonly deltas: readonly MoveDelta[]
+  readonly calls: readonly MoveCall[]
+  readonly objects: readonly MoveObject[]
+}
+
 /** What every block has. */
 interface AnyBlock {
   readonly chain: string
@@ -109,8 +158,14 @@ export interface EvmBlock extends AnyBlock {
   readonly transactions: readonly Transaction[]
 }
 
+/** A checkpoint: its sequence number is the height, its digest the hash. */
+export interface MoveBlock extends AnyBlock {
+  readonly vm: 'move'
+  readonly transactions: readonly MoveTransaction[]
+}
+
 /** A block of any chain. */
-export type Block = EvmBlock | SvmBlock
+export type Block = EvmBlock | SvmBlock | MoveBlock
 
 /** What a node, a fixture or the token's own birth says of a token. null = not known (a revert, or no archive state). */
 export interface TokenFact {
@@ -149,7 +204,7 @@ export interface PoolFact {
 /** Where in its block an event happened. */
 export interface Spot {
   readonly txIndex: number
-  /** Index of the log in the block; on Solana the instruction's place among all that the transaction ran. */
+  /** Index of the log in the block; elsewhere the place among the instructions (Solana) or events (Sui) of the transaction. */
   readonly logIndex: number
   /** Solana: the message's own instruction, and the place among the inner ones below it (null: itself). */
   readonly path?: { readonly outer: number; readonly inner: number | null }
@@ -237,7 +292,7 @@ export interface BalanceChange extends Spot {
   /** Token account; where tokens have none (EVM, coins) the owner itself. */
   readonly account: string
   readonly owner: string
-  /** The chain's coin: EVM zero address, Solana system address (R29). */
+  /** The chain's coin: EVM zero address, Solana system address (R29), Sui its type. */
   readonly token: string
   readonly decimals: number | null
   readonly preRaw: bigint

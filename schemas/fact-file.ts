@@ -1,7 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 
-const address = Type.String({ pattern: '^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$' })
+/** EVM and Solana addresses, Move objects with all their digits, and coins by their type. */
+const address = Type.String({
+  pattern:
+    '^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|0x[0-9a-fA-F]{64}|0x[0-9a-fA-F]{1,64}(::\\w{1,128}){2})$',
+})
 const text = (maxLength: number) =>
   Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]))
 /** Where a row was taken from; for people. */

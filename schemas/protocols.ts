@@ -15,6 +15,12 @@ export type Family =
   | 'meteora_dbc'
   | 'meteora_damm_v1'
   | 'moonshot'
+  | 'cetus'
+  | 'turbos'
+  | 'momentum'
+  | 'bluefin'
+  | 'deepbook'
+  | 'aftermath'
 
 /**
  * A factory's question that names a pool: by its two tokens and, after the underscore, what else tells pools of a pair apart.
@@ -30,7 +36,7 @@ export type PoolLookup =
 
 /**
  * One row per DEX: which factory makes its pools, and which decoder family reads their events.
- * Factories: contract/chains.md 3.2, 3.3 and 4.1. Adding a DEX on a known family is adding a row.
+ * Factories: contract/chains.md 3.2, 3.3, 4.1 and 5. Adding a DEX on a known family is adding a row.
  */
 export interface ProtocolRow {
   /** Snake-case id on the wire and in tables (R28). */
@@ -53,7 +59,7 @@ export interface ProtocolRow {
   readonly curveTokensRaw?: bigint
   /** Its curves also hold tokens that they do not sell: how far one is stands in its trades, or nowhere. */
   readonly curveKeepsTokens?: true
-  /** Factory addresses by chain id, lower case; on Solana the program. */
+  /** Factory addresses by chain id, lower case; on Solana the program, on Sui the package that first defined its events. */
   readonly factories: Readonly<Record<string, readonly string[]>>
 }
 
@@ -202,6 +208,63 @@ export const PROTOCOLS = [
     family: 'orca_whirlpool',
     short: 'orca_whirlpool',
     factories: { sol: ['whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc'] },
+  },
+  {
+    id: 'cetus',
+    name: 'Cetus',
+    family: 'cetus',
+    short: 'cetus',
+    factories: {
+      sui: ['0x1eabed72c53feb3805120a081dc15963c204dc8d091542592abaf7a35689b2fb'],
+    },
+  },
+  {
+    id: 'turbos',
+    name: 'Turbos',
+    family: 'turbos',
+    short: 'turbos',
+    factories: {
+      sui: ['0x91bfbc386a41afcfd9b2533058d7e915a1d3829089cc268ff4333d54d6339ca1'],
+    },
+  },
+  {
+    id: 'momentum',
+    name: 'Momentum',
+    family: 'momentum',
+    short: 'momentum',
+    factories: {
+      sui: ['0x70285592c97965e811e0c6f98dccc3a9c2b4ad854b3594faab9597ada267b860'],
+    },
+  },
+  {
+    id: 'bluefin',
+    name: 'Bluefin',
+    family: 'bluefin',
+    short: 'bluefin',
+    factories: {
+      sui: ['0x3492c874c1e3b3e2984e8c41b589e642d4d0a5d6459e5a9cfc2d52fd7c89c267'],
+    },
+  },
+  {
+    id: 'deepbook',
+    name: 'DeepBook',
+    family: 'deepbook',
+    short: 'deepbook',
+    factories: {
+      sui: ['0x2c8d603bc51326b8c13cef9dd07031a408a48dddb541963357661df5d3204809'],
+    },
+  },
+  {
+    id: 'aftermath',
+    name: 'Aftermath',
+    family: 'aftermath',
+    short: 'aftermath',
+    factories: {
+      sui: [
+        '0xefe170ec0be4d762196bedecd7a065816576198a6527c99282a2551aaa7da38c',
+        '0xc4049b2d1cc0f6e017fda8260e4377cecd236bd7f56a54fee120816e72e2e0dd',
+      ],
+    },
   },
 ] as const satisfies readonly ProtocolRow[]
 

@@ -5,7 +5,7 @@ import { headMaker, type Keyed, type MappingContext } from './context.ts'
 import { balanceEvent, supplyEvent, transferEvent } from './moves.ts'
 import { changeEvent, isPublished, swapEvent } from './pools.ts'
 import { sided } from './sides.ts'
-import { birthEvent, type FactOrigin, factEvent, migrationEvent } from './tokens.ts'
+import { birthEvent, type FactOrigin, factEvent, migrationEvent, TOKEN_KIND } from './tokens.ts'
 import { tradeEvent } from './trades.ts'
 
 /** Everything that one block publishes in data topics, each in the order of its event index. */
@@ -43,7 +43,7 @@ export const blockEvents = (
 ): BlockEvents => {
   const context = { ...given, told: decimalsTold(decoded) }
   const place = headMaker(context)
-  const tokenKind = context.chain.vm === 'svm' ? 'spl_token' : 'erc20'
+  const tokenKind = TOKEN_KIND[context.chain.vm]
   const onToken = (at: Spot, index: number) =>
     place({ ...at, pool: '', protocol: tokenKind, index })
   const swaps = decoded.swaps.flatMap((swap) => sided(context, swap) ?? [])

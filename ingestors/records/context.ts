@@ -77,8 +77,9 @@ const transactionHead = (tx: Transaction | undefined): Draft<Wire.Transaction> |
   tx === undefined
     ? null
     : {
-        fee: String(tx.feeRaw),
-        fee_payer: tx.from,
+        // What Sui pays back for storage can be more than the fee: the wire has no amounts below zero.
+        fee: String(tx.feeRaw < 0n ? 0n : tx.feeRaw),
+        fee_payer: 'gasOwner' in tx ? tx.gasOwner : tx.from,
         index: tx.index,
         signature: tx.hash,
         signer: tx.from,

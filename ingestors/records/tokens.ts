@@ -1,4 +1,5 @@
 import type { Draft } from '../../core/codec-contract.ts'
+import type { Vm } from '../../schemas/chains.ts'
 import type { Birth, LaunchPlace, Migration, TokenFact } from '../../schemas/events.ts'
 import { protocolRow } from '../../schemas/protocols.ts'
 import type * as Wire from '../../schemas/wire.ts'
@@ -9,6 +10,13 @@ export type FactOrigin = 'node' | 'file'
 
 /** `token.Token.decimals` of a token whose decimals are not known: the wire has no null there. */
 export const UNKNOWN_DECIMALS = -1
+
+/** Kind of token that a virtual machine has: the type of events that belong to no protocol. */
+export const TOKEN_KIND: Readonly<Record<Vm, string>> = {
+  evm: 'erc20',
+  svm: 'spl_token',
+  move: 'coin',
+}
 
 const tokenRecord = (
   { chain }: MappingContext,
@@ -24,16 +32,15 @@ const tokenRecord = (
     ...additional,
     ...(fact.totalSupplyRaw !== null && { total_supply: String(fact.totalSupplyRaw) }),
   },
-  ...(chain.vm === 'svm'
-    ? {
-        solana_extra: {
-          fungible: true,
-          program_address: fact.program ?? '',
-          mint_authority: fact.mintAuthority ?? '',
-          freeze_authority: fact.freezeAuthority ?? '',
-        },
-      }
-    : { evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' } }),
+  ...(chain.vm === 'svm' && {
+    solana_extra: {
+      fungible: true,
+      program_address: fact.program ?? '',
+      mint_authority: fact.mintAuthority ?? '',
+      freeze_authority: fact.freezeAuthority ?? '',
+    },
+  }),
+  ...(chain.vm === 'evm' && { evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' } }),
 })
 
 /** Facts of a token, in the block that first needed them. */
@@ -47,7 +54,7 @@ export const factEvent = (
   event: {
     instruction: {
       index: 0,
-      type: context.chain.vm === 'svm' ? 'spl_token' : 'erc20',
+      type: TOKEN_KIND[context.chain.vm],
       event_index: index,
       log_index: 0,
     },

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Fault } from '../../core/fault.ts'
+import { coinType, moveAddress } from '../../core/move-type.ts'
 import { CHAIN_WORDS, chainRow, type Vm } from '../../schemas/chains.ts'
 import type { ChainFreshness, Freshness } from '../contract.ts'
 
@@ -32,17 +33,22 @@ const ADDRESSES: Readonly<Record<Vm, RegExp>> = {
   move: /^0x[0-9a-fA-F]{1,64}(::\w{1,128}){0,2}$/,
 }
 
-const OTHER_VMS: Readonly<Record<string, Vm>> = { sol: 'svm', sui: 'move' }
+/** Chains without a row of their own are EVM chains. */
+const vmOf = (chainId: string): Vm => chainRow(chainId)?.vm ?? 'evm'
 
-const vmOf = (chainId: string): Vm => chainRow(chainId)?.vm ?? OTHER_VMS[chainId] ?? 'evm'
-
-/** Reads an address as the tables hold it: lower case on EVM chains. Throws `Fault` INVALID_TOKEN_ADDRESS. */
+/** Reads an address as the tables hold it. Throws `Fault` INVALID_TOKEN_ADDRESS. */
 export const addressOf = (chainId: string, text: string, parameter: string): string =>
   storedAddress(chainId, text, { parameter, fault: 'INVALID_TOKEN_ADDRESS' })
 
 /** As `addressOf`, for wallets. Throws `Fault` INVALID_ADDRESS. */
 export const walletOf = (chainId: string, text: string, parameter: string): string =>
   storedAddress(chainId, text, { parameter, fault: 'INVALID_ADDRESS' })
+
+/** One writing for each address: EVM lower case, coins short and other Move addresses with all their digits. */
+const storedText = (vm: Vm, text: string): string => {
+  if (vm === 'move') return coinType(text) ?? moveAddress(text) ?? text
+  return vm === 'evm' ? text.toLowerCase() : text
+}
 
 const storedAddress = (
   chainId: string,
@@ -57,7 +63,7 @@ const storedAddress = (
     const { parameter, fault } = wanted
     throw new Fault(fault, undefined, { parameter, value: text.slice(0, 128) })
   }
-  return vm === 'evm' ? text.toLowerCase() : text
+  return storedText(vm, text)
 }
 
 const positionOf = (height: number, timeMs: number): string => `${height};time=${timeMs}`

@@ -1,3 +1,4 @@
+import { coinType, moveAddress } from '../../core/move-type.ts'
 import { isResolution } from '../../core/time.ts'
 import { CHAIN_WORDS, CHAINS, type Vm } from '../../schemas/chains.ts'
 import { CHANNELS, type ChannelParameter, type ChannelRow } from '../../schemas/channels.ts'
@@ -71,5 +72,6 @@ const parameterOf = (parameter: ChannelParameter, text: string, vm: Vm): string 
 
 const addressOf = (text: string, vm: Vm): string | undefined => {
   if (!ADDRESS_OF[vm].test(text)) return undefined
+  if (vm === 'move') return coinType(text) ?? moveAddress(text)
   return vm === 'evm' ? text.toLowerCase() : text
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { welcomeText } from '../../cli/demo.ts'
+import { roleConfig } from '../../cli/role.ts'
 import { readPlan } from '../../cli/start.ts'
 import { UsageError } from '../../cli/usage.ts'
+import { ConfigError } from '../../core/config.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 
 test('without options: the simulator on the default port', () => {
@@ -45,6 +47,19 @@ test('all wrong options are named together', () => {
       return true
     },
   )
+})
+
+test('a chain that has no live source is refused before anything starts', () => {
+  const refused = (variable: string) => (error: unknown) =>
+    error instanceof ConfigError &&
+    error.problems[0]?.variable === variable &&
+    /Sui has no live source.*replay/.test(error.message)
+  assert.throws(
+    () => readPlan({ chain: 'sui', rpc: ['https://node.example'] }, {}),
+    refused('--chain'),
+  )
+  const environment = { CHAINS: 'sui', RPC_URLS: 'https://node.example' }
+  assert.throws(() => roleConfig('all', environment), refused('CHAINS'))
 })
 
 test('half a seed, half a port and half a block are refused', () => {

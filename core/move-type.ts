@@ -1,0 +1,92 @@
+/**
+ * Names of the Move VM. An address is `0x` and 64 digits, lower case. A type is written with its address as short as it
+ * goes (`0x2::sui::SUI`), arguments behind `, `: nodes print coins both ways, the house keeps one (contract/chains.md 1.5).
+ */
+
+/** A type that a package defines. */
+export interface MoveType {
+  /** Package that first defined it. */
+  readonly package: string
+  /** `module::Name`. */
+  readonly name: string
+  /** In the house's writing. */
+  readonly typeArguments: readonly string[]
+}
+
+/** Longest text that is read as a type, and deepest nesting: hostile types grow without bound. */
+const MAX_TEXT = 1_000
+const MAX_DEPTH = 8
+
+const ADDRESS = /^(?:0x)?([0-9a-f]{1,64})$/i
+const STRUCT = /^((?:0x)?[0-9a-f]{1,64})::([a-z_]\w{0,127})::([a-z_]\w{0,127})(?:<(.{1,1000})>)?$/i
+const HEAD = /^((?:0x)?[0-9a-f]{1,64})::([a-z_]\w{0,127}::[a-z_]\w{0,127})(?:<|$)/i
+const PRIMITIVE = /^(?:u(?:8|16|32|64|128|256)|bool|address|signer)$/
+
+/** An address with all its digits; undefined when the text is none. */
+export const moveAddress = (text: string): string | undefined => {
+  const digits = ADDRESS.exec(text)?.[1]
+  return digits === undefined ? undefined : `0x${digits.toLowerCase().padStart(64, '0')}`
+}
+
+/** A type that a package defines, taken apart; undefined when the text names none. */
+export const moveType = (text: string): MoveType | undefined =>
+  text.length > MAX_TEXT ? undefined : structOf(text.trim(), 0)
+
+/** A type without its arguments, however long those are; undefined when the text names none. */
+export const moveHead = (text: string): Pick<MoveType, 'package' | 'name'> | undefined => {
+  const [, address = '', name = ''] = HEAD.exec(text) ?? []
+  const owner = moveAddress(address)
+  return owner === undefined ? undefined : { package: owner, name }
+}
+
+/** A coin's type in the house's writing; undefined when the text names none. `std::type_name` writes types without `0x`. */
+export const coinType = (text: string): string | undefined => {
+  const type = moveType(text)
+  return type && written(type)
+}
+
+const structOf = (text: string, depth: number): MoveType | undefined => {
+  const [, address = '', module, name, inner] = STRUCT.exec(text) ?? []
+  const owner = moveAddress(address)
+  if (owner === undefined || depth > MAX_DEPTH) return undefined
+  const typeArguments: string[] = []
+  for (const part of inner === undefined ? [] : partsOf(inner)) {
+    const argument = argumentOf(part.trim(), depth + 1)
+    if (argument === undefined) return undefined
+    typeArguments.push(argument)
+  }
+  return { package: owner, name: `${module}::${name}`, typeArguments }
+}
+
+const argumentOf = (text: string, depth: number): string | undefined => {
+  if (PRIMITIVE.test(text)) return text
+  const element = /^vector<(.+)>$/.exec(text)?.[1]
+  if (element !== undefined) {
+    const inside = depth > MAX_DEPTH ? undefined : argumentOf(element.trim(), depth + 1)
+    return inside && `vector<${inside}>`
+  }
+  const type = structOf(text, depth)
+  return type && written(type)
+}
+
+const written = ({ package: owner, name, typeArguments }: MoveType): string => {
+  const short = `0x${owner.slice(2).replace(/^0+(?=.)/, '')}::${name}`
+  return typeArguments.length === 0 ? short : `${short}<${typeArguments.join(', ')}>`
+}
+
+/** Parts between the commas that stand in no brackets. */
+const partsOf = (list: string): readonly string[] => {
+  const parts: string[] = []
+  let depth = 0
+  let from = 0
+  for (let at = 0; at < list.length; at += 1) {
+    const sign = list[at]
+    if (sign === '<') depth += 1
+    else if (sign === '>') depth -= 1
+    else if (sign === ',' && depth === 0) {
+      parts.push(list.slice(from, at))
+      from = at + 1
+    }
+  }
+  return [...parts, list.slice(from)]
+}

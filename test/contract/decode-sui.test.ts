@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeFiles } from '../../cli/decode.ts'
+import { suiExpectations, suiPath } from '../support/sui-recordings.ts'
+
+interface Line {
+  readonly trades: readonly (Readonly<Record<string, unknown>> & { readonly at: number })[]
+  readonly transfers: readonly unknown[]
+  readonly tokensCreated: readonly unknown[]
+}
+
+const explained = async (name: string): Promise<Line> => {
+  const lines: Line[] = []
+  const write = (line: string) => lines.push(JSON.parse(line))
+  assert.equal(await decodeFiles({ chain: 'sui', files: [suiPath(name)], write }), 0)
+  const [line] = lines
+  assert.ok(line)
+  return line
+}
+
+for (const [name, expected] of Object.entries(suiExpectations())) {
+  test(`${name} holds the recorded trades and no other`, async () => {
+    const { trades, transfers, tokensCreated } = await explained(name)
+    assert.deepEqual(
+      trades.map(({ at, protocol, pool, amountIn, amountOut }) => ({
+        ...{ at, protocol, pool, amountIn, amountOut },
+      })),
+      expected.trades.map(({ protocol, pool, amountIn, amountOut }, at) => ({
+        ...{ at, protocol, pool, amountIn, amountOut },
+      })),
+    )
+    assert.deepEqual(
+      trades.map(({ tokenIn }) => tokenIn ?? undefined),
+      expected.trades.map(({ tokenIn }) => tokenIn),
+    )
+    assert.deepEqual([transfers, tokensCreated], [[], []])
+  })
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { silentLogger } from '../../core/log.ts'
+import { quoteBook } from '../../core/quotes.ts'
+import { blockHeader } from '../../ingestors/block-record.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { factTable } from '../../ingestors/fact-table.ts'
+import { blockEvents } from '../../ingestors/records/all.ts'
+import { recordedSource } from '../../ingestors/replay.ts'
+import { track } from '../../ingestors/tracked.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { MoveTransaction } from '../../schemas/events.ts'
+import { addressOf, walletOf } from '../../serving/http/chain.ts'
+import { parseChannel } from '../../serving/realtime/channel.ts'
+import {
+  COIN,
+  checkpoint,
+  event,
+  id,
+  poolObject,
+  SUI,
+  transaction,
+  USDC,
+} from '../support/hand-move.ts'
+import { suiBooks, suiJson } from '../support/sui-recordings.ts'
+
+const POOL = id('pool')
+
+const published = (tx: MoveTransaction) => {
+  const block = checkpoint([tx])
+  const decoded = decodeBlock(block, suiBooks([], 'facts'))
+  const token = () => undefined
+  const pool = (address: string) => decoded.pools.find((fact) => fact.address === address)
+  const tracked = track(block, decoded, [], () => undefined)
+  return blockEvents(
+    { chain: CHAINS.sui, block, book: quoteBook(CHAINS.sui), stamps: new Map(), token, pool },
+    { decoded, tracked, learned: [], origin: 'node' },
+  )
+}
+
+const swap = (sender: string) =>
+  event('cetus', 'pool::SwapEvent', {
+    ...{ atob: false, pool: POOL, amount_in: '40', amount_out: '100', sender },
+  })
+
+test('a swap on Sui is a trade: the launched coin is the base, the sponsor paid, no fee below zero', () => {
+  const { trades, pools } = published(
+    transaction([swap('')], {
+      gasOwner: id('sponsor'),
+      feeRaw: -5n,
+      objects: [poolObject('cetus', POOL, [COIN, SUI])],
+    }),
+  )
+  const [trade] = trades
+  assert.equal(trade?.key, COIN)
+  assert.deepEqual(
+    [trade?.event.trade?.token_a_address, trade?.event.trade?.token_b_address],
+    [COIN, SUI],
+  )
+  assert.equal(trade?.event.trade?.was_original_direction, false)
+  assert.equal(trade?.event.trade?.token_b_decimals, 9)
+  assert.deepEqual(
+    [trade?.event.transaction?.fee, trade?.event.transaction?.fee_payer],
+    ['0', id('sponsor')],
+  )
+  assert.equal(trade?.event.d_app?.chain, 'CHAIN_SUI')
+  assert.equal(trade?.event.block?.height, 7)
+  assert.equal(pools.length, 1)
+})
+
+test('a coin that moved is a coin, and no balance is made of it', () => {
+  const { transfers, balances, tokens } = published(
+    transaction([], {
+      deltas: [
+        { owner: id('sender'), coin: COIN, deltaRaw: -5n },
+        { owner: id('bert'), coin: COIN, deltaRaw: 5n },
+      ],
+      objects: [
+        { id: id('coin'), type: '', change: 'published', fields: null },
+        {
+          ...{ id: id('cap'), type: `0x2::coin::TreasuryCap<${COIN}>` },
+          ...{ change: 'created', fields: null },
+        },
+      ],
+    }),
+  )
+  assert.deepEqual(
+    transfers.map(({ key, event: { instruction, transfer } }) => [
+      ...[key, instruction?.type, transfer?.token_amount, transfer?.receiver_account_owner_address],
+    ]),
+    [[COIN, 'coin', '5', id('bert')]],
+  )
+  assert.deepEqual(balances, [])
+  const [born] = tokens
+  assert.deepEqual(
+    [born?.event.instruction?.type, born?.event.token?.evm_extra, born?.event.token?.solana_extra],
+    ['coin', undefined, undefined],
+  )
+})
+
+test('the record of a checkpoint counts its transactions and has no gas of its own', () => {
+  const { parent_slot, tx_count, gas_used, coinbase } = blockHeader(
+    checkpoint([transaction([]), transaction([])]),
+  )
+  assert.deepEqual([parent_slot, tx_count, gas_used, coinbase], [6, 2, '0', ''])
+})
+
+test('recordings of one checkpoint are joined in a replay', async () => {
+  const { result } = suiJson('turbos_swap.json') as { readonly result: Record<string, unknown> }
+  const files: Readonly<Record<string, unknown>> = {
+    one: result,
+    two: { ...result, digest: 'E'.repeat(44) },
+    untimed: suiJson('cetus_swap_b2a.json'),
+  }
+  const source = await recordedSource({
+    ...{ chain: CHAINS.sui, files: Object.keys(files), log: silentLogger() },
+    readFile: async (file) => JSON.stringify(files[file]),
+  })
+  assert.deepEqual(source.skipped, ['untimed'])
+  const blocks = []
+  for await (const op of source.operations(null, new AbortController().signal)) {
+    if (op.op === 'apply') blocks.push(op.block)
+  }
+  assert.deepEqual(
+    blocks.map(({ height, transactions }) => [height, transactions.map(({ index }) => index)]),
+    [[29_829_815, [0, 1]]],
+  )
+})
+
+test('coins and addresses have one writing wherever they are asked for', () => {
+  const long = `0x${'2'.padStart(64, '0')}::sui::SUI`
+  assert.equal(addressOf('sui', long, 'tokenAddress'), SUI)
+  assert.equal(walletOf('sui', '0xAB', 'walletAddress'), `0x${'ab'.padStart(64, '0')}`)
+  assert.throws(() => walletOf('sui', 'anna', 'walletAddress'))
+  const channel = parseChannel(`dex-wallet-balance:sui_0xAB`, new Set(['sui']))
+  assert.equal('address' in channel && channel.address, `0x${'ab'.padStart(64, '0')}`)
+  const [row] = factTable([{ token: long, decimals: 9, origin: 'x' }]).tokens
+  assert.equal(row?.address, SUI)
+  assert.equal(USDC, CHAINS.sui.quotes[0].address)
+})

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { subjectsOf } from '../../ingestors/decode.ts'
+import type { MoveEvent } from '../../schemas/events.ts'
+import {
+  bare,
+  bcs,
+  COIN,
+  checkpoint,
+  decodeMove,
+  event,
+  id,
+  poolObject,
+  SUI,
+  transaction,
+  USDC,
+  u8,
+  u128,
+} from '../support/hand-move.ts'
+
+const POOL = id('pool')
+const POSITION = id('position')
+
+type Said = Readonly<Record<string, unknown>>
+type Case = readonly [protocol: string, name: string, said: Said | Buffer, expected: unknown]
+
+const changesOf = (protocol: string, name: string, said: Said | Buffer) => {
+  const objects = [poolObject(protocol, POOL, [SUI, USDC])]
+  const { poolChanges, dropped } = decodeMove([
+    transaction([event(protocol, name, said)], { objects }),
+  ])
+  assert.deepEqual(dropped, [])
+  return poolChanges.map((change) => [
+    ...[change.kind, change.pool, change.owner, change.tokenA, change.tokenB],
+    ...[change.amountARaw, change.amountBRaw, change.reserves],
+  ])
+}
+
+const sender = id('sender')
+const owner = id('owner')
+const amounts = { amount_a: '100', amount_b: '40' }
+const CETUS_V1 = bcs(POOL, POSITION, -5, 5, u128(9n), u128(9n), 100n, 40n)
+const CETUS_V2 = bcs(POOL, POSITION, -5, 5, u128(9n), u128(9n), u128(8n), 100n, 40n)
+const MOMENTUM = bcs(owner, POOL, POSITION, u128(9n), 100n, 40n, 5, -5, 1n, 2n)
+const BLUEFIN = Buffer.concat([
+  bcs(POOL, POSITION, 100n, 40n, 1_000n, 400n, u128(9n), u128(0n), u128(9n), u128(8n)),
+  bcs(1, -5, 5, u128(3n)),
+])
+const AFTERMATH = bcs(POOL, owner, null, [bare(SUI), bare(USDC)], [100n, 40n], 7n)
+const SIDES = [SUI, USDC, 100n, 40n]
+const REST = [...SIDES, undefined]
+
+const LIQUIDITY: readonly Case[] = [
+  ['cetus', 'pool::AddLiquidityEvent', CETUS_V1, ['increase', POOL, sender, ...REST]],
+  ['cetus', 'pool::AddLiquidityV2Event', CETUS_V2, ['increase', POOL, sender, ...REST]],
+  ['cetus', 'pool::RemoveLiquidityEvent', CETUS_V1, ['decrease', POOL, sender, ...REST]],
+  ['cetus', 'pool::RemoveLiquidityV2Event', CETUS_V2, ['decrease', POOL, sender, ...REST]],
+  [
+    'cetus',
+    'pool::AddLiquidityEvent',
+    { pool: POOL, ...amounts, tick_lower: { bits: 4_294_967_290 } },
+    ['increase', POOL, sender, ...REST],
+  ],
+  ['turbos', 'pool::MintEvent', { pool: POOL, ...amounts }, ['increase', POOL, sender, ...REST]],
+  ['turbos', 'pool::BurnEvent', { pool: POOL, ...amounts }, ['decrease', POOL, sender, ...REST]],
+  ['momentum', 'liquidity::AddLiquidityEvent', MOMENTUM, ['increase', POOL, owner, ...REST]],
+  ['momentum', 'liquidity::RemoveLiquidityEvent', MOMENTUM, ['decrease', POOL, owner, ...REST]],
+  [
+    'bluefin',
+    'events::LiquidityProvided',
+    BLUEFIN,
+    ['increase', POOL, sender, ...SIDES, [1_000n, 400n]],
+  ],
+  [
+    'bluefin',
+    'events::LiquidityRemoved',
+    BLUEFIN,
+    ['decrease', POOL, sender, ...SIDES, [1_000n, 400n]],
+  ],
+  ['aftermath', 'events::DepositEvent', AFTERMATH, ['increase', POOL, owner, ...REST]],
+  ['aftermath', 'events::DepositEventV2', AFTERMATH, ['increase', POOL, owner, ...REST]],
+  ['aftermath', 'events::WithdrawEvent', AFTERMATH, ['decrease', POOL, owner, ...REST]],
+  ['aftermath', 'events::WithdrawEventV2', AFTERMATH, ['decrease', POOL, owner, ...REST]],
+]
+
+for (const [protocol, name, said, expected] of LIQUIDITY) {
+  test(`${protocol} ${name} moves liquidity${Buffer.isBuffer(said) ? '' : ', told by name'}`, () => {
+    assert.deepEqual(changesOf(protocol, name, said), [expected])
+  })
+}
+
+test('liquidity of a pool that nothing tells of is dropped, that of many coins too', () => {
+  const reasonOf = (one: Omit<MoveEvent, 'index'>) => {
+    const { poolChanges, dropped } = decodeMove([transaction([one])])
+    assert.deepEqual(poolChanges, [])
+    return dropped.map(({ reason }) => reason)
+  }
+  assert.deepEqual(reasonOf(event('cetus', 'pool::AddLiquidityEvent', CETUS_V1)), ['unknown-pool'])
+  const three = bcs(POOL, owner, null, [bare(SUI), bare(USDC), bare(COIN)], [1n, 2n, 3n])
+  assert.deepEqual(reasonOf(event('aftermath', 'events::DepositEvent', three)), ['many-coins'])
+  const uneven = bcs(POOL, owner, null, [bare(SUI), bare(USDC)], [1n])
+  assert.deepEqual(reasonOf(event('aftermath', 'events::WithdrawEvent', uneven)), ['many-coins'])
+})
+
+const text = (value: string): Buffer => bcs(value)
+const BLUEFIN_POOL = Buffer.concat([
+  ...[bcs(POOL, bare(SUI)), text('SUI'), u8(9), text(''), bcs(bare(USDC)), text('USDC'), u8(6)],
+  ...[text('https://x'), u128(8n), bcs(-3, 60, 2_500n, 10n)],
+])
+
+const CETUS_POOL = bcs(POOL, bare(SUI), bare(USDC), 60)
+const MOMENTUM_POOL = bcs(owner, POOL, bare(SUI), bare(USDC), 2_000n, 60)
+const AFTERMATH_POOL = bcs(POOL, 'name', owner, 'x::y::Z', [bare(SUI), bare(USDC)], [1n, 1n])
+const CETUS_TOLD = { pool_id: POOL, coin_type_a: bare(SUI), coin_type_b: bare(USDC) }
+const MOMENTUM_TOLD = {
+  ...{ sender: owner, pool_id: POOL },
+  ...{ type_x: { name: bare(SUI) }, type_y: { name: bare(USDC) } },
+}
+
+const OPENED: readonly (readonly [string, string, Said | Buffer, string, number | null])[] = [
+  ['cetus', 'factory::CreatePoolEvent', CETUS_POOL, sender, null],
+  ['cetus', 'factory::CreatePoolEvent', CETUS_TOLD, sender, null],
+  ['momentum', 'create_pool::PoolCreatedEvent', MOMENTUM_POOL, owner, null],
+  ['momentum', 'create_pool::PoolCreatedEvent', MOMENTUM_TOLD, owner, null],
+  ['bluefin', 'events::PoolCreated', BLUEFIN_POOL, sender, 2_500],
+  ['aftermath', 'events::CreatedPoolEvent', AFTERMATH_POOL, owner, null],
+]
+
+test('pools are opened by events that name their coins, which proves them', () => {
+  for (const [protocol, name, said, by, feePips] of OPENED) {
+    const { poolChanges, pools, dropped } = decodeMove([transaction([event(protocol, name, said)])])
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(
+      poolChanges.map((change) => [change.kind, change.owner, change.amountARaw, change.tokenB]),
+      [['initialize', by, 0n, USDC]],
+      name,
+    )
+    assert.deepEqual(
+      pools.map((fact) => [fact.address, fact.tokenA, fact.tokenB, fact.feePips, fact.proven]),
+      [[POOL, SUI, USDC, feePips, true]],
+    )
+  }
+})
+
+test("DeepBook's pool is opened by an event whose type names the coins, Turbos' by its object", () => {
+  const said = { pool_id: POOL, taker_fee: '1' }
+  const opened = event('deepbook', 'pool::PoolCreated', said, [COIN, USDC])
+  const { pools, poolChanges } = decodeMove([transaction([opened])])
+  assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], [COIN, USDC])
+  assert.deepEqual([poolChanges[0]?.kind, poolChanges[0]?.tokenA], ['initialize', COIN])
+  const bareEvent = decodeMove([transaction([event('deepbook', 'pool::PoolCreated', said)])])
+  assert.deepEqual([bareEvent.pools.length, bareEvent.dropped[0]?.reason], [0, 'unknown-pool'])
+  const turbos = event('turbos', 'pool_factory::PoolCreatedEvent', { pool: POOL, fee: 3_000 })
+  const objects = [poolObject('turbos', POOL, [SUI, USDC, `${id('fee')}::fee3000bps::FEE3000BPS`])]
+  const made = decodeMove([transaction([turbos], { objects })])
+  assert.deepEqual([made.poolChanges[0]?.kind, made.pools[0]?.tokenB], ['initialize', USDC])
+})
+
+test('an opened pool is known to what trades in it later in the checkpoint', () => {
+  const created = event('cetus', 'factory::CreatePoolEvent', bcs(POOL, bare(COIN), bare(SUI), 60))
+  const swap = event('cetus', 'pool::SwapEvent', {
+    ...{ atob: false, pool: POOL, amount_in: '5', amount_out: '7' },
+  })
+  const { swaps } = decodeMove([transaction([created]), transaction([swap])])
+  assert.deepEqual([swaps[0]?.tokenIn, swaps[0]?.tokenOut], [SUI, COIN])
+})
+
+test('a node is asked for pools that no object shows, and for coins that changed hands', () => {
+  const swap = (pool: string) =>
+    event('cetus', 'pool::SwapEvent', { atob: true, pool, amount_in: '5', amount_out: '7' })
+  const shown = transaction([swap(POOL), swap(id('hidden')), swap(id('hidden'))], {
+    objects: [poolObject('cetus', POOL, [SUI, USDC])],
+    deltas: [{ owner: sender, coin: COIN, deltaRaw: 5n }],
+  })
+  const created = event('cetus', 'factory::CreatePoolEvent', bcs(id('new'), bare(COIN), bare(SUI)))
+  const failed = { ...transaction([swap(id('failed'))]), success: false }
+  assert.deepEqual(subjectsOf(checkpoint([shown, transaction([created]), failed])), {
+    pools: [{ address: id('hidden'), family: 'cetus' }],
+    tokens: [COIN],
+  })
+})

@@ -2,6 +2,7 @@ import type { Block, Decoded } from '../schemas/events.ts'
 import type { Books, Subjects } from './decode-contract.ts'
 import { decodeEvmBlock, evmSubjects } from './evm/decode.ts'
 import { decodeMoveBlock, moveSubjects } from './move/decode.ts'
+import type { ProtocolBook } from './protocols/book.ts'
 import { decodeSvmBlock, svmSubjects } from './svm/decode.ts'
 
 /**
@@ -14,7 +15,7 @@ export const decodeBlock = (block: Block, books: Books): Decoded => {
 }
 
 /** Pools and tokens that events of the block name, each once; what is already known is the caller's to leave out. */
-export const subjectsOf = (block: Block): Subjects => {
-  if (block.vm === 'evm') return evmSubjects(block)
+export const subjectsOf = (block: Block, protocols: ProtocolBook): Subjects => {
+  if (block.vm === 'evm') return evmSubjects(block, protocols)
   return block.vm === 'svm' ? svmSubjects(block) : moveSubjects(block)
 }

@@ -63,7 +63,8 @@ export const learn = async (
   const facts = withLearned(known, { pools, tokens: [] })
   const ofPools = subjects.pools.flatMap(({ address }) => {
     const fact = facts.pool(address)
-    return fact === undefined || !fact.proven ? [] : [fact.tokenA, fact.tokenB]
+    if (fact === undefined || !fact.proven) return []
+    return [...(fact.coins ?? [fact.tokenA, fact.tokenB]), ...(fact.underlying ?? [])]
   })
   const wanted = [...new Set([...subjects.tokens, ...ofPools])]
   const lacking = unknownSubjects({ pools: [], tokens: wanted }, known)

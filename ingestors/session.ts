@@ -127,7 +127,7 @@ const readBlock = async (
   block: Block,
   signal: AbortSignal,
 ) => {
-  const subjects = subjectsOf(block)
+  const subjects = subjectsOf(block, protocols)
   const learned = await learn({ reader: facts, known: ledger }, subjects, block, signal)
   const { pool, token } = withLearned(ledger, learned)
   const decoded = decodeBlock(block, { proof: facts.proof, protocols, pool, token })

@@ -3,6 +3,9 @@ export type Family =
   | 'uniswap_v2'
   | 'uniswap_v3'
   | 'uniswap_v4'
+  | 'curve'
+  | 'balancer_v2'
+  | 'balancer_v3'
   | 'pump_fun'
   | 'pumpswap'
   | 'raydium_amm_v4'
@@ -61,6 +64,8 @@ export interface ProtocolRow {
   readonly curveKeepsTokens?: true
   /** Factory addresses by chain id, lower case; on Solana the program, on Sui the package that first defined its events. */
   readonly factories: Readonly<Record<string, readonly string[]>>
+  /** Contracts by chain id that are asked about its pools beside or in place of the factories, and make none. */
+  readonly registries?: Readonly<Record<string, readonly string[]>>
 }
 
 /** Protocols of this build. */
@@ -115,7 +120,154 @@ export const PROTOCOLS = [
     name: 'Uniswap V4',
     family: 'uniswap_v4',
     short: 'univ4',
-    factories: { eth: ['0x000000000004444c5dc75cb358380d2e3de08a90'] },
+    // Deployments: docs.uniswap.org contracts/v4/deployments. PoolManager, and the PositionManager that keeps keys.
+    factories: {
+      eth: ['0x000000000004444c5dc75cb358380d2e3de08a90'],
+      bsc: ['0x28e2ea090877bf75740558f6bfb36a5ffee9e9df'],
+      base: ['0x498581ff718922c3f8e6a244956af099b2652b2b'],
+      polygon: ['0x67366782805870060151383f4bbff9dab53e5cd6'],
+      arbitrum: ['0x360e68faccca8ca495c1b759fd9eee466db9fb32'],
+      optimism: ['0x9a13f98cb987694c9f086b1f5eb990eea8264ec3'],
+      avalanche: ['0x06380c0e0912312b5150364b9dc4542ba0dbbc85'],
+    },
+    registries: {
+      eth: ['0xbd216513d74c8cf14cf4747e6aaa6420ff64ee9e'],
+      bsc: ['0x7a4a5c919ae2541aed11041a1aeee68f1287f95b'],
+      base: ['0x7c5f5a4bbd8fd63184577525326123b519429bdc'],
+      polygon: ['0x1ec2ebf4f37e7363fdfe3551602425af0b3ceef9'],
+      arbitrum: ['0xd88f38f930b7952f2db2432cb002e7abbf3dd869'],
+      optimism: ['0x3c3ea4b57a46241e54610e5f022e5c45859a1017'],
+      avalanche: ['0xb74b1f14d2754acfcbbe1a221023a5cf50ab8acd'],
+    },
+  },
+  {
+    id: 'curve',
+    name: 'Curve',
+    family: 'curve',
+    short: 'curve',
+    // Sources: curvefi/metaregistry scripts/address_provider_constants.py, deployments.yaml; curve-docs deployment-data.json.
+    // Factories of stable, crypto, crvUSD, tricrypto-ng, stableswap-ng and twocrypto-ng pools as far as a chain has them.
+    factories: {
+      eth: [
+        '0xb9fc157394af804a3578134a6585c0dc9cc990d4',
+        '0xf18056bbd320e96a48e3fbf8bc061322531aac99',
+        '0x4f8846ae9380b90d2e71d5e3d042dff3e7ebb40d',
+        '0x0c0e5f2ff0ff18a3be9b835635039256dc4b4963',
+        '0x6a8cbed756804b16e05e741edabd5cb544ae21bf',
+        '0x98ee851a00abee0d95d08cf4ca2bdce32aeaaf7f',
+      ],
+      bsc: [
+        '0xefde221f306152971d8e9f181bfe998447975810',
+        '0xbd5fbd2fa58cb15228a9abdac9ec994f79e3483c',
+        '0x38f8d93406fa2d9924dcfcb67db5b0521fb20f7d',
+        '0xd7e72f3615aa65b92a4dbdc211e296a35512988b',
+        '0x98ee851a00abee0d95d08cf4ca2bdce32aeaaf7f',
+      ],
+      base: [
+        '0x3093f9b57a428f3eb6285a589cb35bea6e78c336',
+        '0x5ef72230578b3e399e6c6f4f6360edf95e83bbfd',
+        '0xa5961898870943c68037f6848d2d866ed2016bcb',
+        '0xd2002373543ce3527023c75e7518c274a51ce712',
+        '0xc9fe0c63af9a39402e8a5514f9c43af0322b665f',
+      ],
+      polygon: [
+        '0x722272d36ef0da72ff51c5a65db7b870e2e8d4ee',
+        '0xe5de15a9c9bbedb4f5ec13b131e61245f2983a69',
+        '0xc1b393efef38140662b91441c6710aa704973228',
+        '0x1764ee18e8b3cca4787249ceb249356192594585',
+        '0x98ee851a00abee0d95d08cf4ca2bdce32aeaaf7f',
+      ],
+      arbitrum: [
+        '0xb17b674d9c5cb2e441f8e196a2f048a81355d031',
+        '0xbc0797015fcfc47d9c1856639cae50d0e69fbee8',
+        '0x9af14d26075f142eb3f292d5065eb3faa646167b',
+        '0x98ee851a00abee0d95d08cf4ca2bdce32aeaaf7f',
+      ],
+      optimism: [
+        '0x2db0e83599a91b508ac268a6197b8b14f5e72840',
+        '0xc6c09471ee39c7e30a067952fcc89c8922f9ab53',
+        '0x5eee3091f747e60a045a2e715a4c71e600e31f6e',
+        '0x98ee851a00abee0d95d08cf4ca2bdce32aeaaf7f',
+      ],
+      avalanche: [
+        '0xb17b674d9c5cb2e441f8e196a2f048a81355d031',
+        '0x3d6cb2f6dcf47cdd9c13e4e3beae9af041d8796a',
+        '0x1764ee18e8b3cca4787249ceb249356192594585',
+        '0x98ee851a00abee0d95d08cf4ca2bdce32aeaaf7f',
+      ],
+      // The MetaRegistry, which asks the factories of that chain.
+      zksync: ['0x48e4b27553e7643e10229ea3cba91c188dc524b1'],
+    },
+    // Registries of stable and crypto pools that no factory made, MetaRegistry.
+    registries: {
+      eth: [
+        '0x90e00ace148ca3b23ac1bc8c240c2a7dd9c2d7f5',
+        '0x8f942c20d02befc377d41445793068908e2250d0',
+        '0xf98b45fa17de75fb1ad0e7afd971b0ca00e379fc',
+      ],
+      base: ['0x87dd13dd25a1dbde0e1edcf5b8fa6cfff7eabcad'],
+      polygon: [
+        '0x094d12e5b541784701fd8d65f11fc0598fbc6332',
+        '0x47bb542b9de58b970ba50c9dae444ddb4c16751a',
+        '0x296d2b5c23833a70d07c8fcbb97d846c1ff90ddd',
+      ],
+      arbitrum: [
+        '0x445fe580ef8d70ff569ab36e80c647af338db351',
+        '0x0e9fbb167df83ede3240d6a5fa5d40c6c6851e15',
+        '0x13526206545e2dc7ccfbaf28dc88f440ce7ad3e0',
+      ],
+      optimism: [
+        '0xc5cfada84e902ad92dd40194f0883ad49639b023',
+        '0x7da64233fefb352f8f501b357c018158ed8aa455',
+        '0xc65cb3156225380beda366610bab18d5835a1647',
+      ],
+      avalanche: [
+        '0x8474ddbe98f5aa3179b3b3f5942d724afcdec9f6',
+        '0xb6845b562f01eb02ef20cbb63553d2a768e5a1cb',
+      ],
+    },
+  },
+  {
+    id: 'balancer_v2',
+    name: 'Balancer V2',
+    family: 'balancer_v2',
+    short: 'balv2',
+    // The Vault. Source: balancer/balancer-deployments tasks/20210418-vault.
+    factories: {
+      eth: ['0xba12222222228d8ba445958a75a0704d566bf2c8'],
+      bsc: ['0xba12222222228d8ba445958a75a0704d566bf2c8'],
+      base: ['0xba12222222228d8ba445958a75a0704d566bf2c8'],
+      polygon: ['0xba12222222228d8ba445958a75a0704d566bf2c8'],
+      arbitrum: ['0xba12222222228d8ba445958a75a0704d566bf2c8'],
+      optimism: ['0xba12222222228d8ba445958a75a0704d566bf2c8'],
+      avalanche: ['0xba12222222228d8ba445958a75a0704d566bf2c8'],
+    },
+  },
+  {
+    id: 'swaap_v2',
+    name: 'Swaap V2',
+    family: 'balancer_v2',
+    short: 'swaapv2',
+    // Its Vault, with Balancer's events. Sources: swaap-labs/swaap-v2-monorepo; llamafolio adapters.
+    factories: {
+      eth: ['0xd315a9c38ec871068fec378e4ce78af528c76293'],
+      polygon: ['0xd315a9c38ec871068fec378e4ce78af528c76293'],
+      arbitrum: ['0xd315a9c38ec871068fec378e4ce78af528c76293'],
+    },
+  },
+  {
+    id: 'balancer_v3',
+    name: 'Balancer V3',
+    family: 'balancer_v3',
+    short: 'balv3',
+    // The Vault. Source: balancer/balancer-deployments tasks/20241204-v3-vault.
+    factories: {
+      eth: ['0xba1333333333a1ba1108e8412f11850a5c319ba9'],
+      base: ['0xba1333333333a1ba1108e8412f11850a5c319ba9'],
+      arbitrum: ['0xba1333333333a1ba1108e8412f11850a5c319ba9'],
+      optimism: ['0xba1333333333a1ba1108e8412f11850a5c319ba9'],
+      avalanche: ['0xba1333333333a1ba1108e8412f11850a5c319ba9'],
+    },
   },
   {
     id: 'pump_fun',

@@ -26,8 +26,11 @@ export const decodeEvmBlock = (block: EvmBlock, books: Books): Decoded => {
   return out
 }
 
-/** Pools and tokens that events of the block name, each once; what is already known is the caller's to leave out. */
-export const evmSubjects = (block: EvmBlock): Subjects => {
+/**
+ * Pools and tokens that events of the block name, each once; what is already known is the caller's to leave out. Whom a
+ * contract that is not listed speaks for is not asked about: it would be asked as a pool of the wrong kind.
+ */
+export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects => {
   const pools = new Map<string, string>()
   const tokens = new Set<string>()
   for (const { success, logs } of block.transactions) {
@@ -38,7 +41,12 @@ export const evmSubjects = (block: EvmBlock): Subjects => {
       const { event, family } = found
       if (event.by === 'pool') pools.set(log.address, family.family)
       else if (event.by === 'token') tokens.add(log.address)
-      else if (event.pool !== undefined) pools.set(event.pool(log), family.family)
+      else if (
+        event.pool !== undefined &&
+        protocols.factory(log.address)?.family === family.family
+      ) {
+        pools.set(event.pool(log), family.family)
+      }
     }
   }
   return {
@@ -103,7 +111,7 @@ const decodeTransaction = (scope: BlockScope): void => {
     if (birth !== undefined) out.births.push(birth)
   }
   if (waiting.length === 0) return
-  const transfers = scope.evidence ? out.transfers.slice(firstTransfer) : NONE
+  const transfers = out.transfers.slice(firstTransfer)
   settle(scope, { waiting, operations: operations ?? NONE, transfers })
 }
 

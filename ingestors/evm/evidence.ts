@@ -1,5 +1,5 @@
 import type { Transfer } from '../../schemas/events.ts'
-import type { SaidSwap } from '../protocols/types.ts'
+import type { SaidChange, SaidSwap } from '../protocols/types.ts'
 
 /**
  * Proof of a swap by its own transaction alone, where no node can be asked (R39): tokens that went into and out of the pool.
@@ -49,8 +49,8 @@ export const swapTokens = (swap: SaidSwap, { into, outOf }: Flows): SwapTokens |
   const holder = swap.vault ?? swap.pool
   const ins = into.get(holder) ?? []
   const outs = outOf.get(holder) ?? []
-  const exactIns = ins.filter(({ amountRaw }) => amountRaw === swap.amountInRaw)
-  const exactOuts = outs.filter(({ amountRaw }) => amountRaw === swap.amountOutRaw)
+  const exactIns = exactly(ins, swap.amountInRaw)
+  const exactOuts = exactly(outs, swap.amountOutRaw)
   const ways: readonly (readonly [readonly Transfer[], readonly Transfer[]])[] = [
     [exactIns, exactOuts],
     [exactIns, outs],
@@ -75,8 +75,50 @@ export const swapTokens = (swap: SaidSwap, { into, outOf }: Flows): SwapTokens |
   }
 }
 
+/**
+ * Tokens behind the amounts of a change, as transfers of its transaction show them; undefined when they show none. A pool of
+ * two tokens in order of their addresses is known by them; elsewhere only a transfer of the very amount tells, and null stands
+ * where it is left open.
+ */
+export const changedTokens = (
+  { pool, vault, unordered, change, amountsRaw }: SaidChange,
+  flows: Flows,
+): readonly (string | null)[] | undefined => {
+  if (vault === undefined && unordered !== true) return poolTokens(pool, flows)
+  const side = change === 'increase' ? flows.into : flows.outOf
+  const tokens = amountsRaw.map((amountRaw) => movedToken(side, vault ?? pool, amountRaw))
+  return tokens.every((token) => token === null) ? undefined : tokens
+}
+
+/** The only token of which an account paid out this very amount; null when it was none or several. */
+export const paidToken = (
+  { pool, vault }: SaidChange,
+  amountRaw: bigint,
+  { outOf }: Flows,
+): string | null => movedToken(outOf, vault ?? pool, amountRaw)
+
+const movedToken = (side: Flows['into'], account: string, amountRaw: bigint): string | null =>
+  only(exactly(side.get(account) ?? [], amountRaw).map(({ token }) => token))
+
+/**
+ * Transfers of this very amount. Where a token is a front of another both log the same move, one right after the other, and
+ * the one that was called logs last: only that one is kept.
+ */
+const exactly = (transfers: readonly Transfer[], amountRaw: bigint): readonly Transfer[] => {
+  const same = transfers.filter((each) => each.amountRaw === amountRaw)
+  return same.filter(({ token, from, to, logIndex }, index) => {
+    const next = same[index + 1]
+    return !(
+      next?.logIndex === logIndex + 1 &&
+      next.token !== token &&
+      next.from === from &&
+      next.to === to
+    )
+  })
+}
+
 /** The only two tokens that moved in or out of the pool; undefined when there are more or fewer. */
-export const poolTokens = (
+const poolTokens = (
   pool: string,
   { into, outOf }: Flows,
 ): readonly [string, string] | undefined => {

@@ -13,6 +13,7 @@ export interface PoolSubject {
 /** A pool between the two rounds. */
 export interface OpenProof extends Questions {
   readonly proof: PoolProof
+  readonly traded: ProtocolBook['traded']
 }
 
 /** First round: what to ask about a pool. Empty where the family's pools cannot be asked for, or the chain lists none. */
@@ -30,7 +31,7 @@ export const openProof = (
   const given = givenOf(answers)
   return given === 'no-state'
     ? given
-    : { proof, pool: address, listed: book.speakers(family), given }
+    : { proof, pool: address, listed: book.speakers(family), given, traded: book.traded }
 }
 
 /** Second round. */
@@ -42,8 +43,19 @@ export const poolFact = (
   answers: readonly CallAnswer[],
 ): PoolFact | 'no-pool' | 'no-state' => {
   const given = givenOf(answers)
-  return given === 'no-state' ? given : (open.proof.conclude(open, given) ?? 'no-pool')
+  if (given === 'no-state') return given
+  const fact = open.proof.conclude(open, given)
+  return fact === undefined ? 'no-pool' : tradedFact(fact, open)
 }
+
+/** The fact with the chain's coin as trades name it (R29). */
+const tradedFact = (fact: PoolFact, { traded }: OpenProof): PoolFact => ({
+  ...fact,
+  tokenA: traded(fact.tokenA),
+  tokenB: traded(fact.tokenB),
+  ...(fact.coins && { coins: fact.coins.map(traded) }),
+  ...(fact.underlying && { underlying: fact.underlying.map(traded) }),
+})
 
 const givenOf = (answers: readonly CallAnswer[]): readonly Given[] | 'no-state' =>
   answers.some(({ kind }) => kind === 'no-state')

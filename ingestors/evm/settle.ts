@@ -4,7 +4,14 @@ import type { Draft } from '../decode-contract.ts'
 import { type ProtocolBook, speaks } from '../protocols/book.ts'
 import type { EvmFamily, Leg, SaidChange, SaidSwap } from '../protocols/types.ts'
 import { changesOf } from './changes.ts'
-import { type Flows, flowsOf, poolTokens, type SwapTokens, swapTokens } from './evidence.ts'
+import {
+  changedTokens,
+  type Flows,
+  flowsOf,
+  paidToken,
+  type SwapTokens,
+  swapTokens,
+} from './evidence.ts'
 
 /** One transaction, where its events go, and what is known of pools at this point of the chain. */
 export interface Scope {
@@ -45,24 +52,28 @@ export interface Ended {
 /** Takes or drops what waited, in log order. An ERC-4337 operation is logged after all that it did. */
 export const settle = (scope: Scope, { waiting, operations, transfers }: Ended): void => {
   const { tx, out } = scope
-  const flows = scope.evidence ? flowsOf(transfers) : undefined
+  let sorted: Flows | undefined
+  const flows = (): Flows => {
+    sorted ??= flowsOf(transfers)
+    return sorted
+  }
   let next = 0
   for (const item of waiting) {
     while ((operations[next]?.logIndex ?? Number.POSITIVE_INFINITY) < item.logIndex) next += 1
     const trader = operations[next]?.sender ?? tx.from
-    const pool = identify(scope, item, flows)
+    const pool = identify(scope, item, scope.evidence ? flows() : undefined)
     const { said, logIndex, reserves } = item
     if (typeof pool === 'string') {
       drop(scope, item, pool)
       continue
     }
-    const tokenOf = tokensOf(pool, scope.protocols)
+    const named = tokensOf(pool, scope.protocols)
     if (said.kind === 'swap') {
       const { tokenIn, tokenOut } = pool.seen ?? {
-        tokenIn: tokenOf(said.tokenIn),
-        tokenOut: tokenOf(said.tokenOut),
+        tokenIn: named(said.tokenIn),
+        tokenOut: named(said.tokenOut),
       }
-      const reason = scope.evidence ? undefined : unusable(tokenIn, tokenOut)
+      const reason = unusable(tokenIn, tokenOut, scope.evidence)
       if (reason !== undefined) drop(scope, item, reason)
       else
         out.swaps.push(
@@ -70,6 +81,8 @@ export const settle = (scope: Scope, { waiting, operations, transfers }: Ended):
         )
       continue
     }
+    const tokenOf = (leg: Leg): string | null =>
+      isPaid(leg) ? paidCoin(paidToken(said, leg.paidOutRaw, flows()), pool) : named(leg)
     const changes = changesOf(said, { coins: pool.coins, tokenOf, reserves })
     if (changes === undefined) drop(scope, item, 'unknown-token')
     else {
@@ -106,7 +119,7 @@ const identify = (
   if (holder !== undefined && tellsTokens(said)) return { protocol, coins: [] }
   if (flows === undefined) return fact === undefined ? 'unknown-pool' : 'unproven-pool'
   if (said.kind === 'change') {
-    const coins = poolTokens(said.vault ?? said.pool, flows)
+    const coins = changedTokens(said, flows)
     return coins === undefined ? 'no-evidence' : { protocol, coins }
   }
   const seen = swapTokens(said, flows)
@@ -127,6 +140,7 @@ const tellsTokens = (said: SaidSwap | SaidChange): boolean =>
 const tokensOf =
   ({ coins, underlying }: Identity, { traded }: ProtocolBook) =>
   (leg: Leg): string | null => {
+    if (isPaid(leg)) return null
     const token =
       typeof leg === 'string'
         ? leg
@@ -136,10 +150,21 @@ const tokensOf =
     return token === undefined || token === null ? null : traded(token)
   }
 
-/** Why a swap of these tokens is none: one is not known, or both are the chain's coin, wrapped and not. */
-const unusable = (tokenIn: string | null, tokenOut: string | null): string | undefined => {
-  if (tokenIn === null || tokenOut === null) return 'unknown-token'
-  return tokenIn === tokenOut ? 'same-token' : undefined
+const isPaid = (leg: Leg): leg is Extract<Leg, { readonly paidOutRaw: bigint }> =>
+  typeof leg === 'object' && 'paidOutRaw' in leg
+
+/** What left a pool counts as its coin when it is one. */
+const paidCoin = (token: string | null, { coins }: Identity): string | null =>
+  coins.includes(token) ? token : null
+
+/** Why a swap of these tokens is none: both are one, as the chain's coin and its wrapped token are, or one is not known. */
+const unusable = (
+  tokenIn: string | null,
+  tokenOut: string | null,
+  evidence: boolean,
+): string | undefined => {
+  if (tokenIn !== null && tokenIn === tokenOut) return 'same-token'
+  return !evidence && (tokenIn === null || tokenOut === null) ? 'unknown-token' : undefined
 }
 
 interface Taken {

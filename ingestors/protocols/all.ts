@@ -1,5 +1,8 @@
 import type { Log } from '../../schemas/events.ts'
 import type { PoolProof } from '../evm/proof-contract.ts'
+import { balancerV2 } from './balancer-v2.ts'
+import { balancerV3 } from './balancer-v3.ts'
+import { curve } from './curve.ts'
 import { erc20 } from './erc20.ts'
 import { erc4337 } from './erc4337.ts'
 import type { EvmEvent, EvmFamily } from './types.ts'
@@ -8,7 +11,16 @@ import { uniswapV3 } from './uniswap-v3.ts'
 import { uniswapV4 } from './uniswap-v4.ts'
 
 /** Every EVM decoder family. Adding one is adding its file here. */
-export const EVM_FAMILIES: readonly EvmFamily[] = [erc20, uniswapV2, uniswapV3, uniswapV4, erc4337]
+export const EVM_FAMILIES: readonly EvmFamily[] = [
+  erc20,
+  uniswapV2,
+  uniswapV3,
+  uniswapV4,
+  erc4337,
+  curve,
+  balancerV2,
+  balancerV3,
+]
 
 /** An event with the family that reads it. */
 export interface FamilyEvent {

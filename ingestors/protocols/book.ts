@@ -6,6 +6,8 @@ import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocol
 export interface ListedProtocol {
   readonly row: ProtocolRow
   readonly factory: string
+  /** Contracts beside the factory that know its pools. */
+  readonly registries: readonly string[]
 }
 
 /** What a chain's tables and its configured extra rows say to decoders. */
@@ -51,6 +53,8 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
   const own = chainRow(chain)?.wrappedNative
   if (own !== undefined && !extra?.replace) wrapped.add(own)
   const coin = own !== undefined && wrapped.has(own) ? own : [...wrapped][0]
+  const registriesOf = ({ registries }: ProtocolRow): readonly string[] =>
+    extra?.replace ? [] : (registries?.[chain] ?? [])
   const speakers = new Map<string, readonly ListedProtocol[]>()
   return {
     factory: (address) => factories.get(address),
@@ -59,7 +63,7 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
       if (known !== undefined) return known
       const found = [...factories]
         .filter(([, row]) => speaks(row, family))
-        .map(([factory, row]) => ({ row, factory }))
+        .map(([factory, row]) => ({ row, factory, registries: registriesOf(row) }))
       speakers.set(family, found)
       return found
     },

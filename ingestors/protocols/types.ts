@@ -2,8 +2,15 @@ import type { Log } from '../../schemas/events.ts'
 import type { Family } from '../../schemas/protocols.ts'
 import type { PoolProof } from '../evm/proof-contract.ts'
 
-/** A token as an event names it: its place in the pool's own order, or in that of the tokens behind it, or its address. */
-export type Leg = number | { readonly underlying: number } | `0x${string}`
+/**
+ * A token as an event names it: its place in the pool's own order, or in that of the tokens behind it, or its address, or
+ * not at all: the one that the pool paid out in this very amount, which only the transaction's transfers show.
+ */
+export type Leg =
+  | number
+  | { readonly underlying: number }
+  | { readonly paidOutRaw: bigint }
+  | string
 
 /** A swap as its pool says it. Amounts are what the pool took and gave; both above zero. */
 export interface SaidSwap {
@@ -29,6 +36,7 @@ export interface SaidChange {
   readonly pool: string
   readonly vault?: string
   readonly usual: string
+  readonly unordered?: true
   readonly change: 'initialize' | 'increase' | 'decrease' | 'collect'
   /** In the pool's own order, or in that of `legs`. */
   readonly amountsRaw: readonly bigint[]
@@ -75,7 +83,7 @@ interface SaidOperation {
 /** The event is one of ours and what it says cannot be used. */
 export interface Refused {
   readonly kind: 'refused'
-  readonly reason: 'zero-amount' | 'impossible-amount' | 'short-data'
+  readonly reason: 'zero-amount' | 'impossible-amount' | 'short-data' | 'bad-array'
 }
 
 /** What one log says, before anyone asked whether its pool is real. */
@@ -122,8 +130,14 @@ const IMPOSSIBLE_AMOUNT = 1n << 255n
 /** The refusal, or undefined, for amounts that no trade has: nothing on one side (a loan paid back), or beyond any token. */
 export const refusal = (amountInRaw: bigint, amountOutRaw: bigint): Refused | undefined => {
   if (amountInRaw <= 0n || amountOutRaw <= 0n) return { kind: 'refused', reason: 'zero-amount' }
-  if (amountInRaw >= IMPOSSIBLE_AMOUNT || amountOutRaw >= IMPOSSIBLE_AMOUNT) {
-    return { kind: 'refused', reason: 'impossible-amount' }
-  }
-  return undefined
+  return impossible([amountInRaw, amountOutRaw])
 }
+
+/** The refusal, or undefined, for amounts of which one is beyond any token. */
+export const impossible = (amountsRaw: readonly bigint[]): Refused | undefined =>
+  amountsRaw.some((amountRaw) => amountRaw >= IMPOSSIBLE_AMOUNT)
+    ? { kind: 'refused', reason: 'impossible-amount' }
+    : undefined
+
+/** A list that does not lie in its data, is too long, or does not fit to another one. */
+export const BAD_ARRAY: Refused = { kind: 'refused', reason: 'bad-array' }

@@ -1,4 +1,5 @@
 import type { Log } from '../../schemas/events.ts'
+import { keyFee, keyProof } from '../evm/key-proof.ts'
 import { type EvmFamily, refusal, type Said } from './types.ts'
 import { signedAt, topicAddress, wordAt } from './words.ts'
 
@@ -31,15 +32,14 @@ const swap = (log: Log): Said => {
   )
 }
 
-/** A fee from here on is a flag: hooks set it trade by trade. Source: Uniswap/v4-core src/libraries/LPFeeLibrary.sol. */
-const DYNAMIC_FEE = 0x800000n
-
 /**
  * Pools of Uniswap V4, all kept by one contract, the PoolManager. Source: Uniswap/v4-core src/interfaces/IPoolManager.sol;
- * contract/chains.md 3.4. `ModifyLiquidity` states no amounts and is not read.
+ * contract/chains.md 3.4. `ModifyLiquidity` states no amounts, and the price that they follow from is in no event of its own: it is
+ * not read.
  */
 export const uniswapV4: EvmFamily = {
   family: 'uniswap_v4',
+  proof: keyProof,
   events: {
     '0x40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f': {
       signature:
@@ -56,17 +56,14 @@ export const uniswapV4: EvmFamily = {
       by: 'factory',
       topics: 4,
       words: 5,
-      read: (log) => {
-        const fee = wordAt(log.data, 0)
-        return {
-          kind: 'pool',
-          pool: poolId(log),
-          factory: log.address,
-          tokens: [topicAddress(log.topics[2]), topicAddress(log.topics[3])],
-          feePips: fee < DYNAMIC_FEE ? Number(fee) : null,
-          opens: true,
-        }
-      },
+      read: (log) => ({
+        kind: 'pool',
+        pool: poolId(log),
+        factory: log.address,
+        tokens: [topicAddress(log.topics[2]), topicAddress(log.topics[3])],
+        feePips: keyFee(wordAt(log.data, 0)),
+        opens: true,
+      }),
     },
   },
 }

@@ -10,6 +10,7 @@ import type { PoolFact } from '../../schemas/events.ts'
 import {
   type ExpectedSwap,
   expectations,
+  expectedPool,
   recording,
   recordingNames,
   recordingPath,
@@ -49,6 +50,13 @@ const PROTOCOL: Readonly<Record<string, string>> = {
   'univ2.Swap': 'uniswap_v2',
   'univ3.Swap': 'uniswap_v3',
   'pancakev3.Swap': 'pancakeswap_v3',
+  'univ4.Swap': 'uniswap_v4',
+  'curve.TokenExchange(int128)': 'curve',
+  'curve.TokenExchange(uint256)': 'curve',
+  'curve.TokenExchange(ng crypto)': 'curve',
+  'curve.TokenExchangeUnderlying': 'curve',
+  'balv2.Swap': 'balancer_v2',
+  'balv3.Swap': 'balancer_v3',
 }
 const ours = (swaps: readonly ExpectedSwap[]) => swaps.filter(({ event }) => event in PROTOCOL)
 const real = (swaps: readonly ExpectedSwap[]) => ours(swaps).filter(({ spoof }) => !spoof)
@@ -69,12 +77,12 @@ for (const name of recordingNames()) {
         protocol,
       })),
       real(expected.swaps)
-        .map(({ logIndex, address, amountIn, amountOut, event }) => ({
-          at: logIndex,
-          pool: address,
-          amountIn,
-          amountOut,
-          protocol: PROTOCOL[event],
+        .map((swap) => ({
+          at: swap.logIndex,
+          pool: expectedPool(swap),
+          amountIn: swap.amountIn,
+          amountOut: swap.amountOut,
+          protocol: PROTOCOL[swap.event],
         }))
         .sort((a, b) => a.at - b.at),
     )

@@ -129,7 +129,7 @@ for (const [name, arbitrary] of [
         const block = svmBlock([tx])
         const { swaps, poolChanges, pools, transfers, supplies, births, migrations, dropped } =
           decodeBlock(block, solBooks())
-        subjectsOf(block)
+        subjectsOf(block, book)
         const shown = new Set(pools.map(({ address }) => address))
         for (const { pool, amountInRaw, amountOutRaw, tokenIn, tokenOut } of swaps) {
           assert.ok(amountInRaw > 0n && amountOutRaw > 0n)

@@ -18,7 +18,13 @@ import {
 } from './brute-force.ts'
 import { gated } from './gated.ts'
 import { type Listener, type Product, startProduct } from './product.ts'
-import { type ExpectedSwap, expectations, recordingJson, recordingPath } from './recordings.ts'
+import {
+  type ExpectedSwap,
+  expectations,
+  expectedPool,
+  recordingJson,
+  recordingPath,
+} from './recordings.ts'
 import { until } from './until.ts'
 
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
@@ -53,13 +59,16 @@ const swapsIn = (name: string): readonly BruteSwap[] => {
   const block = json.eth_getBlockByNumber as RawBlock['block']
   const transaction = json.eth_getTransactionByHash as { readonly hash: string } | undefined
   const isOurs = ({ event, spoof, tokenIn, tokenOut }: ExpectedSwap): boolean =>
-    /^(univ2|univ3|pancakev3)\./.test(event) && !spoof && tokenIn !== null && tokenOut !== null
+    /^(univ[234]|pancakev3|curve|balv[23])\./.test(event) &&
+    !spoof &&
+    tokenIn !== null &&
+    tokenOut !== null
   return (expectations().get(name)?.swaps ?? []).filter(isOurs).map((swap) => ({
     height: Number(block.number),
     timeMs: Number(block.timestamp) * 1_000,
     txHash: swap.txHash ?? String(transaction?.hash),
     logIndex: swap.logIndex,
-    pool: swap.address,
+    pool: expectedPool(swap),
     trader: '',
     tokenIn: swap.tokenIn ?? '',
     tokenOut: swap.tokenOut ?? '',

@@ -10,7 +10,10 @@ export interface ExpectedSwap {
   readonly txHash?: string
   readonly logIndex: number
   readonly event: string
+  /** Who logged it; pools whose tokens another contract holds are named beside it. */
   readonly address: string
+  readonly poolId?: string
+  readonly pool?: string
   readonly tokenIn: string | null
   readonly amountIn: string
   readonly tokenOut: string | null
@@ -24,6 +27,10 @@ export interface Expected {
   readonly erc20Transfers?: number
   readonly swaps: readonly ExpectedSwap[]
 }
+
+/** The pool of a swap as the product names it: its contract where it has one, else its id. */
+export const expectedPool = ({ event, address, poolId, pool }: ExpectedSwap): string =>
+  (event.startsWith('balv2.') ? poolId?.slice(0, 42) : (pool ?? poolId)) ?? address
 
 /** Names of the recorded ethereum files. */
 export const recordingNames = (): readonly string[] => readdirSync(`${FOLDER}ethereum`).sort()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { subjectsOf } from '../../ingestors/decode.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
 import type { MoveEvent } from '../../schemas/events.ts'
 import {
   bare,
@@ -174,7 +175,8 @@ test('a node is asked for pools that no object shows, and for coins that changed
   })
   const created = event('cetus', 'factory::CreatePoolEvent', bcs(id('new'), bare(COIN), bare(SUI)))
   const failed = { ...transaction([swap(id('failed'))]), success: false }
-  assert.deepEqual(subjectsOf(checkpoint([shown, transaction([created]), failed])), {
+  const block = checkpoint([shown, transaction([created]), failed])
+  assert.deepEqual(subjectsOf(block, protocolBook('sui')), {
     pools: [{ address: id('hidden'), family: 'cetus' }],
     tokens: [COIN],
   })

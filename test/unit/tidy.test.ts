@@ -31,6 +31,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'prom-client': /^core\/metrics\.ts$/,
   ws: /^(core\/rpc|serving\/realtime\/|simulator\/|cli\/listen\.ts$)/,
   '@noble/curves': /^ingestors\/svm\/program-address\.ts$/,
+  '@noble/hashes': /^ingestors\/evm\/key-proof\.ts$/,
   viem: /^simulator\//,
   fastify: /^serving\//,
   '@fastify/cors': /^serving\/http\//,

@@ -233,7 +233,7 @@ test('a failed transaction gives nothing', () => {
   const block = blockOf([v2Sync([1n, 1n]), v2Swap([10n, 0n, 0n, 7n])], { success: false })
   const { swaps, dropped } = decodeBlock(block, evidence)
   assert.deepEqual([swaps, dropped], [[], []])
-  assert.deepEqual(subjectsOf(block), { pools: [], tokens: [] })
+  assert.deepEqual(subjectsOf(block, known.protocols), { pools: [], tokens: [] })
 })
 
 test('the trader is who signed, or the account that an ERC-4337 operation was for', () => {
@@ -257,7 +257,10 @@ test('subjects are the pools and tokens that events name, each once', () => {
   const swap = v2Swap([10n, 0n, 0n, 7n])
   const pay = transfer(TOKEN_A, USER, POOL, 1n)
   assert.deepEqual(
-    subjectsOf(blockOf([swap, swap, pay, pay, v3Swap([1n, -1n, 1n, 1n, 0n], ROUTER)])),
+    subjectsOf(
+      blockOf([swap, swap, pay, pay, v3Swap([1n, -1n, 1n, 1n, 0n], ROUTER)]),
+      known.protocols,
+    ),
     {
       pools: [
         { address: POOL, family: 'uniswap_v2' },

@@ -1,0 +1,368 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeAbiParameters, type Hex, parseAbi, parseAbiParameters, toEventSelector } from 'viem'
+import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import type { Log, PoolFact } from '../../schemas/events.ts'
+import {
+  booksOf,
+  POOL,
+  poolFact,
+  ROUTER,
+  TOKEN_A,
+  TOKEN_B,
+  topicOf,
+  transfer,
+  USER,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+
+const V2_VAULT = '0xba12222222228d8ba445958a75a0704d566bf2c8'
+const V3_VAULT = '0xba1333333333a1ba1108e8412f11850a5c319ba9'
+const SWAAP_VAULT = '0xd315a9c38ec871068fec378e4ce78af528c76293'
+const POOL_ID = `${POOL}000200000000000000000004`
+const TOKEN_C = `0x${'0c'.repeat(20)}`
+const TRADER = `0x${'f0'.repeat(20)}`
+const HUGE = 1n << 255n
+const facts = booksOf('facts')
+const evidence = booksOf('evidence')
+
+type Logs = readonly Omit<Log, 'index'>[]
+
+const v2Swap = (
+  amounts: readonly bigint[],
+  tokens: readonly [string, string] = [TOKEN_A, TOKEN_B],
+  vault = V2_VAULT,
+): Omit<Log, 'index'> =>
+  logOf(
+    vault,
+    [
+      toEventSelector('Swap(bytes32,address,address,uint256,uint256)'),
+      POOL_ID,
+      ...tokens.map(topicOf),
+    ],
+    amounts,
+  )
+const v3Swap = (amounts: readonly bigint[], vault = V3_VAULT): Omit<Log, 'index'> =>
+  logOf(
+    vault,
+    [
+      toEventSelector('Swap(address,address,address,uint256,uint256,uint256,uint256)'),
+      topicOf(POOL),
+      topicOf(TOKEN_A),
+      topicOf(TOKEN_B),
+    ],
+    amounts,
+  )
+
+const reasons = (logs: Logs, books = facts) =>
+  decodeBlock(blockOf(logs), books).dropped.map(({ reason }) => reason)
+const changes = (logs: Logs, books = facts) =>
+  decodeBlock(blockOf(logs), books).poolChanges.map(
+    ({ kind, pool, tokenA, amountARaw, tokenB, amountBRaw }) => [
+      kind,
+      pool,
+      tokenA,
+      amountARaw,
+      tokenB,
+      amountBRaw,
+    ],
+  )
+
+const swapOf = (protocol: string) => ({
+  kind: 'swap',
+  txIndex: 0,
+  logIndex: 0,
+  pool: POOL,
+  protocol,
+  trader: TRADER,
+  tokenIn: TOKEN_A,
+  tokenOut: TOKEN_B,
+  amountInRaw: 10n,
+  amountOutRaw: 7n,
+})
+
+for (const [name, log, protocol] of [
+  ['V2', v2Swap([10n, 7n]), 'balancer_v2'],
+  ['V3', v3Swap([10n, 7n, 1n, 1n]), 'balancer_v3'],
+  ['Swaap, with events of V2', v2Swap([10n, 7n], [TOKEN_A, TOKEN_B], SWAAP_VAULT), 'swaap_v2'],
+] as const) {
+  test(`a swap of ${name} says its tokens itself: the Vault's word is enough`, () => {
+    for (const books of [facts, evidence]) {
+      assert.deepEqual(decodeBlock(blockOf([log]), books).swaps, [swapOf(protocol)])
+    }
+  })
+
+  test(`a swap of ${name} that the Vault did not log, that is cut or has other topics is none`, () => {
+    const move = [transfer(TOKEN_A, USER, ROUTER, 10n), transfer(TOKEN_B, ROUTER, USER, 7n)]
+    const forged = { ...log, address: ROUTER }
+    assert.deepEqual(reasons([...move, forged]), ['foreign-event'])
+    assert.deepEqual(reasons([...move, forged], evidence), ['foreign-event'])
+    assert.deepEqual(reasons([{ ...log, data: log.data.slice(0, -2) }]), ['short-data'])
+    assert.deepEqual(reasons([{ ...log, data: '0x' }]), ['short-data'])
+    const fewer = decodeBlock(blockOf([{ ...log, topics: log.topics.slice(0, 3) }]), facts)
+    assert.deepEqual([fewer.swaps, fewer.dropped], [[], []])
+    assert.deepEqual(decodeBlock(blockOf([log], { success: false }), facts).swaps, [])
+    assert.equal(
+      decodeBlock(blockOf([{ ...log, data: `${log.data}ff` }]), facts).swaps.length,
+      1,
+      'a longer layout',
+    )
+  })
+}
+
+test('amounts that no trade has', () => {
+  for (const [amounts, reason] of [
+    [[0n, 7n], 'zero-amount'],
+    [[10n, 0n], 'zero-amount'],
+    [[HUGE, 7n], 'impossible-amount'],
+    [[10n, -1n], 'impossible-amount'],
+  ] as const) {
+    assert.deepEqual(reasons([v2Swap(amounts)]), [reason])
+    assert.deepEqual(reasons([v3Swap([...amounts, 0n, 0n])]), [reason])
+  }
+  for (const books of [facts, evidence]) {
+    assert.deepEqual(reasons([v2Swap([10n, 7n], [TOKEN_A, TOKEN_A])], books), ['same-token'])
+  }
+})
+
+test('a V2 event of the V3 Vault is foreign, and the other way round', () => {
+  assert.deepEqual(reasons([v2Swap([10n, 7n], [TOKEN_A, TOKEN_B], V3_VAULT)]), ['foreign-event'])
+  assert.deepEqual(reasons([v3Swap([10n, 7n, 0n, 0n], V2_VAULT)]), ['foreign-event'])
+})
+
+test('a pool that another protocol made is not taken for one of the Vault', () => {
+  assert.deepEqual(reasons([v2Swap([10n, 7n])], booksOf('facts', [poolFact('curve')])), [
+    'foreign-event',
+  ])
+})
+
+test("a hop through a pool's own shares is a swap like the others", () => {
+  const { swaps } = decodeBlock(
+    blockOf([v2Swap([10n, 9n], [TOKEN_A, POOL]), v2Swap([9n, 8n], [POOL, TOKEN_B])]),
+    facts,
+  )
+  assert.deepEqual(
+    swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut]),
+    [
+      [TOKEN_A, POOL],
+      [POOL, TOKEN_B],
+    ],
+  )
+})
+
+const balance = (
+  tokens: readonly string[],
+  deltas: readonly bigint[],
+  vault = V2_VAULT,
+): Omit<Log, 'index'> => ({
+  address: vault,
+  topics: [
+    toEventSelector('PoolBalanceChanged(bytes32,address,address[],int256[],uint256[])'),
+    POOL_ID,
+    topicOf(USER),
+  ],
+  data: encodeAbiParameters(parseAbiParameters('address[], int256[], uint256[]'), [
+    tokens as readonly Hex[],
+    deltas,
+    deltas.map(() => 5n),
+  ]),
+})
+
+test('what joined a V2 pool and what left it; its own shares are no part of that', () => {
+  assert.deepEqual(changes([balance([TOKEN_A, TOKEN_B], [10n, 0n])]), [
+    ['increase', POOL, TOKEN_A, 10n, TOKEN_B, 0n],
+  ])
+  assert.deepEqual(
+    changes([balance([POOL, TOKEN_A, TOKEN_B, TOKEN_C], [1n << 111n, 1n, 2n, 3n])]),
+    [
+      ['increase', POOL, TOKEN_A, 1n, TOKEN_B, 2n],
+      ['increase', POOL, TOKEN_A, 0n, TOKEN_C, 3n],
+    ],
+  )
+  assert.deepEqual(changes([balance([TOKEN_A, TOKEN_B], [-10n, -11n])]), [
+    ['decrease', POOL, TOKEN_A, 10n, TOKEN_B, 11n],
+  ])
+  assert.deepEqual(changes([balance([TOKEN_A, TOKEN_B], [0n, 0n])]), [])
+  assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [0n, 0n])]), [])
+  assert.deepEqual(changes([balance([POOL, TOKEN_A], [7n, 0n])]), [], 'shares alone')
+})
+
+test('balances of a V2 pool that cannot be', () => {
+  assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [1n, -1n])]), ['bad-array'])
+  assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [1n])]), ['bad-array'])
+  assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [-HUGE, 0n])]), ['impossible-amount'])
+  assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [1n, 1n], ROUTER)]), ['foreign-event'])
+  assert.deepEqual(reasons([balance([TOKEN_A], [1n])]), ['unknown-token'], 'beside nothing')
+  const good = balance([TOKEN_A, TOKEN_B], [1n, 1n])
+  for (const [word, value] of [
+    [0, HUGE],
+    [0, 0x61n],
+    [1, 32n * 64n],
+    [3, HUGE],
+    [3, 65n],
+  ] as const) {
+    const at = 2 + 64 * word
+    const data = `${good.data.slice(0, at)}${value.toString(16).padStart(64, '0')}${good.data.slice(at + 64)}`
+    assert.deepEqual(reasons([{ ...good, data }]), ['bad-array'], `word ${word} is ${value}`)
+  }
+  assert.deepEqual(reasons([{ ...good, data: good.data.slice(0, 2 + 64 * 5) }]), ['short-data'])
+})
+
+const tokensRegistered = (tokens: readonly string[], vault = V2_VAULT): Omit<Log, 'index'> => ({
+  address: vault,
+  topics: [toEventSelector('TokensRegistered(bytes32,address[],address[])'), POOL_ID],
+  data: encodeAbiParameters(parseAbiParameters('address[], address[]'), [
+    tokens as readonly Hex[],
+    tokens as readonly Hex[],
+  ]),
+})
+
+test('tokens registered for a V2 pool prove it; its own shares stand last', () => {
+  const made = decodeBlock(blockOf([tokensRegistered([POOL, TOKEN_A, TOKEN_B])]), facts)
+  assert.deepEqual(made.pools, [
+    {
+      address: POOL,
+      tokenA: TOKEN_A,
+      tokenB: TOKEN_B,
+      coins: [TOKEN_A, TOKEN_B, POOL],
+      protocol: 'balancer_v2',
+      factory: V2_VAULT,
+      feePips: null,
+      proven: true,
+    },
+  ])
+  assert.deepEqual(
+    made.poolChanges.map(({ kind, tokenA, tokenB }) => [kind, tokenA, tokenB]),
+    [['initialize', TOKEN_A, TOKEN_B]],
+  )
+  assert.deepEqual(decodeBlock(blockOf([tokensRegistered([TOKEN_A], V2_VAULT)]), facts).pools, [])
+  assert.deepEqual(
+    decodeBlock(blockOf([tokensRegistered([TOKEN_A, TOKEN_B], ROUTER)]), facts).pools,
+    [],
+  )
+  const bad = tokensRegistered([TOKEN_A, TOKEN_B])
+  assert.deepEqual(reasons([{ ...bad, data: `0x${'f'.repeat(64)}${bad.data.slice(66)}` }]), [
+    'bad-array',
+  ])
+})
+
+const LIQUIDITY = 'address,address,uint8,uint256,uint256[],uint256[]'
+const liquidity = (
+  name: string,
+  amounts: readonly bigint[],
+  vault = V3_VAULT,
+): Omit<Log, 'index'> => ({
+  address: vault,
+  topics: [
+    toEventSelector(`${name}(${LIQUIDITY})`),
+    topicOf(POOL),
+    topicOf(USER),
+    `0x${'1'.padStart(64, '0')}`,
+  ],
+  data: encodeAbiParameters(parseAbiParameters('uint256, uint256[], uint256[]'), [
+    99n,
+    amounts,
+    amounts,
+  ]),
+})
+const v3Fact: PoolFact = { ...poolFact('balancer_v3'), coins: [TOKEN_A, TOKEN_B, TOKEN_C] }
+const known = booksOf('facts', [v3Fact])
+
+for (const [name, kind] of [
+  ['LiquidityAdded', 'increase'],
+  ['LiquidityRemoved', 'decrease'],
+] as const) {
+  test(`${name} of V3 lists amounts of the pool's own tokens`, () => {
+    assert.deepEqual(changes([liquidity(name, [1n, 0n, 3n])], known), [
+      [kind, POOL, TOKEN_A, 1n, TOKEN_B, 0n],
+      [kind, POOL, TOKEN_A, 0n, TOKEN_C, 3n],
+    ])
+    assert.deepEqual(reasons([liquidity(name, [1n, 2n])]), ['unknown-pool'])
+    assert.deepEqual(reasons([liquidity(name, [1n, 2n, 3n, 4n])], known), ['unknown-token'])
+    assert.deepEqual(reasons([liquidity(name, [1n, HUGE, 3n])], known), ['impossible-amount'])
+    assert.deepEqual(reasons([liquidity(name, [1n, 2n, 3n], USER)], known), ['foreign-event'])
+    assert.deepEqual(changes([liquidity(name, [0n, 0n, 0n])], known), [])
+    const good = liquidity(name, [1n, 2n, 3n])
+    const long = `${good.data.slice(0, 2 + 64 * 3)}${'f'.repeat(64)}${good.data.slice(2 + 64 * 4)}`
+    assert.deepEqual(reasons([{ ...good, data: long }], known), ['bad-array'])
+    assert.deepEqual(reasons([{ ...good, data: good.data.slice(0, 2 + 64 * 4) }], known), [
+      'short-data',
+    ])
+  })
+}
+
+test('without a node, amounts of V3 are put to tokens by transfers into and out of the Vault', () => {
+  const moves = [transfer(TOKEN_A, USER, V3_VAULT, 1n), transfer(TOKEN_B, USER, V3_VAULT, 2n)]
+  const other = transfer(TOKEN_C, USER, V3_VAULT, 5n)
+  const log = liquidity('LiquidityAdded', [2n, 1n])
+  assert.deepEqual(changes([...moves, other, log], evidence), [
+    ['increase', POOL, TOKEN_B, 2n, TOKEN_A, 1n],
+  ])
+  assert.deepEqual(reasons([log], evidence), ['no-evidence'])
+  assert.deepEqual(reasons([other, log], evidence), ['no-evidence'])
+})
+
+const POOL_REGISTERED = parseAbi([
+  'struct TokenConfig { address token; uint8 tokenType; address rateProvider; bool paysYieldFees }',
+  'struct Roles { address pauseManager; address swapFeeManager; address poolCreator }',
+  'struct Hooks { bool a; bool b; bool c; bool d; bool e; bool f; bool g; bool h; bool i; bool j; address hooks }',
+  'struct Management { bool a; bool b; bool c; bool d }',
+  'event PoolRegistered(address indexed pool, address indexed factory, TokenConfig[] tokenConfig, uint256 swapFeePercentage, uint32 pauseWindowEndTime, Roles roleAccounts, Hooks hooksConfig, Management liquidityManagement)',
+])[0]
+const no = false
+const registered = (tokens: readonly string[], vault = V3_VAULT): Omit<Log, 'index'> => ({
+  address: vault,
+  topics: [toEventSelector(POOL_REGISTERED), topicOf(POOL), topicOf(ROUTER)],
+  data: encodeAbiParameters(
+    POOL_REGISTERED.inputs.slice(2) as Parameters<typeof encodeAbiParameters>[0],
+    [
+      tokens.map((token) => ({
+        token,
+        tokenType: 1,
+        rateProvider: USER,
+        paysYieldFees: true,
+      })),
+      10n ** 15n,
+      1_900_000_000,
+      { pauseManager: USER, swapFeeManager: USER, poolCreator: USER },
+      { a: no, b: no, c: no, d: no, e: no, f: no, g: no, h: no, i: no, j: no, hooks: USER },
+      { a: no, b: no, c: no, d: no },
+    ],
+  ),
+})
+
+test('a V3 pool is proven by its registration and opens when it is initialized', () => {
+  const opened = logOf(V3_VAULT, [toEventSelector('PoolInitialized(address)'), topicOf(POOL)], [])
+  const tokens = [TOKEN_A, TOKEN_B, TOKEN_C]
+  const { pools, poolChanges } = decodeBlock(blockOf([registered(tokens), opened]), facts)
+  assert.deepEqual(pools, [{ ...v3Fact, factory: V3_VAULT, feePips: null }])
+  assert.deepEqual(
+    poolChanges.map(({ kind, logIndex, tokenA, tokenB }) => [kind, logIndex, tokenA, tokenB]),
+    [['initialize', 1, TOKEN_A, TOKEN_B]],
+  )
+  assert.deepEqual(reasons([opened]), ['unknown-pool'])
+  assert.deepEqual(decodeBlock(blockOf([registered(tokens, USER)]), facts).pools, [])
+  const cut = registered(tokens)
+  assert.deepEqual(reasons([{ ...cut, data: cut.data.slice(0, -64) }]), ['bad-array'])
+  assert.deepEqual(reasons([{ ...cut, data: cut.data.slice(0, 2 + 64 * 21) }]), ['short-data'])
+})
+
+test('conversions around a trade of a boosted pool are none', () => {
+  const logs = ['Wrap', 'Unwrap'].map((name) =>
+    logOf(
+      V3_VAULT,
+      [toEventSelector(`${name}(address,uint256,uint256,bytes32)`), topicOf(TOKEN_A)],
+      [1n, 1n, `0x${'00'.repeat(32)}`],
+    ),
+  )
+  const { swaps, dropped } = decodeBlock(blockOf(logs), evidence)
+  assert.deepEqual([swaps, dropped], [[], []])
+})
+
+test('only of whom a listed Vault speaks is asked: no other can name a pool as one of the wrong kind', () => {
+  const subjects = (logs: Logs) => subjectsOf(blockOf(logs), facts.protocols).pools
+  assert.deepEqual(subjects([v2Swap([1n, 1n])]), [{ address: POOL, family: 'balancer_v2' }])
+  assert.deepEqual(subjects([v3Swap([1n, 1n, 1n, 1n])]), [{ address: POOL, family: 'balancer_v3' }])
+  assert.deepEqual(subjects([{ ...v2Swap([1n, 1n]), address: ROUTER }]), [])
+  assert.deepEqual(subjects([v3Swap([1n, 1n, 1n, 1n], V2_VAULT)]), [])
+})

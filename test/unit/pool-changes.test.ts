@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { changesOf } from '../../ingestors/evm/changes.ts'
+import type { Leg, SaidChange } from '../../ingestors/protocols/types.ts'
+import { POOL, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
+
+const TOKEN_C = `0x${'0c'.repeat(20)}`
+const COINS = [TOKEN_A, TOKEN_B, TOKEN_C]
+const change = (amountsRaw: readonly bigint[], legs?: readonly Leg[]): SaidChange => ({
+  kind: 'change',
+  pool: POOL,
+  usual: 'curve',
+  change: 'increase',
+  amountsRaw,
+  ...(legs && { legs }),
+})
+const pairs = (
+  said: SaidChange,
+  coins: readonly (string | null)[] = COINS,
+  reserves?: readonly [bigint, bigint],
+) =>
+  changesOf(said, {
+    coins,
+    reserves,
+    tokenOf: (leg) =>
+      typeof leg === 'number' ? (coins[leg] ?? null) : typeof leg === 'string' ? leg : null,
+  })
+const one = (
+  tokenA: string,
+  amountARaw: bigint,
+  tokenB: string,
+  amountBRaw: bigint,
+  more: object = {},
+) => ({ kind: 'increase', pool: POOL, tokenA, tokenB, amountARaw, amountBRaw, ...more })
+
+test('two tokens are one pair, with the reserves after it where they were told', () => {
+  const two = [TOKEN_A, TOKEN_B]
+  assert.deepEqual(pairs(change([1n, 2n]), two), [one(TOKEN_A, 1n, TOKEN_B, 2n)])
+  assert.deepEqual(pairs(change([1n, 2n]), two, [8n, 9n]), [
+    one(TOKEN_A, 1n, TOKEN_B, 2n, { reserves: [8n, 9n] }),
+  ])
+})
+
+test('each further token stands beside the first, whose amount is told once', () => {
+  assert.deepEqual(pairs(change([1n, 2n, 3n]), COINS, [8n, 9n]), [
+    one(TOKEN_A, 1n, TOKEN_B, 2n),
+    one(TOKEN_A, 0n, TOKEN_C, 3n),
+  ])
+})
+
+test('legs name tokens by place or address, in the order of the amounts', () => {
+  assert.deepEqual(pairs(change([1n, 2n], [2, TOKEN_A])), [one(TOKEN_C, 1n, TOKEN_A, 2n)])
+})
+
+test('a single token stands beside the first other one of its pool', () => {
+  assert.deepEqual(pairs(change([5n], [0])), [one(TOKEN_A, 5n, TOKEN_B, 0n)])
+  assert.deepEqual(pairs(change([5n], [2])), [one(TOKEN_C, 5n, TOKEN_A, 0n)])
+  assert.deepEqual(pairs(change([5n], [TOKEN_C]), [null, TOKEN_B]), [one(TOKEN_C, 5n, TOKEN_B, 0n)])
+})
+
+test('nothing is told where a token is not known', () => {
+  assert.equal(pairs(change([1n, 2n]), [TOKEN_A]), undefined)
+  assert.equal(pairs(change([1n, 2n]), [null, TOKEN_B]), undefined)
+  assert.equal(pairs(change([1n, 2n], [0])), undefined, 'an amount without a leg')
+  assert.equal(pairs(change([1n], [7])), undefined)
+  assert.equal(pairs(change([1n], [TOKEN_A]), [TOKEN_A]), undefined, 'no other token')
+  assert.equal(pairs(change([])), undefined)
+})

@@ -2,7 +2,7 @@ import type { ChainExtra } from '../core/config.ts'
 import type { PriceEntry } from '../core/quote-state.ts'
 import { orient, type QuoteBook, rankOf } from '../core/quotes.ts'
 import type { ChainRow, ReferencePool } from '../schemas/chains.ts'
-import { PROTOCOLS } from '../schemas/protocols.ts'
+import { type Family, protocolRow } from '../schemas/protocols.ts'
 import { wordAt, wordCount } from './protocols/words.ts'
 import type { Call, CallAnswer, StateReader } from './source.ts'
 
@@ -50,15 +50,20 @@ export const primesFromPools = async (
   return [...entries.values()]
 }
 
-const isV2 = ({ protocol }: ReferencePool): boolean =>
-  PROTOCOLS.find(({ id }) => id === protocol)?.family === 'uniswap_v2'
+/** Families whose pools tell their reserves; the others tell a square root price. */
+const RESERVING: ReadonlySet<Family> = new Set<Family>(['uniswap_v2', 'solidly', 'syncswap'])
+
+const tellsReserves = ({ protocol }: ReferencePool): boolean => {
+  const row = protocolRow(protocol)
+  return row !== undefined && RESERVING.has(row.family)
+}
 
 const stateCall = (pool: ReferencePool): Call => ({
   to: pool.pool,
-  data: isV2(pool) ? GET_RESERVES : SLOT0,
+  data: tellsReserves(pool) ? GET_RESERVES : SLOT0,
 })
 
-/** Whole quote units for one whole token, from `getReserves()` or `slot0()`; both families order tokens by address. */
+/** Whole quote units for one whole token, from `getReserves()` or `slot0()`; all of them order tokens by address. */
 const poolPrice = (
   pool: ReferencePool,
   answer: CallAnswer | undefined,
@@ -69,7 +74,7 @@ const poolPrice = (
   if (answer?.kind !== 'value' || tokenDecimals === undefined || quoteDecimals === undefined) {
     return undefined
   }
-  const rawPrice = isV2(pool) ? reservePrice(answer.data) : rootPrice(answer.data)
+  const rawPrice = tellsReserves(pool) ? reservePrice(answer.data) : rootPrice(answer.data)
   if (rawPrice === undefined) return undefined
   const tokenIsFirst = pool.token < pool.quote
   const price = (tokenIsFirst ? rawPrice : 1 / rawPrice) * 10 ** (tokenDecimals - quoteDecimals)

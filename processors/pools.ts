@@ -1,6 +1,6 @@
 import { decimalNumber, decimalText, unitsNumber } from '../core/amounts.ts'
 import { Malformed } from '../core/fault.ts'
-import { PROTOCOLS, type ProtocolRow, protocolRow } from '../schemas/protocols.ts'
+import { CONSTANT_PRODUCT, type ProtocolRow, protocolRow } from '../schemas/protocols.ts'
 import type {
   DexPool,
   DexPoolEvent,
@@ -33,10 +33,6 @@ interface Kept {
 
 /** Most pools that count towards a token's liquidity: the rest are dust beside them. */
 const MOST_POOLS = 256
-
-const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
-  PROTOCOLS.filter(({ family }) => family === 'uniswap_v2').map(({ id }) => id),
-)
 
 /** Value of an amount in USD and in the chain's coin; null = unknown. */
 interface Worth {

@@ -1,6 +1,6 @@
 import { decimalText } from '../core/amounts.ts'
 import { Malformed } from '../core/fault.ts'
-import { PROTOCOLS } from '../schemas/protocols.ts'
+import { CONSTANT_PRODUCT } from '../schemas/protocols.ts'
 import type { Trade, TradeEvent, TradeProcessed } from '../schemas/wire.ts'
 import { type Enrichment, foldEnrichment, type Place } from './enrich.ts'
 import type { Stage } from './stage.ts'
@@ -24,10 +24,6 @@ interface LastPrice {
 }
 
 const UNKNOWN: LastPrice = { usd: null, native: null, inQuote: null, timeMs: 0, level: null }
-
-const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
-  PROTOCOLS.filter(({ family }) => family === 'uniswap_v2').map(({ id }) => id),
-)
 
 interface Reserves {
   readonly pre: readonly [bigint, bigint]

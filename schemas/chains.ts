@@ -1,4 +1,8 @@
-/** What the product knows of each chain. Sources: contract/chains.md 1.1 and 2.3, contract/kafka.md 2.1 and 3.9. */
+/**
+ * What the product knows of each chain. Sources: contract/chains.md 1.1, 1.3 and 2.3, contract/kafka.md 2.1 and 3.9; quote assets and
+ * pools also from the recorded transactions of `test/fixtures` and public token lists. `finalityDepth` of rollups is what the
+ * finalized head usually lags, at most the reorg window.
+ */
 
 /** Kind of virtual machine: which normalizer, source and decoder tables a chain uses. */
 export type Vm = 'evm' | 'svm' | 'move'
@@ -42,6 +46,8 @@ export interface ChainRow {
   readonly nativeDecimals: number
   /** How balances and transfers name the coin (R29). */
   readonly nativeAddress: string
+  /** Contract that logs every move of the coin as a token would; elsewhere the coin moves without a log. */
+  readonly coinContract?: string
   readonly wrappedNative: string
   /** Usual time between blocks. */
   readonly blockTimeMs: number
@@ -61,6 +67,13 @@ const asset = (kind: QuoteKind, symbol: string, decimals: number, address: strin
   decimals,
   address,
 })
+
+/** What all EVM chains have in common. */
+const EVM = {
+  vm: 'evm',
+  nativeDecimals: 18,
+  nativeAddress: '0x0000000000000000000000000000000000000000',
+} as const
 
 /** Chains by internal id. A chain is a row here; what it decodes is in `protocols.ts`. */
 export const CHAINS = {
@@ -141,6 +154,262 @@ export const CHAINS = {
       },
     ],
     publicRpc: ['wss://ethereum-rpc.publicnode.com', 'https://ethereum-rpc.publicnode.com'],
+  },
+  bsc: {
+    ...EVM,
+    id: 'bsc',
+    name: 'BNB Smart Chain',
+    apiName: 'bsc',
+    aliases: ['bsc'],
+    chainId: 56,
+    wire: 'CHAIN_BSC',
+    network: 'bsc',
+    nativeSymbol: 'BNB',
+    wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
+    blockTimeMs: 450,
+    finalityDepth: 64,
+    reorgWindow: 64,
+    quotes: [
+      asset('stable', 'USDT', 18, '0x55d398326f99059ff775485246999027b3197955'),
+      asset('stable', 'USDC', 18, '0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d'),
+      asset('stable', 'USD1', 18, '0x8d0d000ee44948fc98c9b98a4fa4921476f08b0d'),
+      asset('stable', 'BUSD', 18, '0xe9e7cea3dedca5984780bafc599bd69add087d56'),
+      asset('native', 'WBNB', 18, '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c'),
+      asset('btc', 'BTCB', 18, '0x7130d2a12b9bcbfae4f2634d864a1ee1ce3ead9c'),
+    ],
+    referencePools: [
+      {
+        pool: '0x172fcd41e0913e95784454622d1c3724f546f849',
+        token: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
+        quote: '0x55d398326f99059ff775485246999027b3197955',
+        protocol: 'pancakeswap_v3',
+      },
+      {
+        pool: '0x16b9a82891338f9ba80e2d6970fdda79d1eb0dae',
+        token: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
+        quote: '0x55d398326f99059ff775485246999027b3197955',
+        protocol: 'pancakeswap_v2',
+      },
+    ],
+    publicRpc: ['wss://bsc-rpc.publicnode.com', 'https://bsc-rpc.publicnode.com'],
+  },
+  base: {
+    ...EVM,
+    id: 'base',
+    name: 'Base',
+    apiName: 'base',
+    aliases: ['base'],
+    chainId: 8453,
+    wire: 'CHAIN_BASE',
+    network: 'base',
+    nativeSymbol: 'ETH',
+    wrappedNative: '0x4200000000000000000000000000000000000006',
+    blockTimeMs: 2_000,
+    finalityDepth: 600,
+    reorgWindow: 1_024,
+    quotes: [
+      asset('stable', 'USDC', 6, '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'),
+      asset('stable', 'USDbC', 6, '0xd9aaec86b65d86f6a7b5b1b0c42ffa531710b6ca'),
+      asset('native', 'WETH', 18, '0x4200000000000000000000000000000000000006'),
+      asset('btc', 'cbBTC', 8, '0xcbb7c0000ab88b473b1f5afd9ef808440eed33bf'),
+    ],
+    referencePools: [
+      {
+        pool: '0xd0b53d9277642d899df5c87a3966a349a798f224',
+        token: '0x4200000000000000000000000000000000000006',
+        quote: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+        protocol: 'uniswap_v3',
+      },
+    ],
+    publicRpc: ['wss://base-rpc.publicnode.com', 'https://mainnet.base.org'],
+  },
+  polygon: {
+    ...EVM,
+    id: 'polygon',
+    name: 'Polygon',
+    apiName: 'polygon',
+    aliases: ['polygon'],
+    chainId: 137,
+    wire: 'CHAIN_POLYGON',
+    network: 'polygon',
+    nativeSymbol: 'POL',
+    wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
+    blockTimeMs: 1_500,
+    finalityDepth: 64,
+    reorgWindow: 256,
+    quotes: [
+      asset('stable', 'USDC', 6, '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359'),
+      asset('stable', 'USDC.e', 6, '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'),
+      asset('stable', 'USDT', 6, '0xc2132d05d31c914a87c6611c10748aeb04b58e8f'),
+      asset('stable', 'DAI', 18, '0x8f3cf7ad23cd3cadbd9735aff958023239c6a063'),
+      asset('native', 'WPOL', 18, '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270'),
+      asset('btc', 'WBTC', 8, '0x1bfd67037b42cf73acf2047067bd4f2c47d9bfd6'),
+    ],
+    referencePools: [
+      {
+        pool: '0xa374094527e1673a86de625aa59517c5de346d32',
+        token: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
+        quote: '0x2791bca1f2de4661ed88a30c99a7a9449aa84174',
+        protocol: 'uniswap_v3',
+      },
+      {
+        pool: '0x6e7a5fafcec6bb1e78bae2a1f0b612012bf14827',
+        token: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
+        quote: '0x2791bca1f2de4661ed88a30c99a7a9449aa84174',
+        protocol: 'quickswap_v2',
+      },
+    ],
+    publicRpc: ['wss://polygon-bor-rpc.publicnode.com', 'https://polygon.drpc.org'],
+  },
+  arbitrum: {
+    ...EVM,
+    id: 'arbitrum',
+    name: 'Arbitrum One',
+    apiName: 'arbitrum',
+    aliases: ['arbitrum'],
+    chainId: 42_161,
+    wire: 'CHAIN_ARBITRUM',
+    network: 'arbitrum',
+    nativeSymbol: 'ETH',
+    wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
+    blockTimeMs: 250,
+    finalityDepth: 1_024,
+    reorgWindow: 1_024,
+    quotes: [
+      asset('stable', 'USDC', 6, '0xaf88d065e77c8cc2239327c5edb3a432268e5831'),
+      asset('stable', 'USDC.e', 6, '0xff970a61a04b1ca14834a43f5de4533ebddb5cc8'),
+      asset('stable', 'USDT', 6, '0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9'),
+      asset('stable', 'DAI', 18, '0xda10009cbd5d07dd0cecc66161fc93d7c9000da1'),
+      asset('native', 'WETH', 18, '0x82af49447d8a07e3bd95bd0d56f35241523fbab1'),
+      asset('btc', 'WBTC', 8, '0x2f2a2543b76a4166549f7aab2e75bef0aefc5b0f'),
+    ],
+    referencePools: [
+      {
+        pool: '0xc6962004f452be9203591991d15f6b388e09e8d0',
+        token: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
+        quote: '0xaf88d065e77c8cc2239327c5edb3a432268e5831',
+        protocol: 'uniswap_v3',
+      },
+      {
+        pool: '0xc31e54c7a869b9fcbecc14363cf510d1c41fa443',
+        token: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
+        quote: '0xff970a61a04b1ca14834a43f5de4533ebddb5cc8',
+        protocol: 'uniswap_v3',
+      },
+      {
+        pool: '0x641c00a822e8b671738d32a431a4fb6074e5c79d',
+        token: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
+        quote: '0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9',
+        protocol: 'uniswap_v3',
+      },
+    ],
+    publicRpc: ['wss://arbitrum-one-rpc.publicnode.com', 'https://arb1.arbitrum.io/rpc'],
+  },
+  optimism: {
+    ...EVM,
+    id: 'optimism',
+    name: 'OP Mainnet',
+    apiName: 'optimism',
+    aliases: ['optimism'],
+    chainId: 10,
+    wire: 'CHAIN_OPTIMISM',
+    network: 'optimism',
+    nativeSymbol: 'ETH',
+    wrappedNative: '0x4200000000000000000000000000000000000006',
+    blockTimeMs: 2_000,
+    finalityDepth: 600,
+    reorgWindow: 1_024,
+    quotes: [
+      asset('stable', 'USDC', 6, '0x0b2c639c533813f4aa9d7837caf62653d097ff85'),
+      asset('stable', 'USDC.e', 6, '0x7f5c764cbc14f9669b88837ca1490cca17c31607'),
+      asset('stable', 'USDT', 6, '0x94b008aa00579c1307b0ef2c499ad98a8ce58e58'),
+      asset('stable', 'DAI', 18, '0xda10009cbd5d07dd0cecc66161fc93d7c9000da1'),
+      asset('native', 'WETH', 18, '0x4200000000000000000000000000000000000006'),
+      asset('btc', 'WBTC', 8, '0x68f180fcce6836688e9084f035309e29bf0a2095'),
+    ],
+    referencePools: [
+      {
+        pool: '0x1fb3cf6e48f1e7b10213e7b6d87d4c073c7fdb7b',
+        token: '0x4200000000000000000000000000000000000006',
+        quote: '0x0b2c639c533813f4aa9d7837caf62653d097ff85',
+        protocol: 'uniswap_v3',
+      },
+      {
+        pool: '0x85149247691df622eaf1a8bd0cafd40bc45154a9',
+        token: '0x4200000000000000000000000000000000000006',
+        quote: '0x7f5c764cbc14f9669b88837ca1490cca17c31607',
+        protocol: 'uniswap_v3',
+      },
+    ],
+    publicRpc: ['wss://optimism-rpc.publicnode.com', 'https://mainnet.optimism.io'],
+  },
+  avalanche: {
+    ...EVM,
+    id: 'avalanche',
+    name: 'Avalanche C-Chain',
+    apiName: 'avalanche',
+    aliases: ['avalanche'],
+    chainId: 43_114,
+    wire: 'CHAIN_AVALANCHE',
+    network: 'avalanche',
+    nativeSymbol: 'AVAX',
+    wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
+    blockTimeMs: 1_500,
+    finalityDepth: 0,
+    reorgWindow: 8,
+    quotes: [
+      asset('stable', 'USDC', 6, '0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e'),
+      asset('stable', 'USDt', 6, '0x9702230a8ea53601f5cd2dc00fdbc13d4df4a8c7'),
+      asset('stable', 'USDC.e', 6, '0xa7d7079b0fead91f3e65f86e8915cb59c1a4c664'),
+      asset('stable', 'USDT.e', 6, '0xc7198437980c041c805a1edcba50c1ce5db95118'),
+      asset('stable', 'DAI.e', 18, '0xd586e7f844cea2f87f50152665bcbc2c279d8d70'),
+      asset('native', 'WAVAX', 18, '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7'),
+      asset('btc', 'BTC.b', 8, '0x152b9d0fdc40c096757f570a51e494bd4b943e50'),
+    ],
+    referencePools: [
+      {
+        pool: '0xf4003f4efbe8691b60249e6afbd307abe7758adb',
+        token: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
+        quote: '0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e',
+        protocol: 'lfj_v1',
+      },
+    ],
+    publicRpc: [
+      'wss://avalanche-c-chain-rpc.publicnode.com',
+      'https://api.avax.network/ext/bc/C/rpc',
+    ],
+  },
+  zksync: {
+    ...EVM,
+    id: 'zksync',
+    name: 'ZKsync Era',
+    apiName: 'zksync',
+    aliases: ['zksync'],
+    chainId: 324,
+    wire: 'CHAIN_ZKSYNC',
+    network: 'zksync',
+    nativeSymbol: 'ETH',
+    coinContract: '0x000000000000000000000000000000000000800a',
+    wrappedNative: '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91',
+    blockTimeMs: 1_000,
+    finalityDepth: 1_024,
+    reorgWindow: 1_024,
+    quotes: [
+      asset('stable', 'USDC', 6, '0x1d17cbcf0d6d143135ae902365d2e5e2a16538d4'),
+      asset('stable', 'USDC.e', 6, '0x3355df6d4c9c3035724fd0e3914de96a5a83aaf4'),
+      asset('stable', 'USDT', 6, '0x493257fd37edb34451f62edf8d2a0c418852ba4c'),
+      asset('native', 'WETH', 18, '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91'),
+      asset('btc', 'WBTC', 8, '0xbbeb516fb02a01611cbbe0453fe3c580d7281011'),
+    ],
+    referencePools: [
+      {
+        pool: '0x80115c708e12edd42e504c1cd52aea96c547c05c',
+        token: '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91',
+        quote: '0x3355df6d4c9c3035724fd0e3914de96a5a83aaf4',
+        protocol: 'syncswap',
+      },
+    ],
+    publicRpc: ['wss://mainnet.era.zksync.io/ws', 'https://mainnet.era.zksync.io'],
   },
   // Coins: Circle's USDC, Sui Bridge's USDT and BTC, Wormhole's USDC, USDT and BTC as Sui's exchanges list them. The coin is
   // a type like any other: no wrapped form. Without reference pools: a pool's own order of its coins is not that of their

@@ -6,6 +6,10 @@ export type Family =
   | 'curve'
   | 'balancer_v2'
   | 'balancer_v3'
+  | 'solidly'
+  | 'liquidity_book'
+  | 'pancake_infinity'
+  | 'syncswap'
   | 'pump_fun'
   | 'pumpswap'
   | 'raydium_amm_v4'
@@ -35,11 +39,12 @@ export type PoolLookup =
   | 'pool_tick_spacing'
   | 'pool_stable'
   | 'pool_by_pair'
+  | 'pair_stable'
   | 'is_pool'
 
 /**
  * One row per DEX: which factory makes its pools, and which decoder family reads their events.
- * Factories: contract/chains.md 3.2, 3.3, 4.1 and 5. Adding a DEX on a known family is adding a row.
+ * Factories: contract/chains.md 3.2 to 3.9, 4.1 and 5. Adding a DEX on a known family is adding a row.
  */
 export interface ProtocolRow {
   /** Snake-case id on the wire and in tables (R28). */
@@ -62,6 +67,8 @@ export interface ProtocolRow {
   readonly curveTokensRaw?: bigint
   /** Its curves also hold tokens that they do not sell: how far one is stands in its trades, or nowhere. */
   readonly curveKeepsTokens?: true
+  /** Some of its pools price along another curve: what they hold tells no price. */
+  readonly mixedCurves?: true
   /** Factory addresses by chain id, lower case; on Solana the program, on Sui the package that first defined its events. */
   readonly factories: Readonly<Record<string, readonly string[]>>
   /** Contracts by chain id that are asked about its pools beside or in place of the factories, and make none. */
@@ -76,7 +83,15 @@ export const PROTOCOLS = [
     family: 'uniswap_v2',
     short: 'univ2',
     feePips: 3000,
-    factories: { eth: ['0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'] },
+    factories: {
+      eth: ['0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'],
+      optimism: ['0x0c3c1c532f1e39edf36be9fe0be1410313e074bf'],
+      arbitrum: ['0xf1d7cc64fb4452f05c498126312ebe29f30fbcf9'],
+      avalanche: ['0x9e5a52f57b3038f1b8eee45f28b3c1967e22799c'],
+      polygon: ['0x9e5a52f57b3038f1b8eee45f28b3c1967e22799c'],
+      base: ['0x8909dc15e40173ff4699343b6eb8132c65e18ec6'],
+      bsc: ['0x8909dc15e40173ff4699343b6eb8132c65e18ec6'],
+    },
   },
   {
     id: 'sushiswap_v2',
@@ -84,7 +99,15 @@ export const PROTOCOLS = [
     family: 'uniswap_v2',
     short: 'sushiv2',
     feePips: 3000,
-    factories: { eth: ['0xc0aee478e3658e2610c5f7a4a2e1777ce9e4f2ac'] },
+    factories: {
+      eth: ['0xc0aee478e3658e2610c5f7a4a2e1777ce9e4f2ac'],
+      polygon: ['0xc35dadb65012ec5796536bd9864ed8773abc74c4'],
+      arbitrum: ['0xc35dadb65012ec5796536bd9864ed8773abc74c4'],
+      bsc: ['0xc35dadb65012ec5796536bd9864ed8773abc74c4'],
+      avalanche: ['0xc35dadb65012ec5796536bd9864ed8773abc74c4'],
+      optimism: ['0xfbc12984689e5f15626bad03ad60160fe98b303c'],
+      base: ['0x71524b4f93c58fcbf659783284e38825f0622859'],
+    },
   },
   {
     id: 'pancakeswap_v2',
@@ -92,28 +115,56 @@ export const PROTOCOLS = [
     family: 'uniswap_v2',
     short: 'pancakev2',
     feePips: 2500,
-    factories: { eth: ['0x1097053fd2ea711dad45caccc45eff7548fcb362'] },
+    factories: {
+      eth: ['0x1097053fd2ea711dad45caccc45eff7548fcb362'],
+      bsc: ['0xca143ce32fe78f1f7019d7d551a6402fc5350c73'],
+      arbitrum: ['0x02a84c1b3bbd7401a5f7fa98a384ebc70bb5749e'],
+      base: ['0x02a84c1b3bbd7401a5f7fa98a384ebc70bb5749e'],
+      zksync: ['0xd03d8d566183f0086d8d09a84e1e30b58dd5619d'],
+    },
   },
   {
     id: 'uniswap_v3',
     name: 'Uniswap V3',
     family: 'uniswap_v3',
     short: 'univ3',
-    factories: { eth: ['0x1f98431c8ad98523631ae4a59f267346ea31f984'] },
+    factories: {
+      eth: ['0x1f98431c8ad98523631ae4a59f267346ea31f984'],
+      optimism: ['0x1f98431c8ad98523631ae4a59f267346ea31f984'],
+      arbitrum: ['0x1f98431c8ad98523631ae4a59f267346ea31f984'],
+      polygon: ['0x1f98431c8ad98523631ae4a59f267346ea31f984'],
+      bsc: ['0xdb1d10011ad0ff90774d0c6bb92e5c5c8b4461f7'],
+      avalanche: ['0x740b1c1de25031c31ff4fc9a62f554a55cdc1bad'],
+      base: ['0x33128a8fc17869897dce68ed026d694621f6fdfd'],
+      zksync: ['0x8fda5a7a8dca67bbcdd10f02fa0649a937215422'],
+    },
   },
   {
     id: 'sushiswap_v3',
     name: 'SushiSwap V3',
     family: 'uniswap_v3',
     short: 'sushiv3',
-    factories: { eth: ['0xbaceb8ec6b9355dfc0269c18bac9d6e2bdc29c4f'] },
+    factories: {
+      eth: ['0xbaceb8ec6b9355dfc0269c18bac9d6e2bdc29c4f'],
+      arbitrum: ['0x1af415a1eba07a4986a52b6f2e7de7003d82231e'],
+      optimism: ['0x9c6522117e2ed1fe5bdb72bb0ed5e3f2bde7dbe0'],
+      polygon: ['0x917933899c6a5f8e37f31e19f92cdbff7e8ff0e2'],
+      avalanche: ['0x3e603c14af37ebdad31709c4f848fc6ad5bec715'],
+      bsc: ['0x126555dd55a39328f69400d6ae4f782bd4c34abb'],
+    },
   },
   {
     id: 'pancakeswap_v3',
     name: 'PancakeSwap V3',
     family: 'uniswap_v3',
     short: 'pancakev3',
-    factories: { eth: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'] },
+    factories: {
+      eth: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'],
+      bsc: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'],
+      arbitrum: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'],
+      base: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'],
+      zksync: ['0x1bb72e0cbbea93c08f535fc7856e0338d7f7a8ab'],
+    },
   },
   {
     id: 'uniswap_v4',
@@ -418,9 +469,185 @@ export const PROTOCOLS = [
       ],
     },
   },
+  {
+    id: 'quickswap_v2',
+    name: 'QuickSwap',
+    family: 'uniswap_v2',
+    short: 'quickv2',
+    feePips: 3000,
+    factories: { polygon: ['0x5757371414417b8c6caad45baef941abc7d3ab32'] },
+  },
+  {
+    id: 'lfj_v1',
+    name: 'LFJ V1',
+    family: 'uniswap_v2',
+    short: 'lfjv1',
+    feePips: 3000,
+    factories: { avalanche: ['0x9ad6c38be94206ca50bb0d90783181662f0cfa10'] },
+  },
+  {
+    id: 'camelot_v2',
+    name: 'Camelot V2',
+    family: 'uniswap_v2',
+    short: 'camelotv2',
+    mixedCurves: true,
+    factories: { arbitrum: ['0x6eccab422d763ac031210895c81787e87b43a652'] },
+  },
+  {
+    id: 'quickswap_v3',
+    name: 'QuickSwap V3',
+    family: 'uniswap_v3',
+    short: 'quickv3',
+    lookup: 'pool_by_pair',
+    factories: { polygon: ['0x411b0facc3489691f28ad58c47006af5e3ab3a28'] },
+  },
+  {
+    id: 'quickswap_v4',
+    name: 'QuickSwap V4',
+    family: 'uniswap_v3',
+    short: 'algebraIntegral',
+    lookup: 'pool_by_pair',
+    factories: { base: ['0xc5396866754799b9720125b104ae01d935ab9c7b'] },
+  },
+  {
+    id: 'camelot_v3',
+    name: 'Camelot V3',
+    family: 'uniswap_v3',
+    short: 'camelotv3',
+    lookup: 'pool_by_pair',
+    factories: {
+      arbitrum: [
+        '0x1a3c9b1d2f0529d97f2afc5136cc23e58f1fd35b',
+        '0xd490f2f6990c0291597fd1247651b4e0dcf684dd',
+      ],
+    },
+  },
+  {
+    id: 'aerodrome_cl',
+    name: 'Aerodrome Slipstream',
+    family: 'uniswap_v3',
+    short: 'aerocl',
+    lookup: 'pool_tick_spacing',
+    factories: {
+      base: [
+        '0x5e7bb104d84c7cb9b682aac2f3d509f5f406809a',
+        '0x9592cd9b267748cbfbde90ac9f7df3c437a6d51b',
+        '0xade65c38cd4849adba595a4323a8c7ddfe89716a',
+        '0xf8f2eb4940cfe7d13603dddd87f123820fc061ef',
+      ],
+    },
+  },
+  {
+    id: 'velodrome_cl',
+    name: 'Velodrome Slipstream',
+    family: 'uniswap_v3',
+    short: 'velocl',
+    lookup: 'pool_tick_spacing',
+    factories: { optimism: ['0xcc0bddb707055e04e497ab22a59c2af4391cd12f'] },
+  },
+  {
+    id: 'pancakeswap_infinity_cl',
+    name: 'PancakeSwap Infinity CL',
+    family: 'pancake_infinity',
+    short: 'pcsinf.cl',
+    factories: {
+      bsc: ['0xa0ffb9c1ce1fe56963b0321b32e7a0302114058b'],
+      base: ['0xa0ffb9c1ce1fe56963b0321b32e7a0302114058b'],
+    },
+  },
+  {
+    id: 'pancakeswap_infinity_bin',
+    name: 'PancakeSwap Infinity Bin',
+    family: 'pancake_infinity',
+    short: 'pcsinf.bin',
+    factories: {
+      bsc: ['0xc697d2898e0d09264376196696c51d7abbbaa4a9'],
+      base: ['0xc697d2898e0d09264376196696c51d7abbbaa4a9'],
+    },
+  },
+  {
+    id: 'velodrome_v2',
+    name: 'Velodrome V2',
+    family: 'solidly',
+    speaks: ['uniswap_v2'],
+    short: 'velo2',
+    lookup: 'pool_stable',
+    mixedCurves: true,
+    factories: { optimism: ['0xf1046053aa5682b4f9a81b5481394da16be5ff5a'] },
+  },
+  {
+    id: 'aerodrome',
+    name: 'Aerodrome',
+    family: 'solidly',
+    speaks: ['uniswap_v2'],
+    short: 'aero',
+    lookup: 'pool_stable',
+    mixedCurves: true,
+    factories: { base: ['0x420dd381b31aef6683db6b902084cb0ffece40da'] },
+  },
+  {
+    id: 'velodrome_v1',
+    name: 'Velodrome V1',
+    family: 'solidly',
+    speaks: ['uniswap_v2'],
+    short: 'velo1',
+    lookup: 'pair_stable',
+    mixedCurves: true,
+    factories: { optimism: ['0x25cbddb98b35ab1ff77413456b31ec81a6b6b746'] },
+  },
+  {
+    id: 'lfj_v2',
+    name: 'LFJ V2.0',
+    family: 'liquidity_book',
+    short: 'joe20',
+    factories: {
+      avalanche: ['0x6e77932a92582f504ff6c4bdbcef7da6c198aeef'],
+      arbitrum: ['0x1886d09c9ade0c5db822d85d21678db67b6c2982'],
+      bsc: ['0x43646a8e839b2f2766392c1bf8f60f6e587b6960'],
+    },
+  },
+  {
+    id: 'lfj_v2_1',
+    name: 'LFJ V2.1',
+    family: 'liquidity_book',
+    short: 'joe21',
+    factories: {
+      avalanche: ['0x8e42f2f4101563bf679975178e880fd87d3efd4e'],
+      arbitrum: ['0x8e42f2f4101563bf679975178e880fd87d3efd4e'],
+      bsc: ['0x8e42f2f4101563bf679975178e880fd87d3efd4e'],
+    },
+  },
+  {
+    id: 'lfj_v2_2',
+    name: 'LFJ V2.2',
+    family: 'liquidity_book',
+    short: 'joe22',
+    factories: {
+      avalanche: ['0xb43120c4745967fa9b93e79c149e66b0f2d6fe0c'],
+      arbitrum: ['0xb43120c4745967fa9b93e79c149e66b0f2d6fe0c'],
+      bsc: ['0xb43120c4745967fa9b93e79c149e66b0f2d6fe0c'],
+    },
+  },
+  {
+    id: 'syncswap',
+    name: 'SyncSwap',
+    family: 'syncswap',
+    speaks: ['uniswap_v2', 'solidly'],
+    short: 'syncswap',
+    lookup: 'is_pool',
+    mixedCurves: true,
+    factories: { zksync: ['0xbb05918e9b4ba9fe2c8384d223f0844867909ffb'] },
+  },
 ] as const satisfies readonly ProtocolRow[]
 
 const BY_ID: ReadonlyMap<string, ProtocolRow> = new Map(PROTOCOLS.map((row) => [row.id, row]))
+
+/** Protocols, by id, whose pools hold equal worth of both tokens: what they hold tells their price. */
+export const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
+  [...BY_ID.values()]
+    .filter(({ family, mixedCurves }) => family === 'uniswap_v2' && mixedCurves !== true)
+    .map(({ id }) => id),
+)
 
 /** Row of a protocol by its id. */
 export const protocolRow = (id: string): ProtocolRow | undefined => BY_ID.get(id)

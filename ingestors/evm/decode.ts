@@ -117,10 +117,12 @@ const decodeTransaction = (scope: BlockScope): void => {
 
 const takeTransfer = (
   { tx, protocols, out }: BlockScope,
-  { token, from, to, amountRaw, wrap }: SaidTransfer,
+  { token: logger, from, to, amountRaw, wrap, leaves }: SaidTransfer,
   logIndex: number,
 ): void => {
-  if (wrap && !protocols.isWrappedNative(token)) return
+  if (wrap && !protocols.isWrappedNative(logger)) return
+  if (leaves && !protocols.isCoin(logger)) return
+  const token = protocols.held(logger)
   const transfer: Transfer = {
     kind: 'transfer',
     txIndex: tx.index,
@@ -132,7 +134,7 @@ const takeTransfer = (
     wrap,
   }
   out.transfers.push(transfer)
-  const supply = supplyChange(transfer)
+  const supply = token === logger ? supplyChange(transfer) : undefined
   if (supply !== undefined) out.supplies.push(supply)
 }
 

@@ -1,6 +1,7 @@
 import type { PoolFact } from '../../schemas/events.ts'
 import type { PoolLookup, ProtocolRow } from '../../schemas/protocols.ts'
 import type { ListedProtocol } from '../protocols/book.ts'
+import { wordOf } from '../protocols/words.ts'
 import type { Call } from '../source.ts'
 import { addressGiven, numberGiven } from './given.ts'
 import type { Given, PoolProof, Questions } from './proof-contract.ts'
@@ -33,19 +34,16 @@ interface Lookup {
   readonly data: (claim: Claim) => string | undefined
 }
 
-const word = (value: string | bigint): string =>
-  (typeof value === 'bigint' ? value.toString(16) : value.slice(2)).padStart(64, '0')
-
 const byTokens =
   (selector: string) =>
   ({ tokenA, tokenB }: Claim): string =>
-    selector + word(tokenA) + word(tokenB)
+    selector + wordOf(tokenA) + wordOf(tokenB)
 
 const byTokensAnd =
   (selector: string, view: string, max: bigint) =>
   (claim: Claim): string | undefined => {
     const more = numberGiven(claim.said(view), max)
-    return more === null ? undefined : byTokens(selector)(claim) + word(more)
+    return more === null ? undefined : byTokens(selector)(claim) + wordOf(more)
   }
 
 const LOOKUPS: Readonly<Record<PoolLookup, Lookup>> = {
@@ -60,10 +58,12 @@ const LOOKUPS: Readonly<Record<PoolLookup, Lookup>> = {
   },
   // getPool(address,address,bool)
   pool_stable: { views: [STABLE], data: byTokensAnd('0x79bc57d5', STABLE, 1n) },
+  // getPair(address,address,bool)
+  pair_stable: { views: [STABLE], data: byTokensAnd('0x6801cc30', STABLE, 1n) },
   // poolByPair(address,address)
   pool_by_pair: { views: [], data: byTokens('0xd9a641e1') },
   // isPool(address)
-  is_pool: { views: [MASTER], data: ({ pool }) => `0x5b16ebb7${word(pool)}` },
+  is_pool: { views: [MASTER], data: ({ pool }) => `0x5b16ebb7${wordOf(pool)}` },
 }
 
 const lookupOf = ({ lookup }: ProtocolRow, usual: PoolLookup): PoolLookup => lookup ?? usual
@@ -79,12 +79,17 @@ const viewsOf = (listed: readonly ListedProtocol[], usual: PoolLookup): readonly
 const claimOf = ({ pool, listed, given }: Questions, usual: PoolLookup): Claim | undefined => {
   const views = viewsOf(listed, usual)
   const said = (view: string): Given => given[views.indexOf(view)]
-  const factory = addressGiven(said(FACTORY)) ?? addressGiven(said(MASTER))
+  const factory =
+    addressGiven(said(FACTORY)) ?? addressGiven(said(MASTER)) ?? unnamed(listed, usual)
   const tokenA = addressGiven(said(TOKEN0))
   const tokenB = addressGiven(said(TOKEN1))
   if (!factory || !tokenA || !tokenB || tokenA >= tokenB) return undefined
   return { pool, factory, tokenA, tokenB, said }
 }
+
+/** The factory whose pools do not say which it is: it is asked all the same. */
+const unnamed = (listed: readonly ListedProtocol[], usual: PoolLookup): string | undefined =>
+  listed.find(({ row }) => lookupOf(row, usual) === 'pair_stable')?.factory
 
 const rowOf = ({ listed }: Questions, { factory }: Claim): ProtocolRow | undefined =>
   listed.find((each) => each.factory === factory)?.row

@@ -3,10 +3,28 @@ import type { EvmBlock, Log, Transaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { addressAt, countOf, hashAt, hexOf, quantityOf } from './json.ts'
 
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
+
 /** Names of the block that receipts and logs must name too. */
 export interface BlockName {
   readonly height: number
   readonly hash: string
+}
+
+/** What nodes of a chain do otherwise; contract/chains.md 1.3. */
+interface Habits {
+  /** A block may end with a receipt that no transaction has: what the chain's root contract sent it. */
+  readonly stateSync?: true
+  /** Receipts may all say index 0, and indexes of logs may have gaps: their order counts. */
+  readonly unplaced?: true
+}
+
+/** What nodes of the chain do otherwise than Ethereum's. */
+export const habitsOf = (chain: string): Habits => HABITS[chain] ?? {}
+
+const HABITS: Readonly<Record<string, Habits>> = {
+  polygon: { stateSync: true },
+  zksync: { unplaced: true },
 }
 
 /** A block without its transactions. */
@@ -21,35 +39,56 @@ export const normalizeBlock = (chain: string, block: unknown, receipts: unknown)
   const header = normalizeHeader(chain, block)
   const transactions = listOf(fieldsOf(block, 'block').transactions, 'block.transactions')
   const list = listOf(receipts, 'receipts')
-  if (list.length !== transactions.length) {
+  const habits = habitsOf(chain)
+  const signed = habits.stateSync ? list.filter((receipt) => !isStateSync(receipt)) : list
+  const extra = isStateSync(list[transactions.length]) && habits.stateSync ? 1 : 0
+  if (list.length !== transactions.length + extra) {
     throw new Malformed(
       'receipt-count',
       `block ${header.height} has ${transactions.length} transactions and ${list.length} receipts`,
     )
   }
-  if (!bloomAgrees(block, list)) {
+  if (!bloomAgrees(block, signed)) {
     throw new Malformed('bloom', `receipts of block ${header.height} are not the block's`)
   }
-  return { ...header, transactions: normalizeAll(header, transactions, list) }
+  return { ...header, transactions: normalizeAll(header, { transactions, receipts: list, habits }) }
+}
+
+interface Answers {
+  readonly transactions: readonly unknown[]
+  readonly receipts: readonly unknown[]
+  readonly habits: Habits
 }
 
 /** Transactions with their receipts in block order, logs counted from 0 without a gap. */
 const normalizeAll = (
   name: BlockName,
-  transactions: readonly unknown[],
-  receipts: readonly unknown[],
+  { transactions, receipts, habits: { unplaced } }: Answers,
 ): Transaction[] => {
   let logs = 0
   return receipts.map((receipt, index) => {
     const at = `receipts[${index}]`
-    const said = fieldsOf(transactions[index], `block.transactions[${index}]`)
-    const transaction = normalizeTransaction(name, { transaction: said, receipt })
-    if (transaction.index !== index) throw refuse('tx-order', at, transaction.index)
-    const { first, count } = checkLogOrder(receipt)
-    if (count > 0 && first !== logs) throw refuse('log-order', at, first)
-    logs += count
-    return transaction
+    const said =
+      index < transactions.length
+        ? fieldsOf(transactions[index], `block.transactions[${index}]`)
+        : null
+    const chosen = unplaced === true
+    const transaction = normalizeTransaction(name, { transaction: said, receipt, chosen })
+    if (transaction.index !== index && !unplaced) throw refuse('tx-order', at, transaction.index)
+    const { first, next } = checkLogOrder(receipt, chosen)
+    if (first !== undefined && (unplaced ? first < logs : first !== logs)) {
+      throw refuse('log-order', at, first)
+    }
+    logs = next ?? logs
+    return unplaced ? { ...transaction, index } : transaction
   })
+}
+
+/** From and to nobody, for nothing. Source: maticnetwork/bor core/types/bor_receipt.go. */
+const isStateSync = (receipt: unknown): boolean => {
+  if (receipt === undefined) return false
+  const { from, to, gasUsed } = fieldsOf(receipt, 'receipt')
+  return from === ZERO_ADDRESS && to === ZERO_ADDRESS && (gasUsed === '0x0' || gasUsed === '0x')
 }
 
 /** Header fields of a block. `number` and the rest in hex, as every EVM node gives them. Throws `Malformed`. */
@@ -83,7 +122,12 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
  */
 export const normalizeTransaction = (
   name: BlockName,
-  pair: { readonly transaction: unknown; readonly receipt: unknown },
+  pair: {
+    readonly transaction: unknown
+    readonly receipt: unknown
+    /** Logs of the receipt may be missing between others. */
+    readonly chosen?: boolean
+  },
 ): Transaction => {
   const receipt = fieldsOf(pair.receipt, 'receipt')
   const said = pair.transaction === null ? null : fieldsOf(pair.transaction, 'transaction')
@@ -94,7 +138,7 @@ export const normalizeTransaction = (
   }
   const success =
     orElse(receipt.status, 'receipt.status', { read: quantityOf, fallback: 1n }) === 1n
-  checkLogOrder(receipt)
+  checkLogOrder(receipt, pair.chosen)
   const logs = listOf(receipt.logs, 'receipt.logs')
   return {
     hash,
@@ -150,18 +194,28 @@ const checkBelongs = (said: Fields, name: BlockName, what: 'receipt' | 'log'): v
   }
 }
 
-/** Log indexes of a receipt follow one another; says where they start and how many they are. */
-const checkLogOrder = (receipt: unknown): { readonly first: number; readonly count: number } => {
+/** Log indexes of a receipt follow one another; says where they start and what the next one would be. */
+const checkLogOrder = (
+  receipt: unknown,
+  gaps = false,
+): { readonly first: number | undefined; readonly next: number | undefined } => {
   const logs = listOf(fieldsOf(receipt, 'receipt').logs, 'receipt.logs')
   const indexes = logs.map((log) => countOf(fieldsOf(log, 'log').logIndex, 'log.logIndex'))
-  const first = indexes[0] ?? 0
-  indexes.forEach((index, at) => {
-    if (index !== first + at) throw refuse('log-order', `receipt.logs[${at}].logIndex`, index)
-  })
-  return { first, count: indexes.length }
+  const [first] = indexes
+  let next = first
+  for (const [at, index] of indexes.entries()) {
+    const fits = next === undefined || (gaps ? index >= next : index === next)
+    if (!fits) throw refuse('log-order', `receipt.logs[${at}].logIndex`, index)
+    next = index + 1
+  }
+  return { first, next }
 }
 
+/** What Ethereum deposits on rollups of the OP stack: paid for there. Source: ethereum-optimism/specs deposits.md. */
+const DEPOSIT_TYPE = '0x7e'
+
 const feeOf = (receipt: Fields, transaction: Fields | null): bigint => {
+  if ((receipt.type ?? transaction?.type) === DEPOSIT_TYPE) return 0n
   const read = quantityOf
   const gas = orElse(receipt.gasUsed, 'receipt.gasUsed', { read, fallback: 0n })
   const price = orElse(receipt.effectiveGasPrice ?? transaction?.gasPrice, 'effectiveGasPrice', {

@@ -13,12 +13,18 @@ export interface PoolSubject {
 /** A pool between the two rounds. */
 export interface OpenProof extends Questions {
   readonly proof: PoolProof
+  /** Names tokens as pools name them (R29). */
   readonly traded: ProtocolBook['traded']
 }
 
 /** First round: what to ask about a pool. Empty where the family's pools cannot be asked for, or the chain lists none. */
-export const poolCalls = ({ address, family }: PoolSubject, book: ProtocolBook): readonly Call[] =>
-  PROVABLE.get(family)?.ask(address, book.speakers(family)) ?? []
+export const poolCalls = (
+  { address, family }: PoolSubject,
+  book: ProtocolBook,
+): readonly Call[] => {
+  const listed = book.speakers(family)
+  return listed.length === 0 ? [] : (PROVABLE.get(family)?.ask(address, listed) ?? [])
+}
 
 /** The answers to `poolCalls`, in their order; `no-state` when the node could not say. */
 export const openProof = (

@@ -1,8 +1,16 @@
 import { Malformed } from '../../core/fault.ts'
+import type { Transaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, refuse } from '../json.ts'
 import type { Recorded } from '../recorded.ts'
+import { nodeReceipt } from './ethers-receipt.ts'
 import { countOf, hashAt } from './json.ts'
-import { type BlockName, type Header, normalizeHeader, normalizeTransaction } from './normalize.ts'
+import {
+  type BlockName,
+  type Header,
+  habitsOf,
+  normalizeHeader,
+  normalizeTransaction,
+} from './normalize.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
@@ -10,13 +18,20 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 /**
  * A file of recorded JSON-RPC answers of an EVM chain, named by their methods: a whole block
  * (`eth_getBlockByNumber` with transactions, `eth_getBlockReceipts`), receipts alone, one transaction
- * (`eth_getTransactionByHash`, `eth_getTransactionReceipt`, the header where recorded) or one `log`.
+ * (`eth_getTransactionByHash`, `eth_getTransactionReceipt`, the header where recorded), one `log`, the logs of a block
+ * (`eth_getLogs`), or a bare receipt as a node or ethers.js prints it.
  * Throws `Malformed`; reasons of `normalizeBlock` without its counts, `unknown-shape`, `no-block`.
  */
 export const recordedEvm = (chain: string, file: Fields): Recorded => {
   if (file.eth_getBlockReceipts !== undefined) return blockFile(chain, file)
   if (file.eth_getTransactionReceipt !== undefined) return transactionFile(chain, file)
-  if (file.log !== undefined) return logFile(chain, file.log)
+  if (file.log !== undefined) return logsFile(chain, [file.log])
+  if (file.eth_getLogs !== undefined) {
+    return logsFile(chain, listOf(file.eth_getLogs, 'eth_getLogs'))
+  }
+  if (file.logs !== undefined) {
+    return transactionFile(chain, { eth_getTransactionReceipt: nodeReceipt(file) })
+  }
   throw new Malformed('unknown-shape', 'neither a recorded block, nor a transaction, nor a log')
 }
 
@@ -33,21 +48,29 @@ const blockFile = (chain: string, file: Fields): Recorded => {
       .map((each) => fieldsOf(each, 'transaction'))
       .map((each) => [each.hash, each]),
   )
-  const transactions = receipts.map((receipt) => {
+  const chosen = habitsOf(chain).unplaced === true
+  const read = receipts.map((receipt) => {
     const transaction = byHash.get(fieldsOf(receipt, 'receipt').transactionHash) ?? null
-    return normalizeTransaction(header, { transaction, receipt })
+    return normalizeTransaction(header, { transaction, receipt, chosen })
   })
+  const transactions = placed(chain, read)
   transactions.forEach(({ index }, at) => {
     const before = transactions[at - 1]
     if (before && before.index >= index) throw refuse('tx-order', `receipts[${at}]`, index)
   })
   return {
     block: { ...header, transactions },
-    whole: listed === null || listed.length === receipts.length,
+    whole: listed === null || listed.length <= receipts.length,
     timed: header.timeMs > 0,
     named: true,
   }
 }
+
+/** Where nodes do not say the place of a transaction, its place in the recording counts. */
+const placed = (chain: string, transactions: readonly Transaction[]): readonly Transaction[] =>
+  habitsOf(chain).unplaced
+    ? transactions.map((transaction, index) => ({ ...transaction, index }))
+    : transactions
 
 const transactionFile = (chain: string, file: Fields): Recorded => {
   const receipt = file.eth_getTransactionReceipt
@@ -62,19 +85,38 @@ const transactionFile = (chain: string, file: Fields): Recorded => {
   }
 }
 
-/** A log alone: its transaction's sender is not recorded and is the zero address. */
-const logFile = (chain: string, log: unknown): Recorded => {
-  const said = fieldsOf(log, 'log')
-  const receipt = {
-    blockHash: said.blockHash ?? ZERO_HASH,
-    blockNumber: said.blockNumber,
-    transactionHash: said.transactionHash,
-    transactionIndex: said.transactionIndex ?? '0x0',
-    from: ZERO_ADDRESS,
-    logs: [{ ...said, blockHash: said.blockHash ?? ZERO_HASH, logIndex: said.logIndex ?? '0x0' }],
+/**
+ * Logs alone, of one block, possibly chosen from all of it: the senders of their transactions are not recorded and are the zero
+ * address. A single log may lack its places.
+ */
+const logsFile = (chain: string, logs: readonly unknown[]): Recorded => {
+  const receipts = new Map<unknown, { readonly [key: string]: unknown; readonly logs: Fields[] }>()
+  for (const log of logs) {
+    const said = fieldsOf(log, 'log')
+    const blockHash = said.blockHash ?? ZERO_HASH
+    const { blockNumber, transactionHash, transactionIndex = '0x0', logIndex = '0x0' } = said
+    const receipt = receipts.get(transactionHash) ?? {
+      ...{ blockHash, blockNumber, transactionHash, transactionIndex },
+      from: ZERO_ADDRESS,
+      logs: [],
+    }
+    receipt.logs.push({ ...said, blockHash, logIndex })
+    receipts.set(transactionHash, receipt)
   }
-  return transactionFile(chain, { eth_getTransactionReceipt: receipt })
+  const list = [...receipts.values()]
+  const header = headerOf(chain, list)
+  const transactions = list
+    .map((receipt) => normalizeTransaction(header, { transaction: null, receipt, chosen: true }))
+    .sort((one, other) => firstLog(one) - firstLog(other))
+  return {
+    block: { ...header, transactions: placed(chain, transactions) },
+    whole: false,
+    timed: header.timeMs > 0,
+    named: true,
+  }
 }
+
+const firstLog = ({ logs }: Transaction): number => logs[0]?.index ?? 0
 
 /** What receipts tell of their block: name, and the time where their logs carry it. */
 const headerOf = (chain: string, receipts: readonly unknown[]): Header => {

@@ -5,6 +5,10 @@ import { balancerV3 } from './balancer-v3.ts'
 import { curve } from './curve.ts'
 import { erc20 } from './erc20.ts'
 import { erc4337 } from './erc4337.ts'
+import { liquidityBook } from './liquidity-book.ts'
+import { pancakeInfinity } from './pancake-infinity.ts'
+import { solidly } from './solidly.ts'
+import { syncswap } from './syncswap.ts'
 import type { EvmEvent, EvmFamily } from './types.ts'
 import { uniswapV2 } from './uniswap-v2.ts'
 import { uniswapV3 } from './uniswap-v3.ts'
@@ -16,10 +20,14 @@ export const EVM_FAMILIES: readonly EvmFamily[] = [
   uniswapV2,
   uniswapV3,
   uniswapV4,
-  erc4337,
+  solidly,
+  liquidityBook,
+  pancakeInfinity,
+  syncswap,
   curve,
   balancerV2,
   balancerV3,
+  erc4337,
 ]
 
 /** An event with the family that reads it. */

@@ -18,6 +18,10 @@ export interface ProtocolBook {
   speakers(family: string): readonly ListedProtocol[]
   /** The token is the chain's own coin in wrapped form. */
   isWrappedNative(token: string): boolean
+  /** The token is the contract that logs every move of the chain's coin. */
+  isCoin(token: string): boolean
+  /** A token as transfers and balances name it: the chain's coin under its own id (R29). */
+  held(token: string): string
   /** A token as trades and pools name it: the chain's coin under its wrapped address (R29). */
   traded(token: string): string
 }
@@ -50,11 +54,13 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
   const wrapped = new Set(
     (extra?.quotes ?? []).filter(({ kind }) => kind === 'native').map(({ address }) => address),
   )
-  const own = chainRow(chain)?.wrappedNative
+  const chainFacts = chainRow(chain)
+  const own = chainFacts?.wrappedNative
   if (own !== undefined && !extra?.replace) wrapped.add(own)
   const coin = own !== undefined && wrapped.has(own) ? own : [...wrapped][0]
   const registriesOf = ({ registries }: ProtocolRow): readonly string[] =>
     extra?.replace ? [] : (registries?.[chain] ?? [])
+  const isCoin = (token: string): boolean => token === chainFacts?.coinContract
   const speakers = new Map<string, readonly ListedProtocol[]>()
   return {
     factory: (address) => factories.get(address),
@@ -68,6 +74,8 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
       return found
     },
     isWrappedNative: (token) => wrapped.has(token),
+    isCoin,
+    held: (token) => (isCoin(token) ? (chainFacts?.nativeAddress ?? token) : token),
     traded: (token) => (COIN_NAMES.has(token) ? (coin ?? token) : token),
   }
 }

@@ -46,7 +46,21 @@ const wrap =
     wrap: true,
   })
 
-/** Fungible tokens: EIP-20, and the wrapped coin's deposits and withdrawals as mint and burn; contract/chains.md 3.1. */
+/** Its moves into the contract are logged beside it; what it adds is who gets the coin on the other chain. */
+const leaves = ({ address: token, topics, data }: Log): Said => ({
+  kind: 'transfer',
+  token,
+  from: topicAddress(topics[1]),
+  to: topicAddress(topics[2]),
+  amountRaw: wordAt(data, 0),
+  wrap: false,
+  leaves: true,
+})
+
+/**
+ * Fungible tokens: EIP-20, the wrapped coin's deposits and withdrawals as mint and burn, and the coin that ZKsync's own contract
+ * lets go to Ethereum; contract/chains.md 1.3 and 3.1, matter-labs/era-contracts system-contracts/contracts/interfaces/IBaseToken.sol.
+ */
 export const erc20: EvmFamily = {
   family: 'erc20',
   events: {
@@ -67,6 +81,22 @@ export const erc20: EvmFamily = {
       topics: 2,
       words: 1,
       read: wrap(false),
+    },
+    '0x2717ead6b9200dd235aad468c9809ea400fe33ac69b5bfaa6d3e90fc922b6398': {
+      signature:
+        'Withdrawal(address indexed _l2Sender, address indexed _l1Receiver, uint256 _amount)',
+      by: 'other',
+      topics: 3,
+      words: 1,
+      read: leaves,
+    },
+    '0xc405fe8958410bbaf0c73b7a0c3e20859e86ca168a4c9b0def9c54d2555a306b': {
+      signature:
+        'WithdrawalWithMessage(address indexed _l2Sender, address indexed _l1Receiver, uint256 _amount, bytes _additionalData)',
+      by: 'other',
+      topics: 3,
+      words: 1,
+      read: leaves,
     },
   },
 }

@@ -72,6 +72,8 @@ export interface SaidTransfer {
   readonly amountRaw: bigint
   /** No transfer log, but coin turned into its wrapped token or back. */
   readonly wrap: boolean
+  /** The chain's coin leaves for another chain; counts where the coin's own contract says so. */
+  readonly leaves?: true
 }
 
 /** Everything logged since the operation before was done for this account (ERC-4337). */

@@ -3,33 +3,38 @@ import { factoryProof } from '../evm/factory-proof.ts'
 import { type EvmFamily, refusal, type Said } from './types.ts'
 import { addressIn, topicAddress, wordAt } from './words.ts'
 
-const usual = 'uniswap_v2'
 const net = (a: bigint, b: bigint): bigint => (a > b ? a - b : 0n)
 
-/** What came back is not paid: each side is netted, then one side came in and the other went out. */
-const swap = ({ address: pool, data }: Log): Said => {
-  const in0 = wordAt(data, 0)
-  const in1 = wordAt(data, 1)
-  const out0 = wordAt(data, 2)
-  const out1 = wordAt(data, 3)
-  const tokenIn = in0 > out0 ? 0 : 1
-  const amountInRaw = tokenIn === 0 ? in0 - out0 : net(in1, out1)
-  const amountOutRaw = tokenIn === 0 ? net(out1, in1) : net(out0, in0)
-  return (
-    refusal(amountInRaw, amountOutRaw) ?? {
-      kind: 'swap',
-      pool,
-      usual,
-      tokenIn,
-      tokenOut: tokenIn === 0 ? 1 : 0,
-      amountInRaw,
-      amountOutRaw,
-    }
-  )
-}
+/**
+ * A swap that states amount0In, amount1In, amount0Out, amount1Out. What came back is not paid: each side is netted, then one side
+ * came in and the other went out.
+ */
+export const pairSwap =
+  (usual: string) =>
+  ({ address: pool, data }: Log): Said => {
+    const in0 = wordAt(data, 0)
+    const in1 = wordAt(data, 1)
+    const out0 = wordAt(data, 2)
+    const out1 = wordAt(data, 3)
+    const tokenIn = in0 > out0 ? 0 : 1
+    const amountInRaw = tokenIn === 0 ? in0 - out0 : net(in1, out1)
+    const amountOutRaw = tokenIn === 0 ? net(out1, in1) : net(out0, in0)
+    return (
+      refusal(amountInRaw, amountOutRaw) ?? {
+        kind: 'swap',
+        pool,
+        usual,
+        tokenIn,
+        tokenOut: tokenIn === 0 ? 1 : 0,
+        amountInRaw,
+        amountOutRaw,
+      }
+    )
+  }
 
-const change =
-  (kind: 'increase' | 'decrease') =>
+/** Liquidity that came or went, as its first two words state it. */
+export const pairChange =
+  (usual: string, kind: 'increase' | 'decrease') =>
   ({ address: pool, data }: Log): Said => ({
     kind: 'change',
     pool,
@@ -37,6 +42,13 @@ const change =
     change: kind,
     amountsRaw: [wordAt(data, 0), wordAt(data, 1)],
   })
+
+/** Reserves that a pair states before the event that changed them. */
+export const pairReserves = ({ address: pool, data }: Log): Said => ({
+  kind: 'reserves',
+  pool,
+  reserves: [wordAt(data, 0), wordAt(data, 1)],
+})
 
 /** Constant-product AMMs with the events of Uniswap V2. Source: Uniswap/v2-core contracts/interfaces; contract/chains.md 3.2. */
 export const uniswapV2: EvmFamily = {
@@ -49,32 +61,28 @@ export const uniswapV2: EvmFamily = {
       by: 'pool',
       topics: 3,
       words: 4,
-      read: swap,
+      read: pairSwap('uniswap_v2'),
     },
     '0x1c411e9a96e071241c2f21f7726b17ae89e3cab4c78be50e062b03a9fffbbad1': {
       signature: 'Sync(uint112 reserve0, uint112 reserve1)',
       by: 'pool',
       topics: 1,
       words: 2,
-      read: ({ address: pool, data }) => ({
-        kind: 'reserves',
-        pool,
-        reserves: [wordAt(data, 0), wordAt(data, 1)],
-      }),
+      read: pairReserves,
     },
     '0x4c209b5fc8ad50758f13e2e1088ba56a560dff690a1c6fef26394f4c03821c4f': {
       signature: 'Mint(address indexed sender, uint amount0, uint amount1)',
       by: 'pool',
       topics: 2,
       words: 2,
-      read: change('increase'),
+      read: pairChange('uniswap_v2', 'increase'),
     },
     '0xdccd412f0b1252819cb1fd330b93224ca42612892bb3f4f789976e6d81936496': {
       signature: 'Burn(address indexed sender, address indexed to, uint amount0, uint amount1)',
       by: 'pool',
       topics: 3,
       words: 2,
-      read: change('decrease'),
+      read: pairChange('uniswap_v2', 'decrease'),
     },
     '0x0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9': {
       signature:

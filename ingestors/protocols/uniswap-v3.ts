@@ -36,6 +36,18 @@ const change =
     return { kind: 'change', pool, usual: 'uniswap_v3', change: kind, amountsRaw }
   }
 
+/** A factory's pool whose fee is not told, or not fixed. */
+const made =
+  (firstToken: 1 | 2) =>
+  ({ address: factory, topics, data }: Log): Said => ({
+    kind: 'pool',
+    pool: addressIn(data, 0),
+    factory,
+    tokens: [topicAddress(topics[firstToken]), topicAddress(topics[firstToken + 1])],
+    feePips: null,
+    opens: false,
+  })
+
 const swapEvent = (usual: string, words: number): Omit<EvmEvent, 'signature'> => ({
   by: 'pool',
   topics: 3,
@@ -45,7 +57,8 @@ const swapEvent = (usual: string, words: number): Omit<EvmEvent, 'signature'> =>
 
 /**
  * Concentrated liquidity with the events of Uniswap V3. Source: Uniswap/v3-core contracts/interfaces/pool/IUniswapV3PoolEvents.sol,
- * pancakeswap/pancake-v3-contracts; contract/chains.md 3.3. `Burn` says what a position is owed, `Collect` what left the pool.
+ * pancakeswap/pancake-v3-contracts, cryptoalgebra/Algebra src/core/contracts/interfaces/pool/IAlgebraPoolEvents.sol,
+ * velodrome-finance/slipstream; contract/chains.md 3.3. `Burn` says what a position is owed, `Collect` what left the pool.
  */
 export const uniswapV3: EvmFamily = {
   family: 'uniswap_v3',
@@ -60,6 +73,11 @@ export const uniswapV3: EvmFamily = {
       signature:
         'Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick, uint128 protocolFeesToken0, uint128 protocolFeesToken1)',
       ...swapEvent('pancakeswap_v3', 7),
+    },
+    '0x121cb44ee54098b1a04743c487e7460d8dd429b27f88b1f4d4767396e1a59f79': {
+      signature:
+        'Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 price, uint128 liquidity, int24 tick, uint24 overrideFee, uint24 pluginFee)',
+      ...swapEvent('quickswap_v4', 7),
     },
     '0x98636036cb66a9c19a37435efc1e90142190214e8abeb821bdba3f2990dd4c95': {
       signature: 'Initialize(uint160 sqrtPriceX96, int24 tick)',
@@ -90,6 +108,14 @@ export const uniswapV3: EvmFamily = {
       words: 3,
       read: change('decrease', 1),
     },
+    '0x932214d4a69c27c086643126ed97c32681da179064c678836c173f99bd13ca01': {
+      signature:
+        'Burn(address indexed owner, int24 indexed bottomTick, int24 indexed topTick, uint128 liquidityAmount, uint256 amount0, uint256 amount1, uint24 pluginFee)',
+      by: 'pool',
+      topics: 4,
+      words: 4,
+      read: change('decrease', 1),
+    },
     '0x70935338e69775456a85ddef226c395fb668b63fa0115f5f20610b388e6ca9c0': {
       signature:
         'Collect(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, address recipient, uint128 amount0, uint128 amount1)',
@@ -112,6 +138,29 @@ export const uniswapV3: EvmFamily = {
         feePips: Number(topicNumber(topics[3]) & 0xffffffn),
         opens: false,
       }),
+    },
+    '0x91ccaa7a278130b65168c3a0c8d3bcae84cf5e43704342bd3ec0b59e59c036db': {
+      signature: 'Pool(address indexed token0, address indexed token1, address pool)',
+      by: 'factory',
+      topics: 3,
+      words: 1,
+      read: made(1),
+    },
+    '0x8a5f030f5fc13b04a1e4ef7c47177e3d76b0e80e1d9be9843db37caa5b7b9b8f': {
+      signature:
+        'CustomPool(address indexed deployer, address indexed token0, address indexed token1, address pool)',
+      by: 'factory',
+      topics: 4,
+      words: 1,
+      read: made(2),
+    },
+    '0xab0d57f0df537bb25e80245ef7748fa62353808c54d6e528a9dd20887aed9ac2': {
+      signature:
+        'PoolCreated(address indexed token0, address indexed token1, int24 indexed tickSpacing, address pool)',
+      by: 'factory',
+      topics: 4,
+      words: 1,
+      read: made(1),
     },
   },
 }

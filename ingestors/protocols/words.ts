@@ -43,6 +43,10 @@ export const arrayAt = (data: string, index: number, wide = 1): readonly number[
   return Array.from({ length: Number(length) }, (_, item) => first + item * wide)
 }
 
+/** A word of call data: a number, or an address padded. */
+export const wordOf = (value: string | bigint): string =>
+  (typeof value === 'bigint' ? value.toString(16) : value.slice(2)).padStart(WORD, '0')
+
 /** An indexed address. */
 export const topicAddress = (topic: string | undefined): string =>
   topic === undefined ? '' : `0x${topic.slice(26)}`

@@ -86,9 +86,10 @@ const transactionHead = (tx: Transaction | undefined): Draft<Wire.Transaction> |
         status: tx.success ? 'STATUS_SUCCESS' : 'STATUS_FAILED',
       }
 
-/** Decimals of a token: from its facts, from the table of quote assets, or as its block tells them; null = unknown. */
+/** Decimals of a token: from its facts, from the tables of quote assets and chains, or as its block tells them; null = unknown. */
 export const decimalsOf = (context: MappingContext, address: string): number | null => {
-  const { token, book, told } = context
+  const { token, book, told, chain } = context
+  if (address === chain.nativeAddress) return chain.nativeDecimals
   const known = token(address)?.decimals ?? book.assets.get(address)?.decimals
   return known ?? told?.get(address) ?? null
 }

@@ -27,6 +27,31 @@ export const TOPIC = {
   v3Burn: '0x0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c',
   v3Collect: '0x70935338e69775456a85ddef226c395fb668b63fa0115f5f20610b388e6ca9c0',
   poolCreated: '0x783cca1c0412dd0d695e784568c96da2e9c22ff989357a2e8b1d9b2b4e6b7118',
+  algebraSwap: '0x121cb44ee54098b1a04743c487e7460d8dd429b27f88b1f4d4767396e1a59f79',
+  algebraBurn: '0x932214d4a69c27c086643126ed97c32681da179064c678836c173f99bd13ca01',
+  algebraPool: '0x91ccaa7a278130b65168c3a0c8d3bcae84cf5e43704342bd3ec0b59e59c036db',
+  algebraCustomPool: '0x8a5f030f5fc13b04a1e4ef7c47177e3d76b0e80e1d9be9843db37caa5b7b9b8f',
+  slipstreamPool: '0xab0d57f0df537bb25e80245ef7748fa62353808c54d6e528a9dd20887aed9ac2',
+  solidlySwap: '0xb3e2773606abfd36b5bd91394b3a54d1398336c65005baf7bf7a05efeffaf75b',
+  solidlySync: '0xcf2aa50876cdfbb541206f89af0ee78d44a2abf8d328e37fa4917f982149848a',
+  solidlyBurn: '0x5d624aa9c148153ab3446c1b154f660ee7701e549fe9b62dab7171b1c80e6fa2',
+  solidlyPool: '0x2128d88d14c80cb081c1252a5acff7a264671bf199ce226b53788fb26065005e',
+  solidlyPair: '0xc4805696c66d7cf352fc1d6bb633ad5ee82f6cb577c453024b6e0eb8306c6fc9',
+  binSwap: '0xad7d6f97abf51ce18e17a38f4d70e975be9c0708474987bb3e26ad21bd93ca70',
+  binSwapV20: '0xc528cda9e500228b16ce84fadae290d9a49aecb17483110004c5af0a07f6fd73',
+  binsDeposit: '0x87f1f9dcf5e8089a3e00811b6a008d8f30293a3da878cb1fe8c90ca376402f8a',
+  binsWithdraw: '0xa32e146844d6144a22e94c586715a1317d58a8aa3581ec33d040113ddcb24350',
+  binDeposit: '0x4216cc3bd0c40a90259d92f800c06ede5c47765f41a488072b7e7104a1f95841',
+  binWithdraw: '0xda5e7177dface55f5e0eff7dfc67420a1db4243ddfcf0ecc84ed93e034dd8cc2',
+  binPair: '0x2c8d104b27c6b7f4492017a6f5cf3803043688934ebcaa6a03540beeaf976aff',
+  infinitySwap: '0x04206ad2b7c0f463bff3dd4f33c5735b0f2957a351e4f79763a4fa9e775dd237',
+  infinityBinSwap: '0x3e8aae37f890eb1f9d63dd4d2062f3f0be757848a0f0760e4f3e53dad556e861',
+  infinityPool: '0x426cc62fe6a33a40ba2788c2c87a9c34ee4582b95bc9fa5a7bb7ae70b750b99c',
+  infinityBinPool: '0xddfde5903015c0eb1671976c6c8f760f1328bec57f15286b6bdab2f955cab9c9',
+  syncMint: '0xa8137fff86647d8a402117b9c5dbda627f721d3773338fb9678c83e54ed39080',
+  syncBurn: '0xd175a80c109434bb89948928ab2475a6647c94244cb70002197896423c883363',
+  syncPool: '0x4318beca5ca4f759b99c1f5f581fa8255b077a82e4c07f17213c471af5a0f56a',
+  coinWithdrawal: '0x2717ead6b9200dd235aad468c9809ea400fe33ac69b5bfaa6d3e90fc922b6398',
   userOperation: '0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f',
 } as const
 
@@ -67,8 +92,12 @@ export const poolFact = (protocol: string, proven = true): PoolFact => ({
 })
 
 /** Books with these facts. */
-export const booksOf = (proof: Books['proof'], facts: readonly PoolFact[] = []): Books => ({
+export const booksOf = (
+  proof: Books['proof'],
+  facts: readonly PoolFact[] = [],
+  chain = 'eth',
+): Books => ({
   proof,
-  protocols: protocolBook('eth'),
+  protocols: protocolBook(chain),
   pool: (address) => facts.find((fact) => fact.address === address),
 })

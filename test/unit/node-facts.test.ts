@@ -127,6 +127,18 @@ test('first prices come from reserves and from the root price, in whole tokens',
   assert.equal(stamp.get(WBTC)?.usd, null)
 })
 
+test('pools of every family that keeps reserves prime from them', async () => {
+  const [, v2] = CHAINS.eth.referencePools
+  const at = { hash: block.parentHash, timeMs: timeAt(1), signal }
+  const { reader } = node({
+    [`${v2.pool} 0x0902f1ac`]: value(9_000_000n * 10n ** 6n, 3_000n * 10n ** 18n),
+  })
+  for (const protocol of ['uniswap_v2', 'aerodrome', 'syncswap', 'lfj_v1']) {
+    const [only] = await primesFromPools(reader, [{ ...v2, protocol }], BOOK, at)
+    assert.equal(Math.round(only?.price ?? 0), 3_000, protocol)
+  }
+})
+
 test('a reference pool that is empty, absent or no quote pair primes nothing', async () => {
   const [, v2] = CHAINS.eth.referencePools
   const at = { hash: block.parentHash, timeMs: timeAt(1), signal }

@@ -226,6 +226,21 @@ test('a token fact says where it comes from, and leaves out what was not answere
   assert.equal(tokenMetadata[1]?.event.token?.additional_metadata?.total_supply, String(10n ** 24n))
 })
 
+test("the coin's decimals are the chain's own, whatever a token of that address says", () => {
+  const { nativeAddress: token } = CHAINS.zksync
+  const decoded: Decoded = {
+    ...NOTHING,
+    transfers: [
+      {
+        kind: 'transfer',
+        ...{ txIndex: 0, logIndex: 0, token, from: TRADER, to: COIN, amountRaw: 5n, wrap: false },
+      },
+    ],
+  }
+  const [moved] = eventsOf(decoded, { chain: CHAINS.zksync, token: () => undefined }).transfers
+  assert.equal(moved?.event.transfer?.token_decimals, 18)
+})
+
 const transfers = (count: number, key: (index: number) => string, pad = ''): BlockEvents => ({
   ...eventsOf(NOTHING),
   transfers: Array.from({ length: count }, (_, index) => ({

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { CHAIN_WORDS, CHAINS, type ChainRow } from '../../schemas/chains.ts'
+import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
+
+const ROWS: readonly ChainRow[] = Object.values(CHAINS)
+const PROTOCOL_ROWS: readonly ProtocolRow[] = PROTOCOLS
+const ADDRESS = /^0x[0-9a-f]{40}$/
+const WIRE = readFileSync(
+  new URL('../../schemas/avro/token.holding.TokenHoldingEvents.avsc', import.meta.url),
+  'utf8',
+)
+
+for (const row of ROWS) {
+  test(`${row.name}: words, wire symbol and finality agree with each other`, () => {
+    assert.equal(CHAINS[row.id as keyof typeof CHAINS], row)
+    for (const word of [row.id, row.apiName, ...row.aliases])
+      assert.equal(CHAIN_WORDS[word], row.id)
+    assert.ok(WIRE.includes(`"${row.wire}"`), row.wire)
+    assert.equal(row.network, row.vm === 'evm' ? row.id : null)
+    assert.equal(row.chainId === undefined, row.vm !== 'evm')
+    assert.ok(row.finalityDepth <= row.reorgWindow, 'what is not final can be taken back')
+    assert.ok(row.publicRpc.length > 0 && row.publicRpc.every((url) => /^(wss|https):/.test(url)))
+  })
+
+  test(`${row.name}: quotes hold the coin once, pools price one quote in a better one`, () => {
+    const ranks = { stable: 3, native: 2, btc: 1 }
+    const quotes = new Map(row.quotes.map((quote) => [quote.address, quote]))
+    assert.equal(quotes.size, row.quotes.length, 'no address twice')
+    const natives = row.quotes.filter(({ kind }) => kind === 'native')
+    assert.deepEqual(
+      natives.map(({ address, decimals }) => [address, decimals]),
+      [[row.wrappedNative, row.nativeDecimals]],
+    )
+    for (const { pool, token, quote, protocol } of row.referencePools) {
+      const [priced, pays] = [quotes.get(token), quotes.get(quote)]
+      assert.ok(priced && pays && ranks[pays.kind] > ranks[priced.kind], pool)
+      assert.ok(protocolRow(protocol)?.factories[row.id], `${protocol} is on ${row.id}`)
+    }
+    if (row.vm !== 'evm') return
+    for (const address of [
+      row.wrappedNative,
+      row.nativeAddress,
+      ...quotes.keys(),
+      ...row.referencePools.map(({ pool }) => pool),
+    ]) {
+      assert.match(address, ADDRESS)
+    }
+  })
+}
+
+test('chain ids and wire symbols name one chain each', () => {
+  for (const key of ['chainId', 'wire', 'network'] as const) {
+    const values = ROWS.flatMap((row) => row[key] ?? [])
+    assert.equal(new Set(values).size, values.length, key)
+  }
+})
+
+test('a factory belongs to one protocol, on chains that are known, in lower case', () => {
+  const seen = new Map<string, string>()
+  for (const { id, factories } of PROTOCOL_ROWS) {
+    for (const [chain, addresses] of Object.entries(factories)) {
+      const row = CHAINS[chain as keyof typeof CHAINS]
+      for (const address of addresses) {
+        if (row?.vm === 'evm') assert.match(address, ADDRESS, id)
+        assert.equal(seen.get(`${chain} ${address}`), undefined, `${address} is not ${id} alone`)
+        seen.set(`${chain} ${address}`, id)
+      }
+    }
+  }
+})

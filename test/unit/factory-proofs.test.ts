@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { confirmCalls, openProof, poolCalls, poolFact } from '../../ingestors/evm/proof.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { Call, CallAnswer } from '../../ingestors/source.ts'
+import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
+
+const ABI = parseAbi([
+  'function factory() view returns (address)',
+  'function master() view returns (address)',
+  'function token0() view returns (address)',
+  'function token1() view returns (address)',
+  'function fee() view returns (uint24)',
+  'function stable() view returns (bool)',
+  'function tickSpacing() view returns (int24)',
+  'function getPool(address, address, bool) view returns (address)',
+  'function getPool(address, address, int24) view returns (address)',
+  'function getPair(address, address, bool) view returns (address)',
+  'function poolByPair(address, address) view returns (address)',
+  'function isPool(address) view returns (bool)',
+  'function getFactory() view returns (address)',
+  'function getTokenX() view returns (address)',
+  'function getTokenY() view returns (address)',
+  'function getBinStep() view returns (uint16)',
+  'function tokenX() view returns (address)',
+  'function tokenY() view returns (address)',
+  'function feeParameters() view returns (uint16, uint16)',
+  'function getLBPairInformation(address, address, uint256) view returns (uint16, address, bool, bool)',
+  'function poolIdToPoolKey(bytes32) view returns (address, address, address, address, uint24, bytes32)',
+])
+type Name = Extract<(typeof ABI)[number], { type: 'function' }>['name']
+type Answers = Readonly<Record<string, string>>
+
+/** Call data of a function; of the overloaded ones, the one whose arguments these are. */
+const call = (functionName: Name, args: readonly unknown[] = []): string =>
+  encodeFunctionData({ abi: ABI, functionName, args } as Parameters<typeof encodeFunctionData>[0])
+const address = (of: string): string => encodeAbiParameters([{ type: 'address' }], [of as Hex])
+const number = (of: bigint): string => encodeAbiParameters([{ type: 'int256' }], [of])
+const answersOf = (calls: readonly Call[], said: Answers): readonly CallAnswer[] =>
+  calls.map(({ to, data }) => {
+    const value = said[`${to} ${data}`]
+    return value === undefined ? { kind: 'reverted' } : { kind: 'value', data: value }
+  })
+
+const prove = (
+  { family, chain, pool = POOL }: { family: string; chain: string; pool?: string },
+  said: Answers,
+) => {
+  const book = protocolBook(chain)
+  const subject = { address: pool, family }
+  const open = openProof(subject, book, answersOf(poolCalls(subject, book), said))
+  if (typeof open === 'string') return open
+  return poolFact(open, answersOf(confirmCalls(open), said))
+}
+const at = (to: string, entries: readonly (readonly [string, string])[]): Answers =>
+  Object.fromEntries(entries.map(([data, value]) => [`${to} ${data}`, value]))
+
+const claims = (factory: string | null, more: readonly (readonly [string, string])[]) =>
+  at(POOL, [
+    ...(factory === null ? [] : [[call('factory'), address(factory)] as const]),
+    [call('token0'), address(TOKEN_A)],
+    [call('token1'), address(TOKEN_B)],
+    ...more,
+  ])
+
+interface Case {
+  readonly what: string
+  readonly chain: string
+  readonly family: string
+  readonly protocol: string
+  readonly factory: string
+  readonly claim: Answers
+  readonly question: string
+  readonly yes: string
+  readonly feePips?: number
+}
+
+const AERODROME = '0x420dd381b31aef6683db6b902084cb0ffece40da'
+const VELODROME_V1 = '0x25cbddb98b35ab1ff77413456b31ec81a6b6b746'
+const SLIPSTREAM = '0x5e7bb104d84c7cb9b682aac2f3d509f5f406809a'
+const QUICKSWAP_V3 = '0x411b0facc3489691f28ad58c47006af5e3ab3a28'
+const SYNCSWAP = '0xbb05918e9b4ba9fe2c8384d223f0844867909ffb'
+const LFJ_V21 = '0x8e42f2f4101563bf679975178e880fd87d3efd4e'
+const LFJ_V20 = '0x6e77932a92582f504ff6c4bdbcef7da6c198aeef'
+const pair = [TOKEN_A, TOKEN_B]
+const pairInformation = (lbPair: string): string =>
+  encodeAbiParameters(
+    [{ type: 'uint16' }, { type: 'address' }, { type: 'bool' }, { type: 'bool' }],
+    [20, lbPair as Hex, true, false],
+  )
+
+const CASES: readonly Case[] = [
+  ...(['solidly', 'uniswap_v2'] as const).map((family) => ({
+    what: `Aerodrome, seen by its ${family} events`,
+    ...{ chain: 'base', family, protocol: 'aerodrome', factory: AERODROME },
+    claim: claims(AERODROME, [[call('stable'), number(1n)]]),
+    question: call('getPool', [...pair, true]),
+    yes: address(POOL),
+  })),
+  {
+    what: 'Velodrome V1, whose pairs do not name their factory',
+    ...{ chain: 'optimism', family: 'uniswap_v2', protocol: 'velodrome_v1' },
+    factory: VELODROME_V1,
+    claim: claims(null, [[call('stable'), number(0n)]]),
+    question: call('getPair', [...pair, false]),
+    yes: address(POOL),
+  },
+  {
+    what: 'Slipstream',
+    ...{ chain: 'base', family: 'uniswap_v3', protocol: 'aerodrome_cl', factory: SLIPSTREAM },
+    claim: claims(SLIPSTREAM, [
+      [call('tickSpacing'), number(100n)],
+      [call('fee'), number(400n)],
+    ]),
+    question: call('getPool', [...pair, 100]),
+    yes: address(POOL),
+    feePips: 400,
+  },
+  {
+    what: 'QuickSwap V3',
+    ...{ chain: 'polygon', family: 'uniswap_v3', protocol: 'quickswap_v3' },
+    factory: QUICKSWAP_V3,
+    claim: claims(QUICKSWAP_V3, []),
+    question: call('poolByPair', pair),
+    yes: address(POOL),
+  },
+  ...(['uniswap_v2', 'solidly', 'syncswap'] as const).map((family) => ({
+    what: `SyncSwap, seen by its ${family} events`,
+    ...{ chain: 'zksync', family, protocol: 'syncswap', factory: SYNCSWAP },
+    claim: claims(null, [[call('master'), address(SYNCSWAP)]]),
+    question: call('isPool', [POOL]),
+    yes: number(1n),
+  })),
+  {
+    what: 'LFJ V2.1',
+    ...{ chain: 'avalanche', family: 'liquidity_book', protocol: 'lfj_v2_1', factory: LFJ_V21 },
+    claim: at(POOL, [
+      [call('getFactory'), address(LFJ_V21)],
+      [call('getTokenX'), address(TOKEN_A)],
+      [call('getTokenY'), address(TOKEN_B)],
+      [call('getBinStep'), number(20n)],
+    ]),
+    question: call('getLBPairInformation', [...pair, 20n]),
+    yes: pairInformation(POOL),
+  },
+  {
+    what: 'LFJ V2.0',
+    ...{ chain: 'avalanche', family: 'liquidity_book', protocol: 'lfj_v2', factory: LFJ_V20 },
+    claim: at(POOL, [
+      [call('factory'), address(LFJ_V20)],
+      [call('tokenX'), address(TOKEN_A)],
+      [call('tokenY'), address(TOKEN_B)],
+      [
+        call('feeParameters'),
+        encodeAbiParameters([{ type: 'uint16' }, { type: 'uint16' }], [20, 5000]),
+      ],
+    ]),
+    question: call('getLBPairInformation', [...pair, 20n]),
+    yes: pairInformation(POOL),
+  },
+]
+
+for (const { what, chain, family, protocol, factory, claim, question, yes, feePips } of CASES) {
+  test(`${what}: the factory decides`, () => {
+    const base = { address: POOL, tokenA: TOKEN_A, tokenB: TOKEN_B, factory }
+    assert.deepEqual(prove({ chain, family }, { ...claim, [`${factory} ${question}`]: yes }), {
+      ...{ ...base, protocol, feePips: feePips ?? null, proven: true },
+    })
+    const no = yes.replaceAll(POOL.slice(2), ROUTER.slice(2)).replace(/1$/, '0')
+    for (const said of [claim, { ...claim, [`${factory} ${question}`]: no }]) {
+      const fact = prove({ chain, family }, said)
+      assert.ok(typeof fact === 'object')
+      assert.deepEqual([fact.proven, fact.protocol], [false, null])
+    }
+  })
+}
+
+test('a Liquidity Book pair of a factory that is not listed proves nothing and nobody is asked', () => {
+  const book = protocolBook('avalanche')
+  const subject = { address: POOL, family: 'liquidity_book' }
+  const open = openProof(
+    subject,
+    book,
+    answersOf(
+      poolCalls(subject, book),
+      at(POOL, [
+        [call('getFactory'), address(ROUTER)],
+        [call('getTokenX'), address(TOKEN_A)],
+        [call('getTokenY'), address(TOKEN_B)],
+        [call('getBinStep'), number(20n)],
+      ]),
+    ),
+  )
+  assert.ok(typeof open === 'object')
+  assert.deepEqual(confirmCalls(open), [])
+  const fact = poolFact(open, [])
+  assert.ok(typeof fact === 'object')
+  assert.equal(fact.proven, false)
+  assert.equal(prove({ chain: 'avalanche', family: 'liquidity_book' }, {}), 'no-pool')
+})
+
+test('a bin step that is none is not asked with', () => {
+  const claim = at(POOL, [
+    [call('getFactory'), address(LFJ_V21)],
+    [call('getTokenX'), address(TOKEN_A)],
+    [call('getTokenY'), address(TOKEN_B)],
+    [call('getBinStep'), number(2n ** 200n)],
+  ])
+  const fact = prove({ chain: 'avalanche', family: 'liquidity_book' }, claim)
+  assert.ok(typeof fact === 'object')
+  assert.equal(fact.proven, false)
+})
+
+const ID = `0x${'1d'.repeat(32)}`
+const MANAGERS = {
+  cl: '0xa0ffb9c1ce1fe56963b0321b32e7a0302114058b',
+  bin: '0xc697d2898e0d09264376196696c51d7abbbaa4a9',
+} as const
+const ZERO = `0x${'00'.repeat(20)}`
+const WBNB = '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c'
+const key = (manager: string, tokens = [ZERO, TOKEN_B], fee = 500): string =>
+  encodeAbiParameters(
+    [
+      ...['address', 'address', 'address', 'address', 'uint24', 'bytes32'].map((type) => ({
+        type,
+      })),
+    ],
+    [...tokens, ZERO, manager, fee, ID],
+  )
+const infinity = (answers: Answers) =>
+  prove({ chain: 'bsc', family: 'pancake_infinity', pool: ID }, answers)
+const keyAt = (manager: string, answer: string): Answers =>
+  at(manager, [[call('poolIdToPoolKey', [ID]), answer]])
+
+test('the manager that keeps the key of an Infinity pool proves it; the zero address is the wrapped coin', () => {
+  const fact = { address: ID, tokenA: WBNB, tokenB: TOKEN_B, proven: true }
+  const none = key(ZERO, [ZERO, ZERO], 0)
+  assert.deepEqual(
+    infinity({ ...keyAt(MANAGERS.cl, key(MANAGERS.cl)), ...keyAt(MANAGERS.bin, none) }),
+    { ...fact, protocol: 'pancakeswap_infinity_cl', factory: MANAGERS.cl, feePips: 500 },
+  )
+  const dynamic = key(MANAGERS.bin, [ZERO, TOKEN_B], 0x800000)
+  assert.deepEqual(infinity({ ...keyAt(MANAGERS.cl, none), ...keyAt(MANAGERS.bin, dynamic) }), {
+    ...fact,
+    protocol: 'pancakeswap_infinity_bin',
+    factory: MANAGERS.bin,
+    feePips: null,
+  })
+})
+
+test('a key of no manager, of another manager, without tokens or too short proves nothing', () => {
+  for (const answer of [
+    key(ZERO, [ZERO, ZERO], 0),
+    key(MANAGERS.bin),
+    key(MANAGERS.cl, [ZERO, ZERO]),
+    '0x',
+    key(MANAGERS.cl).slice(0, 2 + 3 * 64),
+  ]) {
+    assert.equal(infinity(keyAt(MANAGERS.cl, answer)), 'no-pool')
+  }
+  assert.equal(infinity({}), 'no-pool')
+})
+
+test('where a chain lists no protocol of a family, its pools are not asked', () => {
+  assert.deepEqual(poolCalls({ address: POOL, family: 'solidly' }, protocolBook('bsc')), [])
+  assert.deepEqual(poolCalls({ address: ID, family: 'pancake_infinity' }, protocolBook('eth')), [])
+  assert.equal(prove({ chain: 'bsc', family: 'solidly' }, {}), 'no-pool')
+})

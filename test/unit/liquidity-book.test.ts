@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import {
+  booksOf,
+  POOL,
+  poolFact,
+  ROUTER,
+  TOKEN_A,
+  TOKEN_B,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf, word } from '../support/recordings.ts'
+
+const FACTORY = '0x8e42f2f4101563bf679975178e880fd87d3efd4e'
+type Words = readonly (bigint | string)[]
+const HALF = 2n ** 128n
+const packed = (x: bigint, y: bigint): bigint => y * HALF + x
+/** The pool's own order is not that of addresses. */
+const fact = { ...poolFact('lfj_v2_1'), tokenA: TOKEN_B, tokenB: TOKEN_A }
+const known = booksOf('facts', [fact], 'avalanche')
+const decoded = (logs: Parameters<typeof blockOf>[0], books = known) =>
+  decodeBlock(blockOf(logs), books)
+const people = [topicOf(ROUTER), topicOf(USER)]
+const swap = (ins: bigint, outs: bigint) =>
+  logOf(POOL, [TOPIC.binSwap, ...people], [8_375_111n, ins, outs, 0n, 0n, 0n])
+const plain = (words: Words) =>
+  logOf(POOL, [TOPIC.binSwapV20, ...people, `0x${word(8_375_111n)}`], words)
+
+const CASES: readonly (readonly [
+  string,
+  ReturnType<typeof logOf>,
+  readonly [string, bigint, bigint] | string,
+])[] = [
+  ['X sold', swap(packed(10n, 0n), packed(0n, 7n)), [TOKEN_B, 10n, 7n]],
+  ['Y sold', swap(packed(0n, 10n), packed(7n, 0n)), [TOKEN_A, 10n, 7n]],
+  [
+    'the largest amounts',
+    swap(packed(HALF - 1n, 0n), packed(0n, HALF - 1n)),
+    [TOKEN_B, HALF - 1n, HALF - 1n],
+  ],
+  ['the same token in and out', swap(packed(10n, 0n), packed(7n, 0n)), 'zero-amount'],
+  ['nothing', swap(0n, 0n), 'zero-amount'],
+  ['a word missing', { ...swap(1n, 1n), data: swap(1n, 1n).data.slice(0, -64) }, 'short-data'],
+  ['V2.0, X sold, fee beside', plain([1n, 9n, 7n, 0n, 1n]), [TOKEN_B, 10n, 7n]],
+  ['V2.0, Y sold, fee beside', plain([0n, 9n, 7n, 0n, 1n]), [TOKEN_A, 10n, 7n]],
+  ['V2.0, nothing out', plain([0n, 9n, 0n, 0n, 1n]), 'zero-amount'],
+  ['V2.0, a fee beyond any token', plain([0n, 9n, 7n, 0n, 2n ** 256n - 1n]), 'impossible-amount'],
+  ['V2.0, a word missing', plain([0n, 9n, 7n, 0n]), 'short-data'],
+]
+
+for (const [what, log, expected] of CASES) {
+  test(`Liquidity Book swap, ${what}`, () => {
+    const { swaps, dropped } = decoded([log])
+    if (typeof expected === 'string') {
+      assert.deepEqual(swaps, [])
+      assert.deepEqual(
+        dropped.map(({ reason, protocol }) => [reason, protocol]),
+        [[expected, 'liquidity_book']],
+      )
+      return
+    }
+    const [tokenIn, amountInRaw, amountOutRaw] = expected
+    assert.deepEqual(
+      swaps.map((taken) => [taken.tokenIn, taken.tokenOut, taken.amountInRaw, taken.amountOutRaw]),
+      [[tokenIn, tokenIn === TOKEN_A ? TOKEN_B : TOKEN_A, amountInRaw, amountOutRaw]],
+    )
+  })
+}
+
+test('each bin that a swap goes through is told', () => {
+  const { swaps } = decoded([
+    swap(packed(10n, 0n), packed(0n, 7n)),
+    swap(packed(3n, 0n), packed(0n, 2n)),
+  ])
+  assert.deepEqual(
+    swaps.map(({ logIndex, amountInRaw, amountOutRaw }) => [logIndex, amountInRaw, amountOutRaw]),
+    [
+      [0, 10n, 7n],
+      [1, 3n, 2n],
+    ],
+  )
+})
+
+test('without a node, transfers tell the tokens in whatever order', () => {
+  const books = booksOf('evidence', [], 'arbitrum')
+  const { swaps } = decoded(
+    [
+      transfer(TOKEN_B, USER, POOL, 10n),
+      transfer(TOKEN_A, POOL, USER, 7n),
+      swap(packed(10n, 0n), packed(0n, 7n)),
+    ],
+    books,
+  )
+  assert.deepEqual(
+    swaps.map(({ tokenIn, tokenOut, protocol }) => [tokenIn, tokenOut, protocol]),
+    [[TOKEN_B, TOKEN_A, 'lfj_v2_1']],
+  )
+  const alone = decoded([swap(packed(10n, 0n), packed(0n, 7n))], books)
+  assert.deepEqual(
+    alone.dropped.map(({ reason }) => reason),
+    ['no-evidence'],
+  )
+})
+
+const bins = (topic: string, words: Words) => logOf(POOL, [topic, ...people], words)
+
+test('liquidity is the sum over its bins', () => {
+  const lists = [
+    64n,
+    160n,
+    ...[2n, 8_375_111n, 8_375_112n],
+    ...[2n, packed(1n, 2n), packed(HALF - 1n, 4n)],
+  ]
+  const { poolChanges } = decoded([
+    bins(TOPIC.binsDeposit, lists),
+    bins(TOPIC.binsWithdraw, lists),
+    logOf(POOL, [TOPIC.binDeposit, ...people, `0x${word(1n)}`], [5n, 6n]),
+    logOf(POOL, [TOPIC.binWithdraw, ...people, `0x${word(1n)}`], [7n, 8n]),
+    bins(TOPIC.binsDeposit, [64n, 96n, 0n, 0n]),
+  ])
+  assert.deepEqual(
+    poolChanges.map(({ kind, tokenA, amountARaw, amountBRaw }) => [
+      ...[kind, tokenA],
+      ...[amountARaw, amountBRaw],
+    ]),
+    [
+      ['increase', TOKEN_B, HALF, 6n],
+      ['decrease', TOKEN_B, HALF, 6n],
+      ['increase', TOKEN_B, 5n, 6n],
+      ['decrease', TOKEN_B, 7n, 8n],
+      ['increase', TOKEN_B, 0n, 0n],
+    ],
+  )
+})
+
+const BROKEN: readonly (readonly [string, Words])[] = [
+  ['lists without an offset', [64n]],
+  ['an offset beyond the data', [64n, 2n ** 255n, 0n, 0n]],
+  ['an offset just beyond the data', [64n, 128n, 0n, 0n]],
+  ['an offset between words', [64n, 97n, 0n, 0n]],
+  ['a length of 2^255', [64n, 96n, 0n, 2n ** 255n]],
+  ['a length one too many', [64n, 96n, 0n, 1n]],
+]
+
+for (const [what, words] of BROKEN) {
+  test(`deposits with ${what} are dropped`, () => {
+    const { poolChanges, dropped } = decoded([bins(TOPIC.binsDeposit, words)])
+    assert.deepEqual(poolChanges, [])
+    assert.deepEqual(
+      dropped.map(({ reason }) => reason),
+      ['short-data'],
+    )
+  })
+}
+
+test('a pair of a listed factory keeps its own order of tokens', () => {
+  const made = (factory: string) =>
+    logOf(
+      factory,
+      [TOPIC.binPair, topicOf(TOKEN_B), topicOf(TOKEN_A), `0x${word(20n)}`],
+      [POOL, 5n],
+    )
+  const books = booksOf('facts', [], 'avalanche')
+  const { pools, swaps } = decoded([made(FACTORY), swap(packed(10n, 0n), packed(0n, 7n))], books)
+  assert.deepEqual(pools, [{ ...fact, factory: FACTORY, feePips: null }])
+  assert.equal(swaps[0]?.tokenIn, TOKEN_B)
+  assert.deepEqual(decoded([made(ROUTER)], books).pools, [])
+})

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import {
+  booksOf,
+  poolFact,
+  ROUTER,
+  TOKEN_A,
+  TOKEN_B,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+
+const MANAGER = '0xa0ffb9c1ce1fe56963b0321b32e7a0302114058b'
+const BINS = '0xc697d2898e0d09264376196696c51d7abbbaa4a9'
+const VAULT = '0x238a358808379702088667322f80ac48bad5e6c4'
+const WBNB = '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c'
+const ZERO = `0x${'00'.repeat(20)}`
+const ID = `0x${'1d'.repeat(32)}`
+const MAX = 2n ** 127n
+type Words = readonly (bigint | string)[]
+const swap = (amounts: Words, manager = MANAGER) =>
+  logOf(
+    manager,
+    [TOPIC.infinitySwap, ID, topicOf(ROUTER)],
+    amounts.length === 2 ? [...amounts, 1n, 2n, 3n, 4n, 5n] : amounts,
+  )
+const binSwap = (amounts: Words, manager = BINS) =>
+  logOf(manager, [TOPIC.infinityBinSwap, ID, topicOf(ROUTER)], [...amounts, 1n, 2n, 3n])
+const fact = (protocol: string) => ({ ...poolFact(protocol), address: ID })
+const books = booksOf('facts', [fact('pancakeswap_infinity_cl')], 'bsc')
+const decoded = (logs: Parameters<typeof blockOf>[0], chosen = books) =>
+  decodeBlock(blockOf(logs), chosen)
+
+const CASES: readonly (readonly [string, Words, readonly [0 | 1, bigint, bigint] | string])[] = [
+  ['token0 paid', [-10n, 7n], [0, 10n, 7n]],
+  ['token1 paid', [7n, -10n], [1, 10n, 7n]],
+  ['the largest numbers', [-MAX, MAX - 1n], [0, MAX, MAX - 1n]],
+  ['both paid', [-1n, -1n], 'zero-amount'],
+  ['both got', [1n, 1n], 'zero-amount'],
+  ['nothing', [0n, 0n], 'zero-amount'],
+  ['the number without an opposite', [-(2n ** 255n), 1n], 'impossible-amount'],
+  ['words missing', [-10n, 7n, 1n], 'short-data'],
+]
+
+for (const [what, amounts, expected] of CASES) {
+  test(`Infinity swap, ${what}`, () => {
+    const { swaps, dropped } = decoded([swap(amounts)])
+    if (typeof expected === 'string') {
+      assert.deepEqual(swaps, [])
+      assert.deepEqual(
+        dropped.map(({ reason, protocol }) => [reason, protocol]),
+        [[expected, 'pancake_infinity']],
+      )
+      return
+    }
+    const [side, amountInRaw, amountOutRaw] = expected
+    assert.deepEqual(swaps, [
+      {
+        kind: 'swap',
+        txIndex: 0,
+        logIndex: 0,
+        pool: ID,
+        protocol: 'pancakeswap_infinity_cl',
+        trader: `0x${'f0'.repeat(20)}`,
+        tokenIn: side === 0 ? TOKEN_A : TOKEN_B,
+        tokenOut: side === 0 ? TOKEN_B : TOKEN_A,
+        amountInRaw,
+        amountOutRaw,
+        sqrtPriceX96: 1n,
+        liquidityRaw: 2n,
+      },
+    ])
+  })
+}
+
+test('bins have no price of their own in the event', () => {
+  const { swaps } = decoded(
+    [binSwap([-10n, 7n])],
+    booksOf('facts', [fact('pancakeswap_infinity_bin')], 'base'),
+  )
+  assert.deepEqual(
+    swaps.map(({ protocol, amountInRaw, sqrtPriceX96 }) => [protocol, amountInRaw, sqrtPriceX96]),
+    [['pancakeswap_infinity_bin', 10n, undefined]],
+  )
+})
+
+test('what others log in the name of the managers is not theirs', () => {
+  const { swaps, dropped } = decoded([
+    swap([-10n, 7n], ROUTER),
+    swap([-10n, 7n], '0x28e2ea090877bf75740558f6bfb36a5ffee9e9df'),
+  ])
+  assert.deepEqual(swaps, [])
+  assert.deepEqual(
+    dropped.map(({ reason }) => reason),
+    ['foreign-event', 'foreign-event'],
+  )
+})
+
+test('without a node, the manager names the protocol and exact transfers of the vault the tokens', () => {
+  const evidence = booksOf('evidence', [], 'base')
+  const kept = (logs: Parameters<typeof blockOf>[0]) =>
+    decoded(logs, evidence).swaps.map(({ protocol, tokenIn, tokenOut }) => [
+      ...[protocol, tokenIn, tokenOut],
+    ])
+  const cl = 'pancakeswap_infinity_cl'
+  assert.deepEqual(kept([swap([-10n, 7n])]), [[cl, null, null]])
+  assert.deepEqual(kept([binSwap([-10n, 7n])]), [['pancakeswap_infinity_bin', null, null]])
+  const paid = transfer(TOKEN_A, USER, VAULT, 10n)
+  const got = transfer(TOKEN_B, VAULT, USER, 7n)
+  assert.deepEqual(kept([paid, got, swap([-10n, 7n])]), [[cl, TOKEN_A, TOKEN_B]])
+  const netted = transfer(TOKEN_B, VAULT, USER, 6n)
+  assert.deepEqual(kept([paid, netted, swap([-10n, 7n])]), [[cl, TOKEN_A, null]])
+})
+
+test('pools open with their key; the coin counts as its wrapped token; a fee may be a flag', () => {
+  const opened = (fee: bigint) =>
+    logOf(
+      MANAGER,
+      [TOPIC.infinityPool, ID, topicOf(ZERO), topicOf(TOKEN_B)],
+      [ZERO, fee, 0n, 1n, 0n],
+    )
+  const bin = logOf(
+    BINS,
+    [TOPIC.infinityBinPool, ID, topicOf(TOKEN_A), topicOf(TOKEN_B)],
+    [ZERO, 0x800000n, 0n, 1n],
+  )
+  const none = booksOf('facts', [], 'bsc')
+  const { pools, swaps, poolChanges } = decoded([opened(500n), swap([-10n, 7n])], none)
+  assert.deepEqual(
+    pools.map(({ address, tokenA, tokenB, feePips, protocol }) => ({
+      ...{ address, tokenA, tokenB, feePips, protocol },
+    })),
+    [
+      {
+        ...{ address: ID, tokenA: WBNB, tokenB: TOKEN_B, feePips: 500 },
+        protocol: 'pancakeswap_infinity_cl',
+      },
+    ],
+  )
+  assert.equal(swaps[0]?.tokenIn, WBNB)
+  assert.equal(poolChanges[0]?.kind, 'initialize')
+  assert.deepEqual(
+    decoded([bin], none).pools.map(({ feePips, protocol }) => [feePips, protocol]),
+    [[null, 'pancakeswap_infinity_bin']],
+  )
+})
+
+test('the subject of a swap is its pool, not its manager', () => {
+  assert.deepEqual(subjectsOf(blockOf([swap([-10n, 7n])]), books.protocols).pools, [
+    { address: ID, family: 'pancake_infinity' },
+  ])
+})

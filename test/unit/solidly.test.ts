@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import {
+  booksOf,
+  POOL,
+  poolFact,
+  ROUTER,
+  TOKEN_A,
+  TOKEN_B,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+  v2Swap,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf, word } from '../support/recordings.ts'
+
+const AERODROME = '0x420dd381b31aef6683db6b902084cb0ffece40da'
+const VELODROME_V1 = '0x25cbddb98b35ab1ff77413456b31ec81a6b6b746'
+const MAX = 2n ** 256n - 1n
+type Words = readonly (bigint | string)[]
+const swap = (amounts: Words) =>
+  logOf(POOL, [TOPIC.solidlySwap, topicOf(ROUTER), topicOf(USER)], amounts)
+const sync = (reserves: Words) => logOf(POOL, [TOPIC.solidlySync], reserves)
+const known = booksOf('facts', [poolFact('aerodrome')], 'base')
+const evidence = booksOf('evidence', [], 'base')
+const decoded = (logs: Parameters<typeof blockOf>[0], books = known) =>
+  decodeBlock(blockOf(logs), books)
+
+const CASES: readonly (readonly [string, Words, readonly [0 | 1, bigint, bigint] | string])[] = [
+  ['token0 sold', [10n, 0n, 0n, 7n], [0, 10n, 7n]],
+  ['token1 sold', [0n, 10n, 7n, 0n], [1, 10n, 7n]],
+  ['a part came back', [10n, 1n, 2n, 7n], [0, 8n, 6n]],
+  ['nothing', [0n, 0n, 0n, 0n], 'zero-amount'],
+  ['nothing came out', [10n, 0n, 0n, 0n], 'zero-amount'],
+  ['more than any token has', [MAX, 0n, 0n, 7n], 'impossible-amount'],
+  ['more out than any token has', [1n, 0n, 0n, MAX], 'impossible-amount'],
+  ['a word missing', [10n, 0n, 0n], 'short-data'],
+]
+
+for (const [what, amounts, expected] of CASES) {
+  test(`Solidly swap, ${what}`, () => {
+    const { swaps, dropped } = decoded([sync([1n, 2n]), swap(amounts)])
+    if (typeof expected === 'string') {
+      assert.deepEqual(swaps, [])
+      assert.deepEqual(
+        dropped.map(({ reason, protocol }) => [reason, protocol]),
+        [[expected, 'solidly']],
+      )
+      return
+    }
+    const [side, amountInRaw, amountOutRaw] = expected
+    assert.deepEqual(swaps, [
+      {
+        kind: 'swap',
+        txIndex: 0,
+        logIndex: 1,
+        pool: POOL,
+        protocol: 'aerodrome',
+        trader: `0x${'f0'.repeat(20)}`,
+        tokenIn: side === 0 ? TOKEN_A : TOKEN_B,
+        tokenOut: side === 0 ? TOKEN_B : TOKEN_A,
+        amountInRaw,
+        amountOutRaw,
+        reserves: [1n, 2n],
+      },
+    ])
+  })
+}
+
+test('without a node, transfers of the transaction or the own Sync show that the pool is one', () => {
+  const kept = (logs: Parameters<typeof blockOf>[0]) =>
+    decoded(logs, evidence).swaps.map(({ tokenIn, protocol }) => [tokenIn, protocol])
+  const said = swap([10n, 0n, 0n, 7n])
+  assert.deepEqual(kept([said]), [])
+  assert.deepEqual(kept([sync([1n, 2n]), said]), [[null, 'velodrome_v2']])
+  const paid = [transfer(TOKEN_A, USER, POOL, 10n), transfer(TOKEN_B, POOL, USER, 7n)]
+  assert.deepEqual(kept([...paid, said]), [[TOKEN_A, 'velodrome_v2']])
+})
+
+test('liquidity comes with the event of Uniswap V2 and goes with one of its own', () => {
+  const { poolChanges } = decoded([
+    logOf(POOL, [TOPIC.v2Mint, topicOf(ROUTER)], [3n, 4n]),
+    logOf(POOL, [TOPIC.solidlyBurn, topicOf(ROUTER), topicOf(USER)], [1n, 2n]),
+  ])
+  assert.deepEqual(
+    poolChanges.map(({ kind, amountARaw, amountBRaw, protocol }) => ({
+      ...{ kind, amountARaw, amountBRaw, protocol },
+    })),
+    [
+      { kind: 'increase', amountARaw: 3n, amountBRaw: 4n, protocol: 'aerodrome' },
+      { kind: 'decrease', amountARaw: 1n, amountBRaw: 2n, protocol: 'aerodrome' },
+    ],
+  )
+})
+
+test('a pool of a listed factory is proven; one of another chain or family is not', () => {
+  const made = (factory: string) =>
+    logOf(
+      factory,
+      [TOPIC.solidlyPool, topicOf(TOKEN_A), topicOf(TOKEN_B), `0x${word(1n)}`],
+      [POOL, 5n],
+    )
+  const { pools, swaps, poolChanges } = decoded(
+    [made(AERODROME), swap([10n, 0n, 0n, 7n])],
+    booksOf('facts', [], 'base'),
+  )
+  assert.deepEqual(pools, [{ ...poolFact('aerodrome'), factory: AERODROME, feePips: null }])
+  assert.equal(swaps.length, 1)
+  assert.deepEqual(
+    poolChanges.map(({ kind }) => kind),
+    ['initialize'],
+  )
+  assert.deepEqual(decoded([made(AERODROME)], booksOf('facts', [], 'optimism')).pools, [])
+  const uniswap = '0x8909dc15e40173ff4699343b6eb8132c65e18ec6'
+  assert.deepEqual(decoded([made(uniswap)], booksOf('facts', [], 'base')).pools, [])
+})
+
+test('pairs of Velodrome V1 swap with the event of Uniswap V2', () => {
+  const made = logOf(
+    VELODROME_V1,
+    [TOPIC.solidlyPair, topicOf(TOKEN_A), topicOf(TOKEN_B)],
+    [0n, POOL, 5n],
+  )
+  const logs = [made, sync([1n, 2n]), v2Swap([10n, 0n, 0n, 7n])]
+  const { pools, swaps } = decoded(logs, booksOf('facts', [], 'optimism'))
+  assert.deepEqual(
+    pools.map(({ address, protocol }) => [address, protocol]),
+    [[POOL, 'velodrome_v1']],
+  )
+  assert.deepEqual(
+    swaps.map(({ protocol, reserves }) => [protocol, reserves]),
+    [['velodrome_v1', [1n, 2n]]],
+  )
+})
+
+test('a proven pool of Uniswap V2 has no Solidly swaps', () => {
+  const books = booksOf('facts', [poolFact('uniswap_v2')], 'base')
+  const { swaps, dropped } = decoded([swap([10n, 0n, 0n, 7n])], books)
+  assert.deepEqual(swaps, [])
+  assert.deepEqual(
+    dropped.map(({ reason }) => reason),
+    ['foreign-event'],
+  )
+})

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import {
+  booksOf,
+  ROUTER,
+  TOKEN_A,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+
+const { coinContract: COIN, nativeAddress: NATIVE } = CHAINS.zksync
+const BOOTLOADER = '0x0000000000000000000000000000000000008001'
+const WITH_MESSAGE = '0xc405fe8958410bbaf0c73b7a0c3e20859e86ca168a4c9b0def9c54d2555a306b'
+const decoded = (logs: Parameters<typeof blockOf>[0], chain: string, success = true) =>
+  decodeBlock(blockOf(logs, { success }), booksOf('facts', [], chain))
+const left = (contract: string, amount: bigint, topic: string = TOPIC.coinWithdrawal) =>
+  logOf(contract, [topic, topicOf(USER), topicOf(ROUTER)], [amount])
+
+test("the base token's logs are the coin's moves, fees and their return among them", () => {
+  const logs = [
+    transfer(COIN, USER, BOOTLOADER, 9n),
+    transfer(COIN, USER, COIN, 5n),
+    left(COIN, 5n),
+    left(COIN, 6n, WITH_MESSAGE),
+    transfer(COIN, BOOTLOADER, USER, 2n),
+    transfer(TOKEN_A, USER, ROUTER, 7n),
+  ]
+  const { transfers, supplies } = decoded(logs, 'zksync')
+  assert.deepEqual(
+    transfers.map(({ token, from, to, amountRaw, logIndex, wrap }) => [
+      ...[token, from, to, amountRaw],
+      ...[logIndex, wrap],
+    ]),
+    [
+      [NATIVE, USER, BOOTLOADER, 9n, 0, false],
+      [NATIVE, USER, COIN, 5n, 1, false],
+      [NATIVE, USER, ROUTER, 5n, 2, false],
+      [NATIVE, USER, ROUTER, 6n, 3, false],
+      [NATIVE, BOOTLOADER, USER, 2n, 4, false],
+      [TOKEN_A, USER, ROUTER, 7n, 5, false],
+    ],
+  )
+  assert.deepEqual(supplies, [])
+})
+
+test('the coin that is sent to the zero address is not burnt, a token is', () => {
+  const { supplies } = decoded(
+    [transfer(COIN, USER, NATIVE, 1n), transfer(TOKEN_A, USER, NATIVE, 1n)],
+    'zksync',
+  )
+  assert.deepEqual(
+    supplies.map(({ token, type }) => [token, type]),
+    [[TOKEN_A, 'burn']],
+  )
+})
+
+test('only the contract itself lets the coin go, and only on its own chain is it the coin', () => {
+  assert.deepEqual(decoded([left(TOKEN_A, 5n)], 'zksync').transfers, [])
+  const elsewhere = decoded([transfer(COIN, USER, ROUTER, 5n), left(COIN, 5n)], 'base')
+  assert.deepEqual(
+    elsewhere.transfers.map(({ token }) => token),
+    [COIN],
+  )
+})
+
+test('a failed transaction moved nothing; a log without its amount is dropped', () => {
+  assert.deepEqual(decoded([transfer(COIN, USER, BOOTLOADER, 9n)], 'zksync', false).transfers, [])
+  const { dropped } = decoded([{ ...left(COIN, 5n), data: '0x' }], 'zksync')
+  assert.deepEqual(
+    dropped.map(({ reason }) => reason),
+    ['short-data'],
+  )
+})

@@ -1,11 +1,12 @@
 import { readFile, stat } from 'node:fs/promises'
+import { ratioText, unitsText } from '../core/amounts.ts'
 import { Malformed } from '../core/fault.ts'
 import { decodeBlock } from '../ingestors/decode.ts'
 import type { Books } from '../ingestors/decode-contract.ts'
 import { protocolBook } from '../ingestors/protocols/book.ts'
 import { recordedBlock } from '../ingestors/recorded.ts'
 import { CHAIN_WORDS, chainRow } from '../schemas/chains.ts'
-import type { Block, Decoded, Spot } from '../schemas/events.ts'
+import type { Block, Decoded, Prediction, PredictionTrade, Spot } from '../schemas/events.ts'
 
 /** Largest file that is read. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -60,7 +61,10 @@ const parsed = async (file: string): Promise<unknown> => {
   }
 }
 
-const lineOf = (block: Block, { swaps, transfers, births, migrations }: Decoded): object => {
+const lineOf = (
+  block: Block,
+  { swaps, transfers, births, migrations, predictions }: Decoded,
+): object => {
   const hashes = new Map<number, string>()
   for (const { index, hash } of block.transactions) hashes.set(index, hash)
   const coin = chainRow(block.chain)?.nativeAddress
@@ -91,6 +95,57 @@ const lineOf = (block: Block, { swaps, transfers, births, migrations }: Decoded)
       launchpad: launch?.protocol ?? null,
     })),
     tokensMigrated: migrations.map(({ token, to }) => ({ token, pool: to?.pool ?? null })),
+    ...(predictions.length > 0 && {
+      predictionTrades: predictions
+        .filter((each) => each.kind === 'prediction-trade')
+        .map((trade) => ({ txHash: hashes.get(trade.txIndex), ...predictionLine(trade) })),
+      predictionEvents: predictions
+        .filter((each) => each.kind !== 'prediction-trade')
+        .map((event) => ({ txHash: hashes.get(event.txIndex), ...eventLine(event) })),
+    }),
+  }
+}
+
+/** Decimals of collateral and of outcome tokens, and of the price between them (contract/chains.md 3.12). */
+const OUTCOME_DECIMALS = 6
+
+const predictionLine = (trade: PredictionTrade): object => ({
+  at: placeOf(trade),
+  protocol: trade.protocol,
+  exchange: trade.exchange,
+  side: trade.side,
+  maker: trade.maker,
+  taker: trade.taker,
+  tokenId: trade.tokenId.toString(),
+  shares: unitsText(trade.sharesRaw, OUTCOME_DECIMALS),
+  price: ratioText(trade.collateralRaw, trade.sharesRaw, OUTCOME_DECIMALS),
+  collateralToken: trade.collateral,
+  collateral: trade.collateralRaw.toString(),
+  fee: trade.feeRaw.toString(),
+  feeIn: trade.feeIn,
+})
+
+type PredictionEvent = Exclude<Prediction, PredictionTrade>
+
+const eventLine = (event: PredictionEvent): object => {
+  const { type, protocol, conditionId, marketId } = event
+  const line = { at: placeOf(event), type, protocol, conditionId, marketId }
+  if (event.kind === 'prediction-management') {
+    const { questionId, oracle, outcomes, payouts, tokenIds, description } = event
+    const texts = { payouts: payouts.map(String), tokenIds: tokenIds.map(String) }
+    return { ...line, questionId, oracle, outcomes, ...texts, description }
+  }
+  const { holder, collateral, amountRaw, indexSets, moved } = event
+  return {
+    ...line,
+    holder,
+    collateralToken: collateral,
+    amount: amountRaw.toString(),
+    indexSets: indexSets.map(String),
+    moved: moved.map((each) => ({
+      tokenId: each.tokenId.toString(),
+      amount: each.amountRaw.toString(),
+    })),
   }
 }
 

@@ -20,6 +20,10 @@ export const unitsText = (raw: bigint, decimals: number): string => {
 export const unitsNumber = (raw: bigint, decimals: number): number =>
   Number(unitsText(raw, decimals))
 
+/** A ratio of two amounts as a plain decimal string of at most `places` digits, rounded half up. The divisor is above zero. */
+export const ratioText = (raw: bigint, byRaw: bigint, places: number): string =>
+  unitsText((raw * pow10(places) * 2n + byRaw) / (byRaw * 2n), places)
+
 /** A plain decimal string as base units; digits beyond `decimals` are cut. Throws RangeError on anything else. */
 export const rawOf = (text: string, decimals: number): bigint => {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)

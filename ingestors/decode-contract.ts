@@ -32,6 +32,7 @@ export const emptyDraft = (): Draft => ({
   supplies: [],
   births: [],
   migrations: [],
+  predictions: [],
   pools: [],
   dropped: [],
 })

@@ -10,6 +10,10 @@ export type Family =
   | 'liquidity_book'
   | 'pancake_infinity'
   | 'syncswap'
+  | 'four_meme'
+  | 'clanker'
+  | 'virtuals'
+  | 'polymarket'
   | 'pump_fun'
   | 'pumpswap'
   | 'raydium_amm_v4'
@@ -44,7 +48,7 @@ export type PoolLookup =
 
 /**
  * One row per DEX: which factory makes its pools, and which decoder family reads their events.
- * Factories: contract/chains.md 3.2 to 3.9, 4.1 and 5. Adding a DEX on a known family is adding a row.
+ * Factories: contract/chains.md 3.2 to 3.12, 4.1 and 5. Adding a DEX on a known family is adding a row.
  */
 export interface ProtocolRow {
   /** Snake-case id on the wire and in tables (R28). */
@@ -637,6 +641,66 @@ export const PROTOCOLS = [
     lookup: 'is_pool',
     mixedCurves: true,
     factories: { zksync: ['0xbb05918e9b4ba9fe2c8384d223f0844867909ffb'] },
+  },
+  {
+    id: 'four_meme',
+    name: 'Four.meme',
+    family: 'four_meme',
+    short: 'fourmeme',
+    launchpad: true,
+    curveTokensRaw: 800_000_000_000_000_000_000_000_000n,
+    factories: {
+      bsc: [
+        '0x5c952063c7fc8610ffdb798152d69f0b9550762b',
+        '0xec4549cadce5da21df6e6422d448034b5233bfbc',
+      ],
+    },
+  },
+  {
+    id: 'clanker',
+    name: 'Clanker',
+    family: 'clanker',
+    short: 'clanker',
+    factories: {
+      base: [
+        '0xe85a59c628f7d27878aceb4bf3b35733630083a9',
+        '0x732560fa1d1a76350b1a500155ba978031b53833',
+        '0x9b84fce5dcd9a38d2d01d5d72373f6b6b067c3e1',
+        '0x250c9fb2b411b48273f69879007803790a6aea47',
+      ],
+    },
+  },
+  {
+    id: 'virtuals',
+    name: 'Virtuals',
+    family: 'virtuals',
+    short: 'virtuals',
+    launchpad: true,
+    factories: {
+      base: [
+        '0x1a540088125d00dd3990f9da45ca0859af4d3b01',
+        '0xf66dea7b3e897cd44a5a231c61b6b4423d613259',
+        '0xd7d3c85b4f2e9bee1998cd2e98820e647792d284',
+        '0x158d7ccaa23dc3c8861c3323ed546e3d25e74309',
+      ],
+    },
+  },
+  {
+    id: 'polymarket',
+    name: 'Polymarket',
+    family: 'polymarket',
+    short: 'polymarket',
+    factories: {
+      polygon: [
+        '0xe111180000d2663c0091e4f400237545b87b996b',
+        '0xe2222d279d744050d28e00520010520000310f59',
+        '0xe3333700ca9d93003f00f0f71f8515005f6c00aa',
+        '0x4bfb41d5b3570defd03c39a9a4d8de6bd8b8982e',
+        '0xc5d563a36ae78145c45a50134d48a1215220f80a',
+        '0xd91e80cf2e7be2e162c6513ced06f1dd0da35296',
+        '0x4d97dcd97ec945f40cf65f87097ace5ea0476045',
+      ],
+    },
   },
 ] as const satisfies readonly ProtocolRow[]
 

@@ -1,10 +1,13 @@
 import type { Decoded, EvmBlock, PoolFact, TokenFact, Transfer } from '../../schemas/events.ts'
+import type { ProtocolRow } from '../../schemas/protocols.ts'
 import { type Books, emptyDraft, type Subjects } from '../decode-contract.ts'
 import { eventOf } from '../protocols/all.ts'
 import type { ProtocolBook } from '../protocols/book.ts'
-import type { Said, SaidPool, SaidTransfer } from '../protocols/types.ts'
+import type { Said, SaidBirth, SaidChange, SaidPool, SaidTransfer } from '../protocols/types.ts'
 import { wordCount } from '../protocols/words.ts'
 import { supplyChange, tokenBirth } from './births.ts'
+import { type Launch, takeLaunches } from './launches.ts'
+import { type Predicted, takePredictions } from './predictions.ts'
 import { drop, type Operation, type Place, type Scope, settle, type Waiting } from './settle.ts'
 
 /**
@@ -43,6 +46,7 @@ export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects 
       else if (event.by === 'token') tokens.add(log.address)
       else if (
         event.pool !== undefined &&
+        wordCount(log.data) >= event.words &&
         protocols.factory(log.address)?.family === family.family
       ) {
         pools.set(event.pool(log), family.family)
@@ -63,56 +67,97 @@ interface BlockScope extends Scope {
 }
 
 const SHORT: Said = { kind: 'refused', reason: 'short-data' }
-const NONE: readonly never[] = []
+
+/** What was read from a transaction and waits for its end. */
+interface Held {
+  readonly waiting: Waiting[]
+  readonly operations: Operation[]
+  readonly launches: Launch[]
+  readonly predicted: Predicted[]
+  synced: Map<string, readonly [bigint, bigint]> | undefined
+}
 
 const decodeTransaction = (scope: BlockScope): void => {
-  const { tx, out } = scope
+  const { tx, out, protocols } = scope
   const firstTransfer = out.transfers.length
-  const waiting: Waiting[] = []
-  let operations: Operation[] | undefined
-  let synced: Map<string, readonly [bigint, bigint]> | undefined
+  const first = { swap: out.swaps.length, change: out.poolChanges.length }
+  const held: Held = {
+    waiting: [],
+    operations: [],
+    launches: [],
+    predicted: [],
+    synced: undefined,
+  }
   for (const log of tx.logs) {
     const found = eventOf(log)
     if (found === undefined) continue
-    const said = wordCount(log.data) < found.event.words ? SHORT : found.event.read(log)
-    if (said === undefined) continue
+    const { event } = found
     const { family } = found.family
-    const logIndex = log.index
-    const row = found.event.by === 'singleton' ? scope.protocols.factory(log.address) : undefined
-    if (found.event.by === 'singleton' && row?.family !== family) {
-      drop(scope, { family, logIndex }, 'foreign-event')
-      continue
-    }
-    switch (said.kind) {
-      case 'transfer':
-        takeTransfer(scope, said, logIndex)
-        break
-      case 'reserves':
-        synced ??= new Map()
-        synced.set(said.pool, said.reserves)
-        break
-      case 'operation':
-        operations ??= []
-        operations.push({ sender: said.sender, logIndex })
-        break
-      case 'pool':
-        waiting.push(...takePool(scope, said, { family, logIndex }))
-        break
-      case 'refused':
-        drop(scope, { family, logIndex }, said.reason)
-        break
-      default:
-        waiting.push({ said, family, logIndex, reserves: synced?.get(said.pool), holder: row })
-        synced?.delete(said.pool)
-    }
+    const spoken = event.by === 'singleton' || event.by === 'listed'
+    const row = spoken ? protocols.factory(log.address) : undefined
+    if (event.by === 'listed' && row?.family !== family) continue
+    const said = wordCount(log.data) < event.words ? SHORT : event.read(log)
+    if (said === undefined) continue
+    const place = { family, logIndex: log.index }
+    if (event.by === 'singleton' && row?.family !== family) drop(scope, place, 'foreign-event')
+    else take(scope, held, { ...place, said, row, from: log.address })
   }
   if (tx.contractAddress !== null) {
     const birth = tokenBirth(tx, out.transfers.slice(firstTransfer), scope.tokenFact)
     if (birth !== undefined) out.births.push(birth)
   }
-  if (waiting.length === 0) return
+  const { waiting, operations, launches, predicted } = held
+  if (waiting.length + launches.length + predicted.length === 0) return
   const transfers = out.transfers.slice(firstTransfer)
-  settle(scope, { waiting, operations: operations ?? NONE, transfers })
+  if (waiting.length > 0) settle(scope, { waiting, operations, transfers })
+  if (launches.length > 0) takeLaunches(scope, launches, first)
+  if (predicted.length > 0) takePredictions(scope, predicted, transfers)
+}
+
+/** What a log says, who said it, and the protocol that lists it where that counts. */
+interface Heard extends Place {
+  readonly said: Said
+  readonly from: string
+  readonly row: ProtocolRow | undefined
+}
+
+const take = (scope: BlockScope, held: Held, { said, from, row, ...place }: Heard): void => {
+  switch (said.kind) {
+    case 'transfer':
+      takeTransfer(scope, said, place.logIndex)
+      break
+    case 'reserves':
+      held.synced ??= new Map()
+      held.synced.set(said.pool, said.reserves)
+      break
+    case 'operation':
+      held.operations.push({ sender: said.sender, logIndex: place.logIndex })
+      break
+    case 'pool':
+      held.waiting.push(...takePool(scope, said, place))
+      break
+    case 'birth':
+      if (row === undefined) break
+      held.launches.push({ ...place, said, row })
+      held.waiting.push(...takeCurve(scope, { ...place, said, row }, from))
+      break
+    case 'migration':
+      if (row !== undefined) held.launches.push({ ...place, said, row })
+      break
+    case 'prediction-trade':
+    case 'prediction-management':
+    case 'prediction-settlement':
+    case 'outcomes':
+    case 'deal':
+      held.predicted.push({ ...place, said, row })
+      break
+    case 'refused':
+      drop(scope, place, said.reason)
+      break
+    default:
+      held.waiting.push({ ...place, said, reserves: held.synced?.get(said.pool), holder: row })
+      held.synced?.delete(said.pool)
+  }
 }
 
 const takeTransfer = (
@@ -163,4 +208,40 @@ const takePool = (
   const said = { kind: 'change', pool, usual: row.id, change: 'initialize' } as const
   const waits = { reserves: undefined, holder: undefined }
   return opens ? [{ ...place, said: { ...said, amountsRaw: [0n, 0n] }, ...waits }] : []
+}
+
+/** A curve that a listed launchpad made is proven where it says what the curve is paid in; some open at once. */
+const takeCurve = (
+  { protocols, made, out }: BlockScope,
+  { said, row, family, logIndex }: Launch & { readonly said: SaidBirth },
+  factory: string,
+): readonly Waiting[] => {
+  const { token, pool, quote, opens } = said
+  if (pool === null) return []
+  if (quote !== undefined) {
+    const fact: PoolFact = {
+      address: pool,
+      tokenA: token,
+      tokenB: protocols.traded(quote),
+      protocol: row.id,
+      factory,
+      feePips: row.feePips ?? null,
+      proven: true,
+    }
+    made.set(pool, fact)
+    out.pools.push(fact)
+  }
+  if (opens === undefined) return []
+  const { tokensRaw } = opens
+  const change: SaidChange = {
+    kind: 'change',
+    pool,
+    vault: factory,
+    usual: row.id,
+    change: 'initialize',
+    amountsRaw: [tokensRaw ?? 0n, 0n],
+    legs: [token, 1],
+  }
+  const reserves = tokensRaw === null ? undefined : ([tokensRaw, 0n] as const)
+  return [{ family, logIndex, said: change, reserves, holder: row }]
 }

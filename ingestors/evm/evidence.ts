@@ -18,6 +18,9 @@ export interface SwapTokens {
   readonly tokenOut: string | null
 }
 
+/** The chain's coin, which moves without a log. */
+const COIN = `0x${'0'.repeat(40)}`
+
 /** Transfers that are looked at per pool, direction and transaction: bounds the work on hostile ones. */
 const MAX_FLOWS = 64
 
@@ -69,10 +72,9 @@ export const swapTokens = (swap: SaidSwap, { into, outOf }: Flows): SwapTokens |
   }
   const oneSided = swap.vault !== undefined || swap.unordered === true
   if (!oneSided || (exactIns.length === 0) === (exactOuts.length === 0)) return undefined
-  return {
-    tokenIn: only(exactIns.map(({ token }) => token)),
-    tokenOut: only(exactOuts.map(({ token }) => token)),
-  }
+  const tokenOf = (exact: readonly Transfer[], all: readonly Transfer[]): string | null =>
+    swap.coin === true && all.length === 0 ? COIN : only(exact.map(({ token }) => token))
+  return { tokenIn: tokenOf(exactIns, ins), tokenOut: tokenOf(exactOuts, outs) }
 }
 
 /**

@@ -60,19 +60,18 @@ export const settle = (scope: Scope, { waiting, operations, transfers }: Ended):
   let next = 0
   for (const item of waiting) {
     while ((operations[next]?.logIndex ?? Number.POSITIVE_INFINITY) < item.logIndex) next += 1
-    const trader = operations[next]?.sender ?? tx.from
-    const pool = identify(scope, item, scope.evidence ? flows() : undefined)
     const { said, logIndex, reserves } = item
+    const told = said.kind === 'swap' ? said.trader : undefined
+    const trader = told ?? operations[next]?.sender ?? tx.from
+    const pool = identify(scope, item, scope.evidence ? flows() : undefined)
     if (typeof pool === 'string') {
       drop(scope, item, pool)
       continue
     }
     const named = tokensOf(pool, scope.protocols)
     if (said.kind === 'swap') {
-      const { tokenIn, tokenOut } = pool.seen ?? {
-        tokenIn: named(said.tokenIn),
-        tokenOut: named(said.tokenOut),
-      }
+      const tokenIn = named(said.tokenIn, pool.seen?.tokenIn)
+      const tokenOut = named(said.tokenOut, pool.seen?.tokenOut)
       const reason = unusable(tokenIn, tokenOut, scope.evidence)
       if (reason !== undefined) drop(scope, item, reason)
       else
@@ -136,17 +135,22 @@ const tellsTokens = (said: SaidSwap | SaidChange): boolean =>
     ? typeof said.tokenIn === 'string' && typeof said.tokenOut === 'string'
     : said.legs?.every((leg) => typeof leg === 'string') === true
 
-/** Addresses behind the legs of events of a pool, as trades name them; null where they are not known. */
+/**
+ * Addresses behind the legs of events of a pool, as trades name them; null where they are not known. What the event does not
+ * name itself may have been seen in transfers.
+ */
 const tokensOf =
   ({ coins, underlying }: Identity, { traded }: ProtocolBook) =>
-  (leg: Leg): string | null => {
+  (leg: Leg, seen?: string | null): string | null => {
     if (isPaid(leg)) return null
     const token =
       typeof leg === 'string'
         ? leg
-        : typeof leg === 'number'
-          ? coins[leg]
-          : underlying?.[leg.underlying]
+        : seen !== undefined
+          ? seen
+          : typeof leg === 'number'
+            ? coins[leg]
+            : underlying?.[leg.underlying]
     return token === undefined || token === null ? null : traded(token)
   }
 
@@ -193,6 +197,7 @@ const swapOf = ({ tx, item, said, ...taken }: Taken): Swap => {
     amountOutRaw: said.amountOutRaw,
   }
   if (item.reserves !== undefined) swap.reserves = item.reserves
+  if (said.reservesInOut !== undefined) swap.reservesInOut = said.reservesInOut
   if (said.sqrtPriceX96 !== undefined) swap.sqrtPriceX96 = said.sqrtPriceX96
   if (said.liquidityRaw !== undefined) swap.liquidityRaw = said.liquidityRaw
   return swap

@@ -2,17 +2,21 @@ import type { Log } from '../../schemas/events.ts'
 import type { PoolProof } from '../evm/proof-contract.ts'
 import { balancerV2 } from './balancer-v2.ts'
 import { balancerV3 } from './balancer-v3.ts'
+import { clanker } from './clanker.ts'
 import { curve } from './curve.ts'
 import { erc20 } from './erc20.ts'
 import { erc4337 } from './erc4337.ts'
+import { fourMeme } from './four-meme.ts'
 import { liquidityBook } from './liquidity-book.ts'
 import { pancakeInfinity } from './pancake-infinity.ts'
+import { polymarket } from './polymarket.ts'
 import { solidly } from './solidly.ts'
 import { syncswap } from './syncswap.ts'
 import type { EvmEvent, EvmFamily } from './types.ts'
 import { uniswapV2 } from './uniswap-v2.ts'
 import { uniswapV3 } from './uniswap-v3.ts'
 import { uniswapV4 } from './uniswap-v4.ts'
+import { virtuals } from './virtuals.ts'
 
 /** Every EVM decoder family. Adding one is adding its file here. */
 export const EVM_FAMILIES: readonly EvmFamily[] = [
@@ -27,6 +31,10 @@ export const EVM_FAMILIES: readonly EvmFamily[] = [
   curve,
   balancerV2,
   balancerV3,
+  fourMeme,
+  clanker,
+  virtuals,
+  polymarket,
   erc4337,
 ]
 

@@ -1,4 +1,11 @@
-import type { Log } from '../../schemas/events.ts'
+import type {
+  Log,
+  OutcomeAmount,
+  PredictionManagement,
+  PredictionSettlement,
+  PredictionTrade,
+  TokenFact,
+} from '../../schemas/events.ts'
 import type { Family } from '../../schemas/protocols.ts'
 import type { PoolProof } from '../evm/proof-contract.ts'
 
@@ -24,8 +31,14 @@ export interface SaidSwap {
   readonly tokenOut: Leg
   /** The pool keeps its tokens in an order of its own, not by address. */
   readonly unordered?: true
+  /** The side that the event does not name is the chain's coin where no token moved on it. */
+  readonly coin?: true
+  /** Who traded, where the event says it. */
+  readonly trader?: string
   readonly amountInRaw: bigint
   readonly amountOutRaw: bigint
+  /** What the pool holds afterwards, of the token in and of the token out. */
+  readonly reservesInOut?: readonly [bigint, bigint]
   readonly sqrtPriceX96?: bigint
   readonly liquidityRaw?: bigint
 }
@@ -63,6 +76,65 @@ export interface SaidPool {
   readonly opens: boolean
 }
 
+/** A launchpad says that it made a token. */
+export interface SaidBirth {
+  readonly kind: 'birth'
+  readonly token: string
+  /** What the event tells of the token; the rest is asked of a node. */
+  readonly fact: Partial<Pick<TokenFact, 'name' | 'symbol' | 'decimals' | 'totalSupplyRaw'>>
+  /** null: who sent the transaction. */
+  readonly dev: string | null
+  /** Its curve or its pool; null: the pool that the transaction opens for it. */
+  readonly pool: string | null
+  /** What the curve is paid in, where the launchpad says so: proves the curve. */
+  readonly quote?: string
+  /** Trade on the curve begins; `tokensRaw` is what it starts to sell, null where it does not say. */
+  readonly opens?: { readonly tokensRaw: bigint | null }
+}
+
+/** A launchpad says that a token left its curve. */
+export interface SaidMigration {
+  readonly kind: 'migration'
+  readonly token: string
+  /** The token that the new pool holds in its place; mostly itself. */
+  readonly pooled: string
+  /** Its curve; null: the one that sold it in this transaction. */
+  readonly curve: string | null
+  /** Said for certain; else only where the transaction also fills a pool of the token. */
+  readonly certain: boolean
+}
+
+/** Outcome tokens of prediction markets moved, as their contract logs it. */
+export interface SaidOutcomes {
+  readonly kind: 'outcomes'
+  readonly from: string
+  readonly to: string
+  readonly moved: readonly OutcomeAmount[]
+}
+
+/** A market maker for a prediction market says that it dealt. Counts only with the tokens that moved. */
+export interface SaidDeal {
+  readonly kind: 'deal'
+  readonly maker: string
+  readonly taker: string
+  /** What the maker did. */
+  readonly side: 'BUY' | 'SELL'
+  readonly sharesRaw: bigint
+  readonly collateral: string
+  readonly collateralRaw: bigint
+  readonly feeRaw: bigint
+}
+
+type Placed = 'txIndex' | 'logIndex' | 'path' | 'protocol'
+
+/** What a listed contract says of a prediction market. */
+export type SaidPrediction =
+  | Omit<PredictionTrade, Placed>
+  | Omit<PredictionManagement, Placed>
+  | Omit<PredictionSettlement, Placed>
+  | SaidOutcomes
+  | SaidDeal
+
 /** A fungible token moved. */
 export interface SaidTransfer {
   readonly kind: 'transfer'
@@ -85,7 +157,7 @@ interface SaidOperation {
 /** The event is one of ours and what it says cannot be used. */
 export interface Refused {
   readonly kind: 'refused'
-  readonly reason: 'zero-amount' | 'impossible-amount' | 'short-data' | 'bad-array'
+  readonly reason: 'zero-amount' | 'impossible-amount' | 'short-data' | 'bad-array' | 'unknown-side'
 }
 
 /** What one log says, before anyone asked whether its pool is real. */
@@ -94,6 +166,9 @@ export type Said =
   | SaidChange
   | SaidReserves
   | SaidPool
+  | SaidBirth
+  | SaidMigration
+  | SaidPrediction
   | SaidTransfer
   | SaidOperation
   | Refused
@@ -104,9 +179,9 @@ export interface EvmEvent {
   readonly signature: string
   /**
    * Who logs it: decides whose facts are needed. `singleton`: a listed contract that holds many pools and speaks for them; what
-   * others log in its name is not theirs.
+   * others log in its name is not theirs. `listed`: of many contracts that log it, only listed ones are heard.
    */
-  readonly by: 'pool' | 'factory' | 'singleton' | 'token' | 'other'
+  readonly by: 'pool' | 'factory' | 'singleton' | 'listed' | 'token' | 'other'
   /** Topics with topic0: look-alikes differ here. */
   readonly topics: number
   /** Words that the data has at least; more are a newer layout's and are left alone. */

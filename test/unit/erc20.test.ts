@@ -100,5 +100,11 @@ function sourceOrder(topic0: string): string | undefined {
     [TOPIC.v3Collect]: 'Collect(address,address,int24,int24,uint128,uint128)',
     [TOPIC.syncMint]: 'Mint(address,uint256,uint256,uint256,address)',
     [TOPIC.syncBurn]: 'Burn(address,uint256,uint256,uint256,address)',
+    [TOPIC.clankerCreated]:
+      'TokenCreated(address,address,address,string,string,string,string,string,int24,address,bytes32,address,address,address,uint256,address[])',
+    [TOPIC.positionSplit]: 'PositionSplit(address,address,bytes32,bytes32,uint256[],uint256)',
+    [TOPIC.positionsMerge]: 'PositionsMerge(address,address,bytes32,bytes32,uint256[],uint256)',
+    [TOPIC.marketMakerBuy]: 'FPMMBuy(address,uint256,uint256,uint256,uint256)',
+    [TOPIC.marketMakerSell]: 'FPMMSell(address,uint256,uint256,uint256,uint256)',
   }[topic0]
 }

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { clanker } from '../../ingestors/protocols/clanker.ts'
+import { fourMeme } from '../../ingestors/protocols/four-meme.ts'
+import { polymarket } from '../../ingestors/protocols/polymarket.ts'
+import type { EvmFamily } from '../../ingestors/protocols/types.ts'
+import { virtuals } from '../../ingestors/protocols/virtuals.ts'
+import { PROTOCOLS, type ProtocolRow } from '../../schemas/protocols.ts'
+import { blockOf, word } from '../support/recordings.ts'
+
+const SEED = 41_983_675
+const LIMIT = 1n << 255n
+const MAX = (1n << 256n) - 1n
+const ROWS: readonly ProtocolRow[] = PROTOCOLS
+
+const words = fc.oneof(
+  fc.bigInt(0n, 20n),
+  fc.bigInt(0n, 30n).map((index) => index * 32n),
+  fc.bigInt(0n, MAX),
+  fc.constantFrom(0n, MAX, LIMIT, LIMIT - 1n, 1n << 40n),
+)
+
+for (const [chain, family] of [
+  ['bsc', fourMeme],
+  ['base', clanker],
+  ['base', virtuals],
+  ['polygon', polymarket],
+] as const satisfies readonly (readonly [string, EvmFamily])[]) {
+  const protocols = protocolBook(chain)
+  const listed = ROWS.filter((row) => row.family === family.family).flatMap(
+    ({ factories }) => factories[chain] ?? [],
+  )
+  const address = fc.oneof(fc.constantFrom(...listed), fc.constant(`0x${'0e'.repeat(20)}`))
+  const log = fc
+    .record({
+      address,
+      event: fc.constantFrom(...Object.entries(family.events)),
+      indexed: fc.array(fc.oneof(words, address), { minLength: 3, maxLength: 3 }),
+      data: fc.array(words, { maxLength: 20 }),
+      tail: fc.integer({ min: 0, max: 31 }),
+    })
+    .map(({ address: by, event: [topic0, events], indexed, data, tail }) => {
+      const [{ topics = 1 } = {}] = [events].flat()
+      return {
+        address: by,
+        topics: [topic0, ...indexed.slice(0, topics - 1).map((value) => `0x${word(value)}`)],
+        data: `0x${data.map(word).join('')}${'ab'.repeat(tail)}`,
+      }
+    })
+  for (const proof of ['facts', 'evidence'] as const) {
+    test(`whatever logs of ${family.family} say, nothing throws and nothing is impossible (${proof})`, () => {
+      fc.assert(
+        fc.property(fc.array(log, { minLength: 1, maxLength: 12 }), (logs) => {
+          const block = blockOf(logs)
+          for (const { address: pool } of subjectsOf(block, protocols).pools)
+            assert.match(pool, /^0x[0-9a-f]{40}$/)
+          const pool = (of: string) => ({
+            ...{ address: of, tokenA: of, tokenB: `0x${'0b'.repeat(20)}`, factory: null },
+            ...{ protocol: family.family, feePips: null, proven: proof === 'facts' },
+          })
+          const { swaps, births, migrations, predictions } = decodeBlock(block, {
+            ...{ proof, protocols, pool },
+          })
+          for (const { amountInRaw, amountOutRaw } of swaps) {
+            assert.ok(amountInRaw > 0n && amountInRaw < LIMIT)
+            assert.ok(amountOutRaw > 0n && amountOutRaw < LIMIT)
+          }
+          for (const { fact } of births) {
+            assert.match(fact.address, /^0x[0-9a-f]{40}$/)
+            assert.ok((fact.name?.length ?? 0) <= 256)
+          }
+          assert.ok(births.length + migrations.length + predictions.length <= logs.length)
+          for (const said of predictions) {
+            if (said.kind === 'prediction-settlement') assert.ok(said.amountRaw < LIMIT)
+            if (said.kind !== 'prediction-trade') continue
+            assert.ok(said.sharesRaw > 0n && said.sharesRaw < LIMIT)
+            assert.ok(said.collateralRaw > 0n && said.collateralRaw < LIMIT)
+          }
+        }),
+        { seed: SEED, numRuns: 400 },
+      )
+    })
+  }
+}

@@ -1,0 +1,472 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  decodeEventLog,
+  encodeAbiParameters,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  parseAbi,
+} from 'viem'
+import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import type { Books } from '../../ingestors/decode-contract.ts'
+import { openProof, poolCalls, poolFact } from '../../ingestors/evm/proof.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { LaunchPlace, PoolFact } from '../../schemas/events.ts'
+import {
+  cut,
+  eventLog,
+  expectedLog,
+  reasonsOf,
+  recordedLog,
+  type Unplaced,
+  withWord,
+} from '../support/evm-logs.ts'
+import {
+  POOL,
+  ROUTER,
+  TOKEN_A,
+  TOKEN_B,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+
+const MANAGER = '0x5c952063c7fc8610ffdb798152d69f0b9550762b'
+const FIRST_MANAGER = '0xec4549cadce5da21df6e6422d448034b5233bfbc'
+const WBNB = '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c'
+const COIN = `0x${'0'.repeat(40)}`
+const PAIR_FACTORY = `0x${'fa'.repeat(20)}`
+const TOKEN = TOKEN_A
+const QUOTE = TOKEN_B
+const MAX = (1n << 256n) - 1n
+
+const CREATE =
+  'TokenCreate(address creator, address token, uint256 requestId, string name, string symbol, uint256 totalSupply, uint256 launchTime, uint256 launchFee)'
+const SECOND =
+  '(address token, address account, uint256 price, uint256 amount, uint256 cost, uint256 fee, uint256 offers, uint256 funds)'
+const FIRST = '(address token, address account, uint256 tokenAmount, uint256 etherAmount)'
+
+const protocols = protocolBook('bsc', {
+  factories: [{ protocol: 'pancakeswap_v2', factory: PAIR_FACTORY }],
+  quotes: [{ address: WBNB, symbol: 'WBNB', decimals: 18, kind: 'native' }],
+  referencePools: [],
+  replace: false,
+})
+const curve = (quote: string): PoolFact => ({
+  address: TOKEN,
+  tokenA: TOKEN,
+  tokenB: quote,
+  protocol: 'four_meme',
+  factory: MANAGER,
+  feePips: null,
+  proven: true,
+})
+const booksOf = (proof: Books['proof'], ...facts: readonly PoolFact[]): Books => ({
+  proof,
+  protocols,
+  pool: (address) => facts.find((fact) => fact.address === address),
+})
+const decode = (logs: readonly Unplaced[], books: Books) => decodeBlock(blockOf(logs), books)
+
+interface Trade {
+  readonly amount?: bigint
+  readonly cost?: bigint
+}
+const trade = (name: string, { amount = 700n, cost = 10n }: Trade = {}, by = MANAGER) =>
+  eventLog(by, name + SECOND, [TOKEN, USER, 5n, amount, cost, 1n, 900n, 40n])
+const firstTrade = (name: string, { amount = 700n, cost = 10n }: Trade = {}, by = FIRST_MANAGER) =>
+  eventLog(by, name + FIRST, [TOKEN, USER, amount, cost])
+const create = (name = 'Coin', symbol = 'C', by = MANAGER) =>
+  eventLog(by, CREATE, [USER, TOKEN, 7n, name, symbol, 10n ** 27n, 1n, 0n])
+const tradeStop = eventLog(MANAGER, 'TradeStop(address token)', [TOKEN])
+const liquidityAdded = eventLog(
+  MANAGER,
+  'LiquidityAdded(address base, uint256 offers, address quote, uint256 funds)',
+  [TOKEN, 200n, COIN, 20n],
+)
+
+test('the recorded creation is read as its expectation and as another decoder read it', () => {
+  const name = 'log_fourmeme_tokencreate.json'
+  const { block, log } = recordedLog('bsc', name)
+  const { births, dropped } = decodeBlock(block, booksOf('evidence'))
+  const [birth] = births
+  assert.ok(birth)
+  const { tokenCreation: said } = expectedLog(`bsc/${name}`) as {
+    tokenCreation: Record<string, string>
+  }
+  const { args } = decodeEventLog({
+    abi: parseAbi([`event ${CREATE}`] as readonly string[]),
+    topics: log.topics as [Hex],
+    data: log.data as Hex,
+  }) as unknown as { args: Record<string, string | bigint> }
+  assert.deepEqual(
+    [birth.fact.address, birth.dev, birth.fact.name, birth.fact.symbol, birth.fact.totalSupplyRaw],
+    [
+      String(args.token).toLowerCase(),
+      String(args.creator).toLowerCase(),
+      args.name,
+      args.symbol,
+      args.totalSupply,
+    ],
+  )
+  assert.deepEqual(
+    [birth.fact.address, birth.dev, birth.fact.name, birth.fact.symbol],
+    [said.token?.toLowerCase(), said.creator?.toLowerCase(), said.name, said.symbol],
+  )
+  assert.equal(birth.fact.totalSupplyRaw, BigInt(said.totalSupply ?? ''))
+  assert.deepEqual(birth.launch, { protocol: 'four_meme', pool: birth.fact.address })
+  assert.deepEqual(
+    dropped.map(({ reason }) => reason),
+    ['no-evidence'],
+    'a log alone does not tell what its curve is paid in',
+  )
+})
+
+test('a purchase and a sale: the quote of the token, amounts without the fee, the account, what is left', () => {
+  const { swaps, dropped } = decode(
+    [trade('TokenPurchase'), trade('TokenSale')],
+    booksOf('facts', curve(QUOTE)),
+  )
+  assert.deepEqual(dropped, [])
+  const common = {
+    kind: 'swap',
+    txIndex: 0,
+    pool: TOKEN,
+    protocol: 'four_meme',
+    trader: USER,
+  } as const
+  assert.deepEqual(swaps, [
+    {
+      ...common,
+      logIndex: 0,
+      tokenIn: QUOTE,
+      tokenOut: TOKEN,
+      amountInRaw: 10n,
+      amountOutRaw: 700n,
+      reservesInOut: [40n, 900n],
+    },
+    {
+      ...common,
+      logIndex: 1,
+      tokenIn: TOKEN,
+      tokenOut: QUOTE,
+      amountInRaw: 700n,
+      amountOutRaw: 10n,
+      reservesInOut: [900n, 40n],
+    },
+  ])
+})
+
+test('a curve that is paid in the coin trades against the wrapped coin', () => {
+  const { swaps } = decode([trade('TokenPurchase')], booksOf('facts', curve(COIN)))
+  assert.deepEqual(
+    swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut]),
+    [[WBNB, TOKEN]],
+  )
+})
+
+test('the first contract is always paid in the coin, which needs no fact', () => {
+  const { swaps, dropped } = decode(
+    [firstTrade('TokenPurchase'), firstTrade('TokenSale')],
+    booksOf('facts'),
+  )
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(
+    swaps.map((swap) => [
+      swap.tokenIn,
+      swap.amountInRaw,
+      swap.tokenOut,
+      swap.amountOutRaw,
+      swap.trader,
+      swap.pool,
+    ]),
+    [
+      [WBNB, 10n, TOKEN, 700n, USER, TOKEN],
+      [TOKEN, 700n, WBNB, 10n, USER, TOKEN],
+    ],
+  )
+})
+
+const bought = transfer(TOKEN, MANAGER, USER, 700n)
+const sold = transfer(TOKEN, USER, MANAGER, 700n)
+const EVIDENCE: readonly (readonly [
+  string,
+  readonly Unplaced[],
+  readonly [string | null, string | null],
+])[] = [
+  [
+    'paid in a token',
+    [transfer(QUOTE, USER, MANAGER, 10n), bought, trade('TokenPurchase')],
+    [QUOTE, TOKEN],
+  ],
+  ['paid in the coin', [bought, trade('TokenPurchase')], [WBNB, TOKEN]],
+  [
+    'paid in a token, the fee with it',
+    [transfer(QUOTE, USER, MANAGER, 11n), bought, trade('TokenPurchase')],
+    [null, TOKEN],
+  ],
+  [
+    'sold for a token',
+    [sold, transfer(QUOTE, MANAGER, USER, 10n), trade('TokenSale')],
+    [TOKEN, QUOTE],
+  ],
+  ['sold for the coin', [sold, trade('TokenSale')], [TOKEN, WBNB]],
+  ['a log alone', [trade('TokenPurchase')], [null, TOKEN]],
+  [
+    'the same amount of another token beside it',
+    [sold, transfer(QUOTE, USER, MANAGER, 700n), trade('TokenSale')],
+    [TOKEN, WBNB],
+  ],
+]
+
+for (const [what, logs, tokens] of EVIDENCE) {
+  test(`without a node, ${what}`, () => {
+    const { swaps, dropped } = decode(logs, booksOf('evidence'))
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(
+      swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut]),
+      [tokens],
+    )
+  })
+}
+
+test('with facts a trade on a curve that its contract does not know is none', () => {
+  const reasons = (...facts: readonly PoolFact[]) =>
+    reasonsOf(decode([trade('TokenPurchase')], booksOf('facts', ...facts)))
+  assert.deepEqual(reasons(), ['unknown-pool'])
+  assert.deepEqual(reasons({ ...curve(QUOTE), proven: false, protocol: null }), ['unproven-pool'])
+  assert.deepEqual(reasons({ ...curve(QUOTE), protocol: 'uniswap_v2' }), ['foreign-event'])
+})
+
+test('what others log in the name of the launchpad is theirs', () => {
+  const logs = [
+    create('Coin', 'C', ROUTER),
+    trade('TokenPurchase', {}, ROUTER),
+    trade('TokenSale', {}, ROUTER),
+    firstTrade('TokenPurchase', {}, ROUTER),
+    firstTrade('TokenSale', {}, ROUTER),
+    { ...tradeStop, address: ROUTER },
+    { ...liquidityAdded, address: ROUTER },
+  ]
+  const decoded = decode(logs, booksOf('facts', curve(QUOTE)))
+  assert.deepEqual(reasonsOf(decoded), new Array(7).fill('foreign-event'))
+  assert.deepEqual([...decoded.swaps, ...decoded.births, ...decoded.migrations], [])
+})
+
+const BAD: readonly (readonly [string, Unplaced, string])[] = [
+  ['a purchase of nothing', trade('TokenPurchase', { amount: 0n }), 'zero-amount'],
+  ['a purchase for nothing', trade('TokenPurchase', { cost: 0n }), 'zero-amount'],
+  ['a sale of everything there is', trade('TokenSale', { amount: MAX }), 'impossible-amount'],
+  ['a first purchase for nothing', firstTrade('TokenPurchase', { cost: 0n }), 'zero-amount'],
+  ['a first sale of too much', firstTrade('TokenSale', { amount: MAX }), 'impossible-amount'],
+  ['a cut purchase', cut(trade('TokenPurchase')), 'short-data'],
+  ['a cut first sale', cut(firstTrade('TokenSale')), 'short-data'],
+  ['a cut stop', cut(tradeStop), 'short-data'],
+  ['a cut migration', cut(liquidityAdded), 'short-data'],
+  [
+    'a creation without its texts',
+    { ...create(), data: create().data.slice(0, 2 + 7 * 64) },
+    'short-data',
+  ],
+  ['a name that lies outside', withWord(create(), 3, 1n << 40n), 'bad-array'],
+  ['a name at an odd place', withWord(create(), 3, 257n), 'bad-array'],
+  ['a symbol without an end', withWord(create(), 10, 1n << 255n), 'bad-array'],
+]
+
+for (const [what, log, reason] of BAD) {
+  test(`${what} is refused: ${reason}`, () => {
+    const decoded = decode([log], booksOf('facts', curve(QUOTE)))
+    assert.deepEqual(reasonsOf(decoded), [reason])
+    assert.deepEqual([...decoded.swaps, ...decoded.births, ...decoded.poolChanges], [])
+  })
+}
+
+test('a longer layout is read, another number of topics is another event, a failed transaction did nothing', () => {
+  const longer = {
+    ...trade('TokenPurchase'),
+    data: `${trade('TokenPurchase').data}${'0'.repeat(64)}`,
+  }
+  const books = booksOf('facts', curve(QUOTE))
+  assert.equal(decode([longer], books).swaps.length, 1)
+  const indexed = { ...trade('TokenSale'), topics: [...trade('TokenSale').topics, topicOf(TOKEN)] }
+  assert.deepEqual(decode([indexed], books).swaps, [])
+  const failed = blockOf([trade('TokenSale'), create()], { success: false })
+  assert.deepEqual(decodeBlock(failed, books).births, [])
+})
+
+test('a token is born with its curve, which opens with what it will sell', () => {
+  const { births, poolChanges, dropped } = decode([create()], booksOf('facts', curve(COIN)))
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(births, [
+    {
+      kind: 'birth',
+      txIndex: 0,
+      logIndex: 0,
+      fact: {
+        address: TOKEN,
+        name: 'Coin',
+        symbol: 'C',
+        decimals: 18,
+        totalSupplyRaw: 10n ** 27n,
+      },
+      dev: USER,
+      creators: [USER],
+      launch: { protocol: 'four_meme', pool: TOKEN },
+    },
+  ])
+  const left = 8n * 10n ** 26n
+  assert.deepEqual(
+    poolChanges.map(({ kind, pool, tokenA, tokenB, amountARaw, amountBRaw, reserves }) => [
+      kind,
+      pool,
+      tokenA,
+      tokenB,
+      amountARaw,
+      amountBRaw,
+      reserves,
+    ]),
+    [['initialize', TOKEN, TOKEN, WBNB, left, 0n, [left, 0n]]],
+  )
+})
+
+test('texts are cleaned and may be empty', () => {
+  const { births } = decode([create('a\u0000\u202eb', '')], booksOf('facts', curve(COIN)))
+  assert.deepEqual(
+    births.map(({ fact }) => [fact.name, fact.symbol]),
+    [['ab', null]],
+  )
+})
+
+const paired = (pair: string): Unplaced =>
+  logOf(
+    PAIR_FACTORY,
+    [
+      TOPIC.pairCreated,
+      topicOf([TOKEN, WBNB].sort()[0] ?? ''),
+      topicOf([TOKEN, WBNB].sort()[1] ?? ''),
+    ],
+    [pair, 1n],
+  )
+const filled = (pair: string): Unplaced =>
+  logOf(pair, [TOPIC.v2Mint, topicOf(MANAGER)], [200n, 20n])
+const pairFact: PoolFact = {
+  address: POOL,
+  tokenA: TOKEN,
+  tokenB: WBNB,
+  protocol: 'pancakeswap_v2',
+  factory: PAIR_FACTORY,
+  feePips: 2500,
+  proven: true,
+}
+const moved = { protocol: 'pancakeswap_v2', pool: POOL }
+const known = curve(COIN)
+const MIGRATIONS: readonly (readonly [
+  string,
+  readonly Unplaced[],
+  readonly PoolFact[],
+  readonly number[],
+  LaunchPlace | null,
+])[] = [
+  [
+    'into a pool that it makes',
+    [tradeStop, paired(POOL), filled(POOL), liquidityAdded],
+    [known],
+    [3],
+    moved,
+  ],
+  [
+    'into a pool that was there',
+    [tradeStop, filled(POOL), liquidityAdded],
+    [known, pairFact],
+    [2],
+    moved,
+  ],
+  ['said in the other order', [liquidityAdded, paired(POOL), tradeStop], [known], [0], moved],
+  [
+    'of the first contract, which only stops trade',
+    [paired(POOL), filled(POOL), tradeStop],
+    [known],
+    [2],
+    moved,
+  ],
+  ['without a pool in sight', [tradeStop, liquidityAdded], [known], [1], null],
+  ['without a pool but its curve', [create(), liquidityAdded], [known], [1], null],
+  ['not yet: trade only stopped', [tradeStop], [known], [], moved],
+]
+
+for (const [what, logs, facts, at, to] of MIGRATIONS) {
+  test(`a migration ${what}`, () => {
+    const decoded = decode(logs, booksOf('facts', ...facts))
+    assert.deepEqual(
+      decoded.migrations,
+      at.map((logIndex) => ({
+        kind: 'migration',
+        txIndex: 0,
+        logIndex,
+        token: TOKEN,
+        from: { protocol: 'four_meme', pool: TOKEN },
+        to,
+      })),
+    )
+    assert.deepEqual(reasonsOf(decoded), [])
+  })
+}
+
+test('a pool that got liquidity comes before one that only opened', () => {
+  const logs = [paired(ROUTER), paired(POOL), filled(POOL), liquidityAdded]
+  const { migrations } = decode(logs, booksOf('facts', known))
+  assert.deepEqual(
+    migrations.map(({ to }) => to),
+    [moved],
+  )
+})
+
+test('curves are looked up by their token, where the log is whole', () => {
+  const pools = (logs: readonly Unplaced[]) => subjectsOf(blockOf(logs), protocols).pools
+  const curveSubject = [{ address: TOKEN, family: 'four_meme' }]
+  assert.deepEqual(pools([create()]), curveSubject)
+  assert.deepEqual(pools([trade('TokenSale'), trade('TokenPurchase')]), curveSubject)
+  assert.deepEqual(pools([cut(trade('TokenSale')), firstTrade('TokenSale')]), [])
+})
+
+const INFO = parseAbi(['function _tokenInfos(address token) view returns (uint256)'])
+const info = (base: string, quote: string, words = 13) =>
+  ({
+    kind: 'value',
+    data: encodeAbiParameters(
+      Array.from({ length: words }, (_, at) => ({ type: at < 2 ? 'address' : 'uint256' })),
+      [getAddress(base), getAddress(quote), ...new Array(words - 2).fill(1n)],
+    ),
+  }) as const
+const reverted = { kind: 'reverted' } as const
+const subject = { address: TOKEN, family: 'four_meme' }
+const verdict = (answers: Parameters<typeof openProof>[2]) => {
+  const open = openProof(subject, protocols, answers)
+  return typeof open === 'string' ? open : poolFact(open, [])
+}
+
+test('the contracts that keep curves are asked for the token and say its quote', () => {
+  const data = encodeFunctionData({ abi: INFO, args: [getAddress(TOKEN)] })
+  assert.deepEqual(poolCalls(subject, protocols), [
+    { to: MANAGER, data },
+    { to: FIRST_MANAGER, data },
+  ])
+  assert.deepEqual(verdict([info(TOKEN, QUOTE), reverted]), curve(QUOTE))
+  assert.deepEqual(verdict([info(TOKEN, COIN), reverted]), curve(WBNB))
+})
+
+test('a token that no contract keeps has no curve', () => {
+  const others: readonly Parameters<typeof openProof>[2][] = [
+    [reverted, reverted],
+    [info(COIN, COIN), reverted],
+    [info(ROUTER, QUOTE), reverted],
+    [info(TOKEN, QUOTE, 12), reverted],
+    [{ kind: 'value', data: '0x' }, reverted],
+    [],
+  ]
+  for (const answers of others) assert.equal(verdict(answers), 'no-pool')
+  assert.equal(verdict([{ kind: 'no-state' }, reverted]), 'no-state')
+})

@@ -1,0 +1,565 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeEventLog, type Hex, parseAbi } from 'viem'
+import { decodeFiles } from '../../cli/decode.ts'
+import { ratioText } from '../../core/amounts.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import type { Books } from '../../ingestors/decode-contract.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import type {
+  Prediction,
+  PredictionManagement,
+  PredictionSettlement,
+  PredictionTrade,
+} from '../../schemas/events.ts'
+import {
+  cut,
+  eventLog,
+  expectedLog,
+  reasonsOf,
+  recordedLog,
+  type Unplaced,
+  withWord,
+} from '../support/evm-logs.ts'
+import { POOL, ROUTER, transfer, USER } from '../support/made-up-chain.ts'
+import { blockOf } from '../support/recordings.ts'
+
+const FIRST = '0x4bfb41d5b3570defd03c39a9a4d8de6bd8b8982e'
+const SECOND = '0xe111180000d2663c0091e4f400237545b87b996b'
+const TOKENS = '0x4d97dcd97ec945f40cf65f87097ace5ea0476045'
+const ADAPTER = '0xd91e80cf2e7be2e162c6513ced06f1dd0da35296'
+const USDC = '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'
+const PUSD = '0xc011a7e12a19f7b1f670d46f03b03f3342e82dfb'
+const MAKER = `0x${'3a'.repeat(20)}`
+const TAKER = `0x${'3b'.repeat(20)}`
+const ORACLE = `0x${'3c'.repeat(20)}`
+const ZERO = `0x${'0'.repeat(40)}`
+const ORDER = `0x${'01'.repeat(32)}`
+const CONDITION = `0x${'c0'.repeat(32)}`
+const QUESTION = `0x${'c1'.repeat(32)}`
+const MARKET = `0x${'c2'.repeat(32)}`
+const PARENT = `0x${'00'.repeat(32)}`
+const MAX = (1n << 256n) - 1n
+const YES = 11n
+const NO = 12n
+
+const booksOf = (proof: Books['proof']): Books => ({
+  proof,
+  protocols: protocolBook('polygon'),
+  pool: () => undefined,
+})
+const decode = (logs: readonly Unplaced[]) => decodeBlock(blockOf(logs), booksOf('facts'))
+const predicted = (logs: readonly Unplaced[]): readonly Prediction[] => {
+  const { predictions, dropped } = decode(logs)
+  assert.deepEqual(dropped, [])
+  return predictions
+}
+
+const FIRST_FILL =
+  'OrderFilled(bytes32 indexed orderHash, address indexed maker, address indexed taker, uint256 makerAssetId, uint256 takerAssetId, uint256 makerAmountFilled, uint256 takerAmountFilled, uint256 fee)'
+const SECOND_FILL =
+  'OrderFilled(bytes32 indexed orderHash, address indexed maker, address indexed taker, uint8 side, uint256 tokenId, uint256 makerAmountFilled, uint256 takerAmountFilled, uint256 fee, bytes32 builder, bytes32 metadata)'
+
+interface Fill {
+  readonly maker?: string
+  readonly taker?: string
+  readonly by?: string
+}
+const firstFill = (
+  assets: readonly [bigint, bigint],
+  amounts: readonly [bigint, bigint],
+  { maker = MAKER, taker = TAKER, by = FIRST }: Fill = {},
+) => eventLog(by, FIRST_FILL, [ORDER, maker, taker, ...assets, ...amounts, 3n])
+const secondFill = (
+  side: number,
+  amounts: readonly [bigint, bigint],
+  { maker = MAKER, taker = TAKER, by = SECOND }: Fill = {},
+) => eventLog(by, SECOND_FILL, [ORDER, maker, taker, side, YES, ...amounts, 3n, PARENT, PARENT])
+
+test('the recorded fill is read as its expectation and as another decoder read it', async () => {
+  const name = 'log_polymarket_v2_orderfilled_taker.json'
+  const { block, log } = recordedLog('polygon', name)
+  const { predictions, dropped } = decodeBlock(block, booksOf('evidence'))
+  assert.deepEqual(dropped, [])
+  const { args } = decodeEventLog({
+    abi: parseAbi([`event ${SECOND_FILL}`] as readonly string[]),
+    topics: log.topics as [Hex],
+    data: log.data as Hex,
+  }) as unknown as { args: Record<string, bigint | number | string> }
+  assert.deepEqual(predictions, [
+    {
+      kind: 'prediction-trade',
+      protocol: 'polymarket',
+      txIndex: 81,
+      logIndex: 838,
+      exchange: SECOND,
+      orderHash: args.orderHash,
+      maker: String(args.maker).toLowerCase(),
+      taker: String(args.taker).toLowerCase(),
+      side: args.side === 0 ? 'BUY' : 'SELL',
+      tokenId: args.tokenId,
+      sharesRaw: args.takerAmountFilled,
+      collateral: PUSD,
+      collateralRaw: args.makerAmountFilled,
+      feeRaw: args.fee,
+      feeIn: 'collateral',
+    },
+  ])
+  const said = expectedLog(`polygon/${name}`)
+  const [trade] = predictions as readonly PredictionTrade[]
+  assert.ok(trade)
+  assert.deepEqual(
+    [trade.side, trade.maker, trade.tokenId.toString(), trade.collateralRaw, trade.feeRaw],
+    [said.side, said.maker, said.tokenId, BigInt(`${said.collateral}`), BigInt(`${said.fee}`)],
+  )
+  assert.equal(ratioText(trade.collateralRaw, trade.sharesRaw, 6), said.price)
+  if (chainRow('polygon') === undefined) return
+  const lines: { readonly predictionTrades: readonly Record<string, unknown>[] }[] = []
+  await decodeFiles({
+    chain: 'polygon',
+    files: [new URL(`../fixtures/polygon/${name}`, import.meta.url).pathname],
+    write: (line) => lines.push(JSON.parse(line)),
+  })
+  const [printed] = lines[0]?.predictionTrades ?? []
+  for (const key of ['side', 'maker', 'tokenId', 'shares', 'price', 'collateral', 'fee']) {
+    assert.equal(printed?.[key], said[key], key)
+  }
+})
+
+test('ratios of amounts are rounded half up and keep no zeros at their end', () => {
+  assert.deepEqual(
+    [
+      ratioText(4_536_829_999n, 9_451_729_165n, 6),
+      ratioText(1n, 3n, 6),
+      ratioText(2n, 3n, 6),
+      ratioText(1n, 2_000_000n, 6),
+      ratioText(0n, 5n, 6),
+      ratioText(MAX, 1n, 2),
+    ],
+    ['0.48', '0.333333', '0.666667', '0.000001', '0', MAX.toString()],
+  )
+})
+
+const FILLS: readonly (readonly [string, Unplaced, Partial<PredictionTrade>])[] = [
+  [
+    'first exchange, maker buys',
+    firstFill([0n, YES], [40n, 100n]),
+    { side: 'BUY', collateral: USDC, collateralRaw: 40n, sharesRaw: 100n, feeIn: 'shares' },
+  ],
+  [
+    'first exchange, maker sells',
+    firstFill([YES, 0n], [100n, 40n]),
+    { side: 'SELL', collateral: USDC, collateralRaw: 40n, sharesRaw: 100n, feeIn: 'collateral' },
+  ],
+  [
+    'second exchange, maker buys',
+    secondFill(0, [40n, 100n]),
+    { side: 'BUY', collateral: PUSD, collateralRaw: 40n, sharesRaw: 100n, feeIn: 'collateral' },
+  ],
+  [
+    'second exchange, maker sells',
+    secondFill(1, [100n, 40n]),
+    { side: 'SELL', collateral: PUSD, collateralRaw: 40n, sharesRaw: 100n, feeIn: 'collateral' },
+  ],
+]
+
+for (const [what, log, expected] of FILLS) {
+  test(what, () => {
+    assert.deepEqual(predicted([log]), [
+      {
+        kind: 'prediction-trade',
+        protocol: 'polymarket',
+        txIndex: 0,
+        logIndex: 0,
+        exchange: log.address,
+        orderHash: ORDER,
+        maker: MAKER,
+        taker: TAKER,
+        tokenId: YES,
+        feeRaw: 3n,
+        ...expected,
+      },
+    ])
+  })
+}
+
+test('a match counts once for each maker order; the log of the taker counts only alone', () => {
+  const makers = [secondFill(1, [100n, 40n]), secondFill(0, [60n, 100n])]
+  const taker = secondFill(0, [80n, 200n], { maker: TAKER, taker: SECOND })
+  const at = (logs: readonly Unplaced[]) => predicted(logs).map(({ logIndex }) => logIndex)
+  assert.deepEqual(at([...makers, taker]), [0, 1])
+  assert.deepEqual(at([taker, ...makers]), [1, 2])
+  assert.deepEqual(at([taker]), [0])
+  const first = firstFill([0n, YES], [40n, 100n], { maker: TAKER, taker: FIRST })
+  assert.deepEqual(at([...makers, taker, first]), [0, 1, 3], 'each exchange for itself')
+})
+
+const BAD: readonly (readonly [string, Unplaced, string])[] = [
+  ['outcome for outcome', firstFill([YES, NO], [1n, 1n]), 'unknown-side'],
+  ['collateral for collateral', firstFill([0n, 0n], [1n, 1n]), 'unknown-side'],
+  ['a third side', secondFill(2, [1n, 1n]), 'unknown-side'],
+  ['the greatest side', withWord(secondFill(0, [1n, 1n]), 0, MAX), 'unknown-side'],
+  ['no shares', secondFill(0, [1n, 0n]), 'zero-amount'],
+  ['no collateral', firstFill([0n, YES], [0n, 1n]), 'zero-amount'],
+  ['too many shares', secondFill(1, [MAX, 1n]), 'impossible-amount'],
+  ['too much collateral', firstFill([YES, 0n], [1n, MAX]), 'impossible-amount'],
+  ['cut', cut(secondFill(0, [1n, 1n])), 'short-data'],
+  ['cut too', cut(firstFill([0n, YES], [1n, 1n])), 'short-data'],
+  ['of another contract', secondFill(0, [1n, 1n], { by: ROUTER }), 'foreign-event'],
+  ['of another contract too', firstFill([0n, YES], [1n, 1n], { by: ROUTER }), 'foreign-event'],
+]
+
+for (const [what, log, reason] of BAD) {
+  test(`a fill is refused, ${what}: ${reason}`, () => {
+    const decoded = decode([log])
+    assert.deepEqual(decoded.predictions, [])
+    assert.deepEqual(reasonsOf(decoded), [reason])
+  })
+}
+
+test('a longer fill is read, a failed one did not happen', () => {
+  const log = secondFill(0, [1n, 1n])
+  assert.equal(predicted([{ ...log, data: `${log.data}${'0'.repeat(64)}` }]).length, 1)
+  const failed = blockOf([log], { success: false })
+  assert.deepEqual(decodeBlock(failed, booksOf('facts')).predictions, [])
+})
+
+const CONDITION_HEAD =
+  'bytes32 indexed conditionId, address indexed oracle, bytes32 indexed questionId, uint256 outcomeSlotCount'
+const resolution = (by = TOKENS) =>
+  eventLog(by, `ConditionResolution(${CONDITION_HEAD}, uint256[] payoutNumerators)`, [
+    ...[CONDITION, ORACLE, QUESTION, 2n, [0n, 1n]],
+  ])
+const questionPrepared = eventLog(
+  ADAPTER,
+  'QuestionPrepared(bytes32 indexed marketId, bytes32 indexed questionId, uint256 index, bytes data)',
+  [MARKET, QUESTION, 1n, `0x${Buffer.from('Will it\nrain?').toString('hex')}`],
+)
+const blank = {
+  conditionId: null,
+  questionId: null,
+  marketId: null,
+  oracle: null,
+  outcomes: null,
+  payouts: [],
+  tokenIds: [],
+  description: null,
+}
+const condition = { conditionId: CONDITION, oracle: ORACLE, questionId: QUESTION, outcomes: 2 }
+const MANAGED: readonly (readonly [
+  PredictionManagement['type'],
+  Unplaced,
+  Partial<PredictionManagement>,
+])[] = [
+  [
+    'ConditionPreparation',
+    eventLog(TOKENS, `ConditionPreparation(${CONDITION_HEAD})`, [CONDITION, ORACLE, QUESTION, 2n]),
+    condition,
+  ],
+  ['ConditionResolution', resolution(), { ...condition, payouts: [0n, 1n] }],
+  [
+    'TokenRegistered',
+    eventLog(
+      FIRST,
+      'TokenRegistered(uint256 indexed token0, uint256 indexed token1, bytes32 indexed conditionId)',
+      [YES, MAX, CONDITION],
+    ),
+    { conditionId: CONDITION, outcomes: 2, tokenIds: [YES, MAX] },
+  ],
+  [
+    'MarketPrepared',
+    eventLog(
+      ADAPTER,
+      'MarketPrepared(bytes32 indexed marketId, address indexed oracle, uint256 feeBips, bytes data)',
+      [MARKET, ORACLE, 0n, '0x'],
+    ),
+    { marketId: MARKET, oracle: ORACLE },
+  ],
+  [
+    'QuestionPrepared',
+    questionPrepared,
+    { marketId: MARKET, questionId: QUESTION, description: 'Will it rain?' },
+  ],
+  [
+    'OutcomeReported',
+    eventLog(
+      ADAPTER,
+      'OutcomeReported(bytes32 indexed marketId, bytes32 indexed questionId, bool outcome)',
+      [MARKET, QUESTION, true],
+    ),
+    { marketId: MARKET, questionId: QUESTION, outcomes: 2, payouts: [1n, 0n] },
+  ],
+  [
+    'OutcomeReported',
+    eventLog(
+      ADAPTER,
+      'OutcomeReported(bytes32 indexed marketId, bytes32 indexed questionId, bool outcome)',
+      [MARKET, QUESTION, false],
+    ),
+    { marketId: MARKET, questionId: QUESTION, outcomes: 2, payouts: [0n, 1n] },
+  ],
+]
+
+for (const [type, log, expected] of MANAGED) {
+  test(`${type} says ${Object.keys(expected).join(', ')}, and only where it is listed`, () => {
+    assert.deepEqual(predicted([log]), [
+      {
+        kind: 'prediction-management',
+        type,
+        protocol: 'polymarket',
+        txIndex: 0,
+        logIndex: 0,
+        ...blank,
+        ...expected,
+      },
+    ])
+    const foreign = decode([{ ...log, address: ROUTER }])
+    assert.deepEqual(foreign.predictions, [])
+    assert.deepEqual(reasonsOf(foreign), ['foreign-event'])
+  })
+}
+
+const SETS = 'uint256[] partition, uint256 amount'
+const POSITION = `address indexed stakeholder, address collateralToken, bytes32 indexed parentCollectionId, bytes32 indexed conditionId, ${SETS}`
+const position = (name: 'PositionSplit' | 'PositionsMerge', holder = USER, amount = 5n) =>
+  eventLog(TOKENS, `${name}(${POSITION})`, [holder, USDC, PARENT, CONDITION, [1n, 2n], amount])
+const redeemed = (payout = 5n, holder = USER) =>
+  eventLog(
+    TOKENS,
+    'PayoutRedemption(address indexed redeemer, address indexed collateralToken, bytes32 indexed parentCollectionId, bytes32 conditionId, uint256[] indexSets, uint256 payout)',
+    [holder, USDC, PARENT, CONDITION, [1n, 2n], payout],
+  )
+const single = (from: string, to: string, id: bigint, amount: bigint, by = TOKENS) =>
+  eventLog(
+    by,
+    'TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value)',
+    [ROUTER, from, to, id, amount],
+  )
+const batch = (
+  [from, to]: readonly [string, string],
+  ids: readonly bigint[],
+  amounts: readonly bigint[],
+  by = TOKENS,
+) =>
+  eventLog(
+    by,
+    'TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values)',
+    [ROUTER, from, to, ids, amounts],
+  )
+const ADAPTED = 'address indexed stakeholder, bytes32 indexed conditionId, uint256 amount'
+const adapted = (name: 'PositionSplit' | 'PositionsMerge', holder = USER) =>
+  eventLog(ADAPTER, `${name}(${ADAPTED})`, [holder, CONDITION, 5n])
+const adaptedRedemption = eventLog(
+  ADAPTER,
+  'PayoutRedemption(address indexed redeemer, bytes32 indexed conditionId, uint256[] amounts, uint256 payout)',
+  [USER, CONDITION, [5n, 0n], 5n],
+)
+const converted = eventLog(
+  ADAPTER,
+  'PositionsConverted(address indexed stakeholder, bytes32 indexed marketId, uint256 indexed indexSet, uint256 amount)',
+  [USER, MARKET, 6n, 5n],
+)
+const both = [
+  { tokenId: YES, amountRaw: 5n },
+  { tokenId: NO, amountRaw: 5n },
+]
+const settled = {
+  kind: 'prediction-settlement',
+  protocol: 'polymarket',
+  txIndex: 0,
+  holder: USER,
+  conditionId: CONDITION,
+  marketId: null,
+  collateral: USDC,
+  amountRaw: 5n,
+  indexSets: [1n, 2n],
+} as const
+
+test('a split, a merge and a redemption with the outcome tokens that they made and took', () => {
+  const logs = [
+    batch([ZERO, USER], [YES, NO], [5n, 5n]),
+    position('PositionSplit'),
+    batch([USER, ZERO], [YES, NO], [5n, 5n]),
+    position('PositionsMerge'),
+    single(USER, ZERO, YES, 5n),
+    redeemed(),
+    redeemed(0n),
+  ]
+  assert.deepEqual(predicted(logs), [
+    { ...settled, type: 'Split', logIndex: 1, moved: both },
+    { ...settled, type: 'Merge', logIndex: 3, moved: both },
+    { ...settled, type: 'Redemption', logIndex: 5, moved: both.slice(0, 1) },
+    { ...settled, type: 'Redemption', logIndex: 6, amountRaw: 0n, moved: [] },
+  ])
+})
+
+test('what the adapter does for somebody is told once, as its', () => {
+  const mine = { ...settled, collateral: null, indexSets: [] }
+  const logs = [
+    batch([ZERO, ADAPTER], [YES, NO], [5n, 5n]),
+    position('PositionSplit', ADAPTER),
+    batch([ADAPTER, USER], [YES, NO], [5n, 5n]),
+    adapted('PositionSplit'),
+    batch([ADAPTER, ZERO], [YES, NO], [5n, 5n]),
+    position('PositionsMerge', ADAPTER),
+    adapted('PositionsMerge'),
+    single(ADAPTER, ZERO, YES, 5n),
+    redeemed(5n, ADAPTER),
+    adaptedRedemption,
+  ]
+  assert.deepEqual(predicted(logs), [
+    { ...mine, type: 'Split', logIndex: 3, moved: both },
+    { ...mine, type: 'Merge', logIndex: 6, moved: both },
+    { ...mine, type: 'Redemption', logIndex: 9, moved: both.slice(0, 1) },
+  ])
+})
+
+test('a conversion names the market and the questions, an exchange settles nothing of its own', () => {
+  const logs = [position('PositionSplit', SECOND), adapted('PositionSplit', FIRST), converted]
+  assert.deepEqual(predicted(logs), [
+    {
+      ...settled,
+      type: 'Conversion',
+      logIndex: 2,
+      conditionId: null,
+      marketId: MARKET,
+      collateral: null,
+      indexSets: [6n],
+      moved: [],
+    },
+  ])
+})
+
+test('tokens of other contracts are none of ours and are not even noted', () => {
+  const logs = [
+    single(ZERO, USER, YES, 5n, ROUTER),
+    batch([ZERO, USER], [YES, NO], [5n, 5n], ROUTER),
+    { ...batch([ZERO, USER], [YES], [5n], ROUTER), data: '0x' },
+    position('PositionSplit'),
+  ]
+  assert.deepEqual(
+    (predicted(logs) as readonly PredictionSettlement[]).map(({ moved }) => moved),
+    [[]],
+  )
+})
+
+const BAD_EVENTS: readonly (readonly [string, Unplaced, string])[] = [
+  ['payouts outside', withWord(resolution(), 1, 1n << 255n), 'bad-array'],
+  ['more outcomes than there can be', withWord(resolution(), 0, 257n), 'impossible-amount'],
+  ['payouts without an end', withWord(resolution(), 2, 1n << 255n), 'bad-array'],
+  ['a description outside', withWord(questionPrepared, 1, 1n << 60n), 'bad-array'],
+  ['a partition outside', withWord(position('PositionSplit'), 1, MAX), 'bad-array'],
+  [
+    'a merge with a partition at an odd place',
+    withWord(position('PositionsMerge'), 1, 97n),
+    'bad-array',
+  ],
+  ['sets without an end', withWord(redeemed(), 3, MAX), 'bad-array'],
+  ['ids without an end', withWord(batch([ZERO, USER], [YES], [1n]), 2, MAX), 'bad-array'],
+  ['more ids than amounts', batch([ZERO, USER], [YES, NO], [1n]), 'bad-array'],
+  ['a split of nothing', position('PositionSplit', USER, 0n), 'zero-amount'],
+  ['a merge of too much', position('PositionsMerge', USER, MAX), 'impossible-amount'],
+  ['a payout of too much', redeemed(1n << 255n), 'impossible-amount'],
+  [
+    'a cut split',
+    cut({ ...position('PositionSplit'), data: `0x${'0'.repeat(192)}` }),
+    'short-data',
+  ],
+  ['a cut conversion', cut(converted), 'short-data'],
+  ['a cut move', cut(single(ZERO, USER, YES, 1n)), 'short-data'],
+]
+
+for (const [what, log, reason] of BAD_EVENTS) {
+  test(`refused, ${what}: ${reason}`, () => {
+    const decoded = decode([log])
+    assert.deepEqual(decoded.predictions, [])
+    assert.deepEqual(reasonsOf(decoded), [reason])
+  })
+}
+
+test('settlements that others log in the name of the markets are theirs', () => {
+  const logs = [
+    ...[position('PositionSplit'), position('PositionsMerge'), redeemed(), converted],
+    ...[adapted('PositionSplit'), adapted('PositionsMerge'), adaptedRedemption],
+  ].map((log) => ({ ...log, address: ROUTER }))
+  const decoded = decode(logs)
+  assert.deepEqual(decoded.predictions, [])
+  assert.deepEqual(reasonsOf(decoded), new Array(7).fill('foreign-event'))
+})
+
+const BUY =
+  'FPMMBuy(address indexed buyer, uint256 investmentAmount, uint256 feeAmount, uint256 indexed outcomeIndex, uint256 outcomeTokensBought)'
+const SELL =
+  'FPMMSell(address indexed seller, uint256 returnAmount, uint256 feeAmount, uint256 indexed outcomeIndex, uint256 outcomeTokensSold)'
+const bought = (collateral = 40n, shares = 100n) =>
+  eventLog(POOL, BUY, [USER, collateral, 2n, 0n, shares])
+const sold = (collateral = 40n, shares = 100n) =>
+  eventLog(POOL, SELL, [USER, collateral, 2n, 1n, shares])
+const dealt = {
+  kind: 'prediction-trade',
+  protocol: 'polymarket',
+  txIndex: 0,
+  exchange: POOL,
+  orderHash: null,
+  maker: POOL,
+  taker: USER,
+  sharesRaw: 100n,
+  collateral: USDC,
+  collateralRaw: 40n,
+  feeRaw: 2n,
+  feeIn: 'collateral',
+} as const
+
+test('a market maker sells to who buys from it, and its own splits are not told', () => {
+  const logs = [
+    transfer(USDC, USER, POOL, 40n),
+    batch([ZERO, POOL], [YES, NO], [38n, 38n]),
+    position('PositionSplit', POOL),
+    single(POOL, USER, YES, 100n),
+    bought(),
+  ]
+  assert.deepEqual(predicted(logs), [{ ...dealt, logIndex: 4, side: 'SELL', tokenId: YES }])
+})
+
+test('a market maker buys from who sells to it', () => {
+  const logs = [
+    single(USER, POOL, NO, 100n),
+    position('PositionsMerge', POOL),
+    transfer(USDC, POOL, USER, 40n),
+    sold(),
+  ]
+  assert.deepEqual(predicted(logs), [{ ...dealt, logIndex: 3, side: 'BUY', tokenId: NO }])
+})
+
+const paid = transfer(USDC, USER, POOL, 40n)
+const given = single(POOL, USER, YES, 100n)
+const UNPROVEN: readonly (readonly [string, readonly Unplaced[]])[] = [
+  ['nothing moved', []],
+  ['nothing was paid', [given]],
+  ['nothing was given', [paid]],
+  ['another token was paid', [transfer(ROUTER, USER, POOL, 40n), given]],
+  ['another amount was paid', [transfer(USDC, USER, POOL, 41n), given]],
+  ['another amount was given', [paid, single(POOL, USER, YES, 99n)]],
+  ['somebody else got it', [paid, single(POOL, ROUTER, YES, 100n)]],
+  ['tokens of another contract were given', [paid, single(POOL, USER, YES, 100n, ROUTER)]],
+  ['several outcomes were given', [paid, batch([POOL, USER], [YES, NO], [100n, 100n])]],
+]
+
+for (const [what, logs] of UNPROVEN) {
+  test(`a deal is none where ${what}`, () => {
+    const decoded = decode([...logs, bought()])
+    assert.deepEqual(decoded.predictions, [])
+    assert.deepEqual(reasonsOf(decoded), ['no-evidence'])
+  })
+}
+
+test('an outcome token serves one deal; deals of nothing or of too much are refused', () => {
+  const twice = decode([paid, given, bought(), bought()])
+  assert.equal(twice.predictions.length, 1)
+  assert.deepEqual(reasonsOf(twice), ['no-evidence'])
+  const bad = decode([bought(0n), bought(1n, MAX), sold(1n, 0n), cut(sold()), cut(bought())])
+  assert.deepEqual(reasonsOf(bad), [
+    ...['zero-amount', 'impossible-amount', 'zero-amount', 'short-data', 'short-data'],
+  ])
+})

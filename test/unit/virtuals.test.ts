@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeAbiParameters, encodeFunctionData, getAddress, parseAbi } from 'viem'
+import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import type { Books } from '../../ingestors/decode-contract.ts'
+import { confirmCalls, openProof, poolCalls, poolFact } from '../../ingestors/evm/proof.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { CallAnswer } from '../../ingestors/source.ts'
+import type { PoolFact, TokenFact } from '../../schemas/events.ts'
+import { cut, eventLog, reasonsOf, type Unplaced } from '../support/evm-logs.ts'
+import {
+  POOL,
+  ROUTER,
+  TOKEN_A,
+  TOPIC,
+  topicOf,
+  transfer,
+  USER,
+  v2Swap,
+} from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+
+const BONDING = '0xf66dea7b3e897cd44a5a231c61b6b4423d613259'
+const NEWEST = '0x1a540088125d00dd3990f9da45ca0859af4d3b01'
+const VIRTUAL = '0x0b3e328455c4059eeb9e3f84b5543f74e24e7e1b'
+const PAIR_FACTORY = `0x${'fa'.repeat(20)}`
+const AGENT = `0x${'0c'.repeat(20)}`
+const UNISWAP_PAIR = `0x${'cd'.repeat(20)}`
+const SENDER = `0x${'f0'.repeat(20)}`
+const TOKEN = TOKEN_A
+const MAX = (1n << 256n) - 1n
+
+const protocols = protocolBook('base', {
+  factories: [{ protocol: 'uniswap_v2', factory: PAIR_FACTORY }],
+  quotes: [],
+  referencePools: [],
+  replace: false,
+})
+const curve: PoolFact = {
+  address: POOL,
+  tokenA: TOKEN,
+  tokenB: VIRTUAL,
+  protocol: 'virtuals',
+  factory: BONDING,
+  feePips: null,
+  proven: true,
+}
+const booksOf = (proof: Books['proof'], ...facts: readonly PoolFact[]): Books => ({
+  proof,
+  protocols,
+  pool: (address) => facts.find((fact) => fact.address === address),
+})
+const decode = (logs: readonly Unplaced[], books = booksOf('facts')) =>
+  decodeBlock(blockOf(logs), books)
+
+const PARAMS = '(uint8,uint16,bool,uint8,bool) launchParams'
+const params = [1, 500, true, 2, false]
+const HEAD = 'address indexed token, address indexed pair, uint256 virtualId'
+const launched = (by = BONDING) => eventLog(by, `Launched(${HEAD})`, [TOKEN, POOL, 5n])
+const preLaunched = (by = BONDING) =>
+  eventLog(by, `PreLaunched(${HEAD}, uint256 initialPurchase)`, [TOKEN, POOL, 5n, 9n])
+const opened = (by = BONDING) =>
+  eventLog(by, `Launched(${HEAD}, uint256 initialPurchase, uint256 initialPurchasedAmount)`, [
+    ...[TOKEN, POOL, 5n, 9n, 70n],
+  ])
+const newestPreLaunched = (by = NEWEST) =>
+  eventLog(by, `PreLaunched(${HEAD}, uint256 initialPurchase, ${PARAMS})`, [
+    ...[TOKEN, POOL, 5n, 9n, params],
+  ])
+const newestOpened = (by = NEWEST) =>
+  eventLog(
+    by,
+    `Launched(${HEAD}, uint256 initialPurchase, uint256 initialPurchasedAmount, ${PARAMS})`,
+    [TOKEN, POOL, 5n, 9n, 70n, params],
+  )
+const swap = (...amounts: readonly [bigint, bigint, bigint, bigint]) =>
+  eventLog(
+    POOL,
+    'Swap(uint256 amount0In, uint256 amount0Out, uint256 amount1In, uint256 amount1Out)',
+    amounts,
+  )
+const graduated = (agent = TOKEN, by = BONDING) =>
+  eventLog(by, 'Graduated(address indexed token, address agentToken)', [TOKEN, agent])
+const sold = swap(50n, 0n, 0n, 8n)
+const bought = swap(0n, 70n, 9n, 0n)
+
+const pairs = (logs: readonly Unplaced[], books: Books) => {
+  const decoded = decode(logs, books)
+  assert.deepEqual(decoded.dropped, [])
+  return decoded.swaps.map(({ tokenIn, amountInRaw, tokenOut, amountOutRaw, trader }) => [
+    tokenIn,
+    amountInRaw,
+    tokenOut,
+    amountOutRaw,
+    trader,
+  ])
+}
+
+test('in and out of the token come before in and out of VIRTUAL', () => {
+  assert.deepEqual(pairs([bought, sold], booksOf('facts', curve)), [
+    [VIRTUAL, 9n, TOKEN, 70n, SENDER],
+    [TOKEN, 50n, VIRTUAL, 8n, SENDER],
+  ])
+})
+
+test('without a node, transfers name the tokens, in no order of addresses', () => {
+  const above = `0x${'ff'.repeat(20)}`
+  for (const token of [TOKEN, above]) {
+    const logs = [transfer(VIRTUAL, USER, POOL, 9n), transfer(token, POOL, USER, 70n), bought]
+    assert.deepEqual(pairs(logs, booksOf('evidence')), [[VIRTUAL, 9n, token, 70n, SENDER]])
+  }
+  assert.deepEqual(reasonsOf(decode([bought], booksOf('evidence'))), ['no-evidence'])
+})
+
+test('a curve that no listed contract made is none', () => {
+  assert.deepEqual(reasonsOf(decode([bought])), ['unknown-pool'])
+  const unproven = { ...curve, proven: false, protocol: null }
+  assert.deepEqual(reasonsOf(decode([bought], booksOf('facts', unproven))), ['unproven-pool'])
+  const uniswap = { ...curve, protocol: 'uniswap_v2' }
+  assert.deepEqual(reasonsOf(decode([bought], booksOf('facts', uniswap))), ['foreign-event'])
+  assert.deepEqual(subjectsOf(blockOf([bought]), protocols).pools, [
+    { address: POOL, family: 'virtuals' },
+  ])
+})
+
+const REFUSED: readonly (readonly [string, Unplaced, string])[] = [
+  ['nothing', swap(0n, 0n, 0n, 0n), 'zero-amount'],
+  ['paid and got nothing', swap(0n, 0n, 9n, 0n), 'zero-amount'],
+  ['got for nothing', swap(0n, 7n, 0n, 0n), 'zero-amount'],
+  ['the token went in and out', swap(9n, 7n, 0n, 0n), 'zero-amount'],
+  ['too much', swap(MAX, 0n, 0n, 1n), 'impossible-amount'],
+  ['cut', cut(bought), 'short-data'],
+]
+
+for (const [what, log, reason] of REFUSED) {
+  test(`a swap is refused, ${what}: ${reason}`, () => {
+    const decoded = decode([log], booksOf('facts', curve))
+    assert.deepEqual(decoded.swaps, [])
+    assert.deepEqual(reasonsOf(decoded), [reason])
+  })
+}
+
+const named: TokenFact = {
+  address: TOKEN,
+  name: 'Agent',
+  symbol: 'A',
+  decimals: 18,
+  totalSupplyRaw: 10n ** 27n,
+}
+const nameless = { ...named, name: null, symbol: null, decimals: null, totalSupplyRaw: null }
+
+test('the first launch makes the token and opens its curve, which is proven from then on', () => {
+  const { births, pools, poolChanges, swaps, dropped } = decode([launched(), bought])
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(births, [
+    {
+      kind: 'birth',
+      txIndex: 0,
+      logIndex: 0,
+      fact: nameless,
+      dev: SENDER,
+      creators: [SENDER],
+      launch: { protocol: 'virtuals', pool: POOL },
+    },
+  ])
+  assert.deepEqual(pools, [curve])
+  assert.deepEqual(
+    poolChanges.map(({ kind, tokenA, tokenB, reserves }) => [kind, tokenA, tokenB, reserves]),
+    [['initialize', TOKEN, VIRTUAL, undefined]],
+  )
+  assert.equal(swaps.length, 1)
+})
+
+test('what the token is called it says itself', () => {
+  const { births } = decode([launched()], {
+    ...booksOf('facts'),
+    token: (address) => (address === TOKEN ? named : undefined),
+  })
+  assert.deepEqual(births[0]?.fact, named)
+})
+
+for (const [version, made, opening] of [
+  ['second', preLaunched(), opened()],
+  ['newest', newestPreLaunched(), newestOpened()],
+] as const) {
+  test(`${version} version: a token is made first and launched later, after the first purchase`, () => {
+    const before = decode([made])
+    assert.deepEqual([before.births.length, before.pools.length], [1, 1])
+    assert.deepEqual([...before.poolChanges, ...before.dropped], [])
+    const after = decode([bought, opening])
+    assert.deepEqual([...after.births, ...after.dropped], [])
+    assert.deepEqual(
+      after.poolChanges.map(({ kind, pool }) => [kind, pool]),
+      [['initialize', POOL]],
+    )
+    assert.equal(after.swaps.length, 1, 'the launch proves the curve of its whole transaction')
+  })
+}
+
+test('other contracts launch nothing, and cut logs are refused', () => {
+  const all = [launched, preLaunched, opened, newestPreLaunched, newestOpened]
+  const foreign = decode([...all.map((log) => log(ROUTER)), graduated(TOKEN, ROUTER)])
+  assert.deepEqual(reasonsOf(foreign), new Array(6).fill('foreign-event'))
+  assert.deepEqual([...foreign.births, ...foreign.pools, ...foreign.migrations], [])
+  const short = decode([...all.map((log) => ({ ...log(), data: '0x' })), cut(graduated())])
+  assert.deepEqual(reasonsOf(short), new Array(6).fill('short-data'))
+  const failed = blockOf([launched()], { success: false })
+  assert.deepEqual(decodeBlock(failed, booksOf('facts')).births, [])
+})
+
+const uniswap = (token: string): readonly Unplaced[] => {
+  const [low = '', high = ''] = [token, VIRTUAL].sort()
+  return [
+    logOf(PAIR_FACTORY, [TOPIC.pairCreated, topicOf(low), topicOf(high)], [UNISWAP_PAIR, 1n]),
+    logOf(UNISWAP_PAIR, [TOPIC.v2Mint, topicOf(ROUTER)], [1n, 1n]),
+  ]
+}
+
+for (const [what, agent] of [
+  ['under its own name', TOKEN],
+  ['as another token', AGENT],
+] as const) {
+  test(`a token graduates ${what} from the curve that sold the last of it`, () => {
+    const { migrations, dropped } = decode(
+      [bought, ...uniswap(agent), v2Swap([9n, 0n, 0n, 7n], UNISWAP_PAIR), graduated(agent)],
+      booksOf('facts', curve),
+    )
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(migrations, [
+      {
+        kind: 'migration',
+        txIndex: 0,
+        logIndex: 4,
+        token: TOKEN,
+        from: { protocol: 'virtuals', pool: POOL },
+        to: { protocol: 'uniswap_v2', pool: UNISWAP_PAIR },
+      },
+    ])
+  })
+}
+
+test('a graduation names the curve and the pool that are in sight', () => {
+  const alone = decode([...uniswap(TOKEN), graduated()])
+  assert.deepEqual(
+    alone.migrations.map(({ from }) => from.pool),
+    [''],
+  )
+  const nowhere = decode([bought, graduated()], booksOf('facts', curve))
+  assert.deepEqual(
+    nowhere.migrations.map(({ from, to }) => [from.pool, to]),
+    [[POOL, null]],
+  )
+})
+
+const ABI = parseAbi([
+  'function tokenA() view returns (address)',
+  'function tokenB() view returns (address)',
+  'function getPair(address, address) view returns (address)',
+  'function tokenInfo(address) view returns (address creator, address token, address pair, address agentToken)',
+])
+const subject = { address: POOL, family: 'virtuals' }
+const listed = protocols.speakers('virtuals').map(({ factory }) => factory)
+const reverted: CallAnswer = { kind: 'reverted' }
+const addresses = (...of: readonly string[]): CallAnswer => ({
+  kind: 'value',
+  data: encodeAbiParameters(
+    of.map(() => ({ type: 'address' })),
+    of.map((address) => getAddress(address)),
+  ),
+})
+const tokens = [addresses(TOKEN), addresses(VIRTUAL)]
+const open = (answers: readonly CallAnswer[]) => {
+  const found = openProof(subject, protocols, answers)
+  assert.ok(typeof found === 'object')
+  return found
+}
+const nothing: readonly CallAnswer[] = listed.flatMap(() => [reverted, reverted])
+const info = (token: string, pair: string) => addresses(USER, token, pair, AGENT)
+
+test('a curve is asked for its tokens, listed contracts for its curve', () => {
+  assert.deepEqual(
+    poolCalls(subject, protocols).map(({ to, data }) => [to, data]),
+    (['tokenA', 'tokenB'] as const).map((functionName) => [
+      POOL,
+      encodeFunctionData({ abi: ABI, functionName }),
+    ]),
+  )
+  const [token, virtual] = [getAddress(TOKEN), getAddress(VIRTUAL)]
+  assert.equal(listed.length, 4)
+  assert.deepEqual(
+    confirmCalls(open(tokens)),
+    listed.flatMap((to) => [
+      {
+        to,
+        data: encodeFunctionData({ abi: ABI, functionName: 'getPair', args: [token, virtual] }),
+      },
+      { to, data: encodeFunctionData({ abi: ABI, functionName: 'tokenInfo', args: [token] }) },
+    ]),
+  )
+})
+
+test('a curve that a listed contract names is proven; its own word is not enough', () => {
+  const verdict = (answers: readonly CallAnswer[]) => poolFact(open(tokens), answers)
+  listed.forEach((factory, index) => {
+    const proven = { ...curve, factory }
+    assert.deepEqual(verdict(nothing.with(2 * index, addresses(POOL))), proven)
+    assert.deepEqual(verdict(nothing.with(2 * index + 1, info(TOKEN, POOL))), proven)
+  })
+  const unproven = { ...curve, protocol: null, factory: null, proven: false }
+  for (const answers of [
+    nothing,
+    nothing.with(0, addresses(ROUTER)),
+    nothing.with(1, info(TOKEN, ROUTER)),
+    nothing.with(1, info(AGENT, POOL)),
+    nothing.with(1, addresses(POOL)),
+    [],
+  ]) {
+    assert.deepEqual(verdict(answers), unproven)
+  }
+  assert.equal(poolFact(open([reverted, addresses(VIRTUAL)]), nothing), 'no-pool')
+  assert.deepEqual(confirmCalls(open([addresses(TOKEN), reverted])), [])
+})

@@ -1,4 +1,5 @@
 import { CANDLES } from '../processors/candles.ts'
+import type { Operation } from '../processors/stage.ts'
 import {
   BareFold,
   BLOCKS_PER_FLUSH,
@@ -8,6 +9,7 @@ import {
   TRADES_PER_BLOCK,
   timesOf,
 } from './fold-chain.ts'
+import { KeptState } from './kept-state.ts'
 import { quantile } from './quantile.ts'
 
 /** One line of the bench: trades per second of the candle stage, and of a plain loop over the same trades. */
@@ -24,6 +26,15 @@ export interface FoldLine {
   readonly bare: string
 }
 
+const keptCandles = () => {
+  const state = new KeptState()
+  const folding = CANDLES.load(state)
+  return {
+    step: (operation: Operation): unknown => folding.step(operation),
+    flush: (): unknown => state.take(folding.flush()),
+  }
+}
+
 /**
  * Candle stage (reorgs, finality, state to be kept, 18 resolutions of three dimensions) against a loop that can do
  * none of that, over the same trades; both print every touched candle. They take turns, the first turn warms up.
@@ -33,10 +44,7 @@ export const foldBench = async (): Promise<void> => {
   const ours: number[] = []
   const bare: number[] = []
   for (let turn = 0; turn < 3; turn += 1) {
-    const [one, other] = [
-      timesOf(CANDLES.load({ get: () => undefined, entries: () => [] }), operations),
-      timesOf(new BareFold(), operations),
-    ]
+    const [one, other] = [timesOf(keptCandles(), operations), timesOf(new BareFold(), operations)]
     if (turn > 0) {
       ours.push(...one)
       bare.push(...other)

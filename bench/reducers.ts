@@ -1,7 +1,6 @@
 import { PROCESS } from '../processors/all.ts'
 import type { Flushed, Operation, OperationRecord } from '../processors/stage.ts'
 import type { BalanceEvent, TradeEvent } from '../schemas/wire.ts'
-import { stageState } from '../test/support/stage.ts'
 import {
   addressAt,
   BareFold,
@@ -13,6 +12,7 @@ import {
   TRADES_PER_BLOCK,
   timesOf,
 } from './fold-chain.ts'
+import { KeptState } from './kept-state.ts'
 import { quantile } from './quantile.ts'
 
 /** One line of the bench: trades per second of every reducer together, and of a plain candle loop over the same trades. */
@@ -33,16 +33,13 @@ interface ReducersLine {
 
 /** Every reducer over a state that keeps what they give to it, as a lane's store does. */
 const everyReducer = () => {
-  const entries = new Map<string, string>()
-  const folding = PROCESS.load(stageState(entries))
+  const state = new KeptState()
+  const folding = PROCESS.load(state)
   return {
     step: (operation: Operation): unknown => folding.step(operation),
     flush: (): Flushed => {
       const flushed = folding.flush()
-      for (const [key, value] of flushed.changes) {
-        if (value === null) entries.delete(key)
-        else entries.set(key, value)
-      }
+      state.take(flushed)
       return flushed
     },
   }

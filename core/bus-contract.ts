@@ -38,7 +38,7 @@ export interface Span {
   readonly records: number
 }
 
-/** The next offset a group will read, with a free text beside it. */
+/** The next offset a group will read, with a free text beside it. A lane's may be moved on over offsets without a record. */
 export interface GroupOffset {
   readonly topic: string
   readonly partition: number
@@ -124,7 +124,10 @@ export interface Subscription {
     lane: Pick<Lane, 'partition' | 'state'>,
     topic: string,
   ) => Promise<number>
-  /** Runs once per owned lane. A throw discards the writer and starts the lane again after a pause. */
+  /**
+   * Runs once per owned lane. A throw discards the writer and starts the lane again after a pause; a lane that returns is
+   * read no further and holds up no other, and nobody else gets it while this member lives.
+   */
   readonly run: (lane: Lane) => Promise<void>
 }
 

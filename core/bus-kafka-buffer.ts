@@ -1,4 +1,4 @@
-import type { Lane, LogRecord } from './bus-contract.ts'
+import type { GroupOffset, Lane, LogRecord } from './bus-contract.ts'
 import { sizeOf } from './bus-kafka-read.ts'
 import type { At, ReadFrom, ReadPlace } from './bus-kafka-reader.ts'
 import type { Outage } from './fault.ts'
@@ -12,6 +12,8 @@ const TAKE_BYTES = 16_777_216
 export interface LaneBuffer {
   /** Next offset wanted of an open source. */
   placeOf(at: At): number | undefined
+  /** Where reading stands, if no record from the offset on was ever accepted: all between is empty. Else the offset. */
+  emptyTo(offset: GroupOffset): number
   open(source: ReadFrom): void
   /** Takes what is new to this lane. */
   accept(records: readonly LogRecord[], at: ReadPlace): void
@@ -26,6 +28,8 @@ type TakeOptions = Parameters<Lane['take']>[0]
 interface Queue {
   readonly at: At
   place: number
+  /** Offset of the last record that was accepted; -1 before the first. */
+  newest: number
   bytes: number
   records: LogRecord[]
 }
@@ -53,15 +57,21 @@ export const laneBuffer = (signal: AbortSignal, onRoom: (at: At) => void): LaneB
   }
   return {
     placeOf: (at) => queues.get(nameOf(at))?.place,
+    emptyTo: (given) => {
+      const queue = queues.get(nameOf(given))
+      const isEmpty = queue !== undefined && queue.newest < given.offset
+      return isEmpty ? Math.max(queue.place, given.offset) : given.offset
+    },
     open: ({ topic, partition, from }) => {
       const at = { topic, partition }
-      queues.set(nameOf(at), { at, place: from, bytes: 0, records: [] })
+      queues.set(nameOf(at), { at, place: from, newest: -1, bytes: 0, records: [] })
     },
     accept: (records, at) => {
       const queue = queues.get(nameOf(at))
       if (!queue) return
       const fresh = records.filter(({ offset }) => offset >= queue.place)
       queue.place = Math.max(queue.place, at.next)
+      queue.newest = fresh.at(-1)?.offset ?? queue.newest
       for (const record of fresh) queue.records.push(record)
       queue.bytes += fresh.reduce((sum, record) => sum + sizeOf(record), 0)
       if (fresh.length > 0) wake()

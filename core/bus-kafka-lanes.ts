@@ -2,6 +2,7 @@ import type { PartitionAssigner } from 'kafkajs'
 import type { Bus, GroupOffset, Lane, Running, Subscription } from './bus-contract.ts'
 import { type LaneBuffer, laneBuffer } from './bus-kafka-buffer.ts'
 import type { KafkaClient } from './bus-kafka-client.ts'
+import { behindGaps } from './bus-kafka-offsets.ts'
 import {
   type At,
   assignerOf,
@@ -73,6 +74,7 @@ export const joinGroup = async (host: LaneHost, subscription: Subscription): Pro
         buffer?.accept(records, at)
         if (buffer?.isFull(at)) whenOpen(member.group, (reader) => reader.pause(at))
       },
+      onEmpty: (at) => member.seats.get(at.partition)?.buffer?.accept([], at),
       onHalt: (outage, at) => member.seats.get(at.partition)?.buffer?.fail(outage),
     }),
     broadcast: openBroadcast(host, subscription, () => [...member.seats.values()]),
@@ -211,13 +213,10 @@ const runLane = async (member: Member, seat: Seat): Promise<void> => {
       buffer.open(source)
       whenOpen(member.broadcast, (open) => open.open({ ...source, from: lowest(member, source) }))
     }
+    const { take } = buffer
     await subscription.run({
-      partition,
-      writer,
-      committed,
-      signal,
-      state: stores.state,
-      take: buffer.take,
+      ...{ partition, committed, signal, state: stores.state },
+      ...behindGaps({ group, partition, committed, writer, buffer, take }),
     })
   } finally {
     seat.buffer = undefined

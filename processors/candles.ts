@@ -1,5 +1,5 @@
 import { Malformed } from '../core/fault.ts'
-import { bucketEnd, RESOLUTION_NAMES, type Resolution } from '../core/time.ts'
+import { bucketEnd, RESOLUTION_NAMES } from '../core/time.ts'
 import type { CandlestickEvent, EventMeta, TradeEvent } from '../schemas/wire.ts'
 import {
   absorb,
@@ -17,15 +17,14 @@ import {
   type Candle,
   close,
   type Finality,
-  isOver,
   makeFinal,
-  newSeries,
   refold,
   type Series,
   seriesKeys,
   settle,
   versionOf,
 } from './series.ts'
+import { makeSeriesStore, type SeriesStore } from './series-store.ts'
 import type { Flushed, Folding, Operation, Publication, Stage, StageState } from './stage.ts'
 import { isBuy, valueRaw, valuesOf } from './trade.ts'
 
@@ -41,15 +40,10 @@ interface StoredHot extends Omit<HotBlock, 'folds'> {
   readonly folds: readonly (readonly [series: string, decimals: number, fold: StoredFold])[]
 }
 
-/** Final buckets of a series; resolutions whose buckets hold the same trades share a fold. */
-interface StoredSeries {
-  readonly decimals: number
-  readonly folds: readonly StoredFold[]
-  readonly base: readonly (readonly [resolution: Resolution, startMs: number, fold: number])[]
-}
-
 /** Most events of one record: keeps a record far below the log's limit. */
 const EVENTS_PER_RECORD = 200
+/** Series without unfinalized trades that stay in memory, per lane. */
+const RESTING_KEPT = 4_096
 
 const numberOr = (text: string, unknown: number): number => (text === '' ? unknown : Number(text))
 
@@ -166,25 +160,28 @@ const publicationsOf = (meta: EventMeta, candles: Iterable<Candle>): readonly Pu
 
 /** Candles of one lane: final trades folded into a base, each unfinalized block kept apart (contract/kafka.md 3.8). */
 class CandleFolding implements Folding {
-  readonly #series = new Map<string, Series>()
+  readonly #series: SeriesStore
   readonly #dirty = new Set<Series>()
   readonly #changes = new Map<string, string | null>()
-  /** Series by the start of the open base bucket that they have, per resolution. */
-  readonly #open = new Map(
-    RESOLUTION_NAMES.map((resolution) => [resolution, new Map<number, Set<Series>>()]),
-  )
   #hot: HotBlock[] = []
   #finalities: { readonly seq: number; readonly height: number }[] = []
   #newest: EventMeta | undefined
 
-  constructor(state: StageState) {
-    for (const [key, text] of state.entries('s/')) this.#loadSeries(key.slice(2), JSON.parse(text))
+  constructor(state: StageState, restingKept: number) {
+    this.#series = makeSeriesStore(state, restingKept)
     const hot = [...state.entries('h/')].map(([, text]) => this.#hotOf(JSON.parse(text)))
     this.#hot = hot.toSorted((one, other) => one.height - other.height)
-    for (const { folds } of this.#hot) for (const key of folds.keys()) this.#at(key).hotBlocks += 1
-    for (const series of this.#series.values()) {
+    for (const { folds } of this.#hot) {
+      for (const key of folds.keys()) this.#series.at(key).hotBlocks += 1
+    }
+    for (const series of this.#series.inUse) {
       refold(series, this.#hotParts(series), () => undefined)
     }
+  }
+
+  /** Series in memory. */
+  get held(): number {
+    return this.#series.held
   }
 
   step(operation: Operation): readonly Publication[] {
@@ -206,38 +203,18 @@ class CandleFolding implements Folding {
       else settle(series, publish)
     }
     this.#finalize(publish)
-    for (const series of this.#dirty) if (isOver(series)) this.#series.delete(series.key)
+    for (const series of this.#dirty) this.#series.release(series)
     this.#dirty.clear()
-    const changes = [...this.#changes]
+    const changes = [...this.#changes, ...this.#series.changes()]
     this.#changes.clear()
     const publications =
       this.#newest === undefined ? [] : publicationsOf(this.#newest, candles.values())
     return { publications, changes }
   }
 
-  #loadSeries(key: string, { decimals, folds, base }: StoredSeries): void {
-    const series = newSeries(key, decimals)
-    const known = folds.map(foldOf)
-    for (const [resolution, startMs, index] of base) {
-      const fold = known[index]
-      if (fold === undefined) continue
-      series.base[resolution] = { startMs, fold }
-      this.#remember(series, resolution, startMs)
-    }
-    this.#series.set(key, series)
-  }
-
   #hotOf(stored: StoredHot): HotBlock {
-    for (const [key, decimals] of stored.folds) this.#at(key, decimals)
+    for (const [key, decimals] of stored.folds) this.#series.at(key, decimals)
     return { ...stored, folds: new Map(stored.folds.map(([key, , fold]) => [key, foldOf(fold)])) }
-  }
-
-  #at(key: string, decimals = 0): Series {
-    const found = this.#series.get(key)
-    if (found !== undefined) return found
-    const series = newSeries(key, decimals)
-    this.#series.set(key, series)
-    return series
   }
 
   #apply(operation: Operation): void {
@@ -252,12 +229,12 @@ class CandleFolding implements Folding {
         if (draft !== undefined) absorb(draft, fold)
         else {
           folds.set(key, { ...fold })
-          this.#at(key).decimals = decimals
+          this.#series.at(key).decimals = decimals
         }
       }
     }
     for (const [key, fold] of folds) {
-      const series = this.#at(key)
+      const series = this.#series.at(key)
       series.pending.push({ startMs: timeMs, fold })
       series.hotBlocks += 1
       this.#dirty.add(series)
@@ -270,7 +247,11 @@ class CandleFolding implements Folding {
   #hotText({ folds, ...block }: HotBlock): string {
     const stored: StoredHot = {
       ...block,
-      folds: [...folds].map(([key, fold]) => [key, this.#at(key).decimals, storedFold(fold)]),
+      folds: [...folds].map(([key, fold]) => [
+        key,
+        this.#series.at(key).decimals,
+        storedFold(fold),
+      ]),
     }
     return JSON.stringify(stored)
   }
@@ -285,7 +266,7 @@ class CandleFolding implements Folding {
     this.#changes.set(`h/${hash}`, null)
     const version = versionOf(seq, operation.records.at(-1)?.part ?? 0)
     for (const key of block.folds.keys()) {
-      const series = this.#at(key)
+      const series = this.#series.at(key)
       series.hotBlocks -= 1
       series.removed.push({ timeMs: block.timeMs, version })
       this.#dirty.add(series)
@@ -300,13 +281,6 @@ class CandleFolding implements Folding {
     })
   }
 
-  #remember(series: Series, resolution: Resolution, startMs: number): void {
-    const starts = this.#open.get(resolution) ?? new Map<number, Set<Series>>()
-    const members = starts.get(startMs) ?? new Set()
-    members.add(series)
-    starts.set(startMs, members)
-  }
-
   #finalize(publish: (candle: Candle) => void): void {
     const height = this.#finalities.at(-1)?.height
     if (height === undefined) return
@@ -319,15 +293,13 @@ class CandleFolding implements Folding {
     this.#hot = this.#hot.filter((block) => block.height > height)
     const changed = new Set<Series>()
     for (const [series, parts] of this.#partsOf(done)) {
-      makeFinal(series, parts, finalities, publish, (resolution, startMs) =>
-        this.#remember(series, resolution, startMs),
-      )
+      makeFinal(series, parts, finalities, publish)
       changed.add(series)
     }
     this.#closePast(finalities, publish, changed)
     for (const series of changed) {
       this.#dirty.add(series)
-      this.#changes.set(`s/${series.key}`, isOver(series) ? null : this.#seriesText(series))
+      this.#series.saved(series)
     }
   }
 
@@ -336,7 +308,7 @@ class CandleFolding implements Folding {
     for (const { hash, timeMs, folds } of done) {
       this.#changes.set(`h/${hash}`, null)
       for (const [key, fold] of folds) {
-        const series = this.#at(key)
+        const series = this.#series.at(key)
         series.hotBlocks -= 1
         const list = parts.get(series) ?? []
         list.push({ startMs: timeMs, fold })
@@ -346,45 +318,33 @@ class CandleFolding implements Folding {
     return parts
   }
 
+  /** Closes what has ended, in an order that neither memory nor a restart changes. */
   #closePast(
     finalities: readonly Finality[],
     publish: (candle: Candle) => void,
     changed: Set<Series>,
   ): void {
     const finalMs = finalities.at(-1)?.timeMs ?? 0
-    for (const [resolution, starts] of this.#open) {
-      for (const [startMs, members] of starts) {
-        if (bucketEnd(startMs, resolution) > finalMs) continue
-        starts.delete(startMs)
-        for (const series of members) {
-          const bucket = series.base[resolution]
-          if (bucket?.startMs !== startMs) continue
-          close(series, resolution, bucket, finalities, publish)
-          changed.add(series)
-        }
+    const due = this.#series.due(finalMs).toSorted((one, other) => (one.key < other.key ? -1 : 1))
+    for (const resolution of RESOLUTION_NAMES) {
+      for (const series of due) {
+        const bucket = series.base[resolution]
+        if (bucket === undefined || bucketEnd(bucket.startMs, resolution) > finalMs) continue
+        close(series, resolution, bucket, finalities, publish)
+        changed.add(series)
       }
     }
   }
-
-  #seriesText({ decimals, base }: Series): string {
-    const folds: Fold[] = []
-    const places: StoredSeries['base'][number][] = []
-    for (const resolution of RESOLUTION_NAMES) {
-      const bucket = base[resolution]
-      if (bucket === undefined) continue
-      const same = folds.findIndex((fold) => isSame(fold, bucket.fold))
-      places.push([resolution, bucket.startMs, same === -1 ? folds.length : same])
-      if (same === -1) folds.push(bucket.fold)
-    }
-    const stored: StoredSeries = { decimals, folds: folds.map(storedFold), base: places }
-    return JSON.stringify(stored)
-  }
 }
+
+/** Candles over a state that earlier flushes wrote; `restingKept` series without unfinalized trades stay in memory. */
+export const loadCandles = (state: StageState, restingKept = RESTING_KEPT): CandleFolding =>
+  new CandleFolding(state, restingKept)
 
 /** `dex.trades.processed` to `candlesticks`: 18 resolutions of every token, pool and pair, each an upsert by `version`. */
 export const CANDLES: Stage = {
   app: 'candles',
   inputs: ['tradesProcessed'],
   outputs: ['candlesticks'],
-  load: (state) => new CandleFolding(state),
+  load: (state) => loadCandles(state),
 }

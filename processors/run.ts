@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type {
   Bus,
   GroupOffset,
@@ -283,11 +282,6 @@ const readyOf = (aligner: Aligner<Arrived>): readonly Aligned<Arrived>[] => {
   return ready
 }
 
-/** Stays until the lane is taken away: what is wrong with its input does not get better by trying again. */
-const standStill = async (signal: AbortSignal): Promise<void> => {
-  if (!signal.aborted) await once(signal, 'abort')
-}
-
 /**
  * Runs a stage over a chain: every lane loads its state, folds block operations and commits publications, state and
  * offsets together. A lane whose input breaks the contract halts with its reason in `lanes()`.
@@ -313,8 +307,8 @@ export const startStage = async (stage: Stage, deps: ProcessDeps): Promise<Stage
       } catch (error) {
         if (!(error instanceof Malformed)) throw error
         log.error({ group, partition: lane.partition, err: error }, 'lane halted')
+        // The lane ends here: what is wrong with its input does not get better by trying again.
         work.halted(error)
-        await standStill(lane.signal)
       }
     },
   })

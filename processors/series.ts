@@ -26,6 +26,10 @@ export interface Series {
   removed: Removal[]
   /** Unfinalized blocks with trades of this series. */
   hotBlocks: number
+  /** When the first of the base's buckets ends. */
+  nextEndMs: number
+  /** The end under which the state lists the series; undefined = it does not. */
+  listedMs: number | undefined
 }
 
 /** A candle to be published; `fold: null` is a bucket that a reorg emptied. */
@@ -77,6 +81,8 @@ export const newSeries = (key: string, decimals: number): Series => {
     pending: [],
     removed: [],
     hotBlocks: 0,
+    nextEndMs: Number.POSITIVE_INFINITY,
+    listedMs: undefined,
   }
 }
 
@@ -136,6 +142,16 @@ export const refold = (series: Series, hot: readonly Bucket[], publish: Publish)
   series.removed = []
 }
 
+/** When the first of the final buckets ends. */
+export const nextEnd = ({ base }: Series): number => {
+  let end = Number.POSITIVE_INFINITY
+  for (const resolution of RESOLUTION_NAMES) {
+    const bucket = base[resolution]
+    if (bucket !== undefined) end = Math.min(end, bucketEnd(bucket.startMs, resolution))
+  }
+  return end
+}
+
 /** Publishes a bucket for the last time: its end is final. */
 export const close = (
   series: Series,
@@ -158,16 +174,12 @@ export const close = (
   if (series.tips[resolution]?.startMs === bucket.startMs) delete series.tips[resolution]
 }
 
-/**
- * Merges folds that became final, in chain order, into the base. Buckets that a later final trade has passed are closed.
- * `onBase` hears of every bucket that is now the base of its resolution.
- */
+/** Merges folds that became final, in chain order, into the base. Buckets that a later final trade has passed are closed. */
 export const makeFinal = (
   series: Series,
   parts: readonly Bucket[],
   finalities: readonly Finality[],
   publish: Publish,
-  onBase: (resolution: Resolution, startMs: number) => void,
 ): void => {
   const ladder = ladderOf(parts)
   for (const resolution of RESOLUTION_NAMES) {
@@ -183,8 +195,8 @@ export const makeFinal = (
     for (const passed of list.slice(0, -1)) close(series, resolution, passed, finalities, publish)
     const whole = series.hotBlocks === 0 && tip?.startMs === last.startMs
     series.base[resolution] = whole ? tip : last
-    if (before?.startMs !== last.startMs) onBase(resolution, last.startMs)
   }
+  series.nextEndMs = nextEnd(series)
 }
 
 /** True when nothing of the series can change any more. */

@@ -59,10 +59,10 @@ export interface Flushed {
   readonly changes: readonly (readonly [key: string, value: string | null])[]
 }
 
-/** The state of one stage in one lane, as committed. Reads are synchronous. */
+/** The state of one stage in one lane, as committed: what a flush gave is in it before the next step. Reads are synchronous. */
 export interface StageState {
   get(key: string): string | undefined
-  /** Entries whose key starts with the prefix. */
+  /** Entries whose key starts with the prefix, in the order of their keys' UTF-8 bytes. */
   entries(prefix: string): Iterable<readonly [key: string, value: string]>
 }
 

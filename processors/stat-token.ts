@@ -42,6 +42,8 @@ export interface TokenStats {
   earlier: Earlier
   /** As the newest final trade that knew them said. */
   decimals: number | null
+  /** The minute under which the state lists the token; undefined = it does not. */
+  due: number | undefined
 }
 
 /** A token of which nothing final is known. */
@@ -57,6 +59,7 @@ export const newTokenStats = (token: string, earlier: Earlier): TokenStats => ({
   },
   earlier,
   decimals: null,
+  due: undefined,
 })
 
 const appended = (list: StatBucket[], bucket: StatBucket): void => {
@@ -136,13 +139,31 @@ export const statsAt = (
 export const decimalsAt = (stats: TokenStats, hot: readonly Part[]): number =>
   hot.findLast(({ decimals }) => decimals !== null)?.decimals ?? stats.decimals ?? 0
 
-/** True when a bucket leaves a window, or the one before it, between two ends; minutes that follow each other. */
-export const changesBetween = (minutes: ReadonlySet<number>, from: number, to: number): boolean => {
-  for (let minute = from + 1; minute <= to; minute += 1) {
-    for (const name of WINDOW_NAMES) {
-      if (minutes.has(minute - WINDOWS[name]) || minutes.has(minute - 2 * WINDOWS[name]))
-        return true
-    }
+/** Minutes after a bucket in which it leaves a window, or the one before it. */
+const LEAVING = [
+  ...new Set(WINDOW_NAMES.flatMap((name) => [WINDOWS[name], 2 * WINDOWS[name]])),
+] as const
+
+const firstAfter = (buckets: readonly Pick<StatBucket, 'minute'>[], minute: number): number => {
+  let [low, high] = [0, buckets.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((buckets[middle]?.minute ?? 0) > minute) high = middle
+    else low = middle + 1
   }
-  return false
+  return low
+}
+
+/** The first minute after this one in which a bucket leaves a window, or the one before it. Buckets are in order. */
+export const nextChange = (
+  buckets: readonly Pick<StatBucket, 'minute'>[],
+  after: number,
+): number | undefined => {
+  let next: number | undefined
+  for (const minutes of LEAVING) {
+    const bucket = buckets[firstAfter(buckets, after - minutes)]
+    if (bucket !== undefined)
+      next = Math.min(next ?? Number.POSITIVE_INFINITY, bucket.minute + minutes)
+  }
+  return next
 }

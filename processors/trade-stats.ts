@@ -12,25 +12,16 @@ import {
   type StoredBucket,
   storedBucket,
 } from './stat-bucket.ts'
-import { KINDS, type Kind } from './stat-recency.ts'
-import {
-  changesBetween,
-  decimalsAt,
-  makePartFinal,
-  newTokenStats,
-  type Part,
-  pruneStats,
-  statsAt,
-  type TokenStats,
-  type WindowStat,
-} from './stat-token.ts'
-import type { Earlier } from './stat-windows.ts'
+import type { Kind } from './stat-recency.ts'
+import { makeStatStore, type StatStore } from './stat-store.ts'
+import { decimalsAt, nextChange, type Part, statsAt, type WindowStat } from './stat-token.ts'
 import { isBuy, over, valueText } from './trade.ts'
 
 const MINUTE_MS = 60_000
 /** Minutes between two blocks from which on every token is looked at again. */
 const LONG_GAP = 60
-const NOTHING_EARLIER: Earlier = { usd: null, native: null, liquidityUsd: null }
+/** Tokens that did not change since the last flush that stay in memory, per lane. */
+const IDLE_KEPT = 1_024
 
 const minuteOf = (timeMs: number): number => Math.floor(timeMs / MINUTE_MS)
 
@@ -184,8 +175,7 @@ const eventOf = (
 
 /** Statistics of one lane: final minutes per token, each unfinalized block apart (contract/kafka.md 3.8). */
 class StatFolding implements Folding {
-  readonly #state: StageState
-  readonly #tokens = new Map<string, TokenStats>()
+  readonly #tokens: StatStore
   readonly #changed = new Map<string, Change>()
   readonly #writes = new Map<string, string | null>()
   #hot: HotBlock[] = []
@@ -195,43 +185,18 @@ class StatFolding implements Folding {
   #minute = 0
   #newest: EventMeta | undefined
 
-  constructor(state: StageState) {
-    this.#state = state
+  constructor(state: StageState, idleKept: number) {
     this.#finalMs = Number(state.get('final') ?? 0)
-    for (const [, text] of state.entries('b/')) {
-      const [token, stored, decimals] = JSON.parse(text)
-      const stats = this.#at(token)
-      stats.buckets.push(bucketOf(stored))
-      stats.decimals = decimals
-    }
-    for (const stats of this.#tokens.values()) stats.buckets.sort((a, b) => a.minute - b.minute)
-    for (const kind of KINDS) {
-      for (const [key, text] of state.entries(`s/${kind}/`)) {
-        const [token = '', name = ''] = key.slice(`s/${kind}/`.length).split('|')
-        const { recency } = this.#at(token)
-        recency[kind].note(name, Number(text))
-        // Who trades buys or sells: that is not kept twice.
-        if (kind === 'buyers' || kind === 'sellers') recency.traders.note(name, Number(text))
-      }
-    }
+    this.#tokens = makeStatStore(state, minuteOf(this.#finalMs), idleKept)
     this.#hot = [...state.entries('h/')]
-      .map(([, text]) => this.#hotOf(text))
+      .map(([, text]) => hotOf(text))
       .sort((one, other) => one.height - other.height)
     this.#minute = minuteOf(this.#nowMs())
   }
 
-  #hotOf(text: string): HotBlock {
-    const { parts, ...block }: StoredHot = JSON.parse(text)
-    for (const [token] of parts) this.#at(token)
-    return {
-      ...block,
-      parts: new Map(
-        parts.map(([token, bucket, seen, decimals]) => [
-          token,
-          { bucket: bucketOf(bucket), seen, decimals },
-        ]),
-      ),
-    }
+  /** Tokens in memory. */
+  get held(): number {
+    return this.#tokens.held
   }
 
   step(operation: Operation): readonly Publication[] {
@@ -248,7 +213,7 @@ class StatFolding implements Folding {
 
   flush(): Flushed {
     const publications = this.#publications()
-    const changes = [...this.#writes]
+    const changes = [...this.#writes, ...this.#tokens.changes()]
     this.#changed.clear()
     this.#writes.clear()
     return { publications, changes }
@@ -256,15 +221,6 @@ class StatFolding implements Folding {
 
   #nowMs(): number {
     return this.#hot.at(-1)?.timeMs ?? this.#finalMs
-  }
-
-  #at(token: string): TokenStats {
-    const found = this.#tokens.get(token)
-    if (found !== undefined) return found
-    const text = this.#state.get(`e/${token}`)
-    const stats = newTokenStats(token, text === undefined ? NOTHING_EARLIER : JSON.parse(text))
-    this.#tokens.set(token, stats)
-    return stats
   }
 
   #apply(operation: Operation): void {
@@ -285,7 +241,6 @@ class StatFolding implements Folding {
   }
 
   #change(token: string, timeMs: number, seq: number): void {
-    this.#at(token)
     this.#changed.set(token, { timeMs, version: versionOf(seq, 0) })
   }
 
@@ -296,21 +251,32 @@ class StatFolding implements Folding {
     if (minute === this.#minute) return
     const [from, to] = [Math.min(minute, this.#minute), Math.max(minute, this.#minute)]
     this.#minute = minute
-    const hotMinutes = new Map<string, Set<number>>()
-    for (const { parts } of this.#hot) {
-      for (const [token, { bucket }] of parts) {
-        const minutes = hotMinutes.get(token) ?? new Set()
-        hotMinutes.set(token, minutes.add(bucket.minute))
+    const isLong = to - from > LONG_GAP
+    const moves = (buckets: readonly StatBucket[]): boolean =>
+      isLong || (nextChange(buckets, from) ?? Number.POSITIVE_INFINITY) <= to
+    // Without a minute nothing moves: tokens of which neither is known are not looked at.
+    const hot = this.#hotParts(() => true)
+    const final = this.#tokens.dueBy(isLong ? Number.POSITIVE_INFINITY : to)
+    for (const token of new Set([...hot.keys(), ...final])) {
+      if (this.#changed.get(token)?.version === versionOf(seq, 0)) continue
+      const unfinalized = hot.get(token)?.map(({ bucket }) => bucket) ?? []
+      if (moves(unfinalized) || moves(this.#tokens.at(token).buckets)) {
+        this.#change(token, nowMs, seq)
       }
     }
-    for (const [token, { buckets }] of this.#tokens) {
-      if (this.#changed.get(token)?.version === versionOf(seq, 0)) continue
-      const minutes = new Set(buckets.map((bucket) => bucket.minute))
-      for (const each of hotMinutes.get(token) ?? []) minutes.add(each)
-      // Without a minute nothing moves, and after a restart nobody would know of the token.
-      if (minutes.size === 0) continue
-      if (to - from > LONG_GAP || changesBetween(minutes, from, to)) this.#change(token, nowMs, seq)
+  }
+
+  #hotParts(wanted: (token: string) => boolean): ReadonlyMap<string, readonly Part[]> {
+    const hot = new Map<string, Part[]>()
+    for (const { parts } of this.#hot) {
+      for (const [token, part] of parts) {
+        if (!wanted(token)) continue
+        const list = hot.get(token)
+        if (list === undefined) hot.set(token, [part])
+        else list.push(part)
+      }
     }
+    return hot
   }
 
   #finalize(height: number): void {
@@ -319,67 +285,39 @@ class StatFolding implements Folding {
     this.#hot = this.#hot.filter((block) => block.height > height)
     this.#finalMs = done.at(-1)?.timeMs ?? this.#finalMs
     this.#writes.set('final', String(this.#finalMs))
-    for (const { hash, parts } of done) {
-      this.#writes.set(`h/${hash}`, null)
-      for (const [token, part] of parts) {
-        const stats = this.#at(token)
-        for (const [kind, name] of makePartFinal(stats, part)) {
-          if (kind === 'traders') continue
-          this.#writes.set(`s/${kind}/${token}|${name}`, String(part.bucket.minute))
-        }
-        this.#saveBucket(stats)
-      }
-    }
-    this.#prune()
-  }
-
-  #saveBucket({ token, buckets, decimals }: TokenStats): void {
-    const bucket = buckets.at(-1)
-    if (bucket === undefined) return
-    const text = JSON.stringify([token, storedBucket(bucket), decimals])
-    this.#writes.set(`b/${token}/${bucket.minute}`, text)
-  }
-
-  #prune(): void {
-    const minute = minuteOf(this.#finalMs)
-    for (const [token, stats] of this.#tokens) {
-      const { minutes, names } = pruneStats(stats, minute)
-      if (minutes.length === 0) continue
-      for (const each of minutes) this.#writes.set(`b/${token}/${each}`, null)
-      for (const [kind, name] of names) {
-        if (kind !== 'traders') this.#writes.set(`s/${kind}/${token}|${name}`, null)
-      }
-      this.#writes.set(`e/${token}`, JSON.stringify(stats.earlier))
-      const isHot = this.#hot.some(({ parts }) => parts.has(token))
-      if (stats.buckets.length === 0 && !isHot && !this.#changed.has(token)) {
-        this.#tokens.delete(token)
-      }
-    }
+    for (const { hash } of done) this.#writes.set(`h/${hash}`, null)
+    const parts = done.flatMap((block) => [...block.parts])
+    this.#tokens.makeFinal(parts, minuteOf(this.#finalMs))
   }
 
   #publications(): readonly Publication[] {
     const meta = this.#newest
     if (meta === undefined || this.#changed.size === 0) return []
-    const hot = new Map<string, Part[]>()
-    for (const { parts } of this.#hot) {
-      for (const [token, part] of parts) {
-        if (!this.#changed.has(token)) continue
-        const list = hot.get(token)
-        if (list === undefined) hot.set(token, [part])
-        else list.push(part)
-      }
-    }
+    const hot = this.#hotParts((token) => this.#changed.has(token))
     const parts = this.#changed.size
     return [...this.#changed].map(([token, change], part) => ({
       topic: 'tradeStats',
       key: token,
       value: {
         meta: { ...meta, op: 'OP_APPLY', part, parts },
-        events: statsAt(this.#at(token), hot.get(token) ?? [], this.#minute).map((window) =>
-          eventOf(token, decimalsAt(this.#at(token), hot.get(token) ?? []), change, window),
+        events: statsAt(this.#tokens.at(token), hot.get(token) ?? [], this.#minute).map((window) =>
+          eventOf(token, decimalsAt(this.#tokens.at(token), hot.get(token) ?? []), change, window),
         ),
       },
     }))
+  }
+}
+
+const hotOf = (text: string): HotBlock => {
+  const { parts, ...block }: StoredHot = JSON.parse(text)
+  return {
+    ...block,
+    parts: new Map(
+      parts.map(([token, bucket, seen, decimals]) => [
+        token,
+        { bucket: bucketOf(bucket), seen, decimals },
+      ]),
+    ),
   }
 }
 
@@ -394,6 +332,10 @@ const hotText = ({ parts, ...block }: HotBlock): string =>
     ]),
   })
 
+/** Statistics over a state that earlier flushes wrote; `idleKept` tokens stay in memory beside those of the next flush. */
+export const loadStats = (state: StageState, idleKept = IDLE_KEPT): StatFolding =>
+  new StatFolding(state, idleKept)
+
 /**
  * `dex.trades.processed` and `dex.pools.processed` to `trade-stats`: eight windows per base token, on a grid of block-time
  * minutes, each an upsert by `version`. Suspect trades count but set no price (contract/rest.md 4.1, 4.2).
@@ -402,5 +344,5 @@ export const TRADE_STATS: Stage = {
   app: 'trade-stats',
   inputs: ['tradesProcessed', 'poolsProcessed'],
   outputs: ['tradeStats'],
-  load: (state) => new StatFolding(state),
+  load: (state) => loadStats(state),
 }

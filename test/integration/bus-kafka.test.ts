@@ -137,6 +137,89 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
       await bus.close()
     })
 
+    /** A topic of one partition with one record, read to its end by a lane that then left. */
+    const readToItsEnd = async (word: string, bus: Bus) => {
+      const [topic, group] = [`${word}.${process.pid}`, `${word}.g.${process.pid}`]
+      await bus.createTopics([{ topic, partitions: 1, cleanup: 'delete', retentionMs: null }])
+      const taken: string[] = []
+      const join = () =>
+        bus.subscribe({
+          group,
+          topics: [topic],
+          run: async (lane) => {
+            for (;;) {
+              const records = await lane.take({ maxRecords: 10, maxWaitMs: 100 })
+              const last = records.at(-1)
+              if (last === undefined) continue
+              taken.push(...records.map(({ key }) => key))
+              const next = [{ topic, partition: 0, offset: last.offset + 1 }]
+              await lane.writer.commit({ offsets: { group, next } })
+            }
+          },
+        })
+      const write = async (key: string): Promise<void> => {
+        const writer = await bus.writer(`${word}.w.${process.pid}`)
+        await writer.commit({ records: [{ topic, key, value: Buffer.from(key) }] })
+        await writer.close()
+      }
+      /** The log's next offset; the group stands there when it has committed what it read. */
+      const isAtEnd = async (): Promise<boolean> => {
+        const [ends, places] = [await bus.ends(topic), await bus.offsets(group, [topic])]
+        return places[0]?.offset === ends[0]?.end
+      }
+      const expireAll = async (): Promise<void> => {
+        const offset = (await admin.fetchTopicOffsets(topic))[0]?.high ?? ''
+        await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset }] })
+      }
+      await write('first')
+      const running = await join()
+      await until(() => taken.length === 1, 'the record was taken')
+      return { topic, taken, running, join, write, isAtEnd, expireAll }
+    }
+
+    test('retention may pass the marker behind the last record that a group has read', async () => {
+      const halts: Outage[] = []
+      const bus = await openAt(brokers, halts)
+      const lane = await readToItsEnd('marker', bus)
+      await until(lane.isAtEnd, 'the place is behind the marker')
+      await lane.running.stop()
+      await lane.expireAll()
+      const again = await lane.join()
+      await lane.write('second')
+      await until(() => lane.taken.length === 2 || halts.length > 0, 'the lane goes on', 30_000)
+      assert.deepEqual([lane.taken, halts], [['first', 'second'], []])
+      await again.stop()
+      await bus.close()
+    })
+
+    test('retention may pass what a stock producer wrote and aborted', async () => {
+      const halts: Outage[] = []
+      const bus = await openAt(brokers, halts)
+      const lane = await readToItsEnd('aborted', bus)
+      const producer = kafka.producer({
+        transactionalId: `aborted.stock.${process.pid}`,
+        idempotent: true,
+        maxInFlightRequests: 1,
+        createPartitioner: Partitioners.DefaultPartitioner,
+      })
+      await producer.connect()
+      const transaction = await producer.transaction()
+      const messages = Array.from({ length: 20 }, () => ({ key: 'k', value: 'aborted' }))
+      await transaction.send({ topic: lane.topic, messages })
+      await transaction.abort()
+      await producer.disconnect()
+      await until(async () => ((await bus.ends(lane.topic))[0]?.end ?? 0) > 20, 'it was aborted')
+      await until(lane.isAtEnd, 'an idle lane commits how far it read')
+      await lane.running.stop()
+      await lane.expireAll()
+      const again = await lane.join()
+      await lane.write('second')
+      await until(() => lane.taken.length === 2 || halts.length > 0, 'the lane goes on', 30_000)
+      assert.deepEqual([lane.taken, halts], [['first', 'second'], []])
+      await again.stop()
+      await bus.close()
+    })
+
     test('no broker is an outage', async () => {
       await assert.rejects(openAt(['127.0.0.1:1']), { name: 'Outage' })
     })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { CANDLES } from '../../processors/candles.ts'
+import { loadCandles } from '../../processors/candles.ts'
 import type { Flushed, Folding, Operation } from '../../processors/stage.ts'
 import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
 import {
@@ -115,16 +115,18 @@ const run = (
   ops: readonly Operation[],
   sizes: readonly number[] = [1],
   restarts: readonly boolean[] = [false],
+  restingKept = 1_000,
 ): Board => {
   const board = new Board()
-  let folding: Folding = CANDLES.load(stageState())
+  const load = () => loadCandles(stageState(board.state), restingKept)
+  let folding: Folding = load()
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
     for (const operation of ops.slice(at, at + size)) folding.step(operation)
     board.take(folding.flush())
     at += size
-    if (restarts[round % restarts.length]) folding = CANDLES.load(stageState([...board.state]))
+    if (restarts[round % restarts.length]) folding = load()
   }
   return board
 }
@@ -198,12 +200,12 @@ test('after any course of a chain the candles are those of its canonical trades,
   )
 })
 
-test('where a batch is cut and where a run is interrupted changes no last value', () => {
+test('where a batch is cut, where a run is interrupted and what stays in memory change no last value', () => {
   fc.assert(
     fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
       const ops = operations(tape)
       const one = run(ops)
-      const other = run(ops, flushes, stops)
+      const other = run(ops, flushes, stops, 1)
       const shown = ({ values }: Board) =>
         [...values].filter(([, { trades }]) => trades > 0).toSorted()
       assert.deepEqual(shown(other), shown(one))
@@ -251,7 +253,7 @@ test('a bucket that a reorg emptied is published once, with no trades', () => {
     { kind: 'apply', stepMs: 90_000, trades: [] },
     { kind: 'finalize', keep: 0 },
   ])
-  const folding = CANDLES.load(stageState())
+  const folding = loadCandles(stageState())
   const counts = operations(tape).map((operation) => {
     folding.step(operation)
     return folding.flush().publications.reduce((sum, { value }) => sum + value.events.length, 0)
@@ -259,4 +261,34 @@ test('a bucket that a reorg emptied is published once, with no trades', () => {
   assert.deepEqual(counts, [54, 54, 0, 0])
   const board = run(operations(tape))
   assert.ok([...board.values.values()].every(({ trades, open }) => trades === 0 && open === ''))
+})
+
+test('memory holds as many series at rest as it may, and every bucket of the others is closed in time', () => {
+  const KEPT = 20
+  const TOKENS = 300
+  const tradeOf = (token: number): TapeTrade => ({
+    ...{ base: `0xt${token}`, quote: '0xusdc', pool: `0xp${token}` },
+    ...{ baseRaw: 1_000_000n, quoteRaw: 2_000_000n, baseDecimals: 6, quoteDecimals: 6 },
+    ...{ buy: true, quoteUsd: '1', quoteNative: '', suspect: false },
+  })
+  const launches = Array.from({ length: TOKENS }, (_, token): readonly Move[] => [
+    { kind: 'apply', stepMs: 60_000, trades: [tradeOf(token)] },
+    { kind: 'finalize', keep: 1 },
+  ])
+  const later = [31, 31].map((days): readonly Move[] => [
+    { kind: 'apply', stepMs: days * 86_400_000, trades: [] },
+    { kind: 'finalize', keep: 0 },
+  ])
+  const board = new Board()
+  const folding = loadCandles(stageState(board.state), KEPT)
+  for (const operation of operations(tapeOf([...launches, ...later].flat()))) {
+    folding.step(operation)
+    board.take(folding.flush())
+    // At most two blocks are not final.
+    assert.ok(folding.held <= KEPT + 2 * 3, `${folding.held} series in memory`)
+  }
+  assert.equal(board.values.size, TOKENS * 3 * 18)
+  assert.ok([...board.values.values()].every(({ is_final }) => is_final))
+  assert.deepEqual([...board.state.keys()], [])
+  assert.equal(folding.held, 0)
 })

@@ -3,14 +3,16 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { usdText } from '../../core/amounts.ts'
 import type { Folding, Operation } from '../../processors/stage.ts'
-import { TRADE_STATS } from '../../processors/trade-stats.ts'
+import { loadStats } from '../../processors/trade-stats.ts'
 import type { TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
 import { stageState } from '../support/stage.ts'
 import {
+  type Move,
   movesArbitrary,
   operationOf,
   type Tape,
   type TapeBlock,
+  type TapeTrade,
   tapeOf,
   tradeEventOf,
 } from '../support/tape.ts'
@@ -59,10 +61,12 @@ const run = (
   ops: readonly Operation[],
   sizes: readonly number[],
   restarts: readonly boolean[],
+  idleKept = 1_000,
 ): ReadonlyMap<string, TradeStatEvent> => {
   const state = new Map<string, string>()
   const values = new Map<string, TradeStatEvent>()
-  let folding: Folding = TRADE_STATS.load(stageState())
+  const load = () => loadStats(stageState(state), idleKept)
+  let folding: Folding = load()
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
@@ -81,7 +85,7 @@ const run = (
       if (text === null) state.delete(key)
       else state.set(key, text)
     }
-    if (restarts[round % restarts.length]) folding = TRADE_STATS.load(stageState([...state]))
+    if (restarts[round % restarts.length]) folding = load()
   }
   return values
 }
@@ -180,7 +184,7 @@ test('windows hold what a look at all trades gives, through reorgs, restarts and
   )
 })
 
-test('flush sizes and restarts leave no trace', () => {
+test('flush sizes, restarts and what stays in memory leave no trace', () => {
   fc.assert(
     fc.property(
       movesArbitrary,
@@ -188,9 +192,106 @@ test('flush sizes and restarts leave no trace', () => {
       fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
       (moves, sizes, restarts) => {
         const ops = operations(tapeOf(moves))
-        assert.deepEqual([...run(ops, sizes, restarts)].sort(), [...run(ops, [1], [false])].sort())
+        const one = run(ops, sizes, restarts, 1)
+        assert.deepEqual([...one].sort(), [...run(ops, [1], [false])].sort())
       },
     ),
     { numRuns: 100 },
   )
+})
+
+const DAY_MS = 86_400_000
+
+const tradeOf = (token: number): TapeTrade => ({
+  ...{ base: `0xt${token}`, quote: '0xusdc', pool: `0xp${token}` },
+  ...{ baseRaw: 1_000_000n, quoteRaw: 2_000_000n, baseDecimals: 6, quoteDecimals: 6 },
+  ...{ buy: true, quoteUsd: '1', quoteNative: '', suspect: false },
+})
+
+/** A folding over a state of its own; tells after each operation, committed, which tokens were published. */
+const following = (idleKept: number) => {
+  const state = new Map<string, string>()
+  const folding = loadStats(stageState(state), idleKept)
+  const commit = (): ReadonlySet<string> => {
+    const { publications, changes } = folding.flush()
+    for (const [key, text] of changes) {
+      if (text === null) state.delete(key)
+      else state.set(key, text)
+    }
+    return new Set(publications.map(({ key }) => key))
+  }
+  return { state, folding, commit }
+}
+
+test('memory holds as many idle tokens as it may, and the windows of the others roll all the same', () => {
+  const KEPT = 10
+  const TOKENS = 200
+  const minutes = Array.from({ length: TOKENS }, (_, token): readonly Move[] => [
+    { kind: 'apply', stepMs: MINUTE_MS, trades: [tradeOf(token)] },
+    { kind: 'finalize', keep: 0 },
+  ])
+  const { state, folding, commit } = following(KEPT)
+  for (const operation of operations(tapeOf(minutes.flat()))) {
+    folding.step(operation)
+    const told = commit()
+    assert.ok(folding.held <= KEPT, `${folding.held} tokens in memory`)
+    const { op, height } = operation.block.meta
+    if (op !== 'OP_APPLY') continue
+    // Block n trades token n - 1; after so many minutes a trade leaves a window, or the one before it.
+    const leaving = [0, 1, 2, 5, 10, 15, 30, 60, 120].map((after) => height - 1 - after)
+    const wanted = leaving.filter((token) => token >= 0).map((token) => `0xt${token}`)
+    assert.deepEqual([...told].toSorted(), wanted.toSorted())
+  }
+  assert.equal([...state.keys()].filter((key) => key.startsWith('w/')).length, TOKENS)
+})
+
+test('a token that no window looks at any more is not in memory, also where it was just told of', () => {
+  const tape = tapeOf([
+    { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
+    { kind: 'finalize', keep: 0 },
+    { kind: 'apply', stepMs: 2 * DAY_MS + MINUTE_MS, trades: [] },
+    { kind: 'finalize', keep: 0 },
+  ])
+  const { state, folding, commit } = following(1_000)
+  const [first, second] = [operations(tape).slice(0, 2), operations(tape).slice(2)]
+  for (const operation of first) folding.step(operation)
+  assert.deepEqual([...commit()], ['0xt1'])
+  assert.equal(folding.held, 1)
+  for (const operation of second) folding.step(operation)
+  assert.deepEqual([...commit()], ['0xt1'])
+  assert.equal(folding.held, 0)
+  assert.deepEqual([...state.keys()].toSorted(), ['e/0xt1', 'final'])
+})
+
+test('a price from before all windows is known also to a trade of the batch in which its minute went', () => {
+  const tape = tapeOf([
+    { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
+    { kind: 'finalize', keep: 0 },
+    { kind: 'apply', stepMs: 3 * DAY_MS, trades: [] },
+    { kind: 'finalize', keep: 0 },
+    { kind: 'apply', stepMs: MINUTE_MS, trades: [{ ...tradeOf(1), suspect: true }] },
+  ])
+  const ops = operations(tape)
+  const values = [...run(ops, [1], [false]).values()]
+  assert.deepEqual([...run(ops, [2, 3], [false]).values()], values)
+  assert.ok(values.every(({ open_in_usd, buys }) => open_in_usd !== '' && buys === 1))
+})
+
+test('a reorg over the turn of a minute tells again of tokens that are on the disk only', () => {
+  const tape = tapeOf([
+    { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
+    { kind: 'apply', stepMs: 1_000, trades: [tradeOf(2)] },
+    { kind: 'finalize', keep: 0 },
+    { kind: 'apply', stepMs: 4 * MINUTE_MS, trades: [] },
+    { kind: 'apply', stepMs: MINUTE_MS, trades: [] },
+    { kind: 'revert' },
+    { kind: 'apply', stepMs: MINUTE_MS, trades: [] },
+  ])
+  const { folding, commit } = following(1)
+  const told = operations(tape).map((operation) => {
+    folding.step(operation)
+    return [...commit()].toSorted()
+  })
+  const both = ['0xt1', '0xt2']
+  assert.deepEqual(told, [['0xt1'], ['0xt2'], [], both, both, both, both])
 })

@@ -334,11 +334,15 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
           if (batches % 5 === 0) throw new Error('the lane must start again')
         }),
       })
+      const isBehind = async (topic: string): Promise<boolean> => {
+        const places = await bus.offsets(group, [topic])
+        const place = (at: number) => places.find(({ partition }) => partition === at)?.offset ?? 0
+        return (await readAll(bus, topic)).every(
+          ({ partition, offset }) => offset < place(partition),
+        )
+      }
       await until(
-        async () => {
-          const places = await bus.offsets(group, [left, right])
-          return places.reduce((sum, { offset }) => sum + offset, 0) >= 100
-        },
+        async () => (await isBehind(left)) && (await isBehind(right)),
         'all 100 records were summed',
         30_000,
       )
@@ -426,6 +430,35 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
         for (const [partition, values] of seen) assert.deepEqual(values, whole.slice(partition))
         return true
       }, 'every lane read it whole')
+      await running.stop()
+      await writer.close()
+    })
+
+    test('a lane that has ended holds up no other, however much the others still read', async () => {
+      const { bus } = fixture
+      const [topic, blocks] = [await make('t'), await make('b', { partitions: 1 })]
+      const writer = await bus.writer(name('writer'))
+      const taken = new Map<number, number>()
+      const running = await bus.subscribe({
+        group: name('group'),
+        topics: [topic],
+        broadcast: [blocks],
+        run: async (lane) => {
+          taken.set(lane.partition, 0)
+          while (lane.partition > 0) {
+            const records = await lane.take({ maxRecords: 100, maxWaitMs: 1_000 })
+            taken.set(lane.partition, (taken.get(lane.partition) ?? 0) + records.length)
+          }
+        },
+      })
+      await until(() => taken.size === PARTITIONS, 'every lane runs')
+      for (let block = 0; block < 12; block += 1) {
+        const value = randomBytes(1_000_000)
+        await writer.commit({ records: [{ topic: blocks, key: 'eth', value }] })
+      }
+      const whole = () => [1, 2].every((partition) => taken.get(partition) === 12)
+      await until(whole, 'the others read it whole', 30_000)
+      assert.equal(taken.get(0), 0)
       await running.stop()
       await writer.close()
     })

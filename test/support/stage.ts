@@ -1,6 +1,6 @@
 import type { StageState } from '../../processors/stage.ts'
 
-/** A stage's state as earlier flushes wrote it; entries may be a live map. */
+/** A stage's state as earlier flushes wrote it; a map is read as it then stands. */
 export const stageState = (
   entries: Iterable<readonly [string, string]> = [],
 ): StageState & { readonly size: number } => {
@@ -11,7 +11,8 @@ export const stageState = (
     },
     get: (key) => map.get(key),
     *entries(prefix) {
-      for (const [key, value] of map) if (key.startsWith(prefix)) yield [key, value]
+      const found = [...map].filter(([key]) => key.startsWith(prefix))
+      yield* found.sort(([one], [other]) => (one < other ? -1 : 1))
     },
   }
 }

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Bus, Lane, LogRecord, Subscription } from '../../core/bus-contract.ts'
+import type { Codec } from '../../core/codec-contract.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { CANDLES } from '../../processors/candles.ts'
+import { startStage } from '../../processors/run.ts'
+import { topicName } from '../../schemas/topics.ts'
+import { until } from '../support/until.ts'
+
+/** A block operation without a body: no lane can go on after it. */
+const BROKEN: LogRecord = {
+  ...{ topic: topicName('blocks', 'eth'), partition: 0, offset: 0, key: 'eth' },
+  ...{ value: null, headers: {}, timestampMs: 0 },
+}
+
+test('a lane that halts ends, so that it takes no room from the others, and still says why', async () => {
+  let subscribed: Subscription | undefined
+  const bus = {
+    subscribe: async (subscription: Subscription) => {
+      subscribed = subscription
+      return { stop: async () => undefined }
+    },
+  } as Partial<Bus> as Bus
+  const stage = await startStage(
+    { ...CANDLES, inputs: ['trades'] },
+    { chain: 'eth', bus, codec: {} as Codec, metrics: makeMetrics(), log: silentLogger() },
+  )
+  const lane = {
+    ...{ partition: 0, committed: [], signal: new AbortController().signal },
+    state: async () => ({ get: () => undefined, entries: () => [] }),
+    take: async () => [BROKEN],
+  } as Partial<Lane> as Lane
+  let ended = false
+  subscribed?.run(lane).then(() => {
+    ended = true
+  })
+  await until(() => ended, 'the lane ended', 2_000)
+  const halted = 'blocks: a block operation without a body'
+  assert.deepEqual(
+    stage.lanes().map((status) => status.halted),
+    [halted],
+  )
+})

@@ -54,6 +54,7 @@ export const TOPIC_FACTS: Readonly<Record<Topic, TopicFacts>> = {
   controlSigningKeys: { how: 'left out', why: UNSETTLED },
   controlAudit: { how: 'left out', why: UNSETTLED },
   controlWebhooks: { how: 'left out', why: UNSETTLED },
+  controlWebhookRequests: { how: 'left out', why: UNSETTLED },
   usageEvents: { how: 'left out', why: UNSETTLED },
   webhookMessages: { how: 'left out', why: UNSETTLED },
   webhookOutbox: { how: 'left out', why: UNSETTLED },

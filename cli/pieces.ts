@@ -140,7 +140,11 @@ export const startServe = async (
   const meter = makeMeter({ nowMs, book: usage.book })
   const freshness = makeFreshness(warehouse, chains, nowMs)
   const shared = { warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs }
-  const families = await startWebhookPiece(deps, { bus, codec, warehouse })
+  const { families, endpoints } = await startWebhookPiece(
+    deps,
+    { bus, codec, warehouse },
+    accounts.registry.org,
+  )
   const server = await makeServer({
     ...{ ...shared, checks, families },
     ...(origin !== undefined && { origin }),
@@ -150,7 +154,7 @@ export const startServe = async (
   const port = Number(new URL(await server.listen({ host: config.host, port: config.port })).port)
   const baseUrl = `http://${config.host}:${port}`
   place.baseUrl = baseUrl
-  const adminUrl = await startAdmin({ ...shared, accounts }, lifecycle)
+  const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, lifecycle)
   const realtime = await startRealtime({
     ...{ bus, codec, ...shared },
     host: config.host,

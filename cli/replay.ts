@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { loadConfig } from '../core/config.ts'
+import { type Config, loadConfig } from '../core/config.ts'
 import { Malformed } from '../core/fault.ts'
 import { rootLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
@@ -19,18 +19,34 @@ export interface ReplayWords {
   readonly exit?: boolean
 }
 
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * The configuration of a replay. Recorded events are old by nature, so webhooks take every age (R36) unless the operator
+ * sets one. Throws `ConfigError`.
+ */
+export const replayConfig = (
+  { port, data }: Pick<ReplayWords, 'port' | 'data'>,
+  environment: Environment,
+): Config =>
+  loadConfig(environment, {
+    port: port === undefined ? undefined : Number(port),
+    dataDir: data,
+    webhookMaxEventAgeSeconds:
+      environment.WEBHOOK_MAX_EVENT_AGE_SECONDS === undefined ? 0 : undefined,
+  })
+
 /** Pushes recordings through the whole product and serves them; resolves with the exit status when it has stopped. */
 export const replay = async (
   files: readonly string[],
   words: ReplayWords,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): Promise<number> => {
   const chain = chainRow(CHAIN_WORDS[words.chain] ?? '')
   if (chain === undefined) {
     throw new UsageError([`--chain: ${words.chain} is not a chain of this build`])
   }
-  const port = words.port === undefined ? undefined : Number(words.port)
-  const config = loadConfig(environment, { port, dataDir: words.data })
+  const config = replayConfig(words, environment)
   const log = rootLogger(environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel)
   const folder = openDataFolder(config.dataDir)
   const extra = config.chainExtra[chain.id]

@@ -1,22 +1,35 @@
 import type { Family } from '../serving/http/routing.ts'
 import { webhookLogRoutes } from '../serving/http/webhook-log.ts'
 import { webhookRoutes } from '../serving/http/webhooks.ts'
+import type { OrgOf } from '../serving/webhooks/delivery.ts'
+import type { EndpointStore } from '../serving/webhooks/endpoints.ts'
 import { openWebhookGround } from '../serving/webhooks/ground.ts'
 import { startWebhooks } from '../serving/webhooks/service.ts'
 import type { Parts } from './parts.ts'
 import type { PieceDeps } from './pieces.ts'
 
+/** What the other pieces use of webhooks. */
+export interface WebhookPiece {
+  readonly families: readonly Family[]
+  readonly endpoints: EndpointStore
+}
+
 /** Webhook endpoints over REST and the delivery behind them; the topics and tables must exist. */
 export const startWebhookPiece = async (
   deps: Pick<PieceDeps, 'config' | 'chains' | 'metrics' | 'log' | 'lifecycle' | 'checks'>,
   parts: Parts,
-): Promise<readonly Family[]> => {
+  orgOf: OrgOf,
+): Promise<WebhookPiece> => {
   const { lifecycle, checks } = deps
   const nowMs = Date.now
   const ground = await openWebhookGround({ ...deps, ...parts, nowMs })
   lifecycle.add({ name: 'webhook endpoints', stop: () => ground.stop() })
   checks.push(ground.store.check)
-  const webhooks = await startWebhooks({ ...deps, ...parts, ground, nowMs })
+  const webhooks = await startWebhooks({ ...deps, ...parts, ground, orgOf, nowMs })
   lifecycle.add({ name: 'webhooks', stop: () => webhooks.stop() })
-  return [webhookRoutes(ground.resource), webhookLogRoutes({ ...ground, ...parts, nowMs })]
+  const families = [
+    webhookRoutes(ground.resource),
+    webhookLogRoutes({ ...ground, ...parts, nowMs }),
+  ]
+  return { families, endpoints: ground.store }
 }

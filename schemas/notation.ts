@@ -340,8 +340,9 @@ export const NOTATION: readonly string[] = [
     'record control.WebhookEndpoint = endpoint_id:s org_id:s app_id:s uid:s url:s user_enc:s',
     'channels:s[]? description:s? disabled:b disabled_reason:s disabled_at:ts filter:s?',
     'filter_types:s[]? metadata:s? headers:map<s> rate_limit:i? secrets:common.SealedKey[]',
-    'first_failure_at:ts enabled_at:ts created_by:s created_at:ts updated_at:ts version:l',
+    'first_failure_at:ts enabled_at:ts created_at:ts updated_at:ts version:l',
   ].join(' '),
+  'record control.WebhookRequest = org_id:s key_hash:s body_hash:s response:s created_at:ts',
   [
     'record webhook.Message = id:s channel:s body:s event_time:ts created_at:ts chain:s',
     'token_address:s tx:s slot:l seq:l lane:i',

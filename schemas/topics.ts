@@ -119,6 +119,11 @@ export const TOPICS = {
     retentionHours: 62 * 24,
   },
   controlWebhooks: control('_control.webhook-endpoints', 'control.WebhookEndpoint', 'endpoint id'),
+  controlWebhookRequests: {
+    ...control('_control.webhook-requests', 'control.WebhookRequest', 'org id and key hash'),
+    cleanup: 'compact,delete',
+    retentionHours: 48,
+  },
   webhookMessages: webhook('_webhooks.messages', 'webhook.Message', 'message id'),
   webhookOutbox: webhook('_webhooks.outbox', 'webhook.Delivery', 'endpoint id'),
   webhookDue: {

@@ -907,10 +907,18 @@ export interface WebhookEndpoint {
   readonly secrets: readonly SealedKey[]
   readonly first_failure_at: number
   readonly enabled_at: number
-  readonly created_by: string
   readonly created_at: number
   readonly updated_at: number
   readonly version: number
+}
+
+/** `onchain.v1.control.WebhookRequest` */
+export interface WebhookRequest {
+  readonly org_id: string
+  readonly key_hash: string
+  readonly body_hash: string
+  readonly response: string
+  readonly created_at: number
 }
 
 /** `onchain.v1.webhook.Message` */
@@ -1003,6 +1011,7 @@ export interface Messages {
   'control.AuditEvent': AuditEvent
   'usage.UsageEvents': UsageEvents
   'control.WebhookEndpoint': WebhookEndpoint
+  'control.WebhookRequest': WebhookRequest
   'webhook.Message': Message
   'webhook.Delivery': Delivery
   'webhook.Health': Health

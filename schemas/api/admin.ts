@@ -9,6 +9,8 @@ const Name = Type.String({ minLength: 1, maxLength: 128 })
 const Plan = Type.Enum(Object.keys(PLANS) as PlanName[])
 const Scopes = Type.Array(Type.Enum([...SCOPES]), { maxItems: SCOPES.length, uniqueItems: true })
 const Time = Type.String({ description: 'ISO 8601 with milliseconds' })
+/** The last time that a date can hold. Source: ECMA-262, time values. */
+const LAST_TIME_MS = 8_640_000_000_000_000
 const strict = { additionalProperties: false }
 
 /** Path of one organization. */
@@ -132,7 +134,11 @@ export const KeyCreate = Type.Object(
     scopes: Type.Optional(Scopes),
     expiresAt: Type.Optional(
       Type.Union([
-        Type.Integer({ minimum: 0, description: 'Epoch milliseconds' }),
+        Type.Integer({
+          minimum: 0,
+          maximum: LAST_TIME_MS,
+          description: 'Epoch milliseconds, at most a hundred years ahead',
+        }),
         Type.String({ maxLength: 64, description: 'ISO 8601' }),
       ]),
     ),

@@ -64,11 +64,14 @@ export const pageOfRows = <Row, View>(
   return { data: items, items, nextCursor: hasMore && last ? idOf(last) : '', hasMore }
 }
 
+/** A hundred years: who means for ever leaves the end out. */
+const LONGEST_LIFE_MS = 100 * 31_556_952_000
+
 /** The end of a key in epoch milliseconds, from a number or ISO 8601. Throws `Fault` INVALID_PARAMETER. */
 export const expiryOf = (value: number | string, nowMs: number): number => {
   const atMs = typeof value === 'number' ? value : Date.parse(value)
-  if (Number.isFinite(atMs) && atMs > nowMs) return atMs
-  throw new Fault('INVALID_PARAMETER', 'expiresAt must be a time to come', {
+  if (atMs > nowMs && atMs <= nowMs + LONGEST_LIFE_MS) return atMs
+  throw new Fault('INVALID_PARAMETER', 'expiresAt must be a time in the next hundred years', {
     parameter: 'expiresAt',
     value,
   })

@@ -29,6 +29,7 @@ import {
 import type { Accounts } from '../auth/accounts.ts'
 import { slotsOf } from '../auth/signing-keys.ts'
 import type { Meter } from '../contract.ts'
+import type { EndpointStore } from '../webhooks/endpoints.ts'
 import { appView, expiryOf, keyView, orgView, pageOfRows, signingKeyView } from './admin-views.ts'
 import { type BaseDeps, makeBaseApp } from './base.ts'
 
@@ -36,6 +37,7 @@ import { type BaseDeps, makeBaseApp } from './base.ts'
 export interface AdminDeps extends BaseDeps {
   readonly accounts: Pick<Accounts, 'admin' | 'registry'>
   readonly meter: Pick<Meter, 'take'>
+  readonly endpoints: Pick<EndpointStore, 'removeOrg'>
   readonly config: BaseDeps['config'] & Pick<Config, 'adminToken'>
 }
 
@@ -87,7 +89,7 @@ const installAdminGuard = (app: FastifyInstance, { config, meter }: AdminDeps): 
 const about = (summary: string) => ({ summary, tags: ['admin'], security: [{ admin_auth: [] }] })
 
 const orgRoutes =
-  ({ accounts: { admin, registry } }: AdminDeps): FastifyPluginAsyncTypebox =>
+  ({ accounts: { admin, registry }, endpoints }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const one = (summary: string) => ({
       ...about(summary),
@@ -129,13 +131,15 @@ const orgRoutes =
       '/orgs/:orgId',
       {
         schema: {
-          ...about('Delete an organization with its applications'),
+          ...about('Delete an organization with its applications and webhooks'),
           params: OrgPath,
           response: { 200: Done },
         },
       },
       async ({ params }) => {
+        // Its credentials first, so that nobody makes another one; between the two nothing is sent any more.
         await admin.deleteOrg(params.orgId)
+        await endpoints.removeOrg(params.orgId)
         return DONE
       },
     )

@@ -47,6 +47,7 @@ export const makeBaseApp = async (
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) throw unknownPath(methodsAt(routes, pathOf(request)), reply)
   })
+  acceptEmptyJson(app)
   app.addSchema(Problem)
   await app.register(swagger, openapiOptions(document))
   app.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply))
@@ -69,6 +70,17 @@ const newApp = (deps: BaseDeps): FastifyInstance =>
     ajv: { customOptions: { allErrors: true, coerceTypes: 'array', removeAdditional: false } },
     frameworkErrors: (error, request, reply) => sendProblem(deps, error, request, reply),
   })
+
+/** Clients name JSON on calls that have no body too; then there is none. Everything else is read as ever. */
+const acceptEmptyJson = (app: FastifyInstance): void => {
+  const read = app.getDefaultJsonParser('error', 'error')
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser<string>(
+    'application/json',
+    { parseAs: 'string' },
+    (request, body, done) => (body === '' ? done(null, undefined) : read(request, body, done)),
+  )
+}
 
 /** Repeated keys become arrays; `key[]` is the same as `key` (contract/rest.md 1.8). */
 const parseQuery = (text: string): Record<string, string | string[]> => {

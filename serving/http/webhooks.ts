@@ -105,7 +105,7 @@ const writing =
         const key = idempotencyKey(request)
         const made = await resource.create(ownerOf(request), request.body, key)
         if (made.replayed) reply.header('Idempotent-Replayed', 'true')
-        return endpointBody(made.endpoint)
+        return made.body
       },
     )
     app.delete(

@@ -1,13 +1,18 @@
-import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
+import type { Delivery, Org, WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Outcome, Trigger } from './schedule.ts'
 
 /** A first attempt that could not begin for this long is dropped. */
 const LONGEST_WAIT_MS = 86_400_000
+/** Matcher and sender may be two processes; within this time both know what an endpoint is. */
+const KNOWN_WITHIN_MS = 60_000
 /** Sealed under another key than this process has: nothing was sent. */
 export const UNSIGNED: Outcome = {
   ...{ status: 0, errorKind: 'blocked', error: 'the signing secret cannot be read' },
   ...{ response: '', durationMs: 0, retryAfterMs: null, wish: null },
 }
+
+/** Looks an organization up; undefined = there is none. */
+export type OrgOf = (orgId: string) => Pick<Org, 'suspended'> | undefined
 
 /** One scheduled delivery per endpoint and message; manual ones and replays stand beside it. */
 export const dueKey = ({ endpoint_id, message_id, trigger, queued_at }: Delivery): string =>
@@ -19,15 +24,31 @@ export const dueKey = ({ endpoint_id, message_id, trigger, queued_at }: Delivery
 export const triggerOf = ({ trigger }: Delivery): Trigger =>
   trigger === 'manual' || trigger === 'replay' ? trigger : 'scheduled'
 
-/** Why a delivery must not be made any more; null = it is good. Another enabling does not resume what was canceled. */
-export const endStatus = (
-  delivery: Delivery,
-  endpoint: WebhookEndpoint | undefined,
-  nowMs: number,
-): 'canceled' | 'dropped' | null => {
-  if (!endpoint || endpoint.disabled || endpoint.enabled_at !== delivery.enabled_at) {
-    return 'canceled'
-  }
-  const waitedMs = nowMs - delivery.queued_at
-  return delivery.attempt === 1 && waitedMs > LONGEST_WAIT_MS ? 'dropped' : null
+/** What a sender knows of a delivery's addressee now. */
+export interface Addressee {
+  readonly endpoint: WebhookEndpoint | undefined
+  readonly org: Pick<Org, 'suspended'> | undefined
 }
+
+/** How a delivery stands: `canceled` and `dropped` are its end, `later` is for a sender that may not know it all yet. */
+export type Standing = 'good' | 'later' | 'canceled' | 'dropped'
+
+/** Whether a delivery may be made. Another enabling does not resume what was canceled. */
+export const standingOf = (
+  delivery: Delivery,
+  { endpoint, org }: Addressee,
+  nowMs: number,
+): Standing => {
+  const waitedMs = nowMs - delivery.queued_at
+  if (!endpoint || !org || delivery.enabled_at > endpoint.enabled_at) {
+    return waitedMs < KNOWN_WITHIN_MS ? 'later' : 'canceled'
+  }
+  if (endpoint.disabled || endpoint.enabled_at > delivery.enabled_at) return 'canceled'
+  return delivery.attempt === 1 && waitedMs > LONGEST_WAIT_MS ? 'dropped' : 'good'
+}
+
+/** True while an attempt's endpoint is what it was when the attempt began: its answer says nothing of another target. */
+export const isSameTarget = (
+  attempted: Pick<WebhookEndpoint, 'url' | 'enabled_at'>,
+  known: Pick<WebhookEndpoint, 'url' | 'enabled_at'> | undefined,
+): boolean => known?.url === attempted.url && known.enabled_at === attempted.enabled_at

@@ -130,3 +130,13 @@ export const liveSecrets = (
   secrets
     .filter(({ expires_at }) => expires_at === 0 || expires_at > nowMs)
     .map(({ sealed }) => sealer.open(sealed, endpoint_id))
+
+/** What a request is signed with, in the clear. Throws `Malformed` when it was sealed under another key. */
+export const credentialsOf = (
+  endpoint: WebhookEndpoint,
+  sealer: Sealer,
+  nowMs: number,
+): { readonly user: string; readonly secrets: readonly string[] } => ({
+  user: endpoint.user_enc === '' ? '' : sealer.open(endpoint.user_enc, endpoint.endpoint_id),
+  secrets: liveSecrets(endpoint, sealer, nowMs),
+})

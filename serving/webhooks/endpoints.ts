@@ -4,8 +4,9 @@ import { Fault, Malformed } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Check } from '../../core/ops.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import type { Operation, WebhookEndpoint } from '../../schemas/wire.ts'
+import type { Messages, Operation, WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
+import { makeRequestBook, REQUESTS, type RequestBook } from './requests.ts'
 
 const ENDPOINTS = globalTopic('controlWebhooks')
 const OPS = globalTopic('webhookOps')
@@ -18,11 +19,15 @@ export interface EndpointStore {
   /** Oldest first. */
   ofOrg(orgId: string): readonly WebhookEndpoint[]
   all(): Iterable<WebhookEndpoint>
+  /** Create calls that were answered. */
+  readonly requests: Pick<RequestBook, 'find'>
   /**
    * One atomic step: `step` sees the newest state and gives the endpoint to store, or null to delete it; undefined
    * changes nothing. It may run again. What it throws is passed on.
    */
   change(endpointId: string, step: (known: WebhookEndpoint | undefined) => Change): Promise<void>
+  /** Ends every endpoint of an organization that was deleted. */
+  removeOrg(orgId: string): Promise<void>
   /** Records for other webhook topics, made from the newest state in one atomic step. */
   publish(compute: () => readonly OutRecord[]): Promise<void>
   readonly check: Check
@@ -31,7 +36,12 @@ export interface EndpointStore {
 
 /** What a step changes and how that is called in the operational events. */
 export type Change =
-  | { readonly endpoint: WebhookEndpoint | null; readonly event: string }
+  | {
+      readonly endpoint: WebhookEndpoint | null
+      readonly event: string
+      /** The call behind it, where it may be repeated. */
+      readonly request?: WebhookRequest
+    }
   | undefined
 
 /** What the store needs. */
@@ -55,12 +65,18 @@ export const openEndpoints = async (deps: EndpointStoreDeps): Promise<EndpointSt
     const own = byOrg.get(endpoint.org_id) ?? new Map<string, WebhookEndpoint>()
     byOrg.set(endpoint.org_id, own.set(endpointId, endpoint))
   }
+  const requests = makeRequestBook(deps.codec, deps.nowMs)
   const control = await openControlLog({
     ...deps,
-    topics: [ENDPOINTS],
+    topics: [ENDPOINTS, REQUESTS],
     writerId: 'control-webhooks-writer',
     apply: (record) => {
-      const endpoint = decoded(deps, record)
+      if (record.topic === REQUESTS) {
+        const request = decoded(deps, 'control.WebhookRequest', record)
+        if (request !== undefined) requests.put(record.key, request)
+        return
+      }
+      const endpoint = decoded(deps, 'control.WebhookEndpoint', record)
       if (endpoint !== undefined) put(record.key, endpoint)
     },
   })
@@ -76,12 +92,21 @@ export const openEndpoints = async (deps: EndpointStoreDeps): Promise<EndpointSt
     },
     ofOrg,
     all: () => byId.values(),
+    requests,
     change: (endpointId, step) =>
       control.update(() => {
         const known = byId.get(endpointId)
         const changed = step(known)
-        return changed ? recordsOf(deps, endpointId, known, changed) : []
+        if (!changed) return []
+        const records = recordsOf(deps, endpointId, known, changed)
+        return changed.request ? [...records, ...requests.recordsOf(changed.request)] : records
       }),
+    removeOrg: (orgId) =>
+      control.update(() =>
+        ofOrg(orgId).flatMap((known) =>
+          recordsOf(deps, known.endpoint_id, known, { event: 'endpoint.deleted', endpoint: null }),
+        ),
+      ),
     publish: (compute) => control.update(compute),
     check: {
       name: 'webhook endpoints',
@@ -120,16 +145,17 @@ export const operationRecord = (codec: Codec, operation: Operation): OutRecord =
 })
 
 /** undefined = cannot be read: the value before it stays in force. */
-const decoded = (
+const decoded = <Name extends 'control.WebhookEndpoint' | 'control.WebhookRequest'>(
   { codec, log }: EndpointStoreDeps,
-  { key, value, offset }: LogRecord,
-): WebhookEndpoint | null | undefined => {
+  name: Name,
+  { topic, key, value, offset }: LogRecord,
+): Messages[Name] | null | undefined => {
   if (value === null) return null
   try {
-    return codec.decode('control.WebhookEndpoint', value)
+    return codec.decode(name, value)
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    log.error({ err: error, endpointId: key, offset }, 'webhook endpoint cannot be read')
+    log.error({ err: error, topic, key, offset }, 'webhook control record cannot be read')
     return undefined
   }
 }

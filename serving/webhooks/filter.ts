@@ -2,6 +2,7 @@ import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
 import { Fault } from '../../core/fault.ts'
 import { LAUNCH_KEYS, WEBHOOK_KEYS, type WebhookKey } from '../../schemas/webhooks.ts'
+import { childrenOf, costOf, WALKS } from './filter-cost.ts'
 import type { WebhookEvent } from './message.ts'
 
 /** What a filter answers of an event; `error` = it asked for something that is not there, which is no match. */
@@ -19,8 +20,14 @@ const LIMITS = {
   maxCallArguments: 8,
 }
 
-/** Macros that walk a list: harmless over what the expression itself spells out, a loop over data otherwise. */
-const WALKS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map'])
+/** Steps of one evaluation: these take less than a millisecond. */
+const MOST_STEPS = 5_000
+
+/** Text that multiplies: a few of them in a row make megabytes out of a name, and a filter asks for none. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ['matches', 'may hold no regular expression'],
+  ['join', 'may not join lists'],
+])
 
 /** The language has a `type` of its own; as long, so that positions stay. */
 const TYPE_VARIABLE = 'typ_'
@@ -40,15 +47,16 @@ const newEnvironment = (): Environment => {
 
 /**
  * Compiles a CEL expression over `channel`, `type`, `timestamp`, `data` and the long names (contract/webhooks.md 4).
- * Bounded by its size alone: no regular expressions, no loops over data. Throws `Fault` WEBHOOK_FILTER_INVALID with the
- * position.
+ * Bounded before it runs: no regular expressions, no loops over data, and a limit to the steps that the expression can
+ * take. Throws `Fault` WEBHOOK_FILTER_INVALID with the position.
  */
 export const compileFilter = (source: string): Filter => {
   if (source.length > MOST_CHARACTERS) {
     throw refused(`is longer than ${MOST_CHARACTERS} characters`, MOST_CHARACTERS)
   }
   const run = parse(source)
-  refuseWalks(run.ast)
+  refuseLoops(run.ast)
+  if (costOf(run.ast) > MOST_STEPS) throw refused('takes too many steps', 0)
   const { valid, type, error } = run.check()
   if (!valid) throw refused(error?.summary ?? 'does not hold together', error?.range?.start ?? 0)
   if (type !== 'bool' && type !== 'dyn') throw refused(`gives ${type}, not a truth value`, 0)
@@ -126,24 +134,12 @@ const longValue = (value: unknown): unknown =>
       )
     : value
 
-const isNode = (value: unknown): value is ASTNode =>
-  typeof value === 'object' && value !== null && 'op' in value && 'args' in value
-
-const refuseWalks = (node: ASTNode): void => {
-  if (node.op === 'rcall') {
-    const [name, receiver] = node.args
-    if (name === 'matches') throw refused('may hold no regular expression', node.range.start)
-    if (WALKS.has(name) && receiver.op !== 'list') {
-      throw refused('may walk written lists only', node.range.start)
-    }
+const refuseLoops = (node: ASTNode): void => {
+  const name = node.op === 'rcall' || node.op === 'call' ? node.args[0] : ''
+  const why = REFUSED.get(name)
+  if (why !== undefined) throw refused(why, node.range.start)
+  if (node.op === 'rcall' && WALKS.has(name) && node.args[1].op !== 'list') {
+    throw refused('may walk written lists only', node.range.start)
   }
-  if (node.op === 'call' && node.args[0] === 'matches') {
-    throw refused('may hold no regular expression', node.range.start)
-  }
-  for (const child of childrenOf(node.args)) refuseWalks(child)
-}
-
-const childrenOf = (args: unknown): readonly ASTNode[] => {
-  if (isNode(args)) return [args]
-  return Array.isArray(args) ? args.flatMap(childrenOf) : []
+  for (const child of childrenOf(node.args)) refuseLoops(child)
 }

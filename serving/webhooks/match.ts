@@ -1,4 +1,4 @@
-import type { WebhookEndpoint } from '../../schemas/wire.ts'
+import type { Org, WebhookEndpoint } from '../../schemas/wire.ts'
 import { fitsType } from './endpoint.ts'
 import type { Filter } from './filter.ts'
 import type { WebhookEvent } from './message.ts'
@@ -6,12 +6,23 @@ import type { WebhookEvent } from './message.ts'
 /** `other`: not asked for; `filtered` and `filter-error`: asked for, but the filter did not let it through. */
 export type Match = 'match' | 'other' | 'filtered' | 'filter-error'
 
-/** Whether an endpoint gets an event: enabled, channel, type, filter, in that order. Source: contract/webhooks.md 4. */
+/** What an endpoint is matched with beside the event. */
+export interface MatchContext {
+  /** Its organization; undefined = there is none. */
+  readonly org: Pick<Org, 'suspended'> | undefined
+  readonly filterOf: (source: string) => Filter
+}
+
+/**
+ * Whether an endpoint gets an event: enabled, channel, type, filter, in that order. Source: contract/webhooks.md 4. An
+ * organization owns its webhooks (contract/auth.md 1): one that is gone or suspended gets nothing.
+ */
 export const matchOf = (
   endpoint: WebhookEndpoint,
   event: WebhookEvent,
-  filterOf: (source: string) => Filter,
+  { org, filterOf }: MatchContext,
 ): Match => {
+  if (!org || org.suspended) return 'other'
   const { disabled, channels, filter_types: types, filter } = endpoint
   if (disabled) return 'other'
   if (channels && !channels.includes(event.channel)) return 'other'

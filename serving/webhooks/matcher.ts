@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type {
   Bus,
   GroupOffset,
@@ -20,6 +21,7 @@ import {
   type WebhookChannel,
 } from '../../schemas/webhooks.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
+import type { OrgOf } from './delivery.ts'
 import type { EndpointStore } from './endpoints.ts'
 import { filterCache } from './filter.ts'
 import { matchOf } from './match.ts'
@@ -31,6 +33,7 @@ export interface MatcherDeps {
   readonly bus: Bus
   readonly codec: Codec
   readonly store: Pick<EndpointStore, 'all'>
+  readonly orgOf: OrgOf
   readonly config: Pick<Config, 'webhookMaxEventAgeSeconds' | 'webhookPayload' | 'retention'>
   readonly metrics: Metrics
   readonly log: Logger
@@ -49,6 +52,10 @@ export interface Matcher extends Running {
 }
 
 const TAKE = { maxRecords: 500, maxWaitMs: 250 }
+/** A commit takes no more events once it has so many records: an event has one for each endpoint that wants it. */
+const ENOUGH_RECORDS = 2_000
+/** Filters that are asked before others get a turn; each takes up to a millisecond. */
+const FILTERS_PER_TURN = 20
 const APP = 'webhooks'
 const MESSAGES = globalTopic('webhookMessages')
 const OUTBOX = globalTopic('webhookOutbox')
@@ -69,6 +76,7 @@ class MatcherLane {
   readonly #chain: string
   readonly #filterOf = filterCache()
   readonly #count: CountFilter
+  #asked = 0
 
   constructor(deps: MatcherDeps, chain: string, lane: Lane, count: CountFilter) {
     this.#deps = deps
@@ -88,49 +96,70 @@ class MatcherLane {
     })
     while (!this.#lane.signal.aborted) {
       const taken = await this.#lane.take(TAKE)
-      if (taken.length > 0) await this.#commit(taken, seen)
+      if (taken.length > 0) await this.#match(taken, seen)
     }
   }
 
-  async #commit(taken: readonly LogRecord[], seen: Seen): Promise<void> {
-    const { partition, writer } = this.#lane
-    const records = taken.flatMap((record) => this.#outgoing(record, seen))
-    const next = new Map<string, GroupOffset>()
-    for (const { topic, offset } of taken) next.set(topic, { topic, partition, offset: offset + 1 })
-    await writer.commit({
-      records,
-      state: seen.changes(this.#deps.nowMs()),
-      offsets: { group: matcherGroup(this.#chain), next: [...next.values()] },
-    })
+  /**
+   * Matches what was taken, in commits of a bounded size. An event is never cut; a record of many events may be: until
+   * its last event the offset stays before it, and those that were sent are seen when it comes again.
+   */
+  async #match(taken: readonly LogRecord[], seen: Seen): Promise<void> {
+    const { partition } = this.#lane
+    let records: OutRecord[] = []
+    let next = new Map<string, GroupOffset>()
+    for (const record of taken) {
+      for await (const outgoing of this.#outgoing(record, seen)) {
+        for (const each of outgoing) records.push(each)
+        if (records.length < ENOUGH_RECORDS) continue
+        await this.#commit(records, seen, [...next.values()])
+        await nextTurn()
+        records = []
+        next = new Map()
+      }
+      const { topic, offset } = record
+      next.set(topic, { topic, partition, offset: offset + 1 })
+    }
+    await this.#commit(records, seen, [...next.values()])
   }
 
-  #outgoing(record: LogRecord, seen: Seen): readonly OutRecord[] {
+  async #commit(
+    records: readonly OutRecord[],
+    seen: Seen,
+    next: readonly GroupOffset[],
+  ): Promise<void> {
+    const state = seen.changes(this.#deps.nowMs())
+    const offsets = next.length > 0 && { offsets: { group: matcherGroup(this.#chain), next } }
+    await this.#lane.writer.commit({ records, state, ...offsets })
+  }
+
+  /** Records of one event after another. */
+  async *#outgoing(record: LogRecord, seen: Seen): AsyncGenerator<readonly OutRecord[]> {
     const { codec, metrics, log, nowMs, config } = this.#deps
     const channel = this.#channelOf.get(record.topic)
     const decoded = orPoison(() => {
       if (record.value === null) throw new Malformed('tombstone', 'an event cannot be removed')
       return codec.decode('token.TokenEvents', record.value)
     })
-    if (channel === undefined) return []
+    if (channel === undefined) return
     if (decoded instanceof Malformed) {
       metrics.eventsDropped.inc({ stage: APP, reason: decoded.reason })
       log.error({ topic: record.topic, offset: record.offset, err: decoded }, 'poison')
-      return [deadLetter(matcherGroup(this.#chain), record, decoded)]
+      yield [deadLetter(matcherGroup(this.#chain), record, decoded)]
+      return
     }
     const maxAgeMs = config.webhookMaxEventAgeSeconds * 1_000
-    const records: OutRecord[] = []
     for (const event of eventsOf(channel, decoded.value)) {
       if (seen.has(event.id)) metrics.webhookDedupeHits.inc()
       else if (maxAgeMs > 0 && event.timeMs < nowMs() - maxAgeMs) {
         metrics.eventsDropped.inc({ stage: APP, reason: 'stale' })
-      } else records.push(...this.#messages(event, seen.add(event.id, channel, nowMs())))
+      } else yield await this.#messages(event, seen.add(event.id, channel, nowMs()))
     }
-    return records
   }
 
   /** The message for the log, and one delivery per endpoint that wants it. */
-  #messages(event: WebhookEvent, seq: number): readonly OutRecord[] {
-    const { codec, store, config, nowMs } = this.#deps
+  async #messages(event: WebhookEvent, seq: number): Promise<readonly OutRecord[]> {
+    const { codec, store, orgOf, config, nowMs } = this.#deps
     const lane = this.#lane.partition
     const body = bodyOf(event, { lane, seq }, config.webhookPayload)
     const atMs = nowMs()
@@ -141,8 +170,13 @@ class MatcherLane {
       ...{ tx: event.tx, slot: event.slot, seq, lane },
     })
     const records: OutRecord[] = [{ topic: MESSAGES, key: event.id, value: message }]
-    for (const endpoint of store.all()) {
-      const match = matchOf(endpoint, event, this.#filterOf)
+    for (const endpoint of [...store.all()]) {
+      if (endpoint.filter !== null) {
+        this.#asked += 1
+        if (this.#asked % FILTERS_PER_TURN === 0) await nextTurn()
+      }
+      const org = orgOf(endpoint.org_id)
+      const match = matchOf(endpoint, event, { org, filterOf: this.#filterOf })
       if (match === 'filtered' || match === 'filter-error') this.#count(endpoint, match)
       if (match !== 'match') continue
       const { endpoint_id, org_id, enabled_at } = endpoint

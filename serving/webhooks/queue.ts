@@ -1,3 +1,5 @@
+import TinyQueue from 'tinyqueue'
+
 /** A message that waits for an endpoint. */
 export interface Waiting {
   /** Key in the due store. */
@@ -21,21 +23,34 @@ export type Next =
 
 /** A receiver behind a broken gateway gets half the messages for this long. */
 const EASED_MS = 300_000
+/** A receiver that let an attempt run into its limit gets one message at a time for this long. */
+const SLOW_MS = 60_000
 
 /** Answered attempts whose record is not durable yet: so many may be repeated after a crash. */
 const MOST_UNRECORDED = 256
 
+interface Ranked {
+  readonly waiting: Waiting
+  /** Counts what was added: of two that are due together the older comes first. */
+  readonly rank: number
+}
+
+const dueFirst = (one: Ranked, other: Ranked): number =>
+  one.waiting.dueAtMs - other.waiting.dueAtMs || one.rank - other.rank
+
 /** What waits for one endpoint, by due time, and what is on its way. The clock is the caller's. */
 export class EndpointQueue {
-  #waiting: Waiting[] = []
+  #heap = new TinyQueue<Ranked>([], dueFirst)
+  #added = 0
   #inFlight = 0
   #unrecorded = 0
   #tokens = Number.POSITIVE_INFINITY
   #filledAtMs = 0
   #easedUntilMs = 0
+  #slowUntilMs = 0
 
   get size(): number {
-    return this.#waiting.length
+    return this.#heap.length
   }
 
   /** Messages that were taken out and are not recorded. */
@@ -44,21 +59,19 @@ export class EndpointQueue {
   }
 
   add(waiting: Waiting): void {
-    let at = this.#waiting.length
-    while (at > 0 && (this.#waiting[at - 1]?.dueAtMs ?? 0) > waiting.dueAtMs) at -= 1
-    this.#waiting.splice(at, 0, waiting)
+    this.#added += 1
+    this.#heap.push({ waiting, rank: this.#added })
   }
 
   /** Takes the next message out when it is due and the pace allows; then `answered` and `recorded` must follow. */
   next(nowMs: number, pace: Pace): Next {
-    const [first] = this.#waiting
-    const limit = nowMs < this.#easedUntilMs ? Math.ceil(pace.inFlight / 2) : pace.inFlight
-    const isFull = this.#inFlight >= limit || this.#unrecorded >= MOST_UNRECORDED
+    const first = this.#heap.peek()?.waiting
+    const isFull = this.#inFlight >= this.#limit(nowMs, pace) || this.#unrecorded >= MOST_UNRECORDED
     if (first === undefined || isFull) return { kind: 'idle' }
     if (first.dueAtMs > nowMs) return { kind: 'wait', untilMs: first.dueAtMs }
     const tokenAtMs = this.#takeToken(nowMs, pace.perSecond)
     if (tokenAtMs > nowMs) return { kind: 'wait', untilMs: tokenAtMs }
-    this.#waiting.shift()
+    this.#heap.pop()
     this.#inFlight += 1
     return { kind: 'start', waiting: first }
   }
@@ -78,16 +91,30 @@ export class EndpointQueue {
     this.#easedUntilMs = nowMs + EASED_MS
   }
 
-  /** Takes everything out that waits. */
+  /** The receiver did not answer in time: one at a time for a while. */
+  slow(nowMs: number): void {
+    this.#slowUntilMs = nowMs + SLOW_MS
+  }
+
+  isSlow(nowMs: number): boolean {
+    return nowMs < this.#slowUntilMs
+  }
+
+  /** Takes everything out that waits, in no order. */
   clear(): readonly Waiting[] {
-    const all = this.#waiting
-    this.#waiting = []
+    const all = this.#heap.data.map(({ waiting }) => waiting)
+    this.#heap = new TinyQueue<Ranked>([], dueFirst)
     return all
   }
 
   /** Takes the oldest out. */
   dropOldest(): Waiting | undefined {
-    return this.#waiting.shift()
+    return this.#heap.pop()?.waiting
+  }
+
+  #limit(nowMs: number, { inFlight }: Pace): number {
+    if (this.isSlow(nowMs)) return 1
+    return nowMs < this.#easedUntilMs ? Math.ceil(inFlight / 2) : inFlight
   }
 
   /** Now when a token was there, else the time when one will be. */

@@ -1,51 +1,41 @@
-import { createHash } from 'node:crypto'
 import { ulid } from 'ulid'
 import type { Config } from '../../core/config.ts'
 import { Fault } from '../../core/fault.ts'
-import type { AddressRules, Resolve } from '../../core/outbound.ts'
-import type { Sealer } from '../../core/seal.ts'
 import type {
   CreateWebhook,
   UpdateWebhookAt,
+  WebhookEndpointBody,
   WebhookList,
   WebhookListQuery,
 } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Principal } from '../contract.ts'
-import {
-  disabledAs,
-  enabledAgain,
-  endpointBody,
-  knownTypes,
-  liveSecrets,
-  MASKED_USER,
-  metadataText,
-  rotatedSecrets,
-  staticHeaders,
-} from './endpoint.ts'
+import { endpointBody, liveSecrets, rotatedSecrets } from './endpoint.ts'
+import { type ChangeDeps, changeOf } from './endpoint-change.ts'
 import { type EndpointStore, noEndpoint } from './endpoints.ts'
-import { compileFilter } from './filter.ts'
 import type { Iterators, Place } from './iterator.ts'
+import { answerBefore, keyedCall } from './requests.ts'
 import { givenSecret, newSecret } from './sign.ts'
-import { checkTarget } from './target.ts'
 
 /** Who may see and change an endpoint: its organization. */
 export type Owner = Pick<Principal, 'orgId' | 'appId'>
 
 /** The endpoint resource. Every id that is not the owner's is a `Fault` 52000. */
 export interface EndpointResource {
-  /** `replayed`: the idempotency key was used before, this is what it made. */
-  create(
-    owner: Owner,
-    body: CreateWebhook,
-    idempotencyKey?: string,
-  ): Promise<{ readonly endpoint: WebhookEndpoint; readonly replayed: boolean }>
+  create(owner: Owner, body: CreateWebhook, idempotencyKey?: string): Promise<Created>
   read(owner: Owner, id: string): WebhookEndpoint
   list(owner: Owner, query: WebhookListQuery): WebhookList
   update(owner: Owner, id: string, body: UpdateWebhookAt): Promise<WebhookEndpoint>
   remove(owner: Owner, id: string): Promise<void>
   secret(owner: Owner, id: string): string
   rotate(owner: Owner, id: string, wish: RotationWish): Promise<void>
+}
+
+/** The answer of a create call. */
+export interface Created {
+  readonly body: WebhookEndpointBody
+  /** True: the idempotency key was used before; this is what was answered then. */
+  readonly replayed: boolean
 }
 
 /** What a rotation is asked for. */
@@ -55,19 +45,13 @@ export interface RotationWish {
 }
 
 /** What the resource works with. */
-export interface ResourceDeps {
+export interface ResourceDeps extends ChangeDeps {
   readonly store: EndpointStore
-  readonly sealer: Sealer
-  readonly rules: AddressRules
-  readonly resolve: Resolve
   readonly iterators: Iterators
   readonly config: Pick<Config, 'webhookEndpoints'>
-  readonly nowMs: () => number
 }
 
-const DAY_MS = 86_400_000
 const GRACE_SECONDS = 86_400
-const KEY = /^[\x21-\x7e]{8,255}$/
 
 /** Makes the resource. */
 export const endpointResource = (deps: ResourceDeps): EndpointResource => {
@@ -129,54 +113,53 @@ export const endpointResource = (deps: ResourceDeps): EndpointResource => {
   }
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
-
 const create = async (
   deps: ResourceDeps,
   owner: Owner,
   body: CreateWebhook,
   idempotencyKey?: string,
-): Promise<{ readonly endpoint: WebhookEndpoint; readonly replayed: boolean }> => {
-  if (idempotencyKey !== undefined && !KEY.test(idempotencyKey)) {
-    throw new Fault('INVALID_PARAMETER', 'Idempotency-Key has 8 to 255 printable characters', {
-      parameter: 'Idempotency-Key',
-    })
-  }
-  const { store, sealer, nowMs, config } = deps
-  const createdBy =
-    idempotencyKey === undefined ? '' : `${digest(idempotencyKey)}:${digest(JSON.stringify(body))}`
+): Promise<Created> => {
+  const { store, sealer, nowMs } = deps
+  const call = keyedCall(owner.orgId, idempotencyKey, body)
+  // Before every check: what was answered once is answered again, however the world has changed.
+  let before = answerBefore(store.requests, call)
+  if (before) return { body: before, replayed: true }
   const endpointId = `ep_${ulid(nowMs())}`
   const change = await changeOf(deps, body)
   const secret = body.secret ? givenSecret(body.secret) : newSecret()
   const sealed = sealer.seal(secret, endpointId)
-  let replayed: WebhookEndpoint | undefined
   await store.change(endpointId, (known) => {
     if (known) return undefined
-    const own = store.ofOrg(owner.orgId)
-    replayed = madeBefore(own, createdBy, nowMs())
-    if (replayed) return undefined
-    if (own.length >= config.webhookEndpoints) {
-      throw new Fault('WEBHOOKS_ENDPOINT_LIMIT_REACHED', undefined, {
-        current_count: own.length,
-        max_allowed: config.webhookEndpoints,
-      })
-    }
+    before = answerBefore(store.requests, call)
+    if (before) return undefined
+    refuseBeyondBound(deps, owner)
     uniqueUid(deps, owner, endpointId, body.uid)
-    const at = nowMs()
-    const secrets = [{ sealed, created_at: at, expires_at: 0 }]
-    const endpoint = change(blank(owner, { endpointId, createdBy, atMs: at, secrets }))
-    return { event: 'endpoint.created', endpoint }
+    const atMs = nowMs()
+    const secrets = [{ sealed, created_at: atMs, expires_at: 0 }]
+    const endpoint = change(blank(owner, { endpointId, atMs, secrets }))
+    const response = JSON.stringify(endpointBody(endpoint))
+    const request = call && { ...call, response, created_at: atMs }
+    return { event: 'endpoint.created', endpoint, ...(request && { request }) }
   })
-  const endpoint = replayed ?? store.get(endpointId)
-  if (!endpoint) throw noEndpoint()
-  return { endpoint, replayed: replayed !== undefined }
+  if (before) return { body: before, replayed: true }
+  const made = store.get(endpointId)
+  if (!made) throw noEndpoint()
+  return { body: endpointBody(made), replayed: false }
+}
+
+const refuseBeyondBound = ({ store, config }: ResourceDeps, { orgId }: Owner): void => {
+  const { length } = store.ofOrg(orgId)
+  if (length < config.webhookEndpoints) return
+  throw new Fault('WEBHOOKS_ENDPOINT_LIMIT_REACHED', undefined, {
+    current_count: length,
+    max_allowed: config.webhookEndpoints,
+  })
 }
 
 const blank = (
   { orgId, appId }: Owner,
   made: {
     readonly endpointId: string
-    readonly createdBy: string
     readonly atMs: number
     readonly secrets: WebhookEndpoint['secrets']
   },
@@ -200,26 +183,10 @@ const blank = (
   secrets: made.secrets,
   first_failure_at: 0,
   enabled_at: made.atMs,
-  created_by: made.createdBy,
   created_at: made.atMs,
   updated_at: made.atMs,
   version: 1,
 })
-
-/** The endpoint that this idempotency key made within a day. Throws `Fault` when it was another request. */
-const madeBefore = (
-  own: readonly WebhookEndpoint[],
-  createdBy: string,
-  nowMs: number,
-): WebhookEndpoint | undefined => {
-  const [key] = createdBy.split(':')
-  if (!key) return undefined
-  const before = own.find(
-    ({ created_by, created_at }) => created_by.startsWith(`${key}:`) && created_at > nowMs - DAY_MS,
-  )
-  if (before && before.created_by !== createdBy) throw new Fault('IDEMPOTENCY_CONFLICT')
-  return before
-}
 
 const uniqueUid = (
   { store }: ResourceDeps,
@@ -231,40 +198,6 @@ const uniqueUid = (
   const holder = store.find(orgId, uid)
   if (holder && holder.endpoint_id !== endpointId) {
     throw new Fault('CONFLICT', 'Another endpoint has this uid', { parameter: 'uid' })
-  }
-}
-
-/** Checks what is asked for and gives the step that applies it. Absent = unchanged, null = the default. */
-const changeOf = async (
-  { rules, resolve, sealer, nowMs }: ResourceDeps,
-  body: UpdateWebhookAt,
-): Promise<(known: WebhookEndpoint) => WebhookEndpoint> => {
-  const target = body.url === undefined ? undefined : await checkTarget(body.url, rules, resolve)
-  if (body.filter) compileFilter(body.filter)
-  const types = knownTypes(body.filterTypes)
-  const metadata = metadataText(body.metadata)
-  const headers = staticHeaders(body.headers)
-  return (known) => {
-    const userEnc = (user: string): string => {
-      if (user === MASKED_USER) return known.user_enc
-      return user === '' ? '' : sealer.seal(user, known.endpoint_id)
-    }
-    const changed: WebhookEndpoint = {
-      ...known,
-      ...(target && { url: target.url, user_enc: userEnc(target.user), first_failure_at: 0 }),
-      ...(target && known.url !== '' && { enabled_at: nowMs() }),
-      ...(body.channels !== undefined && { channels: body.channels }),
-      ...(body.description !== undefined && { description: body.description }),
-      ...(body.filter !== undefined && { filter: body.filter || null }),
-      ...(body.filterTypes !== undefined && { filter_types: types }),
-      ...(body.metadata !== undefined && { metadata }),
-      ...(body.rateLimit !== undefined && { rate_limit: body.rateLimit }),
-      ...(body.uid !== undefined && { uid: body.uid ?? '' }),
-      ...(body.headers !== undefined && { headers }),
-    }
-    if (body.disabled === undefined) return changed
-    if (!body.disabled) return enabledAgain(changed, nowMs())
-    return changed.disabled ? changed : disabledAs(changed, 'user', nowMs())
   }
 }
 

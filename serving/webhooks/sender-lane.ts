@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Lane, LaneState, LogRecord, OutRecord, StateChange } from '../../core/bus-contract.ts'
 import type { Codec } from '../../core/codec-contract.ts'
 import { deadLetter, orPoison } from '../../core/dead-letter.ts'
@@ -7,31 +8,37 @@ import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Sealer } from '../../core/seal.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import type { Attempt, Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
-import {
-  attemptOf,
-  type EndpointFate,
-  endOf,
-  eventOf,
-  fateOf,
-  healthAfter,
-  postOf,
-  type SendStyle,
-} from './attempt.ts'
+import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
+import { attemptOf, type EndpointFate, eventOf, fateOf, postOf, type SendStyle } from './attempt.ts'
 import type { Poster } from './client.ts'
-import { dueKey, endStatus, triggerOf, UNSIGNED } from './delivery.ts'
-import { disabledAs, liveSecrets } from './endpoint.ts'
-import { type EndpointStore, operationRecord } from './endpoints.ts'
+import {
+  dueKey,
+  isSameTarget,
+  type OrgOf,
+  type Standing,
+  standingOf,
+  triggerOf,
+  UNSIGNED,
+} from './delivery.ts'
+import { attemptRecord, deliveryOperation, endRecords, type Held } from './ended.ts'
+import { credentialsOf } from './endpoint.ts'
+import type { EndpointStore } from './endpoints.ts'
+import { fateStep } from './fate.ts'
 import { type GroupCommit, groupCommit, type Part } from './group-commit.ts'
-import { EndpointQueue, type Waiting } from './queue.ts'
+import { type HealthBook, makeHealthBook } from './health-book.ts'
+import { type Line, type Lines, makeLines } from './lines.ts'
+import type { Places } from './places.ts'
+import type { EndpointQueue, Pace, Waiting } from './queue.ts'
 import { type Outcome, type Verdict, verdictOf } from './schedule.ts'
 
 /** What the lanes of a sender share. */
 export interface SenderDeps {
   readonly codec: Codec
   readonly store: EndpointStore
+  readonly orgOf: OrgOf
   readonly sealer: Sealer
   readonly poster: Pick<Poster, 'post'>
+  readonly places: Places
   readonly style: SendStyle
   /** Pause before each attempt, milliseconds. */
   readonly scheduleMs: readonly number[]
@@ -47,26 +54,25 @@ export interface SenderDeps {
 export const SENDER_GROUP = 'webhooks.sender'
 
 const DUE = globalTopic('webhookDue')
-const ATTEMPTS = globalTopic('webhookAttempts')
-const HEALTH = '/health'
 
 const TAKE = { maxRecords: 500, maxWaitMs: 250 }
 /** Messages that wait for one endpoint; then the oldest are dropped. */
 const MOST_WAITING = 100_000
 /** How often endpoints that were turned off are looked for. */
 const SWEEP_MS = 2_000
+/** Messages that are ended in one commit. */
+const MOST_ENDED = 1_000
+/** Messages that are read from the due store before others get a turn. */
+const LOADED_PER_TURN = 1_000
+/** A message for an endpoint that is not known here yet is looked at again after this, and up to twice as long. */
+const LATER_MS = 1_000
+/** Messages that stayed when an endpoint ended are left alone by the sweep for this long. */
+const STAYED_MS = 60_000
 /** Attempts on their way get this long to end when the lane is taken away. */
 const LEAVE_MS = 1_000
-/** Longest sleep of a queue: timers take no more than 31 bits. */
-const LONGEST_SLEEP_MS = 3_600_000
 
 /** Statuses of a gateway whose receiver is overloaded. */
 const OVERLOADED = new Set([502, 504])
-
-interface Line {
-  readonly queue: EndpointQueue
-  timer: NodeJS.Timeout | undefined
-}
 
 /**
  * One lane of the sender. Deliveries go from the outbox to the due store in one commit with the offset, so a slow
@@ -77,27 +83,31 @@ export class SenderLane {
   readonly #deps: SenderDeps
   readonly #lane: Lane
   readonly #commits: GroupCommit
-  readonly #lines = new Map<string, Line>()
+  readonly #lines: Lines
   readonly #running = new Set<Promise<void>>()
   readonly #failure = new AbortController()
   #state: LaneState | undefined
+  #health: HealthBook | undefined
 
   constructor(deps: SenderDeps, lane: Lane) {
     this.#deps = deps
     this.#lane = lane
     this.#commits = groupCommit(lane.writer, SENDER_GROUP)
+    this.#lines = makeLines({
+      nowMs: deps.nowMs,
+      paceOf: (endpointId) => this.#paceOf(endpointId),
+      isOver: () => this.#isOver(),
+      start: (endpointId, line, waiting) => this.#start(endpointId, line, waiting),
+    })
   }
 
   /** Messages that wait or are on their way. */
   get backlog(): number {
-    return [...this.#lines.values()].reduce((sum, { queue }) => sum + queue.size + queue.busy, 0)
+    return this.#lines.backlog()
   }
 
   async run(): Promise<void> {
-    this.#state = await this.#lane.state(DUE)
-    for (const [key, bytes] of this.#state.entries()) {
-      if (!key.endsWith(HEALTH)) this.#enqueue(key, this.#decoded(bytes))
-    }
+    await this.#load()
     const sweep = setInterval(() => this.#sweep(), SWEEP_MS)
     const failed = once(this.#failure.signal, 'abort').then(() => {
       throw this.#failure.signal.reason
@@ -108,9 +118,27 @@ export class SenderLane {
     } finally {
       clearInterval(sweep)
       this.#failure.abort(new Error('the lane ended'))
-      for (const { timer } of this.#lines.values()) clearTimeout(timer)
+      this.#lines.stop()
       await this.#settle()
     }
+  }
+
+  /** Reads what waits, in turns with whatever else the process does; nothing starts before all of it is there. */
+  async #load(): Promise<void> {
+    const state = await this.#lane.state(DUE)
+    const health = makeHealthBook(this.#deps.codec, state)
+    this.#state = state
+    this.#health = health
+    let loaded = 0
+    for (const [key, bytes] of state.entries()) {
+      loaded += 1
+      if (loaded % LOADED_PER_TURN === 0) await nextTurn()
+      if (this.#lane.signal.aborted) return
+      if (health.load(key, bytes)) continue
+      const { endpoint_id: endpointId, due_at: dueAtMs } = this.#decoded(bytes)
+      this.#lines.of(endpointId).queue.add({ key, dueAtMs })
+    }
+    for (const [endpointId, line] of this.#lines.all()) this.#lines.pump(endpointId, line)
   }
 
   /** What is on its way may end and be recorded, as long as the writer is ours. */
@@ -145,7 +173,9 @@ export class SenderLane {
       }
       const next = [{ topic: last.topic, partition, offset: last.offset + 1 }]
       await this.#commits.add({ records: poison, state, next })
-      for (const [key, delivery] of arrived) this.#enqueue(key, delivery)
+      for (const [key, { endpoint_id: endpointId, due_at: dueAtMs }] of arrived) {
+        this.#lines.enqueue(endpointId, { key, dueAtMs })
+      }
       await this.#dropBeyondBound(arrived)
     }
   }
@@ -170,34 +200,18 @@ export class SenderLane {
     return { store: DUE, partition: this.#lane.partition, key, value }
   }
 
-  #enqueue(key: string, { endpoint_id: endpointId, due_at: dueAtMs }: Delivery): void {
-    const line = this.#lines.get(endpointId) ?? { queue: new EndpointQueue(), timer: undefined }
-    this.#lines.set(endpointId, line)
-    line.queue.add({ key, dueAtMs })
-    this.#pump(endpointId, line)
-  }
-
-  /** Starts what is due and allowed, and comes back when the next thing is. */
-  #pump(endpointId: string, line: Line): void {
-    clearTimeout(line.timer)
-    const endpoint = this.#deps.store.get(endpointId)
-    const pace = { inFlight: this.#deps.inFlight, perSecond: endpoint?.rate_limit ?? null }
-    while (!this.#failure.signal.aborted && !this.#lane.signal.aborted) {
-      const nowMs = this.#deps.nowMs()
-      const next = line.queue.next(nowMs, pace)
-      if (next.kind === 'idle') return
-      if (next.kind === 'wait') {
-        const sleepMs = Math.min(next.untilMs - nowMs, LONGEST_SLEEP_MS)
-        line.timer = setTimeout(() => this.#pump(endpointId, line), sleepMs)
-        return
-      }
-      this.#start(endpointId, line, next.waiting)
-    }
+  /** null = paused: an organization that is suspended gets nothing until it is not. */
+  #paceOf(endpointId: string): Pace | null {
+    const { endpoint, org } = this.#addressee(endpointId)
+    if (org?.suspended) return null
+    return { inFlight: this.#deps.inFlight, perSecond: endpoint?.rate_limit ?? null }
   }
 
   #start(endpointId: string, line: Line, waiting: Waiting): void {
-    const again = (): void => this.#pump(endpointId, line)
-    const work = this.#attempt(line.queue, waiting)
+    const again = (): void => this.#lines.pump(endpointId, line)
+    const asker = { endpointId, isSlow: line.queue.isSlow(this.#deps.nowMs()) }
+    const work = this.#deps.places
+      .run(asker, () => this.#attempt(line.queue, waiting))
       .finally(() => {
         line.queue.answered()
         again()
@@ -214,95 +228,92 @@ export class SenderLane {
 
   /** One request, or why there is none; nothing of it is stored yet. */
   async #attempt(queue: EndpointQueue, { key, dueAtMs }: Waiting): Promise<Ended | undefined> {
-    const { store, poster, nowMs, metrics, scheduleMs, random, style } = this.#deps
-    const bytes = this.#state?.get(key)
+    const { poster, sealer, nowMs, metrics, scheduleMs, random, style, log } = this.#deps
+    const bytes = this.#isOver() ? undefined : this.#state?.get(key)
     if (bytes === undefined) return undefined
     const delivery = this.#decoded(bytes)
-    const endpoint = store.get(delivery.endpoint_id)
-    const over = endStatus(delivery, endpoint, nowMs())
-    if (over !== null || !endpoint) return { kind: 'over', delivery, status: over ?? 'canceled' }
+    const { endpoint, org } = this.#addressee(delivery.endpoint_id)
+    const standing = standingOf(delivery, { endpoint, org }, nowMs())
+    if (standing === 'later') return { kind: 'later', delivery }
+    if (standing !== 'good' || !endpoint) {
+      return { kind: 'over', delivery, status: standing === 'good' ? 'canceled' : standing }
+    }
     const startedMs = nowMs()
     metrics.webhookDueLagSeconds.set(Math.max(0, startedMs - dueAtMs) / 1_000)
-    const secrets = this.#secretsOf(endpoint)
+    const opened = orPoison(() => credentialsOf(endpoint, sealer, startedMs))
+    if (opened instanceof Malformed) {
+      log.error({ endpointId: endpoint.endpoint_id, err: opened }, 'no signature')
+    }
     const outcome =
-      secrets instanceof Malformed
+      opened instanceof Malformed
         ? UNSIGNED
         : await poster.post(
-            postOf(endpoint, delivery, { ...secrets.value, nowMs: startedMs, style }),
+            postOf(endpoint, delivery, { ...opened.value, nowMs: startedMs, style }),
           )
     if (OVERLOADED.has(outcome.status)) queue.ease(nowMs())
+    if (outcome.errorKind === 'timeout') queue.slow(nowMs())
     const trigger = triggerOf(delivery)
     const plan = { attempt: delivery.attempt, trigger, scheduleMs, nowMs: nowMs(), random }
     return { kind: 'sent', delivery, endpoint, outcome, verdict: verdictOf(outcome, plan) }
   }
 
   async #conclude(key: string, ended: Ended | undefined): Promise<void> {
-    if (ended?.kind === 'sent') await this.#record(key, ended)
-    else if (ended) {
-      await this.#commits.add(this.#ending([{ key, delivery: ended.delivery }], ended.status))
+    if (ended?.kind === 'sent') return this.#record(key, ended)
+    if (ended?.kind === 'over') {
+      return this.#commits.add(this.#ending([{ key, delivery: ended.delivery }], ended.status))
     }
+    if (!ended) return
+    const dueAtMs = this.#deps.nowMs() + LATER_MS * (1 + this.#deps.random())
+    this.#lines.enqueue(ended.delivery.endpoint_id, { key, dueAtMs })
   }
 
-  #secretsOf(endpoint: WebhookEndpoint) {
-    const { sealer, nowMs, log } = this.#deps
-    const { user_enc: sealed, endpoint_id: about } = endpoint
-    const opened = orPoison(() => ({
-      user: sealed === '' ? '' : sealer.open(sealed, about),
-      secrets: liveSecrets(endpoint, sealer, nowMs()),
-    }))
-    if (opened instanceof Malformed) log.error({ endpointId: about, err: opened }, 'no signature')
-    return opened
+  #addressee(endpointId: string) {
+    const endpoint = this.#deps.store.get(endpointId)
+    return { endpoint, org: endpoint && this.#deps.orgOf(endpoint.org_id) }
+  }
+
+  #isOver(): boolean {
+    return this.#failure.signal.aborted || this.#lane.signal.aborted
   }
 
   async #record(key: string, { delivery, endpoint, outcome, verdict }: Sent): Promise<void> {
-    const { codec, nowMs, metrics } = this.#deps
+    const { codec, nowMs, metrics, store } = this.#deps
     const atMs = nowMs()
+    const isCurrent = isSameTarget(endpoint, store.get(endpoint.endpoint_id))
+    const checkup = isCurrent ? this.#health?.after(endpoint, verdict, atMs) : undefined
     const again: Delivery | null =
       verdict.nextAtMs === null
         ? null
         : { ...delivery, attempt: delivery.attempt + 1, due_at: verdict.nextAtMs }
-    const { health, state: healthState } = this.#healthAfter(delivery.endpoint_id, verdict, atMs)
     const event = eventOf(delivery, verdict)
     await this.#commits.add({
       records: [
-        this.#attemptRecord(attemptOf(delivery, endpoint, { outcome, verdict, nowMs: atMs })),
-        ...(event === null ? [] : [this.#operation(event, delivery, atMs)]),
+        attemptRecord(codec, attemptOf(delivery, endpoint, { outcome, verdict, nowMs: atMs })),
+        ...(event === null ? [] : [deliveryOperation(codec, event, delivery, atMs)]),
       ],
-      state: [this.#change(key, again && codec.encode('webhook.Delivery', again)), ...healthState],
+      state: [
+        this.#change(key, again && codec.encode('webhook.Delivery', again)),
+        ...(checkup?.rows.map((row) => this.#change(row.key, row.value)) ?? []),
+      ],
     })
     metrics.webhookAttempts.inc({ result: verdict.status, kind: outcome.errorKind ?? 'none' })
     metrics.webhookSeconds.observe(outcome.durationMs / 1_000)
-    if (again) this.#enqueue(key, again)
-    await this.#applyFate(delivery.endpoint_id, fateOf(endpoint, verdict, { health, nowMs: atMs }))
+    if (again) this.#lines.enqueue(delivery.endpoint_id, { key, dueAtMs: again.due_at })
+    if (!checkup) return
+    await this.#applyFate(endpoint, fateOf(endpoint, verdict, { ...checkup, nowMs: atMs }))
   }
 
-  #healthAfter(endpointId: string, verdict: Verdict, atMs: number) {
-    const { codec } = this.#deps
-    const key = endpointId + HEALTH
-    const bytes = this.#state?.get(key)
-    const known = bytes && codec.decode('webhook.Health', bytes)
-    const health = healthAfter(known, verdict, atMs)
-    if (health === known || (known === undefined && health.failed_attempts === 0)) {
-      return { health, state: [] }
-    }
-    const value = health.failed_attempts === 0 ? null : codec.encode('webhook.Health', health)
-    return { health, state: [this.#change(key, value)] }
-  }
-
-  async #applyFate(endpointId: string, fate: EndpointFate): Promise<void> {
+  async #applyFate(attempted: WebhookEndpoint, fate: EndpointFate): Promise<void> {
     const { store, nowMs, metrics, log } = this.#deps
+    const { endpoint_id: endpointId } = attempted
     if (fate.kind === 'none') return
+    let isDisabled = false
     await store.change(endpointId, (known) => {
-      if (!known || known.disabled) return undefined
-      if (fate.kind === 'disable') {
-        const endpoint = disabledAs(known, fate.reason, nowMs())
-        return { event: 'endpoint.disabled', endpoint: { ...endpoint, version: known.version + 1 } }
-      }
-      const sinceMs = fate.kind === 'start-clock' ? nowMs() : 0
-      if (sinceMs > 0 === known.first_failure_at > 0) return undefined
-      return { event: 'endpoint.updated', endpoint: { ...known, first_failure_at: sinceMs } }
+      const change = fateStep(attempted, fate, nowMs())(known)
+      isDisabled = change?.endpoint?.disabled === true
+      return change
     })
-    if (fate.kind !== 'disable') return
+    if (fate.kind !== 'disable' || !isDisabled) return
     metrics.webhookDisabled.inc({ reason: fate.reason })
     log.info({ endpointId, reason: fate.reason }, 'webhook endpoint turned off')
     await this.#cancel(endpointId)
@@ -310,40 +321,52 @@ export class SenderLane {
 
   /** Cancels what waits for endpoints that are gone or turned off, and forgets queues that have nothing. */
   #sweep(): void {
-    this.#deps.metrics.webhookBacklog.set(this.backlog)
-    for (const [endpointId, { queue, timer }] of this.#lines) {
-      const endpoint = this.#deps.store.get(endpointId)
-      if (!endpoint || endpoint.disabled) {
-        this.#cancel(endpointId).catch((error: unknown) => this.#failure.abort(error))
-      }
+    const fail = (error: unknown): void => this.#failure.abort(error)
+    const ended = this.#health?.ended((endpointId) => this.#deps.store.get(endpointId)) ?? []
+    if (ended.length > 0) {
+      const state = ended.map(({ key, value }) => this.#change(key, value))
+      this.#commits.add({ state }).catch(fail)
+    }
+    const nowMs = this.#deps.nowMs()
+    for (const [endpointId, { queue, sweptUntilMs }] of this.#lines.all()) {
+      const { endpoint, org } = this.#addressee(endpointId)
+      const isGone = !endpoint || !org || endpoint.disabled
+      if (isGone && sweptUntilMs <= nowMs) this.#cancel(endpointId).catch(fail)
       const isIdle = queue.size === 0 && queue.busy === 0
-      if (isIdle && !endpoint?.rate_limit) {
-        clearTimeout(timer)
-        this.#lines.delete(endpointId)
-      }
+      if (isIdle && !endpoint?.rate_limit) this.#lines.forget(endpointId)
     }
   }
 
   async #cancel(endpointId: string): Promise<void> {
-    const waiting = this.#lines.get(endpointId)?.queue.clear() ?? []
-    if (waiting.length > 0) await this.#commits.add(this.#ending(this.#held(waiting), 'canceled'))
+    const waiting = this.#lines.clear(endpointId)
+    for (let at = 0; at < waiting.length; at += MOST_ENDED) {
+      const held = this.#held(waiting.slice(at, at + MOST_ENDED))
+      const addressee = this.#addressee(endpointId)
+      const nowMs = this.#deps.nowMs()
+      const isCanceled = ({ delivery }: Held): boolean =>
+        standingOf(delivery, addressee, nowMs) === 'canceled'
+      const canceled = held.filter(isCanceled)
+      if (canceled.length > 0) await this.#commits.add(this.#ending(canceled, 'canceled'))
+      for (const { key, delivery } of held.filter((each) => !isCanceled(each))) {
+        this.#lines.of(endpointId).sweptUntilMs = nowMs + STAYED_MS
+        this.#lines.enqueue(endpointId, { key, dueAtMs: delivery.due_at })
+      }
+    }
   }
 
   async #dropBeyondBound(arrived: ReadonlyMap<string, Delivery>): Promise<void> {
     const endpointIds = new Set([...arrived.values()].map(({ endpoint_id }) => endpoint_id))
     for (const endpointId of endpointIds) {
-      const queue = this.#lines.get(endpointId)?.queue
+      const queue = this.#lines.of(endpointId).queue
       const dropped: Waiting[] = []
-      while (queue && queue.size > MOST_WAITING) {
+      while (queue.size > MOST_WAITING) {
         const oldest = queue.dropOldest()
         if (oldest) dropped.push(oldest)
       }
-      const held = this.#held(dropped)
-      const [first] = held
-      if (first === undefined) continue
-      const part = this.#ending(held, 'dropped')
-      const told = this.#operation('webhook.backlog', first.delivery, this.#deps.nowMs())
-      await this.#commits.add({ ...part, records: [...(part.records ?? []), told] })
+      for (let at = 0; at < dropped.length; at += MOST_ENDED) {
+        const held = this.#held(dropped.slice(at, at + MOST_ENDED))
+        await this.#commits.add(this.#ending(held, 'dropped', 'webhook.backlog'))
+      }
     }
   }
 
@@ -354,34 +377,25 @@ export class SenderLane {
     })
   }
 
-  #ending(held: readonly Held[], status: 'canceled' | 'dropped'): Part {
+  /** The end of one endpoint's messages, told as an operational event where there is a name for it. */
+  #ending(held: readonly Held[], status: EndStatus, event?: string): Part {
+    const { codec, metrics, store } = this.#deps
+    const [first] = held
+    if (first === undefined) return {}
     const nowMs = this.#deps.nowMs()
-    this.#deps.metrics.webhookAttempts.inc({ result: status, kind: 'none' }, held.length)
+    const endpoint = store.get(first.delivery.endpoint_id)
+    metrics.webhookAttempts.inc({ result: status, kind: 'none' }, held.length)
     return {
-      records: held.map(({ delivery }) => {
-        const endpoint = this.#deps.store.get(delivery.endpoint_id)
-        return this.#attemptRecord(endOf(delivery, endpoint, { status, nowMs }))
-      }),
+      records: [
+        ...endRecords(codec, held, { endpoint, status, nowMs }),
+        ...(event ? [deliveryOperation(codec, event, first.delivery, nowMs)] : []),
+      ],
       state: held.map(({ key }) => this.#change(key, null)),
     }
   }
-
-  #attemptRecord(attempt: Attempt): OutRecord {
-    const value = this.#deps.codec.encode('webhook.Attempt', attempt)
-    return { topic: ATTEMPTS, key: attempt.endpoint_id, value }
-  }
-
-  #operation(type: string, { org_id, endpoint_id, message_id, attempt }: Delivery, at: number) {
-    const detail = { attempt: String(attempt) }
-    const operation = { type, org_id, endpoint_id, message_id, at, detail }
-    return operationRecord(this.#deps.codec, operation)
-  }
 }
 
-interface Held {
-  readonly key: string
-  readonly delivery: Delivery
-}
+type EndStatus = Extract<Standing, 'canceled' | 'dropped'>
 
 interface Sent {
   readonly kind: 'sent'
@@ -393,8 +407,5 @@ interface Sent {
 
 type Ended =
   | Sent
-  | {
-      readonly kind: 'over'
-      readonly delivery: Delivery
-      readonly status: 'canceled' | 'dropped'
-    }
+  | { readonly kind: 'later'; readonly delivery: Delivery }
+  | { readonly kind: 'over'; readonly delivery: Delivery; readonly status: EndStatus }

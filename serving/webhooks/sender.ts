@@ -1,12 +1,13 @@
-import pLimit from 'p-limit'
 import type { Bus, Running } from '../../core/bus-contract.ts'
 import type { Config } from '../../core/config.ts'
 import { deadLetterSpec } from '../../core/topic-specs.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
+import { makePlaces } from './places.ts'
 import { SENDER_GROUP, type SenderDeps, SenderLane } from './sender-lane.ts'
 
 /** What a sender is started with. */
-export interface SenderOptions extends Omit<SenderDeps, 'style' | 'scheduleMs' | 'inFlight'> {
+export interface SenderOptions
+  extends Omit<SenderDeps, 'style' | 'scheduleMs' | 'inFlight' | 'places'> {
   readonly bus: Bus
   readonly config: Pick<
     Config,
@@ -27,17 +28,16 @@ export interface Sender extends Running {
   backlog(): number
 }
 
-/** Attempts at the same time in one process, over all endpoints. */
-const MOST_IN_FLIGHT = 1_024
+/** How often the backlog is shown. */
+const SHOWN_MS = 2_000
 
 /** Sends what is in the outbox; every process that does so takes its share of the lanes. */
 export const startSender = async (options: SenderOptions): Promise<Sender> => {
-  const { bus, config, poster } = options
+  const { bus, config, metrics } = options
   await bus.createTopics([deadLetterSpec(deadLetterTopic(SENDER_GROUP), config.retention)])
-  const places = pLimit(MOST_IN_FLIGHT)
   const deps: SenderDeps = {
     ...options,
-    poster: { post: (post) => places(() => poster.post(post)) },
+    places: makePlaces(),
     inFlight: config.webhookInFlight,
     scheduleMs:
       options.scheduleMs ?? config.webhookRetrySeconds.map((seconds) => Number(seconds) * 1_000),
@@ -61,8 +61,13 @@ export const startSender = async (options: SenderOptions): Promise<Sender> => {
       }
     },
   })
+  const backlog = (): number => [...lanes].reduce((sum, lane) => sum + lane.backlog, 0)
+  const shown = setInterval(() => metrics.webhookBacklog.set(backlog()), SHOWN_MS)
   return {
-    backlog: () => [...lanes].reduce((sum, { backlog }) => sum + backlog, 0),
-    stop: () => running.stop(),
+    backlog,
+    stop: async () => {
+      clearInterval(shown)
+      await running.stop()
+    },
   }
 }

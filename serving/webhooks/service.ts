@@ -5,6 +5,7 @@ import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Warehouse } from '../../core/warehouse.ts'
 import { makePoster, type Poster } from './client.ts'
+import type { OrgOf } from './delivery.ts'
 import type { WebhookGround } from './ground.ts'
 import { startWebhookLog } from './log.ts'
 import { type FilterCounts, startMatcher } from './matcher.ts'
@@ -17,6 +18,7 @@ export interface WebhooksDeps {
   readonly codec: Codec
   readonly warehouse: Warehouse
   readonly ground: WebhookGround
+  readonly orgOf: OrgOf
   readonly config: Config
   readonly metrics: Metrics
   readonly log: Logger

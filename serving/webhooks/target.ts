@@ -56,10 +56,18 @@ export const checkTarget = async (
   if (!addresses.every(rules.isOpen)) throw refused('leads to an inside address')
   const isInside = addresses.length > 0 && addresses.every(rules.isListed)
   if (url.protocol === 'http:' && !isInside) throw refused('must be https')
-  const user = decodeURIComponent(`${url.username}:${url.password}`)
+  const user = userOf(url)
   url.username = ''
   url.password = ''
   return { url: url.href, user: user === ':' ? '' : user }
+}
+
+const userOf = ({ username, password }: URL): string => {
+  try {
+    return decodeURIComponent(`${username}:${password}`)
+  } catch {
+    throw refused('has a percent sign in its user or password that stands for nothing')
+  }
 }
 
 const shapeProblem = (url: URL, text: string, rules: AddressRules): string | undefined => {

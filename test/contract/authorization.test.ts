@@ -61,6 +61,7 @@ before(async () => {
   }
   admin = await makeAdminServer({
     accounts: api.accounts,
+    endpoints: api.endpoints,
     meter: METER,
     config: loadConfig({ ADMIN_TOKEN }),
     metrics: makeMetrics(),

@@ -23,6 +23,7 @@ before(async () => {
   api = await startApi()
   admin = await makeAdminServer({
     accounts: api.accounts,
+    endpoints: api.endpoints,
     meter: makeMeter(),
     config: loadConfig({ ADMIN_TOKEN }),
     metrics: makeMetrics(),

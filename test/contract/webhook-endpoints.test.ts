@@ -3,9 +3,11 @@ import { after, before, test } from 'node:test'
 import { type ApiAnswer, call, startApi, type TestApi } from '../support/api.ts'
 import { until } from '../support/until.ts'
 
+const PUBLIC = ['93.184.216.34']
+let addresses = PUBLIC
 let api: TestApi
 before(async () => {
-  api = await startApi()
+  api = await startApi({ resolve: async () => addresses })
 })
 after(() => api.stop())
 
@@ -154,6 +156,33 @@ test('the bound of endpoints holds under haste, and a retry with the same key ma
   assert.equal(faultOf(refused), 52001)
   assert.deepEqual(record(refused.body).details, { current_count: 10, max_allowed: 10 })
   await removeAll()
+})
+
+test('a retried create is answered as the first time: after a change, after the end, before every check', async () => {
+  const headers = { 'idempotency-key': 'create-once-2' }
+  const body = { url: 'https://once.example.com/hook' }
+  const create = () => send('POST', '/v2/webhook/endpoint', body, headers)
+  const first = await create()
+  assert.deepEqual([first.status, first.headers.get('idempotent-replayed')], [200, null])
+  const { id } = record(first.body)
+  await send('PATCH', `/v2/webhook/endpoint/${id}`, { description: 'changed' })
+  addresses = ['10.0.0.1']
+  const again = await create()
+  addresses = PUBLIC
+  assert.deepEqual([again.status, again.headers.get('idempotent-replayed')], [200, 'true'])
+  assert.deepEqual(again.body, first.body)
+  await send('DELETE', `/v2/webhook/endpoint/${id}`)
+  assert.deepEqual((await create()).body, first.body)
+  assert.deepEqual(record((await send('GET', '/v2/webhook/endpoint')).body).data, [])
+})
+
+test('calls that name JSON and have no body', async () => {
+  const { id } = await made()
+  const headers = { 'content-type': 'application/json' }
+  const rotated = await send('POST', `/v2/webhook/endpoint/${id}/secret/rotate`, undefined, headers)
+  assert.equal(rotated.status, 200, rotated.text)
+  const removed = await send('DELETE', `/v2/webhook/endpoint/${id}`, undefined, headers)
+  assert.equal(removed.status, 200, removed.text)
 })
 
 test('pages in both orders and directions', async () => {

@@ -7,6 +7,7 @@ import { type ConfigOverrides, loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { migrate } from '../../core/migrate.ts'
+import type { Resolve } from '../../core/outbound.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../../core/warehouse.ts'
 import { PLANS } from '../../schemas/plans.ts'
@@ -18,6 +19,7 @@ import { oauthPlugin } from '../../serving/http/oauth.ts'
 import { makeServer } from '../../serving/http/server.ts'
 import { webhookLogRoutes } from '../../serving/http/webhook-log.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
+import type { EndpointStore } from '../../serving/webhooks/endpoints.ts'
 import { openWebhookGround } from '../../serving/webhooks/ground.ts'
 
 /** Quick plans, so that only the tests of limits meet one; `free` keeps its rate and has one unit. */
@@ -35,6 +37,7 @@ export interface TestApi {
   readonly base: string
   readonly warehouse: Warehouse
   readonly accounts: Accounts
+  readonly endpoints: EndpointStore
   /** Key of a plan that no test exhausts. */
   readonly apiKey: string
   readonly clientId: string
@@ -48,6 +51,8 @@ export const startApi = async (
     readonly warehouse?: Warehouse
     readonly overrides?: ConfigOverrides
     readonly meter?: QuotaMeter
+    /** Default: every name has one public address. */
+    readonly resolve?: Resolve
   } & Pick<ServerDeps, 'plugins'> = {},
 ): Promise<TestApi> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
@@ -71,7 +76,7 @@ export const startApi = async (
   const demo = await accounts.createDemo()
   const meter = given.meter ?? makeMeter({ plans: TEST_PLANS })
   const webhooks = await openWebhookGround({
-    resolve: async () => ['93.184.216.34'],
+    resolve: given.resolve ?? (async () => ['93.184.216.34']),
     bus,
     codec: localCodec(),
     config,
@@ -100,6 +105,7 @@ export const startApi = async (
     base,
     warehouse,
     accounts,
+    endpoints: webhooks.store,
     ...demo,
     stop: async () => {
       await app.close()

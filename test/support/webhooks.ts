@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Bus, Running, Writer } from '../../core/bus-contract.ts'
+import type { Bus, Commit, Running, Writer } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
 import type { Codec, Draft } from '../../core/codec-contract.ts'
 import { type Config, loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
-import { makeMetrics } from '../../core/metrics.ts'
+import { type Metrics, makeMetrics } from '../../core/metrics.ts'
 import type { Resolve } from '../../core/outbound.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import type { CreateWebhook } from '../../schemas/api/webhook.ts'
@@ -15,6 +15,8 @@ import { globalTopic, topicName } from '../../schemas/topics.ts'
 import { WEBHOOK_CHANNELS, type WebhookChannel } from '../../schemas/webhooks.ts'
 import type { Attempt, Op, TokenEvent, TokenEvents, WebhookEndpoint } from '../../schemas/wire.ts'
 import { makePoster } from '../../serving/webhooks/client.ts'
+import type { OrgOf } from '../../serving/webhooks/delivery.ts'
+import type { EndpointStore } from '../../serving/webhooks/endpoints.ts'
 import { openWebhookGround, type WebhookGround } from '../../serving/webhooks/ground.ts'
 import { startMatcher } from '../../serving/webhooks/matcher.ts'
 import { startSender } from '../../serving/webhooks/sender.ts'
@@ -31,6 +33,8 @@ export interface WebhookHouseOptions {
   readonly scheduleMs?: readonly number[]
   readonly nowMs?: () => number
   readonly resolve?: Resolve
+  /** Default: every organization is there and not suspended. */
+  readonly orgOf?: OrgOf
 }
 
 /** Endpoints, matcher and sender on an embedded log in a folder of their own. */
@@ -39,12 +43,16 @@ export interface WebhookHouse {
   readonly codec: Codec
   readonly config: Config
   readonly ground: WebhookGround
+  readonly metrics: Metrics
+  /** What matcher and sender committed so far. */
+  commits(): readonly Commit[]
   /** Makes an endpoint of `OWNER`. */
   endpoint(body: CreateWebhook): Promise<WebhookEndpoint>
   /** Publishes a record of token events as the launch tracker does. */
   publish(channel: WebhookChannel, record: Draft<TokenEvents>): Promise<void>
   startMatcher(): Promise<Running>
-  startSender(): Promise<Running & { backlog(): number }>
+  /** `store`: what this sender knows of the endpoints; default: all. */
+  startSender(store?: EndpointStore): Promise<Running & { backlog(): number }>
   attempts(): Promise<readonly Attempt[]>
   /** Types of the operational events so far. */
   operations(): Promise<readonly string[]>
@@ -79,10 +87,24 @@ export const openWebhookHouse = async (
     return running
   }
   const poster = makePoster({ rules: ground.rules, resolve: ground.resolve, nowMs })
+  const orgOf = options.orgOf ?? (() => ({ suspended: false }))
+  const commits: Commit[] = []
+  const shared = {
+    bus: watched(bus, commits),
+    codec,
+    store: ground.store,
+    orgOf,
+    metrics,
+    log,
+    nowMs,
+  }
   let writer: Writer | undefined
   return {
-    ...{ bus, codec, config, ground },
-    endpoint: async (body) => (await ground.resource.create(OWNER, body)).endpoint,
+    ...{ bus, codec, config, ground, metrics, commits: () => commits },
+    endpoint: async (body) => {
+      const made = await ground.resource.create(OWNER, body)
+      return ground.resource.read(OWNER, made.body.id)
+    },
     publish: async (channel, record) => {
       writer ??= await bus.writer('test-tokens')
       const { topic, chain } = WEBHOOK_CHANNELS[channel]
@@ -90,17 +112,11 @@ export const openWebhookHouse = async (
       const value = codec.encode('token.TokenEvents', record)
       await writer.commit({ records: [{ topic: topicName(topic, chain), key, value }] })
     },
-    startMatcher: async () =>
-      held(
-        await startMatcher({ bus, codec, store: ground.store, config, metrics, log, nowMs }, [
-          'sol',
-        ]),
-      ),
-    startSender: async () =>
+    startMatcher: async () => held(await startMatcher({ ...shared, config }, ['sol'])),
+    startSender: async (store = ground.store) =>
       held(
         await startSender({
-          ...{ bus, codec, config, metrics, log, nowMs, poster, random: Math.random },
-          ...{ store: ground.store, sealer: ground.sealer },
+          ...{ ...shared, store, config, poster, random: Math.random, sealer: ground.sealer },
           scheduleMs: options.scheduleMs ?? QUICK_MS,
         }),
       ),
@@ -121,6 +137,22 @@ export const openWebhookHouse = async (
     },
   }
 }
+
+/** The bus with every commit of its lanes noted. */
+const watched = (bus: Bus, commits: Commit[]): Bus => ({
+  ...bus,
+  subscribe: (subscription) =>
+    bus.subscribe({
+      ...subscription,
+      run: (lane) => {
+        const commit: Writer['commit'] = (given) => {
+          commits.push(given)
+          return lane.writer.commit(given)
+        }
+        return subscription.run({ ...lane, writer: { ...lane.writer, commit } })
+      },
+    }),
+})
 
 const valuesOf = async (
   bus: Bus,

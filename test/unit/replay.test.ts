@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { basename } from 'node:path'
 import { test } from 'node:test'
+import { replayConfig } from '../../cli/replay.ts'
 import { silentLogger } from '../../core/log.ts'
 import { factTable } from '../../ingestors/fact-table.ts'
 import { type Recordings, recordedSource } from '../../ingestors/replay.ts'
@@ -201,4 +202,12 @@ test('a whole Solana block names the slot of a transaction that was recorded apa
   )
   assert.equal(first.block.hash, block.blockhash)
   assert.equal(first.block.transactions.length, 1)
+})
+
+test('a replay delivers webhooks for blocks of every age, unless the operator sets one', () => {
+  assert.equal(replayConfig({}, {}).webhookMaxEventAgeSeconds, 0)
+  const set = { WEBHOOK_MAX_EVENT_AGE_SECONDS: '60' }
+  assert.equal(replayConfig({}, set).webhookMaxEventAgeSeconds, 60)
+  const { port, dataDir } = replayConfig({ port: '9000', data: 'd' }, {})
+  assert.deepEqual([port, dataDir], [9_000, 'd'])
 })

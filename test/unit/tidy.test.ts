@@ -43,6 +43,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'rate-limiter-flexible': /^(serving\/|core\/call-budget\.ts$)/,
   'lru-cache': /^(core|ingestors|processors|serving)\//,
   'p-limit': /^(core|ingestors|serving)\//,
+  tinyqueue: /^serving\/webhooks\/queue\.ts$/,
   typebox: /^(schemas|core\/config|serving)/,
   ulid: /^(core|serving)\//,
   commander: /^cli\//,
@@ -50,7 +51,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   tsx: /^cli\//,
   undici: /^core\/outbound\.ts$/,
   'ipaddr.js': /^core\/outbound\.ts$/,
-  '@marcbachmann/cel-js': /^serving\/webhooks\/filter\.ts$/,
+  '@marcbachmann/cel-js': /^serving\/webhooks\/filter(-cost)?\.ts$/,
 }
 
 const FOLDERS = new Set([

@@ -230,6 +230,9 @@ test('filters over short and long names; what is missing matches nothing', () =>
     'timestamp == 1763640000000': 'match',
     'symbol in ["USDC", "USDT"]': 'match',
     '["a", "USDC"].exists(x, x == symbol)': 'match',
+    '[1, 2, 3].all(x, [4, 5, 6].all(y, x < y))': 'match',
+    '["pump_fun", "moonit_fun"].exists(f, ["USDC"].exists(s, data.lf.pf == f && name == s))':
+      'match',
     'migratedTo.protocolFamily == "raydium"': 'error',
     'has(data.mt) && data.mt.pf == "raydium"': 'no-match',
     'data.nothing == 1': 'error',
@@ -264,6 +267,42 @@ test('filters that are refused, with the place where they go wrong', () => {
       },
       source,
     )
+  }
+})
+
+test('a filter that would take more than its moment is refused, however it is nested', () => {
+  const digits = '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]'
+  const nested = (levels: number): string =>
+    Array.from({ length: levels }, (_, level) => level).reduceRight(
+      (inner, level) => `${digits}.all(x${level}, ${inner})`,
+      'data.dec < 7',
+    )
+  assert.equal(compileFilter(nested(2))(EVENT), 'match')
+  const doubled = Array.from({ length: 6 }, (_, level) => 6 - level).reduce((inner, level) => {
+    const before = level === 1 ? 'name' : `k${level - 1}`
+    const many = Array.from({ length: 5 }, () => before).join(', ')
+    return `cel.bind(k${level}, [${many}], ${inner})`
+  }, '[k6, 1] == [k6, 2]')
+  const zones = `${digits}.all(x, ${digits}.all(y, timestamp(1).getHours("Asia/Tokyo") < x + y))`
+  const joined = 'name.split("").join(name).split("").join(name).size() > 1'
+  for (const source of [nested(4), nested(6), doubled, zones, joined]) {
+    assert.throws(() => compileFilter(source), { name: 'Fault', code: 52011 }, source)
+  }
+})
+
+test('the heaviest filters that pass take their moment and no more', () => {
+  const names = Array.from({ length: 90 }, (_, index) => `"name${index}"`).join(', ')
+  const heavy = [
+    `[${names}].exists(x, name.contains(x) && symbol.startsWith(x))`,
+    `[${names}].exists(x, ["pump", "moon"].exists(y, x + y == data.lf.pf))`,
+  ]
+  for (const source of heavy) {
+    const filter = compileFilter(source)
+    for (let round = 0; round < 50; round += 1) filter(EVENT)
+    const startedMs = performance.now()
+    for (let round = 0; round < 100; round += 1) filter(EVENT)
+    const eachMs = (performance.now() - startedMs) / 100
+    assert.ok(eachMs < 25, `${eachMs} ms: ${source}`)
   }
 })
 

@@ -58,6 +58,11 @@ test('URLs that are refused before anything is stored', async () => {
       'https://good\t.example/',
       `https://good.example/${'x'.repeat(2_048)}`,
     ],
+    ...[
+      'https://user:100%@good.example/',
+      'https://%zz@good.example/',
+      'https://%ff@good.example/',
+    ],
     ...['https://user:pass@10.0.0.1/', 'https://169.254.169.254/latest/meta-data/'],
   ]
   for (const url of refused) {

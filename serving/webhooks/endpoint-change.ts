@@ -1,0 +1,85 @@
+import { Fault } from '../../core/fault.ts'
+import type { AddressRules, Resolve } from '../../core/outbound.ts'
+import type { Sealer } from '../../core/seal.ts'
+import type { UpdateWebhookAt } from '../../schemas/api/webhook.ts'
+import type { WebhookEndpoint } from '../../schemas/wire.ts'
+import {
+  disabledAs,
+  enabledAgain,
+  knownTypes,
+  MASKED_USER,
+  metadataText,
+  staticHeaders,
+} from './endpoint.ts'
+import { compileFilter } from './filter.ts'
+import { checkTarget, type Target } from './target.ts'
+
+/** What a change of an endpoint is checked with. */
+export interface ChangeDeps {
+  readonly sealer: Sealer
+  readonly rules: AddressRules
+  readonly resolve: Resolve
+  readonly nowMs: () => number
+}
+
+/**
+ * Checks what is asked for and gives the step that applies it. Absent = unchanged, null = the default. What waits stays
+ * good unless the endpoint was off. Throws `Fault`, the step too.
+ */
+export const changeOf = async (
+  { rules, resolve, sealer, nowMs }: ChangeDeps,
+  body: UpdateWebhookAt,
+): Promise<(known: WebhookEndpoint) => WebhookEndpoint> => {
+  const target = body.url === undefined ? undefined : await checkTarget(body.url, rules, resolve)
+  if (body.filter) compileFilter(body.filter)
+  const types = knownTypes(body.filterTypes)
+  const metadata = metadataText(body.metadata)
+  const headers = staticHeaders(body.headers)
+  return (known) => {
+    const changed: WebhookEndpoint = {
+      ...known,
+      ...(target && leadingTo(known, target, sealer)),
+      ...(body.channels !== undefined && { channels: body.channels }),
+      ...(body.description !== undefined && { description: body.description }),
+      ...(body.filter !== undefined && { filter: body.filter || null }),
+      ...(body.filterTypes !== undefined && { filter_types: types }),
+      ...(body.metadata !== undefined && { metadata }),
+      ...(body.rateLimit !== undefined && { rate_limit: body.rateLimit }),
+      ...(body.uid !== undefined && { uid: body.uid ?? '' }),
+      ...(body.headers !== undefined && { headers }),
+    }
+    return body.disabled === undefined ? changed : switched(changed, body.disabled, nowMs())
+  }
+}
+
+/** URL and user of a change; a URL that stays the same leaves the failure clock alone. */
+const leadingTo = (
+  known: WebhookEndpoint,
+  { url, user }: Target,
+  sealer: Sealer,
+): Partial<WebhookEndpoint> => {
+  const isMasked = user === MASKED_USER
+  if (isMasked && !isSameOrigin(url, known.url)) {
+    throw new Fault('WEBHOOK_URL_NOT_ALLOWED', 'url leads elsewhere: name its user again', {
+      ...{ parameter: 'url', reason: 'the masked user belongs to another origin' },
+    })
+  }
+  const isSameUser = isMasked || (user === '' && known.user_enc === '')
+  if (isSameUser && url === known.url) return {}
+  if (isMasked) return { url, first_failure_at: 0 }
+  const sealed = user === '' ? '' : sealer.seal(user, known.endpoint_id)
+  return { url, user_enc: sealed, first_failure_at: 0 }
+}
+
+const isSameOrigin = (url: string, known: string): boolean =>
+  known !== '' && new URL(url).origin === new URL(known).origin
+
+/** On again only where it was off: turning on cancels what waited before. */
+const switched = (
+  endpoint: WebhookEndpoint,
+  disabled: boolean | null,
+  nowMs: number,
+): WebhookEndpoint => {
+  if (disabled) return endpoint.disabled ? endpoint : disabledAs(endpoint, 'user', nowMs)
+  return endpoint.disabled ? enabledAgain(endpoint, nowMs) : { ...endpoint, first_failure_at: 0 }
+}

@@ -1,0 +1,64 @@
+import type { LaneState } from '../../core/bus-contract.ts'
+import type { Codec } from '../../core/codec-contract.ts'
+import type { Health, WebhookEndpoint } from '../../schemas/wire.ts'
+import { healthAfter } from './attempt.ts'
+import type { Verdict } from './schedule.ts'
+
+/** One row of the due store. */
+export interface HealthRow {
+  readonly key: string
+  readonly value: Uint8Array | null
+}
+
+const SUFFIX = '/health'
+
+/** Failures in a row per endpoint of a lane; rows live beside the deliveries and end with what they tell of. */
+export interface HealthBook {
+  /** True when the row was one of health. */
+  load(key: string, bytes: Uint8Array): boolean
+  /** An endpoint's health after an attempt, and the row to be stored, if it is another one. */
+  after(
+    endpoint: Pick<WebhookEndpoint, 'endpoint_id' | 'enabled_at'>,
+    verdict: Verdict,
+    nowMs: number,
+  ): { readonly health: Health; readonly rows: readonly HealthRow[] }
+  /** The ends of rows whose endpoint is gone, or on again since. */
+  ended(endpointOf: (endpointId: string) => WebhookEndpoint | undefined): readonly HealthRow[]
+}
+
+/** The book over a lane's store, which holds the rows. */
+export const makeHealthBook = (codec: Codec, state: Pick<LaneState, 'get'>): HealthBook => {
+  const failedAtMs = new Map<string, number>()
+  const knownOf = (endpointId: string, enabledAtMs: number): Health | undefined => {
+    const bytes = failedAtMs.has(endpointId) ? state.get(endpointId + SUFFIX) : undefined
+    const known = bytes && codec.decode('webhook.Health', bytes)
+    return known && known.last_failed_at >= enabledAtMs ? known : undefined
+  }
+  return {
+    load: (key, bytes) => {
+      if (!key.endsWith(SUFFIX)) return false
+      const { last_failed_at } = codec.decode('webhook.Health', bytes)
+      failedAtMs.set(key.slice(0, -SUFFIX.length), last_failed_at)
+      return true
+    },
+    after: ({ endpoint_id: endpointId, enabled_at }, verdict, nowMs) => {
+      const key = endpointId + SUFFIX
+      const health = healthAfter(knownOf(endpointId, enabled_at), verdict, nowMs)
+      if (health.failed_attempts > 0) {
+        failedAtMs.set(endpointId, nowMs)
+        return { health, rows: [{ key, value: codec.encode('webhook.Health', health) }] }
+      }
+      return { health, rows: failedAtMs.delete(endpointId) ? [{ key, value: null }] : [] }
+    },
+    ended: (endpointOf) => {
+      const rows: HealthRow[] = []
+      for (const [endpointId, atMs] of failedAtMs) {
+        const endpoint = endpointOf(endpointId)
+        if (endpoint && endpoint.enabled_at <= atMs) continue
+        failedAtMs.delete(endpointId)
+        rows.push({ key: endpointId + SUFFIX, value: null })
+      }
+      return rows
+    },
+  }
+}

@@ -1,0 +1,78 @@
+/** How many attempts may be on their way in one process, and for whom. */
+export interface PlaceBounds {
+  readonly most: number
+  /** Of these, for endpoints that have nothing on its way. */
+  readonly reserved: number
+  /** At most for endpoints that let an attempt run into its limit of late. */
+  readonly slow: number
+}
+
+/** Who asks for a place. */
+export interface Asker {
+  readonly endpointId: string
+  readonly isSlow: boolean
+}
+
+/** Places for attempts over all endpoints of a process. Receivers that hang cannot hold those that others need. */
+export interface Places {
+  /** Runs the work when there is a place for it, and frees the place when it has ended. */
+  run<Result>(asker: Asker, work: () => Promise<Result>): Promise<Result>
+}
+
+const BOUNDS: PlaceBounds = { most: 1_024, reserved: 256, slow: 512 }
+
+interface Waiter {
+  readonly isSlow: boolean
+  readonly start: () => Promise<void>
+}
+
+/** Makes them. Endpoints take turns; how many wait is bounded by what each may have on its way. */
+export const makePlaces = ({ most, reserved, slow }: PlaceBounds = BOUNDS): Places => {
+  const waiting = new Map<string, Waiter[]>()
+  const heldBy = new Map<string, number>()
+  let held = 0
+  let heldBySlow = 0
+  const isAdmitted = (endpointId: string, isSlow: boolean): boolean => {
+    if (isSlow) return heldBySlow < slow
+    return !heldBy.has(endpointId) || held < most - reserved
+  }
+  const release = (endpointId: string, isSlow: boolean): void => {
+    held -= 1
+    if (isSlow) heldBySlow -= 1
+    const rest = (heldBy.get(endpointId) ?? 1) - 1
+    if (rest === 0) heldBy.delete(endpointId)
+    else heldBy.set(endpointId, rest)
+    admit()
+  }
+  const seat = (endpointId: string, [first, ...others]: readonly Waiter[]): void => {
+    if (!first) return
+    // Behind all others: endpoints take turns.
+    waiting.delete(endpointId)
+    if (others.length > 0) waiting.set(endpointId, others)
+    held += 1
+    if (first.isSlow) heldBySlow += 1
+    heldBy.set(endpointId, (heldBy.get(endpointId) ?? 0) + 1)
+    first.start().finally(() => release(endpointId, first.isSlow))
+  }
+  const admit = (): void => {
+    for (const [endpointId, own] of waiting) {
+      if (held >= most) return
+      if (isAdmitted(endpointId, own[0]?.isSlow === true)) seat(endpointId, own)
+    }
+  }
+  return {
+    run: ({ endpointId, isSlow }, work) =>
+      new Promise((resolve, reject) => {
+        const start = async (): Promise<void> => {
+          try {
+            resolve(await work())
+          } catch (error) {
+            reject(error)
+          }
+        }
+        const own = waiting.get(endpointId) ?? []
+        waiting.set(endpointId, [...own, { isSlow, start }])
+        admit()
+      }),
+  }
+}

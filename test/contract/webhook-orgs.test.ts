@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { loadConfig } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { makeMeter } from '../../serving/billing/meter.ts'
+import { makeAdminServer } from '../../serving/http/admin.ts'
+import { call, startApi, type TestApi } from '../support/api.ts'
+
+const ADMIN_TOKEN = 'admin token of this test'
+
+let api: TestApi
+let admin: FastifyInstance
+
+before(async () => {
+  api = await startApi()
+  admin = await makeAdminServer({
+    ...{ accounts: api.accounts, endpoints: api.endpoints, meter: makeMeter() },
+    ...{ config: loadConfig({ ADMIN_TOKEN }), metrics: makeMetrics(), log: silentLogger() },
+    nowMs: Date.now,
+  })
+})
+after(async () => {
+  await admin.close()
+  await api.stop()
+})
+
+const asked = async (method: 'POST' | 'DELETE', url: string, payload?: object) => {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' }
+  const body = payload === undefined ? {} : { payload }
+  const answer = await admin.inject({ method, url: `/admin/v1${url}`, headers, ...body })
+  return { status: answer.statusCode, body: answer.json() }
+}
+
+const endpointWith = async (apiKey: string): Promise<void> => {
+  const made = await call(api, '/v2/webhook/endpoint', {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: 'https://receiver.example.com/hook' }),
+  })
+  assert.equal(made.status, 200, made.text)
+}
+
+test('an organization takes its webhooks with it, an application leaves them', async () => {
+  const { body: gone } = await asked('POST', '/apps', { name: 'gone' })
+  const { body: stays } = await asked('POST', '/apps', { name: 'stays' })
+  for (const { apiKey } of [gone, gone, stays]) await endpointWith(apiKey)
+  assert.equal((await asked('DELETE', `/orgs/${gone.orgId}`)).status, 200)
+  assert.deepEqual(api.endpoints.ofOrg(gone.orgId), [])
+  assert.equal((await asked('DELETE', `/apps/${stays.appId}`)).status, 200)
+  assert.equal(api.endpoints.ofOrg(stays.orgId).length, 1)
+  assert.equal((await asked('DELETE', `/orgs/${gone.orgId}`)).status, 404)
+})

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadConfig } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { RotateWebhook } from '../../schemas/api/webhook.ts'
+import { makeBaseApp } from '../../serving/http/base.ts'
+
+const opened = async () => {
+  const app = await makeBaseApp(
+    { metrics: makeMetrics(), log: silentLogger(), config: loadConfig({}), nowMs: () => 0 },
+    { title: 'test', description: 'test', securitySchemes: {} },
+  )
+  const said = { schema: { body: RotateWebhook } }
+  app.delete('/bare', async ({ body }) => ({ body: body ?? null }))
+  app.post('/bare', async ({ body }) => ({ body: body ?? null }))
+  app.post('/optional', said, async ({ body }) => ({ body: body ?? null }))
+  app.post('/needed', { schema: { body: { type: 'object' } } }, async ({ body }) => ({ body }))
+  return app
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+test('a call that names JSON and has no body is a call without one', async () => {
+  const app = await opened()
+  for (const [method, url] of [
+    ['DELETE', '/bare'],
+    ['POST', '/bare'],
+    ['POST', '/optional'],
+  ] as const) {
+    const answer = await app.inject({ method, url, headers: JSON_TYPE })
+    assert.deepEqual([answer.statusCode, answer.json()], [200, { body: null }], `${method} ${url}`)
+  }
+  const needed = await app.inject({ method: 'POST', url: '/needed', headers: JSON_TYPE })
+  assert.equal(needed.statusCode, 400)
+  await app.close()
+})
+
+test('a body that is there is read as ever: broken and poisoned ones are refused', async () => {
+  const app = await opened()
+  const sent = async (payload: string) => {
+    const headers = { 'content-type': 'application/json; charset=utf-8' }
+    const { statusCode, body } = await app.inject({
+      method: 'POST',
+      url: '/bare',
+      headers,
+      payload,
+    })
+    return [statusCode, statusCode === 200 ? JSON.parse(body) : undefined]
+  }
+  assert.deepEqual(await sent('{"a":1}'), [200, { body: { a: 1 } }])
+  for (const wrong of ['{', ' ', '{"__proto__":{"a":1}}']) {
+    assert.deepEqual(await sent(wrong), [400, undefined], wrong)
+  }
+  await app.close()
+})

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { localCodec } from '../../core/codec.ts'
+import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
+import { isSameTarget, type Standing, standingOf } from '../../serving/webhooks/delivery.ts'
+import { fateStep } from '../../serving/webhooks/fate.ts'
+import { makeHealthBook } from '../../serving/webhooks/health-book.ts'
+import { matchOf } from '../../serving/webhooks/match.ts'
+import { makePlaces } from '../../serving/webhooks/places.ts'
+import { EndpointQueue } from '../../serving/webhooks/queue.ts'
+import type { Verdict } from '../../serving/webhooks/schedule.ts'
+
+const NOW = 1_763_640_000_000
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
+  ...{ endpoint_id: 'ep_1', org_id: 'org_1', app_id: 'app_1', uid: '' },
+  ...{ url: 'https://good.example/hook', user_enc: '', channels: null, description: null },
+  ...{ disabled: false, disabled_reason: '', disabled_at: 0, filter: null, filter_types: null },
+  ...{ metadata: null, headers: {}, rate_limit: null, secrets: [], first_failure_at: 0 },
+  ...{ enabled_at: NOW, created_at: 1, updated_at: 1, version: 1 },
+  ...change,
+})
+const delivery = (change: Partial<Delivery> = {}): Delivery => ({
+  ...{ message_id: 'msg_1', endpoint_id: 'ep_1', org_id: 'org_1', channel: 'sol.token.created' },
+  ...{ body: '{}', event_time: NOW, queued_at: NOW, enabled_at: NOW, trigger: 'scheduled' },
+  ...{ attempt: 1, due_at: NOW },
+  ...change,
+})
+const ORG = { suspended: false }
+
+test('how a delivery stands; a sender that may be behind waits a minute before it cancels', () => {
+  const known = { endpoint: endpoint(), org: ORG }
+  const older = { endpoint: endpoint({ enabled_at: NOW - 1 }), org: ORG }
+  const olderAndOff = { endpoint: endpoint({ enabled_at: NOW - 1, disabled: true }), org: ORG }
+  const table: readonly (readonly [string, Parameters<typeof standingOf>[1], number, Standing])[] =
+    [
+      ['all is well', known, NOW, 'good'],
+      [
+        'a suspended organization ends nothing',
+        { ...known, org: { suspended: true } },
+        NOW,
+        'good',
+      ],
+      ['unknown here', { endpoint: undefined, org: undefined }, NOW, 'later'],
+      ['unknown for long', { endpoint: undefined, org: undefined }, NOW + MINUTE, 'canceled'],
+      ['organization unknown here', { ...known, org: undefined }, NOW + MINUTE - 1, 'later'],
+      ['organization gone', { ...known, org: undefined }, NOW + MINUTE, 'canceled'],
+      ['known as it was before', older, NOW, 'later'],
+      ['known as it was before, off', olderAndOff, NOW + 1, 'later'],
+      ['never caught up', older, NOW + MINUTE, 'canceled'],
+      ['off', { ...known, endpoint: endpoint({ disabled: true }) }, NOW, 'canceled'],
+      [
+        'on again since',
+        { ...known, endpoint: endpoint({ enabled_at: NOW + 1 }) },
+        NOW,
+        'canceled',
+      ],
+      ['waited for a day', known, NOW + 24 * HOUR, 'good'],
+      ['waited for more', known, NOW + 24 * HOUR + 1, 'dropped'],
+    ]
+  for (const [name, addressee, nowMs, expected] of table) {
+    assert.equal(standingOf(delivery(), addressee, nowMs), expected, name)
+  }
+  const second = delivery({ attempt: 2 })
+  assert.equal(standingOf(second, known, NOW + 48 * HOUR), 'good', 'a repetition is not dropped')
+})
+
+test('an answer speaks of the target that was asked', () => {
+  assert.ok(isSameTarget(endpoint(), endpoint({ version: 9, description: 'other' })))
+  assert.ok(!isSameTarget(endpoint(), endpoint({ url: 'https://good.example/fixed' })))
+  assert.ok(!isSameTarget(endpoint(), endpoint({ enabled_at: NOW + 1 })))
+  assert.ok(!isSameTarget(endpoint(), undefined))
+})
+
+test('a fate meets the endpoint as it was asked, not the one that was changed since', () => {
+  const gone = { kind: 'disable', reason: 'gone' } as const
+  const step = fateStep(endpoint(), gone, NOW + 9)
+  const off = step(endpoint({ version: 4 }))
+  assert.deepEqual(
+    [
+      off?.event,
+      off?.endpoint?.disabled_reason,
+      off?.endpoint?.disabled_at,
+      off?.endpoint?.version,
+    ],
+    ['endpoint.disabled', 'gone', NOW + 9, 5],
+  )
+  for (const known of [
+    ...[undefined, endpoint({ disabled: true }), endpoint({ url: 'https://good.example/fixed' })],
+    endpoint({ enabled_at: NOW + 1 }),
+  ]) {
+    assert.equal(step(known), undefined)
+  }
+  const clock = (kind: 'start-clock' | 'stop-clock', first_failure_at: number) =>
+    fateStep(endpoint(), { kind }, NOW)(endpoint({ first_failure_at }))?.endpoint?.first_failure_at
+  assert.deepEqual([clock('start-clock', 0), clock('start-clock', 5)], [NOW, undefined])
+  assert.deepEqual([clock('stop-clock', 5), clock('stop-clock', 0)], [0, undefined])
+  assert.equal(fateStep(endpoint(), { kind: 'none' }, NOW)(endpoint()), undefined)
+})
+
+test('an organization that is gone or suspended gets nothing new', () => {
+  const event = {
+    ...{ id: 'msg_1', channel: 'sol.token.created' as const, timeMs: NOW, data: {}, chain: 'sol' },
+    ...{ tokenAddress: 'Mint', slot: 1, tx: 'tx', path: '1', commitment: 'confirmed' },
+  }
+  const filterOf = () => () => 'match' as const
+  assert.equal(matchOf(endpoint(), event, { org: ORG, filterOf }), 'match')
+  assert.equal(matchOf(endpoint(), event, { org: undefined, filterOf }), 'other')
+  assert.equal(matchOf(endpoint(), event, { org: { suspended: true }, filterOf }), 'other')
+})
+
+test('a hundred thousand messages that wait are ordered in a moment', () => {
+  const queue = new EndpointQueue()
+  const startedMs = performance.now()
+  for (let index = 0; index < 100_000; index += 1) {
+    queue.add({ key: String(index), dueAtMs: (index * 7_919) % 100_003 })
+  }
+  let lastMs = -1
+  while (queue.size > 0) {
+    const next = queue.dropOldest()?.dueAtMs ?? 0
+    assert.ok(next >= lastMs)
+    lastMs = next
+  }
+  assert.ok(performance.now() - startedMs < 5_000, `${performance.now() - startedMs} ms`)
+})
+
+test('messages that are due together start in the order they came', () => {
+  const queue = new EndpointQueue()
+  const keys = Array.from({ length: 50 }, (_, index) => `key${index}`)
+  for (const key of keys) queue.add({ key, dueAtMs: 5 })
+  assert.deepEqual(
+    keys.map(() => queue.dropOldest()?.key),
+    keys,
+  )
+})
+
+test('a receiver that does not answer in time gets one message at a time for a minute', () => {
+  const queue = new EndpointQueue()
+  for (const key of ['a', 'b', 'c']) queue.add({ key, dueAtMs: 0 })
+  const pace = { inFlight: 10, perSecond: null }
+  queue.slow(NOW)
+  assert.ok(queue.isSlow(NOW + MINUTE - 1) && !queue.isSlow(NOW + MINUTE))
+  assert.equal(queue.next(NOW, pace).kind, 'start')
+  assert.equal(queue.next(NOW, pace).kind, 'idle')
+  assert.equal(queue.next(NOW + MINUTE, pace).kind, 'start')
+})
+
+const hang = (): Promise<never> => new Promise(() => undefined)
+
+test('receivers that hang leave places for those that have nothing on its way', async () => {
+  const places = makePlaces({ most: 100, reserved: 20, slow: 30 })
+  let hanging = 0
+  for (let index = 0; index < 400; index += 1) {
+    const asker = { endpointId: `hang${index % 10}`, isSlow: false }
+    void places.run(asker, () => {
+      hanging += 1
+      return hang()
+    })
+  }
+  assert.equal(hanging, 80)
+  let answered = 0
+  for (let index = 0; index < 50; index += 1) {
+    await places.run({ endpointId: 'healthy', isSlow: false }, async () => {
+      answered += 1
+    })
+  }
+  assert.equal(answered, 50)
+})
+
+test('receivers known to be slow share a part of the places, however many they are', async () => {
+  const places = makePlaces({ most: 100, reserved: 20, slow: 30 })
+  const ends: (() => void)[] = []
+  for (let index = 0; index < 200; index += 1) {
+    const work = () => new Promise<void>((resolve) => ends.push(resolve))
+    void places.run({ endpointId: `slow${index}`, isSlow: true }, work)
+  }
+  assert.equal(ends.length, 30)
+  const got = await Promise.all(
+    Array.from({ length: 200 }, (_, index) =>
+      places.run({ endpointId: `healthy${index % 5}`, isSlow: false }, async () => index),
+    ),
+  )
+  assert.equal(got.length, 200)
+  ends[0]?.()
+  await nextTurn()
+  assert.equal(ends.length, 31, 'a place that gets free goes to the next')
+})
+
+test('endpoints take turns, and what fails frees its place', async () => {
+  const places = makePlaces({ most: 1, reserved: 0, slow: 1 })
+  const order: string[] = []
+  const ask = (endpointId: string) =>
+    places.run({ endpointId, isSlow: false }, async () => {
+      order.push(endpointId)
+      await nextTurn()
+      throw new Error('lost')
+    })
+  const all = await Promise.allSettled(['a', 'a', 'a', 'b', 'b', 'c'].map(ask))
+  assert.ok(all.every(({ status }) => status === 'rejected'))
+  assert.deepEqual(order, ['a', 'a', 'b', 'c', 'a', 'b'])
+})
+
+const codec = localCodec()
+const FAILED: Verdict = { status: 'fail', nextAtMs: null, disable: null, exhausted: true }
+const WENT_WELL: Verdict = { ...FAILED, status: 'success', exhausted: false }
+
+test('health is counted from the last enabling, and its rows end with what they tell of', () => {
+  const rows = new Map<string, Uint8Array>()
+  const open = () => makeHealthBook(codec, { get: (key) => rows.get(key) })
+  const keep = (changes: ReturnType<ReturnType<typeof open>['ended']>): readonly string[] => {
+    for (const { key, value } of changes) {
+      if (value) rows.set(key, value)
+      else rows.delete(key)
+    }
+    return changes.map(({ key, value }) => `${value ? 'put' : 'end'} ${key}`)
+  }
+  const book = open()
+  const fail = (at: number, enabled_at = NOW) => {
+    const { health, rows: changes } = book.after(endpoint({ enabled_at }), FAILED, at)
+    return [health.failed_attempts, ...keep(changes)]
+  }
+  assert.deepEqual(keep(book.after(endpoint(), WENT_WELL, NOW).rows), [])
+  assert.deepEqual(fail(NOW + 1), [1, 'put ep_1/health'])
+  assert.deepEqual(fail(NOW + 2), [2, 'put ep_1/health'])
+  assert.deepEqual(fail(NOW + 9, NOW + 5), [1, 'put ep_1/health'], 'on again since')
+  assert.deepEqual(keep(book.ended(() => endpoint({ enabled_at: NOW + 5 }))), [])
+
+  const [[key = '', bytes = new Uint8Array()] = []] = rows
+  const again = open()
+  assert.ok(again.load(key, bytes))
+  assert.ok(!again.load('ep_1/msg_1', bytes))
+  assert.deepEqual(keep(again.ended(() => endpoint({ enabled_at: NOW + 10 }))), ['end ep_1/health'])
+  assert.deepEqual(keep(again.ended(() => undefined)), [])
+
+  assert.deepEqual(fail(NOW + 20), [1, 'put ep_1/health'])
+  assert.deepEqual(keep(book.ended(() => undefined)), ['end ep_1/health'], 'the endpoint is gone')
+  fail(NOW + 30)
+  assert.deepEqual(keep(book.after(endpoint(), WENT_WELL, NOW + 31).rows), ['end ep_1/health'])
+})

@@ -50,6 +50,7 @@ export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects 
         protocols.factory(log.address)?.family === family.family
       ) {
         pools.set(event.pool(log), family.family)
+        for (const token of event.tokens?.(log) ?? []) tokens.add(protocols.traded(token))
       }
     }
   }

@@ -8,6 +8,12 @@ const usual = 'balancer_v2'
 /** The pool's contract, with which its id begins; also the address of its shares. */
 const poolOf = ({ topics }: Log): string => (topics[1] ?? '').slice(0, 42)
 
+/** A swap names both of its tokens. */
+const swappedTokens = ({ topics }: Log): readonly string[] => [
+  topicAddress(topics[2]),
+  topicAddress(topics[3]),
+]
+
 const swap = (log: Log): Said => {
   const { address: vault, topics, data } = log
   const amountInRaw = wordAt(data, 0)
@@ -90,6 +96,7 @@ export const balancerV2: EvmFamily = {
       topics: 4,
       words: 2,
       pool: poolOf,
+      tokens: swappedTokens,
       read: swap,
     },
     '0xe5ce249087ce04f05a957192435400fd97868dba0e6a4b4c049abf8af80dae78': {

@@ -15,6 +15,12 @@ const usual = 'balancer_v3'
 
 const poolOf = ({ topics }: Log): string => topicAddress(topics[1])
 
+/** A swap names both of its tokens. */
+const swappedTokens = ({ topics }: Log): readonly string[] => [
+  topicAddress(topics[2]),
+  topicAddress(topics[3]),
+]
+
 const swap = (log: Log): Said => {
   const { address: vault, topics, data } = log
   const amountInRaw = wordAt(data, 0)
@@ -101,6 +107,7 @@ export const balancerV3: EvmFamily = {
       topics: 4,
       words: 4,
       pool: poolOf,
+      tokens: swappedTokens,
       read: swap,
     },
     '0xa26a52d8d53702bba7f137907b8e1f99ff87f6d450144270ca25e72481cca871': liquidity(

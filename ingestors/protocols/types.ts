@@ -188,6 +188,8 @@ export interface EvmEvent {
   readonly words: number
   /** Of a singleton's pool: which one the log is about. */
   readonly pool?: (log: Log) => string
+  /** Tokens that it names: a contract that nets what it pays out need not move each of them. */
+  readonly tokens?: (log: Log) => readonly string[]
   /** Reads a log that has that many topics and words; undefined: nothing happened. */
   readonly read: (log: Log) => Said | undefined
 }

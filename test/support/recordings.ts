@@ -53,12 +53,16 @@ export const recordedEvm = (json: unknown): Recorded & { readonly block: EvmBloc
   return { ...recorded, block }
 }
 
-/** What each recorded file holds, by file name. */
+const CHAIN = 'ethereum/'
+
+/** What each recorded ethereum file holds, by file name. */
 export const expectations = (): ReadonlyMap<string, Expected> =>
   new Map(
     Object.entries(
       JSON.parse(readFileSync(`${FOLDER}expected.json`, 'utf8')) as Record<string, Expected>,
-    ).map(([name, expected]) => [name.replace('ethereum/', ''), expected]),
+    ).flatMap(([name, expected]) =>
+      name.startsWith(CHAIN) ? [[name.slice(CHAIN.length), expected] as const] : [],
+    ),
   )
 
 /** A word of event data: numbers in two's complement, addresses padded. */

@@ -1,0 +1,155 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Malformed } from '../../core/fault.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { recordedBlock } from '../../ingestors/recorded.ts'
+import { CHAIN_WORDS, CHAINS, type ChainRow } from '../../schemas/chains.ts'
+import type { Block, Decoded } from '../../schemas/events.ts'
+import { type Family, PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const FIXTURES = `${ROOT}test/fixtures/`
+
+/** Families whose events a local node's own contracts log in a test. */
+const ON_A_NODE: Readonly<Partial<Record<Family, string>>> = {
+  uniswap_v2: 'test/e2e/anvil.test.ts',
+  uniswap_v3: 'test/e2e/anvil.test.ts',
+}
+
+/** Tests with events built by hand, where they are not named like the family. */
+const VECTORS: Readonly<Partial<Record<Family, string>>> = {
+  balancer_v2: 'balancer',
+  balancer_v3: 'balancer',
+  cetus: 'sui-swaps',
+  turbos: 'sui-swaps',
+  momentum: 'sui-swaps',
+  bluefin: 'sui-swaps',
+  deepbook: 'sui-swaps',
+  aftermath: 'sui-swaps',
+}
+
+/** Protocols whose swaps are events of their own within their family: what others log shows nothing of them. */
+const OWN_EVENTS: ReadonlySet<string> = new Set([
+  'pancakeswap_v3',
+  'quickswap_v4',
+  'pancakeswap_infinity_bin',
+  'lfj_v2',
+])
+
+/** What a recording of one protocol shows of others: its family's events, or its own. */
+const shapeOf = ({ id, family }: ProtocolRow): string => (OWN_EVENTS.has(id) ? id : family)
+
+/** What recordings of a chain show of a family: kinds of events, and the files that hold them. */
+interface Shown {
+  readonly kinds: Set<string>
+  readonly files: Set<string>
+}
+
+type Seen = Map<string, Shown>
+
+const seenKey = (chain: string, shape: string): string => `${chain} ${shape}`
+
+const KINDS: readonly (readonly [string, (decoded: Decoded) => readonly string[]])[] = [
+  ['trades', ({ swaps }) => swaps.map(({ protocol }) => protocol)],
+  ['liquidity', ({ poolChanges }) => poolChanges.map(({ protocol }) => protocol)],
+  ['pools', ({ pools }) => pools.flatMap(({ protocol }) => protocol ?? [])],
+  ['launches', ({ births }) => births.flatMap(({ launch }) => launch?.protocol ?? [])],
+  ['migrations', ({ migrations }) => migrations.map(({ from }) => from.protocol)],
+  ['predictions', ({ predictions }) => predictions.map(({ protocol }) => protocol)],
+]
+
+const note = (seen: Seen, chain: string, file: string, decoded: Decoded): void => {
+  for (const [kind, protocolsOf] of KINDS) {
+    for (const protocol of protocolsOf(decoded)) {
+      const row = protocolRow(protocol)
+      if (row === undefined) throw new Error(`${file} holds ${protocol}, which is no row`)
+      const key = seenKey(chain, shapeOf(row))
+      const shown = seen.get(key) ?? { kinds: new Set(), files: new Set() }
+      shown.kinds.add(kind)
+      shown.files.add(file)
+      seen.set(key, shown)
+    }
+  }
+}
+
+/** The block of a recording; undefined for one that holds a single event alone. */
+const blockIn = (chain: string, file: string): Block | undefined => {
+  try {
+    return recordedBlock(chain, JSON.parse(readFileSync(FIXTURES + file, 'utf8'))).block
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+/** Decodes every recording of the repository without a node. */
+const seenInRecordings = (): Seen => {
+  const seen: Seen = new Map()
+  for (const folder of readdirSync(FIXTURES, { withFileTypes: true })) {
+    const chain = CHAIN_WORDS[folder.name]
+    if (!folder.isDirectory() || chain === undefined) continue
+    const books = {
+      proof: 'evidence',
+      protocols: protocolBook(chain),
+      pool: () => undefined,
+    } as const
+    for (const name of readdirSync(FIXTURES + folder.name).sort()) {
+      const file = `${folder.name}/${name}`
+      const block = blockIn(chain, file)
+      if (block !== undefined) note(seen, chain, file, decodeBlock(block, books))
+    }
+  }
+  return seen
+}
+
+const filesText = (files: ReadonlySet<string>): string => {
+  const [first = '', ...others] = files
+  return others.length === 0 ? `\`${first}\`` : `\`${first}\` and ${others.length} more`
+}
+
+/** Path of the test that holds events of a family built by hand. Throws where there is none. */
+const vectorsOf = (family: Family): string => {
+  const path = `test/unit/${VECTORS[family] ?? family.replaceAll('_', '-')}.test.ts`
+  if (!existsSync(ROOT + path)) throw new Error(`no test of ${family} at ${path}`)
+  return path
+}
+
+const lineOf = (chain: ChainRow, row: ProtocolRow, seen: Seen): string => {
+  const { name, family } = row
+  const shape = shapeOf(row)
+  const here = seen.get(seenKey(chain.id, shape))
+  const elsewhere = [...seen].find(([key]) => key.endsWith(` ${shape}`))
+  const node = shape === family ? ON_A_NODE[family] : undefined
+  const how = here
+    ? `recorded: ${filesText(here.files)}`
+    : elsewhere
+      ? `same events, recorded on ${elsewhere[0].split(' ')[0]}: ${filesText(elsewhere[1].files)}`
+      : node
+        ? `on a node: \`${node}\``
+        : `not verified by chain data; vectors: \`${vectorsOf(family)}\``
+  const kinds = [...((here ?? elsewhere?.[1])?.kinds ?? [])].sort().join(', ')
+  return `| ${chain.name} | ${name} | ${family} | ${kinds || '–'} | ${how} |`
+}
+
+const HEAD = `# Protocols
+
+Written by \`node --import tsx test/support/write-protocols.ts\`; a test holds this page against the tables and the recordings.
+
+A row is a protocol on a chain whose factory, program or package is listed in \`schemas/protocols.ts\`. "Seen" is what the recordings under
+\`test/fixtures\` show of the family's events when they are decoded without a node; events beyond that are tested with vectors that
+follow the layouts. A recording proves the layout and the amounts of the family, not that a fork's factory is the one listed.
+
+| chain | protocol | decoder | seen | verified how |
+| --- | --- | --- | --- | --- |
+`
+
+/** The page \`docs/protocols.md\`, from the tables and the recordings. */
+export const protocolsPage = (): string => {
+  const seen = seenInRecordings()
+  const rows: readonly ProtocolRow[] = PROTOCOLS
+  const lines = Object.values(CHAINS).flatMap((chain: ChainRow) =>
+    rows.filter(({ factories }) => chain.id in factories).map((row) => lineOf(chain, row, seen)),
+  )
+  return `${HEAD}${lines.join('\n')}\n`
+}

@@ -87,6 +87,7 @@ const barePool = (view: DataView, at: number, accounts: readonly string[]): Bare
     reservesInOut: buys
       ? [poolQuoteRaw + movedRaw, poolBaseRaw - baseRaw]
       : [poolBaseRaw + baseRaw, poolQuoteRaw - movedRaw],
+    reservesBeforeInOut: buys ? [poolQuoteRaw, poolBaseRaw] : [poolBaseRaw, poolQuoteRaw],
     accounts: buys
       ? { userIn: two, userOut: one, vaultIn: quoteVault, vaultOut: baseVault }
       : { userIn: one, userOut: two, vaultIn: baseVault, vaultOut: quoteVault },

@@ -28,7 +28,7 @@ import {
 import { blockEvents } from './records/all.ts'
 import type { FactOrigin } from './records/tokens.ts'
 import type { Applied } from './recover.ts'
-import type { BlockRef } from './source.ts'
+import type { BlockRef, Commitment } from './source.ts'
 import { track } from './tracked.ts'
 
 /** What every operation of one chain is made with. */
@@ -41,6 +41,8 @@ export interface Workshop {
   readonly store: string
   readonly partition: number
   readonly nowMs: () => number
+  /** At which the source reads blocks. */
+  readonly commitment: Commitment
 }
 
 /** An operation that is ready to be committed, and what is true once it is. */
@@ -167,22 +169,22 @@ const quoteTrades = (
         ],
   )
 
-const COMMITMENT = {
-  OP_APPLY: 'COMMITMENT_PROCESSED',
-  OP_REVERT: 'COMMITMENT_PROCESSED',
-  OP_FINALIZE: 'COMMITMENT_FINALIZED',
+const COMMITMENTS = {
+  processed: 'COMMITMENT_PROCESSED',
+  confirmed: 'COMMITMENT_CONFIRMED',
+  finalized: 'COMMITMENT_FINALIZED',
 } as const
 
 const metaOf = (
-  { chain, nowMs }: Workshop,
-  op: keyof typeof COMMITMENT,
+  { chain, nowMs, commitment }: Workshop,
+  op: 'OP_APPLY' | 'OP_REVERT' | 'OP_FINALIZE',
   seq: number,
   ref: BlockRef,
 ): OperationMeta => ({
   chain: chain.id,
   op,
   seq,
-  commitment: COMMITMENT[op],
+  commitment: COMMITMENTS[op === 'OP_FINALIZE' ? 'finalized' : commitment],
   height: ref.height,
   slot: ref.height,
   hash: ref.hash,

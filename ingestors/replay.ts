@@ -2,7 +2,7 @@ import { readFile as readText } from 'node:fs/promises'
 import type { ChainExtra } from '../core/config.ts'
 import { Malformed } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
-import type { ChainRow } from '../schemas/chains.ts'
+import type { ChainRow, Vm } from '../schemas/chains.ts'
 import type { Block, MoveTransaction, PoolFact, SvmTransaction } from '../schemas/events.ts'
 import { PROTOCOLS, type ProtocolRow } from '../schemas/protocols.ts'
 import type { FactTable } from './fact-table.ts'
@@ -10,10 +10,17 @@ import { type FactReader, tableFacts } from './facts.ts'
 import { tipOf } from './follow.ts'
 import { primePools } from './prime.ts'
 import { type Recorded, recordedBlock } from './recorded.ts'
-import type { BlockRef, ChainOp, Position, Source } from './source.ts'
+import type { BlockRef, ChainOp, Commitment, Position, Source } from './source.ts'
 
 /** Blocks between two FINALIZE operations: a recording is final, and rollups wait for that. */
 const FINAL_EVERY = 32
+
+/** At which a node of the chain would have been read (contract/kafka.md 3.9). */
+const COMMITMENTS: Readonly<Record<Vm, Commitment>> = {
+  evm: 'processed',
+  svm: 'confirmed',
+  move: 'finalized',
+}
 
 /** What is replayed. */
 export interface Recordings {
@@ -57,6 +64,7 @@ export const recordedSource = async (recordings: Recordings): Promise<RecordedSo
   const pools = [...(facts?.pools ?? []), ...referenceFacts(chain, extra)]
   return {
     origin: `${chain.id}:recorded`,
+    commitment: COMMITMENTS[chain.vm],
     gaps: true,
     node: null,
     facts: tableFacts(facts?.tokens, pools),

@@ -119,6 +119,7 @@ const sessionOptions = async (options: IngestorOptions, store: string): Promise<
       partitions: (topic) => counts.get(topic) ?? 1,
       store,
       nowMs,
+      commitment: source.commitment,
     },
     protocols,
     facts: options.facts ?? source.node?.facts(protocols) ?? tableFacts(),

@@ -64,12 +64,17 @@ export interface NodeAnswers {
   ): Promise<readonly PriceEntry[]>
 }
 
+/** How sure a chain is of the blocks that are read from it: seen, voted for, or settled. */
+export type Commitment = 'processed' | 'confirmed' | 'finalized'
+
 /** A chain to follow: a node, or recorded files. */
 export interface Source {
   /** What the data comes from, e.g. genesis hash; a data folder belongs to one origin. */
   readonly origin: string
   /** Time of the block that a first run starts with, where the source knows it. */
   readonly startMs?: number
+  /** At which its blocks are read (contract/kafka.md 3.9). */
+  readonly commitment: Commitment
   /** True: heights need not be contiguous (recorded files, R40). */
   readonly gaps: boolean
   /** null: no node to ask; facts come from the caller's tables. */

@@ -1,4 +1,5 @@
 import { Malformed } from '../core/fault.ts'
+import type { QuoteBook } from '../core/quotes.ts'
 import { bucketEnd, RESOLUTION_NAMES } from '../core/time.ts'
 import type { CandlestickEvent, EventMeta, TradeEvent } from '../schemas/wire.ts'
 import {
@@ -13,6 +14,7 @@ import {
   storedFold,
   textsOf,
 } from './candle.ts'
+import { bookOf, isStable } from './quote-list.ts'
 import {
   type Candle,
   close,
@@ -82,7 +84,7 @@ interface PricedTrade {
   readonly decimals: number
 }
 
-const tradesOf = (operation: Operation): readonly PricedTrade[] => {
+const tradesOf = (operation: Operation, book: QuoteBook): readonly PricedTrade[] => {
   const trades: PricedTrade[] = []
   let sorted = true
   for (const { topic, value, part } of operation.records) {
@@ -97,7 +99,12 @@ const tradesOf = (operation: Operation): readonly PricedTrade[] => {
       trades.push({
         index,
         fold,
-        keys: seriesKeys(trade.token_a_address, trade.token_b_address, trade.pool_address),
+        keys: seriesKeys({
+          base: trade.token_a_address,
+          quote: trade.token_b_address,
+          pool: trade.pool_address,
+          stable: isStable(trade.token_a_address, book),
+        }),
         decimals: trade.token_a_decimals ?? 0,
       })
     }
@@ -160,6 +167,7 @@ const publicationsOf = (meta: EventMeta, candles: Iterable<Candle>): readonly Pu
 
 /** Candles of one lane: final trades folded into a base, each unfinalized block kept apart (contract/kafka.md 3.8). */
 class CandleFolding implements Folding {
+  readonly #bookOf: (chain: string) => QuoteBook
   readonly #series: SeriesStore
   readonly #dirty = new Set<Series>()
   readonly #changes = new Map<string, string | null>()
@@ -167,7 +175,8 @@ class CandleFolding implements Folding {
   #finalities: { readonly seq: number; readonly height: number }[] = []
   #newest: EventMeta | undefined
 
-  constructor(state: StageState, restingKept: number) {
+  constructor(state: StageState, { book, restingKept = RESTING_KEPT }: CandleOptions) {
+    this.#bookOf = bookOf(book)
     this.#series = makeSeriesStore(state, restingKept)
     const hot = [...state.entries('h/')].map(([, text]) => this.#hotOf(JSON.parse(text)))
     this.#hot = hot.toSorted((one, other) => one.height - other.height)
@@ -218,12 +227,12 @@ class CandleFolding implements Folding {
   }
 
   #apply(operation: Operation): void {
-    const { hash, height, block_time: timeMs } = operation.block.meta
+    const { chain, hash, height, block_time: timeMs } = operation.block.meta
     if (timeMs < (this.#hot.at(-1)?.timeMs ?? 0)) {
       throw new Malformed('time', `block ${height} is older than the block before it`)
     }
     const folds = new Map<string, Fold>()
-    for (const { fold, keys, decimals } of tradesOf(operation)) {
+    for (const { fold, keys, decimals } of tradesOf(operation, this.#bookOf(chain))) {
       for (const key of keys) {
         const draft = folds.get(key)
         if (draft !== undefined) absorb(draft, fold)
@@ -337,14 +346,25 @@ class CandleFolding implements Folding {
   }
 }
 
-/** Candles over a state that earlier flushes wrote; `restingKept` series without unfinalized trades stay in memory. */
-export const loadCandles = (state: StageState, restingKept = RESTING_KEPT): CandleFolding =>
-  new CandleFolding(state, restingKept)
+/** What candles are folded with. */
+interface CandleOptions {
+  /** Quote assets; default: the chain's own table. */
+  readonly book?: QuoteBook | undefined
+  /** Series without unfinalized trades that stay in memory. */
+  readonly restingKept?: number
+}
 
-/** `dex.trades.processed` to `candlesticks`: 18 resolutions of every token, pool and pair, each an upsert by `version`. */
+/** Candles over a state that earlier flushes wrote. */
+export const loadCandles = (state: StageState, options: CandleOptions = {}): CandleFolding =>
+  new CandleFolding(state, options)
+
+/**
+ * `dex.trades.processed` to `candlesticks`: 18 resolutions of every token that is no stablecoin, pool and pair, each an upsert by
+ * `version`.
+ */
 export const CANDLES: Stage = {
   app: 'candles',
   inputs: ['tradesProcessed'],
   outputs: ['candlesticks'],
-  load: (state) => loadCandles(state),
+  load: (state, book) => loadCandles(state, { book }),
 }

@@ -1,6 +1,7 @@
 import { Malformed } from '../core/fault.ts'
 import type {
   BalanceEvents,
+  BondingCurve,
   DexPoolEvents,
   TokenEvents,
   TokenSupplyEvents,
@@ -42,9 +43,19 @@ const POOL_AMOUNTS = [
   'token_a_vault_post_amount',
   'token_b_vault_post_amount',
 ] as const
+const CURVE_AMOUNTS = [
+  'virtual_quote_reserves',
+  'virtual_token_reserves',
+  'real_quote_reserves',
+  'real_token_reserves',
+] as const
 /** Reckoned back from what a pool logged: below zero where the pool lies, which then counts as unknown. */
 const TRADE_PRE = ['vault_a_pre_amount', 'vault_b_pre_amount'] as const
 const POOL_PRE = ['token_a_vault_pre_amount', 'token_b_vault_pre_amount'] as const
+
+const curve = (reserves: BondingCurve | null): void => {
+  for (const field of CURVE_AMOUNTS) raw(field, reserves?.[field] ?? '')
+}
 
 interface Placed {
   readonly instruction: unknown
@@ -64,6 +75,7 @@ export const checkTrades = (value: TradeEvents): TradeEvents => {
     if (trade === null) throw new Malformed('trade', 'a trade event without a trade')
     for (const field of TRADE_AMOUNTS) raw(field, trade[field])
     for (const field of TRADE_PRE) raw(field, trade[field], SIGNED)
+    curve(event.bonding_curve)
     decimals('token_a_decimals', trade.token_a_decimals)
     decimals('token_b_decimals', trade.token_b_decimals)
     decimal('quote_price_in_usd', event.quote_price_in_usd)
@@ -80,6 +92,7 @@ export const checkPools = (value: DexPoolEvents): DexPoolEvents => {
     if (pool === null) throw new Malformed('pool', 'a pool event without a pool')
     for (const field of POOL_AMOUNTS) raw(field, pool[field])
     for (const field of POOL_PRE) raw(field, pool[field], SIGNED)
+    curve(event.bonding_curve)
     decimals('token_a_decimals', pool.token_a_decimals)
     decimals('token_b_decimals', pool.token_b_decimals)
     decimal('quote_price_in_usd', event.quote_price_in_usd)

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { BURN_ADDRESSES } from '../schemas/burn.ts'
-import { chainRow } from '../schemas/chains.ts'
+import { burnAddresses } from '../schemas/burn.ts'
 import type { EventMeta, TokenHoldingEvent } from '../schemas/wire.ts'
 import {
   type HeldToken,
@@ -50,7 +49,7 @@ class HolderFolding implements Folding {
   step(operation: Operation): readonly Publication[] {
     const { meta, final_height: finalHeight } = operation.block
     if (this.#newest?.chain !== meta.chain) {
-      this.#burned = new Set(BURN_ADDRESSES[chainRow(meta.chain)?.vm ?? 'evm'])
+      this.#burned = new Set(burnAddresses(meta.chain))
     }
     this.#newest = meta
     if (meta.op === 'OP_APPLY') this.#apply(operation)

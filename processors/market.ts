@@ -1,4 +1,4 @@
-import { decimalNumber, decimalText, unitsText } from '../core/amounts.ts'
+import { decimalNumber, decimalText, rawOf, unitsText } from '../core/amounts.ts'
 import type {
   MarketCap,
   TokenEvent,
@@ -7,22 +7,32 @@ import type {
   Transfer,
   TransferProcessed,
 } from '../schemas/wire.ts'
+import type { BurntChange } from './burnt.ts'
 import { times, unitsOf } from './trade.ts'
 
-/** Last good price of a token and its supply. */
+/** Last good price of a token, its supply, and what of it lies at burn addresses. */
 export interface Market {
   readonly usd: number | null
   readonly native: number | null
   /** Token units as text; "" = unknown. */
   readonly supply: string
+  /** Token units as text. */
+  readonly burnt: string
 }
 
-/** A token of which neither is known. */
-export const NO_MARKET: Market = { usd: null, native: null, supply: '' }
+/** A token of which nothing is known. */
+export const NO_MARKET: Market = { usd: null, native: null, supply: '', burnt: '0' }
+
+/** True where two markets say the same. */
+export const isSameMarket = (one: Market, other: Market): boolean =>
+  one.usd === other.usd &&
+  one.native === other.native &&
+  one.supply === other.supply &&
+  one.burnt === other.burnt
 
 /** The market after a trade: its price counts unless it is suspect, failed or has none. */
 export const afterTrade = (
-  { usd, native, supply }: Market,
+  market: Market,
   { trade_processed: processed, transaction }: TradeEvent,
 ): Market => {
   const price = decimalNumber(processed?.token_a_price_in_usd ?? '')
@@ -33,8 +43,8 @@ export const afterTrade = (
     price !== null &&
     price > 0
   return counts
-    ? { usd: price, native: decimalNumber(processed.token_a_price_in_native), supply }
-    : { usd, native, supply }
+    ? { ...market, usd: price, native: decimalNumber(processed.token_a_price_in_native) }
+    : market
 }
 
 /** The market after a supply event that tells the supply behind it. */
@@ -52,9 +62,16 @@ export const afterFacts = (market: Market, { token }: TokenEvent): Market => {
   return { ...market, supply: unitsText(BigInt(raw), token.decimals) }
 }
 
-/** Price times total supply; "" where either is unknown. */
-export const capOf = (token: string, { usd, native, supply }: Market): MarketCap => {
-  const units = decimalNumber(supply)
+/** The market after an account of a burn address changed. */
+export const afterBurn = (market: Market, change: BurntChange): Market => {
+  const raw = rawOf(market.burnt, change.decimals) + change.postRaw - change.preRaw
+  return { ...market, burnt: unitsText(raw > 0n ? raw : 0n, change.decimals) }
+}
+
+/** The total supply, and price times what of it circulates; "" where either is unknown. */
+export const capOf = (token: string, { usd, native, supply, burnt }: Market): MarketCap => {
+  const total = decimalNumber(supply)
+  const units = total === null ? null : Math.max(0, total - Number(burnt))
   return {
     token_address: token,
     total_supply_amount: supply,

@@ -1,17 +1,21 @@
 import { decimalText } from '../core/amounts.ts'
 import type { QuoteBook, Stamp } from '../core/quotes.ts'
 import type { Block, EventMeta } from '../schemas/wire.ts'
+import { type BurntAccount, type BurntChange, burningOf } from './burnt.ts'
 import { makeLayers } from './layers.ts'
 import {
+  afterBurn,
   afterFacts,
   afterSupply,
   afterTrade,
   capOf,
+  isSameMarket,
   type Market,
   NO_MARKET,
   worthOf,
 } from './market.ts'
-import { bookFor, stampsOf } from './quote-list.ts'
+import { within } from './pipeline.ts'
+import { bookFor, isStable, stampsOf } from './quote-list.ts'
 import type {
   Folding,
   Operation,
@@ -31,6 +35,9 @@ interface Standing extends Market {
   readonly at?: Block
 }
 
+/** Where the accounts of burn addresses lie in the state. */
+const BURNT = 'burnt/'
+
 type Known = (token: string) => Standing
 
 const blockOf = (meta: EventMeta): Block => ({
@@ -40,19 +47,25 @@ const blockOf = (meta: EventMeta): Block => ({
   slot: meta.slot,
 })
 
-/** Markets that an operation's trades, supplies and facts leave behind. */
+/** What a block tells of markets beside its records. */
+interface Told {
+  readonly at: Block
+  readonly burns: readonly BurntChange[]
+  /** Stablecoins that the records are about, with their stamps. */
+  readonly stables: ReadonlyMap<string, Stamp>
+}
+
+/** Markets that an operation's trades, supplies, facts and burns leave behind. A stablecoin is priced by no trade of its own. */
 const marketsAfter = (
   records: readonly OperationRecord[],
   before: Known,
-  at: Block,
+  { at, burns, stables }: Told,
 ): ReadonlyMap<string, Standing> => {
   const values = new Map<string, Standing>()
   const note = (token: string, next: (market: Market) => Market): void => {
     const market = values.get(token) ?? before(token)
     const after = next(market)
-    const same =
-      after.usd === market.usd && after.native === market.native && after.supply === market.supply
-    if (!same) values.set(token, { ...after, at })
+    if (!isSameMarket(after, market)) values.set(token, { ...after, at })
   }
   for (const { topic, value } of records) {
     if (topic === 'tokenSupplies') {
@@ -68,10 +81,14 @@ const marketsAfter = (
     } else if (topic === 'tradesProcessed') {
       for (const event of value.events) {
         const token = event.trade?.token_a_address
-        if (token !== undefined) note(token, (market) => afterTrade(market, event))
+        if (token === undefined || stables.has(token)) continue
+        note(token, (market) => afterTrade(market, event))
       }
     }
   }
+  for (const [token, { usd, native }] of stables)
+    note(token, (market) => ({ ...market, usd, native }))
+  for (const burn of burns) note(burn.token, (market) => afterBurn(market, burn))
   return values
 }
 
@@ -150,17 +167,36 @@ const upserts = (
   ]
 }
 
+const stablesOf = (
+  records: readonly OperationRecord[],
+  stamps: ReadonlyMap<string, Stamp>,
+  book: QuoteBook,
+): ReadonlyMap<string, Stamp> =>
+  new Map(
+    records.flatMap(({ key }) => {
+      const stamp = isStable(key, book) ? stamps.get(key) : undefined
+      return stamp === undefined ? [] : [[key, stamp] as const]
+    }),
+  )
+
 const loadMarkets = (state: StageState, given?: QuoteBook): Folding => {
   const layers = makeLayers<Standing, Extra>(state)
+  const burnt = makeLayers<BurntAccount, null>(within(state, BURNT))
   const known: Known = (token) => layers.get(token) ?? NO_MARKET
   const apply = ({ block, records }: Operation): readonly Publication[] => {
     const { meta } = block
-    const values = marketsAfter(records, known, blockOf(meta))
+    const { hash, height, block_time: timeMs } = meta
+    const burning = burningOf(meta.chain, records, burnt.get)
+    const book = bookFor(meta.chain, given)
+    const stamps = stampsOf(block, book)
+    const stables = stablesOf(records, stamps, book)
+    const values = marketsAfter(records, known, {
+      ...{ at: blockOf(meta), burns: burning.changes, stables },
+    })
     const changes = [...values].map(([token, now]) => ({ token, before: known(token), now }))
-    const stamps = stampsOf(block, bookFor(meta.chain, given))
     if (records.length > 0) {
-      const { hash, height, block_time: timeMs } = meta
       layers.apply({ hash, height, timeMs, values, extra: { stamps: [...stamps] } })
+      burnt.apply({ hash, height, timeMs, values: burning.accounts, extra: null })
     }
     return [...enriched(records, known, stamps), ...upserts(meta, changes)]
   }
@@ -169,6 +205,7 @@ const loadMarkets = (state: StageState, given?: QuoteBook): Folding => {
     const { meta } = block
     const extra = layers.extra(meta.hash)
     const published = enriched(records, known, new Map(extra?.stamps ?? []))
+    burnt.revert(meta.hash)
     const removed = [...(layers.revert(meta.hash)?.values ?? [])]
     const changes = removed.map(([token, before]) => ({
       token,
@@ -183,20 +220,35 @@ const loadMarkets = (state: StageState, given?: QuoteBook): Folding => {
       if (meta.op === 'OP_REVERT') return revert(operation)
       if (meta.op === 'OP_APPLY') return apply(operation)
       layers.finalize(height)
+      burnt.finalize(height)
       return []
     },
-    flush: () => ({ publications: [], changes: layers.changes() }),
+    flush: () => ({
+      publications: [],
+      changes: [
+        ...layers.changes(),
+        ...burnt.changes().map(([key, text]) => [BURNT + key, text] as const),
+      ],
+    }),
   }
 }
 
 /**
- * Prices, supplies and what follows from both: `token-prices` and `token-market-caps.processed`, upserts per change;
- * `token-supplies.processed` and `transfers.processed`, one record for one. A transfer counts at its token's last good price
- * in its lane after the block's trades; quote assets at the block's own price table (R37).
+ * Prices, supplies, what of them is burnt, and what follows from all: `token-prices` and `token-market-caps.processed`,
+ * upserts per change; `token-supplies.processed` and `transfers.processed`, one record for one. A transfer counts at its
+ * token's last good price in its lane after the block's trades; quote assets at the block's own price table (R37), by which
+ * stablecoins are priced wherever they move.
  */
 export const MARKETS: Stage = {
   app: 'markets',
-  inputs: ['tokens', 'tokenMetadata', 'tokenSupplies', 'tradesProcessed', 'transfers'],
+  inputs: [
+    'tokens',
+    'tokenMetadata',
+    'tokenSupplies',
+    'tradesProcessed',
+    'transfers',
+    'holderDeltas',
+  ],
   outputs: ['tokenPrices', 'tokenMarketCaps', 'tokenSuppliesProcessed', 'transfersProcessed'],
   load: loadMarkets,
 }

@@ -1,11 +1,12 @@
 import { decimalText } from '../core/amounts.ts'
 import { Malformed } from '../core/fault.ts'
-import { CONSTANT_PRODUCT } from '../schemas/protocols.ts'
+import { CONSTANT_PRODUCT, hasEvenSides, protocolRow } from '../schemas/protocols.ts'
 import type { Trade, TradeEvent, TradeProcessed } from '../schemas/wire.ts'
+import { curveAround, type Reserves, type VaultTexts, vaultsAround } from './curve.ts'
 import { type Enrichment, foldEnrichment, type Place } from './enrich.ts'
 import type { Stage } from './stage.ts'
 import { factorBetween, SUSPECT_LIMITS, suspectReason, type TradeSigns } from './suspect.ts'
-import { knownRaw, numbersOf, over, type TradeNumbers } from './trade.ts'
+import { numbersOf, over, type TradeNumbers } from './trade.ts'
 
 /** A price level that is not believed yet. */
 interface Level {
@@ -25,18 +26,24 @@ interface LastPrice {
 
 const UNKNOWN: LastPrice = { usd: null, native: null, inQuote: null, timeMs: 0, level: null }
 
-interface Reserves {
-  readonly pre: readonly [bigint, bigint]
-  readonly post: readonly [bigint, bigint]
-}
+const vaultsOf = (trade: Trade): VaultTexts => ({
+  preA: trade.vault_a_pre_amount,
+  preB: trade.vault_b_pre_amount,
+  postA: trade.vault_a_post_amount,
+  postB: trade.vault_b_post_amount,
+})
 
-const reservesOf = (trade: Trade): Reserves | null => {
-  const preA = knownRaw(trade.vault_a_pre_amount)
-  const preB = knownRaw(trade.vault_b_pre_amount)
-  const postA = knownRaw(trade.vault_a_post_amount)
-  const postB = knownRaw(trade.vault_b_post_amount)
-  if (!preA || !preB || !postA || !postB) return null
-  return { pre: [preA, preB], post: [postA, postB] }
+/** Reserves whose quotient is the pool's price: a curve's virtual ones, or the vaults where sides are even; null elsewhere. */
+const reservesOf = (event: TradeEvent, trade: Trade): Reserves | null => {
+  const { instruction, bonding_curve: curve } = event
+  const row = protocolRow(instruction?.type ?? '')
+  const found =
+    curve !== null
+      ? curveAround(curve, vaultsOf(trade))
+      : row !== undefined && hasEvenSides(row)
+        ? vaultsAround(vaultsOf(trade))
+        : null
+  return found && [...found.pre, ...found.post].every((raw) => raw > 0n) ? found : null
 }
 
 const ratioOf = (one: bigint, other: bigint): number | null => over(Number(one), Number(other))
@@ -75,6 +82,9 @@ const isBelieved = (level: Level, height: number): boolean =>
   level.trades >= SUSPECT_LIMITS.levelTrades &&
   height - level.firstHeight >= SUSPECT_LIMITS.levelBlocks - 1
 
+const isDust = ({ valueUsd }: TradeNumbers): boolean =>
+  valueUsd !== null && valueUsd < SUSPECT_LIMITS.tinyUsd
+
 interface Judged {
   readonly processed: TradeProcessed
   readonly token: LastPrice
@@ -104,7 +114,7 @@ export const judge = (
   const numbers = numbersOf(event, trade)
   const token = known.token ?? UNKNOWN
   const pool = known.pool ?? UNKNOWN
-  const reserves = reservesOf(trade)
+  const reserves = reservesOf(event, trade)
   const close = closeSigns(token, numbers.priceUsd, place)
   const signs: TradeSigns = {
     priceUsd: numbers.priceUsd,
@@ -127,8 +137,9 @@ export const judge = (
       : { ...token, level: close.level ?? token.level }
   return {
     token: last,
+    // Rounding moves a price at will where next to nothing is traded: it would be held against the next good trade.
     pool:
-      numbers.priceInQuote === null
+      numbers.priceInQuote === null || isDust(numbers)
         ? pool
         : { ...UNKNOWN, inQuote: numbers.priceInQuote, timeMs: place.timeMs },
     processed: {

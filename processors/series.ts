@@ -60,9 +60,17 @@ const DIMENSIONS: Readonly<Record<string, CandlestickDimension>> = {
 /** `(seq << 16) | part` as a double, exact below 2^53. */
 export const versionOf = (seq: number, part: number): number => seq * 65_536 + part
 
-/** Keys of the three series that a trade belongs to. */
-export const seriesKeys = (base: string, quote: string, pool: string): readonly string[] => [
-  `T|${base}|${base}`,
+/** A trade's pair and pool, and whether its base is a stablecoin. */
+export interface Traded {
+  readonly base: string
+  readonly quote: string
+  readonly pool: string
+  readonly stable: boolean
+}
+
+/** Keys of the series that a trade belongs to; stablecoins have no candles of their own (contract/kafka.md 2.2). */
+export const seriesKeys = ({ base, quote, pool, stable }: Traded): readonly string[] => [
+  ...(stable ? [] : [`T|${base}|${base}`]),
   `P|${base}|${pool}`,
   `A|${base}|${base < quote ? `${base}-${quote}` : `${quote}-${base}`}`,
 ]

@@ -1,4 +1,4 @@
-import type { Vm } from './chains.ts'
+import { chainRow, type Vm } from './chains.ts'
 
 /**
  * Owners whose tokens are out of the world: counted in the supply, never holders (contract/rest.md 4.3). Sources: EIP-20 practice
@@ -10,6 +10,10 @@ export const BURN_ADDRESSES: Readonly<Record<Vm, readonly string[]>> = {
   svm: ['1nc1nerator11111111111111111111111111111111', '11111111111111111111111111111111'],
   move: [`0x${'0'.repeat(64)}`],
 }
+
+/** Burn addresses of a chain by its id. */
+export const burnAddresses = (chain: string): readonly string[] =>
+  BURN_ADDRESSES[chainRow(chain)?.vm ?? 'evm']
 
 /** Where EVM tokens come from when minted and go when burned: no owner, and no part of the supply. */
 export const EVM_NOWHERE = '0x0000000000000000000000000000000000000000'

@@ -232,6 +232,8 @@ export interface CurveState {
 export interface Swap extends Spot {
   readonly kind: 'swap'
   readonly pool: string
+  /** Contract that keeps the pool's tokens, where not the pool itself: one for many pools. */
+  readonly vault?: string
   readonly protocol: string
   readonly trader: string
   /** null where neither the pool nor the transfers of the transaction tell. */
@@ -243,6 +245,8 @@ export interface Swap extends Spot {
   readonly reserves?: readonly [bigint, bigint]
   /** Pool reserves after the swap as [of tokenIn, of tokenOut], where the protocol tells them that way. */
   readonly reservesInOut?: readonly [bigint, bigint]
+  /** Reserves before the swap as [of tokenIn, of tokenOut], where the traded amounts do not tell: fees that passed by the vaults. */
+  readonly reservesBeforeInOut?: readonly [bigint, bigint]
   readonly curve?: CurveState
   /** How much of what a curve must raise it has raised, 0 to 1, where the protocol tells it. */
   readonly curveProgress?: number
@@ -260,6 +264,8 @@ export interface Swap extends Spot {
 export interface PoolChange extends Spot {
   readonly kind: 'initialize' | 'increase' | 'decrease' | 'collect'
   readonly pool: string
+  /** As of a swap. */
+  readonly vault?: string
   readonly protocol: string
   readonly owner: string
   readonly tokenA: string
@@ -267,6 +273,8 @@ export interface PoolChange extends Spot {
   readonly amountARaw: bigint
   readonly amountBRaw: bigint
   readonly reserves?: readonly [bigint, bigint]
+  /** The curve that opens. */
+  readonly curve?: CurveState
 }
 
 /** A fungible token moved. */

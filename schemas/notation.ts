@@ -121,13 +121,14 @@ export const NOTATION: readonly string[] = [
     'token_b_vault_pre_amount_in_usd:d token_b_vault_post_amount_in_native:d',
     'token_b_vault_post_amount_in_usd:d token_b_liquidity:dex.pool.TokenLiquidity?',
     'token_b_max_liquidity:dex.pool.TokenLiquidity? owner_dapp_program:s curve_progress:d',
-    'before:dex.pool.PoolState?',
+    'before:dex.pool.PoolState? token_a_liquidity_before:dex.pool.TokenLiquidity?',
+    'token_a_max_liquidity_before:dex.pool.TokenLiquidity?',
   ].join(' '),
   [
     'record dex.pool.DexPoolEvent = instruction:common.Instruction? block:common.Block?',
     'transaction:common.Transaction? d_app:common.DApp? quote_price_in_usd:d',
     'quote_price_in_native:d type:dex.pool.DexPoolEventType pool:dex.pool.DexPool?',
-    'pool_processed:dex.pool.DexPoolProcessed?',
+    'pool_processed:dex.pool.DexPoolProcessed? bonding_curve:dex.trade.BondingCurve?',
   ].join(' '),
   [
     'enum token.TokenStandard = TOKEN_STANDARD_UNSPECIFIED TOKEN_STANDARD_NATIVE',

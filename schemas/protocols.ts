@@ -706,7 +706,7 @@ export const PROTOCOLS = [
 
 const BY_ID: ReadonlyMap<string, ProtocolRow> = new Map(PROTOCOLS.map((row) => [row.id, row]))
 
-/** Protocols, by id, whose pools hold equal worth of both tokens: what they hold tells their price. */
+/** Protocols, by id, whose swaps keep the product of the reserves but for a fee. */
 export const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
   [...BY_ID.values()]
     .filter(({ family, mixedCurves }) => family === 'uniswap_v2' && mixedCurves !== true)
@@ -715,3 +715,15 @@ export const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
 
 /** Row of a protocol by its id. */
 export const protocolRow = (id: string): ProtocolRow | undefined => BY_ID.get(id)
+
+/** Families of constant products without weights: at the pool's own price both sides are worth the same. */
+const EVEN_FAMILIES: ReadonlySet<Family> = new Set([
+  'uniswap_v2',
+  'pumpswap',
+  'raydium_amm_v4',
+  'raydium_cpmm',
+])
+
+/** True where both sides of every pool of the protocol are worth the same: what it holds tells its price. */
+export const hasEvenSides = ({ family, mixedCurves }: ProtocolRow): boolean =>
+  mixedCurves !== true && EVEN_FAMILIES.has(family)

@@ -289,6 +289,8 @@ export interface DexPoolProcessed {
   readonly owner_dapp_program: string
   readonly curve_progress: string
   readonly before: PoolState | null
+  readonly token_a_liquidity_before: TokenLiquidity | null
+  readonly token_a_max_liquidity_before: TokenLiquidity | null
 }
 
 /** `onchain.v1.dex.pool.DexPoolEvent` */
@@ -302,6 +304,7 @@ export interface DexPoolEvent {
   readonly type: DexPoolEventType
   readonly pool: DexPool | null
   readonly pool_processed: DexPoolProcessed | null
+  readonly bonding_curve: BondingCurve | null
 }
 
 export type TokenStandard =

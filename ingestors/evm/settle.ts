@@ -85,7 +85,8 @@ export const settle = (scope: Scope, { waiting, operations, transfers }: Ended):
     const changes = changesOf(said, { coins: pool.coins, tokenOf, reserves })
     if (changes === undefined) drop(scope, item, 'unknown-token')
     else {
-      const spot = { txIndex: tx.index, logIndex }
+      const { vault } = said
+      const spot = { txIndex: tx.index, logIndex, ...(vault !== undefined && { vault }) }
       for (const change of changes) {
         out.poolChanges.push({ ...change, ...spot, protocol: pool.protocol, owner: trader })
       }
@@ -196,6 +197,7 @@ const swapOf = ({ tx, item, said, ...taken }: Taken): Swap => {
     amountInRaw: said.amountInRaw,
     amountOutRaw: said.amountOutRaw,
   }
+  if (said.vault !== undefined) swap.vault = said.vault
   if (item.reserves !== undefined) swap.reserves = item.reserves
   if (said.reservesInOut !== undefined) swap.reservesInOut = said.reservesInOut
   if (said.sqrtPriceX96 !== undefined) swap.sqrtPriceX96 = said.sqrtPriceX96

@@ -143,6 +143,7 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   return {
     origin: `${chain.id}:${genesis.hash}`,
     ...(first && { startMs: first.timeMs }),
+    commitment: 'processed',
     gaps: false,
     node: evmAnswers(stateReader(rpc, options.log)),
     head: heads.newest,

@@ -280,6 +280,16 @@ const readCreate: EventRow['read'] = (scope, event) => {
     amountARaw: realRaw,
     amountBRaw: 0n,
     reserves: [realRaw, 0n],
+    ...(withCurve && {
+      curve: {
+        virtualQuoteRaw: has(quoteAt, CREATE_QUOTE)
+          ? u64(view, quoteAt + CREATE_QUOTE.virtual)
+          : u64(view, curveAt + CREATE_CURVE.virtualSol),
+        virtualTokenRaw: u64(view, curveAt + CREATE_CURVE.virtualToken),
+        realQuoteRaw: 0n,
+        realTokenRaw: realRaw,
+      },
+    }),
   })
   return undefined
 }

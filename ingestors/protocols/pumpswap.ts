@@ -134,6 +134,7 @@ const readTrade = (scope: SvmScope, event: CpiEvent, buys: boolean): string | un
     reservesInOut: buys
       ? [poolQuoteRaw + movedRaw, poolBaseRaw - baseRaw]
       : [poolBaseRaw + baseRaw, poolQuoteRaw - movedRaw],
+    reservesBeforeInOut: buys ? [poolQuoteRaw, poolBaseRaw] : [poolBaseRaw, poolQuoteRaw],
     accounts: tradeAccounts(event, buys),
   })
   return undefined

@@ -3,7 +3,7 @@ import type { Draft } from '../../core/codec-contract.ts'
 import type { QuoteBook, Stamp } from '../../core/quotes.ts'
 import { NO_STAMP } from '../../core/quotes.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
-import type { Block, PoolFact, Spot, TokenFact } from '../../schemas/events.ts'
+import type { Block, CurveState, PoolFact, Spot, TokenFact } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 
 /** What the mapping of one block needs beside the block. */
@@ -99,3 +99,18 @@ export const stampText = ({ stamps }: MappingContext, quote: string) => {
   const { usd, native } = stamps.get(quote) ?? NO_STAMP
   return { quote_price_in_usd: decimalText(usd), quote_price_in_native: decimalText(native) }
 }
+
+/** A reserve of a pool; unknown where it was not told or cannot be. */
+export const rawText = (raw: bigint | undefined): string =>
+  raw === undefined || raw < 0n ? '' : String(raw)
+
+/** A bonding curve as it is after an event, where there is one. */
+export const curveRecord = (curve: CurveState | undefined) =>
+  curve && {
+    bonding_curve: {
+      virtual_quote_reserves: rawText(curve.virtualQuoteRaw ?? undefined),
+      virtual_token_reserves: rawText(curve.virtualTokenRaw ?? undefined),
+      real_quote_reserves: rawText(curve.realQuoteRaw),
+      real_token_reserves: rawText(curve.realTokenRaw ?? undefined),
+    },
+  }

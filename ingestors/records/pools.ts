@@ -3,11 +3,20 @@ import type { Draft } from '../../core/codec-contract.ts'
 import { orient } from '../../core/quotes.ts'
 import type { PoolChange } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import { decimalsOf, type Head, type Keyed, type MappingContext, stampText } from './context.ts'
-import { accountsOf, rawText, type Sided, type Vaults, vaults } from './sides.ts'
+import {
+  curveRecord,
+  decimalsOf,
+  type Head,
+  type Keyed,
+  type MappingContext,
+  rawText,
+  stampText,
+} from './context.ts'
+import { accountsOf, keeperOf, type Sided, type Vaults, vaults } from './sides.ts'
 
 interface PoolSides {
   readonly pool: string
+  readonly keeper: string
   readonly base: string
   readonly quote: string
   readonly baseRaw: bigint
@@ -19,19 +28,19 @@ interface PoolSides {
 
 const poolRecord = (
   context: MappingContext,
-  { pool, base, quote, baseRaw, quoteRaw, wallet, vaultA, vaultB }: PoolSides,
+  { pool, keeper, base, quote, baseRaw, quoteRaw, wallet, vaultA, vaultB }: PoolSides,
   vault: Vaults,
 ): Draft<Wire.DexPool> => ({
   address: pool,
   token_a_vault_address: vaultA,
-  token_a_vault_owner_address: pool,
+  token_a_vault_owner_address: keeper,
   token_a_address: base,
   token_a_amount: String(baseRaw),
   token_a_vault_pre_amount: vault.basePre,
   token_a_vault_post_amount: vault.basePost,
   token_a_decimals: decimalsOf(context, base),
   token_b_vault_address: vaultB,
-  token_b_vault_owner_address: pool,
+  token_b_vault_owner_address: keeper,
   token_b_address: quote,
   token_b_amount: String(quoteRaw),
   token_b_vault_pre_amount: vault.quotePre,
@@ -53,12 +62,19 @@ export const swapEvent = (
     type: 'DEX_POOL_EVENT_TYPE_SWAP',
     pool: poolRecord(
       context,
-      { ...side, ...accountsOf(side), pool: side.swap.pool, wallet: '' },
+      {
+        ...side,
+        ...accountsOf(side),
+        pool: side.swap.pool,
+        keeper: keeperOf(side.swap),
+        wallet: '',
+      },
       vaults(side),
     ),
     ...(side.swap.curveProgress !== undefined && {
       pool_processed: { curve_progress: decimalText(side.swap.curveProgress) },
     }),
+    ...curveRecord(side.swap.curve),
   },
 })
 
@@ -81,6 +97,7 @@ export const changeEvent = (
   change: PublishedChange,
   place: Head,
 ): Keyed<Wire.DexPoolEvent> => {
+  const keeper = keeperOf(change)
   const { base, quote } = orient(change.tokenA, change.tokenB, context.book)
   const flip = <T>(pair: readonly [T, T]): readonly [T, T] =>
     base === change.tokenA ? pair : [pair[1], pair[0]]
@@ -98,7 +115,7 @@ export const changeEvent = (
         context,
         {
           ...{ pool: change.pool, base, quote, baseRaw, quoteRaw, wallet: change.owner },
-          ...{ vaultA: change.pool, vaultB: change.pool },
+          ...{ keeper, vaultA: keeper, vaultB: keeper },
         },
         {
           basePre: rawText(moved(basePost, baseRaw)),
@@ -107,6 +124,7 @@ export const changeEvent = (
           quotePost: rawText(quotePost),
         },
       ),
+      ...curveRecord(change.curve),
     },
   }
 }

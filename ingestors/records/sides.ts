@@ -1,6 +1,6 @@
 import { orient } from '../../core/quotes.ts'
 import type { Swap } from '../../schemas/events.ts'
-import type { MappingContext } from './context.ts'
+import { type MappingContext, rawText } from './context.ts'
 
 /** A swap seen from its pair: a = base, b = quote; amounts as the pool logged them. */
 export interface Sided {
@@ -13,6 +13,8 @@ export interface Sided {
   readonly quoteRaw: bigint
   /** Reserves after the swap as [base, quote]. */
   readonly post: readonly [bigint, bigint] | undefined
+  /** Reserves before it; undefined: as the traded amounts have it. */
+  readonly pre: readonly [bigint, bigint] | undefined
 }
 
 /** The swap from its pair; undefined where a token is not known. */
@@ -23,8 +25,12 @@ export const sided = (context: MappingContext, swap: Swap): Sided | undefined =>
   const sells = tokenIn === base
   const [baseRaw, quoteRaw] = sells ? [amountInRaw, amountOutRaw] : [amountOutRaw, amountInRaw]
   const post = orientedReserves(context, swap, base)
-  return { swap, base, quote, sells, baseRaw, quoteRaw, post }
+  const before = swap.reservesBeforeInOut
+  const pre = before === undefined || sells ? before : flipped(before)
+  return { swap, base, quote, sells, baseRaw, quoteRaw, post, pre }
 }
+
+const flipped = <T>([one, other]: readonly [T, T]): readonly [T, T] => [other, one]
 
 /** Reserves are told by side, or in the pool's own order; without a fact that is the order of the addresses (V2 and V3 shapes). */
 const orientedReserves = (
@@ -33,16 +39,12 @@ const orientedReserves = (
   base: string,
 ): readonly [bigint, bigint] | undefined => {
   if (reservesInOut !== undefined) {
-    return tokenIn === base ? reservesInOut : [reservesInOut[1], reservesInOut[0]]
+    return tokenIn === base ? reservesInOut : flipped(reservesInOut)
   }
   if (reserves === undefined || tokenIn === null || tokenOut === null) return undefined
   const first = context.pool(pool)?.tokenA ?? (tokenIn < tokenOut ? tokenIn : tokenOut)
-  return first === base ? reserves : [reserves[1], reserves[0]]
+  return first === base ? reserves : flipped(reserves)
 }
-
-/** A reserve before or after an event; unknown where it was not logged or cannot be. */
-export const rawText = (raw: bigint | undefined): string =>
-  raw === undefined || raw < 0n ? '' : String(raw)
 
 /** Vault amounts of both sides as texts: reserves around the event where the pool logs them. */
 export interface Vaults {
@@ -52,11 +54,10 @@ export interface Vaults {
   readonly quotePost: string
 }
 
-/** Reserves around a swap. */
-export const vaults = ({ sells, baseRaw, quoteRaw, post }: Sided): Vaults => {
-  const [basePost, quotePost] = post ?? []
-  const basePre = basePost === undefined ? undefined : basePost + (sells ? -baseRaw : baseRaw)
-  const quotePre = quotePost === undefined ? undefined : quotePost + (sells ? quoteRaw : -quoteRaw)
+/** Reserves around a swap: those before it as told, else reckoned back from those after it. */
+export const vaults = (side: Sided): Vaults => {
+  const [basePost, quotePost] = side.post ?? []
+  const [basePre, quotePre] = side.pre ?? reckonedBack(side) ?? []
   return {
     basePre: rawText(basePre),
     basePost: rawText(basePost),
@@ -65,10 +66,26 @@ export const vaults = ({ sells, baseRaw, quoteRaw, post }: Sided): Vaults => {
   }
 }
 
-/** Accounts of both sides, user and vault; where tokens have no accounts of their own (EVM) vaults are the pool. */
+const reckonedBack = ({ sells, baseRaw, quoteRaw, post }: Sided): Sided['pre'] =>
+  post &&
+  (sells ? [post[0] - baseRaw, post[1] + quoteRaw] : [post[0] + baseRaw, post[1] - quoteRaw])
+
+/** What the vaults got or gave, as [base, quote]: the traded amounts but for fees that passed them by. */
+export const vaultMoves = ({ baseRaw, quoteRaw, pre, post }: Sided): readonly [bigint, bigint] =>
+  pre === undefined || post === undefined
+    ? [baseRaw, quoteRaw]
+    : [distance(pre[0], post[0]), distance(pre[1], post[1])]
+
+const distance = (one: bigint, other: bigint): bigint => (one > other ? one - other : other - one)
+
+/** Who keeps a pool's tokens. */
+export const keeperOf = ({ vault, pool }: Pick<Swap, 'vault' | 'pool'>): string => vault ?? pool
+
+/** Accounts of both sides, user and vault; where tokens have no accounts of their own (EVM) vaults are who keeps them. */
 export const accountsOf = ({ swap, sells }: Sided) => {
-  const { accounts, pool } = swap
-  if (accounts === undefined) return { userA: '', userB: '', vaultA: pool, vaultB: pool }
+  const { accounts } = swap
+  const keeper = keeperOf(swap)
+  if (accounts === undefined) return { userA: '', userB: '', vaultA: keeper, vaultB: keeper }
   const { userIn, userOut, vaultIn, vaultOut } = accounts
   return sells
     ? { userA: userIn, userB: userOut, vaultA: vaultIn, vaultB: vaultOut }

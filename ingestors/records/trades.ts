@@ -1,7 +1,13 @@
-import type { CurveState } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import { decimalsOf, type Head, type Keyed, type MappingContext, stampText } from './context.ts'
-import { accountsOf, rawText, type Sided, vaults } from './sides.ts'
+import {
+  curveRecord,
+  decimalsOf,
+  type Head,
+  type Keyed,
+  type MappingContext,
+  stampText,
+} from './context.ts'
+import { accountsOf, keeperOf, type Sided, vaultMoves, vaults } from './sides.ts'
 
 /** A swap as its trade. */
 export const tradeEvent = (
@@ -11,6 +17,7 @@ export const tradeEvent = (
 ): Keyed<Wire.TradeEvent> => {
   const { swap, base, quote, sells, baseRaw, quoteRaw } = side
   const vault = vaults(side)
+  const [vaultBaseRaw, vaultQuoteRaw] = vaultMoves(side)
   const account = accountsOf(side)
   return {
     key: base,
@@ -32,23 +39,16 @@ export const tradeEvent = (
         pool_address: swap.pool,
         vault_a: account.vaultA,
         vault_b: account.vaultB,
-        vault_a_owner_address: swap.pool,
-        vault_b_owner_address: swap.pool,
-        vault_a_amount: String(baseRaw),
-        vault_b_amount: String(quoteRaw),
+        vault_a_owner_address: keeperOf(swap),
+        vault_b_owner_address: keeperOf(swap),
+        vault_a_amount: String(vaultBaseRaw),
+        vault_b_amount: String(vaultQuoteRaw),
         vault_a_pre_amount: vault.basePre,
         vault_b_pre_amount: vault.quotePre,
         vault_a_post_amount: vault.basePost,
         vault_b_post_amount: vault.quotePost,
       },
-      ...(swap.curve && { bonding_curve: curveRecord(swap.curve) }),
+      ...curveRecord(swap.curve),
     },
   }
 }
-
-const curveRecord = (curve: CurveState): Wire.BondingCurve => ({
-  virtual_quote_reserves: rawText(curve.virtualQuoteRaw ?? undefined),
-  virtual_token_reserves: rawText(curve.virtualTokenRaw ?? undefined),
-  real_quote_reserves: rawText(curve.realQuoteRaw),
-  real_token_reserves: rawText(curve.realTokenRaw ?? undefined),
-})

@@ -75,6 +75,7 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
   return {
     origin: [chain.id, genesis, ...(programs.profile ? [programs.profile.name] : [])].join(':'),
     ...(startMs !== undefined && { startMs }),
+    commitment,
     gaps: true,
     node: {
       facts: () => svmFacts(accounts),

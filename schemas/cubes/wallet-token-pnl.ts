@@ -20,7 +20,11 @@ export const WALLET_TOKEN_PNL: Cube = {
   groups: ['EVM', 'Solana'],
   layer: 'DWS',
   baseCost: 1_000,
-  source: `(SELECT pnl.*, price.price_usd AS price_usd FROM (SELECT * FROM {chain}_wallet_token_pnl FINAL) AS pnl
+  source: `(SELECT capped.*, price.price_usd AS price_usd FROM (
+  SELECT pnl.*, least(toFloat64(pnl.position_amount), ifNull(held.units, inf)) AS open_amount
+  FROM (SELECT * FROM {chain}_wallet_token_pnl FINAL) AS pnl
+  LEFT JOIN (SELECT holder AS wallet, token_address, toFloat64(balance) / exp10(decimals) AS units
+    FROM {chain}_wallet_balances FINAL) AS held USING (wallet, token_address)) AS capped
 LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS price USING (token_address))`,
   time: 'last_time',
   timeless: true,
@@ -44,9 +48,11 @@ LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS p
     LastTrade: last,
     RealizedPnLUSD: usd('total_realized_usd', 'Realized over all cycles, moving average cost.'),
     UnrealizedPnLUSD: {
-      sql: 'toFloat64(position_amount) * price_usd - toFloat64(position_cost_usd)',
+      sql: `open_amount * price_usd -
+  if(position_amount > 0, toFloat64(position_cost_usd) * open_amount / toFloat64(position_amount), 0)`,
       type: 'Float',
-      about: 'Open position at the last good price, less its cost.',
+      about:
+        'Open position, of which no more counts than the wallet holds, at the last good price, less its cost.',
     },
   },
   selectors: { walletAddress: ['Wallet.Address'], tokenAddress: ['Token.Address'] },

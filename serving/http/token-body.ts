@@ -1,4 +1,4 @@
-import { decimalText, unitsText } from '../../core/amounts.ts'
+import { decimalText, rawOf, unitsText } from '../../core/amounts.ts'
 import {
   HOLDER_GROUPS,
   MARKET_FIELDS,
@@ -49,7 +49,15 @@ const holdingFields = (row: TokenRow): Partial<Record<MarketField, string | null
   return Object.assign({ holders: row.holders }, ...groups)
 }
 
-/** Market data that blocks alone tell. Nothing says which tokens are locked, so all that exist circulate. */
+/** Supply without what lies at burn addresses, token units. Nothing says which tokens are locked: those circulate. */
+const circulatingOf = (supply: string | null, row: TokenRow): string | null => {
+  const burntRaw = BigInt(row.burnt_amount || 0)
+  if (supply === null || row.decimals === null || burntRaw === 0n) return supply
+  const leftRaw = rawOf(supply, row.decimals) - burntRaw
+  return unitsText(leftRaw > 0n ? leftRaw : 0n, row.decimals)
+}
+
+/** Market data that blocks alone tell. */
 export const marketDataOf = (row: TokenRow): TokenMarketData => {
   const facts =
     row.total_supply === null || row.decimals === null
@@ -57,19 +65,18 @@ export const marketDataOf = (row: TokenRow): TokenMarketData => {
       : unitsText(BigInt(row.total_supply), row.decimals)
   const supply = row.market_supply ?? facts
   const priceNative = number(row.price_native)
-  const capUsd = product(row.price_usd, supply)
-  const capNative = product(row.price_native, supply)
+  const circulating = circulatingOf(supply, row)
   return {
     ...NOTHING,
     priceInUsd: number(row.price_usd),
     priceInSol: priceNative,
     priceInNative: priceNative,
     totalSupply: supply,
-    circulatingSupply: supply,
-    marketCapInUsd: capUsd,
-    marketCapInSol: capNative,
-    fdvInUsd: capUsd,
-    fdvInSol: capNative,
+    circulatingSupply: circulating,
+    marketCapInUsd: product(row.price_usd, circulating),
+    marketCapInSol: product(row.price_native, circulating),
+    fdvInUsd: product(row.price_usd, supply),
+    fdvInSol: product(row.price_native, supply),
     totalTvlInUsd: row.tvl_usd,
     totalTvlInSol: row.tvl_native,
     maxPoolTvlInUsd: row.max_tvl_usd,

@@ -1,5 +1,6 @@
 import type { Query } from '../../core/warehouse.ts'
 import type { HolderSort } from '../../schemas/api/holder.ts'
+import { burnAddresses } from '../../schemas/burn.ts'
 
 /** A holder with what trading the token brought, as the warehouse answers it. */
 export interface HolderRow {
@@ -79,13 +80,6 @@ const TRADED = [
   optional('losses', 'losses'),
 ].join(', ')
 
-/** Addresses that nobody can spend from: what they hold is gone. */
-const BURNT = [
-  '0x0000000000000000000000000000000000000000',
-  '0x000000000000000000000000000000000000dead',
-  '1nc1nerator11111111111111111111111111111111',
-]
-
 /** Holders of a token with every number; `which` narrows them, `sort` is a row of `SORT_KEYS`. */
 const holderRows = (chain: string, sort: HolderSort, which: string): string => `
 WITH (SELECT (any(price_usd), any(price_native)) FROM (SELECT * FROM ${chain}_token_prices FINAL WHERE token_address = {token:String})) AS price,
@@ -112,7 +106,7 @@ export const holdersQuery = (search: HolderSearch): Query => {
   return {
     sql: `SELECT * FROM (${holderRows(chain, sort, '')}) ${place} ORDER BY sort_key ${way}, holder ${way} LIMIT {rows:UInt32}`,
     params: {
-      ...{ token, rows, burnt: BURNT },
+      ...{ token, rows, burnt: burnAddresses(chain) },
       ...(after && { key: after.key, holder: after.holder }),
     },
   }
@@ -125,5 +119,5 @@ export const someHoldersQuery = (
   wallets: readonly string[],
 ): Query => ({
   sql: holderRows(chain, 'amountPercentage', 'AND holder IN {wallets:Array(String)}'),
-  params: { token, wallets, burnt: BURNT },
+  params: { token, wallets, burnt: burnAddresses(chain) },
 })

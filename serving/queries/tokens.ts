@@ -1,4 +1,5 @@
 import type { Query } from '../../core/warehouse.ts'
+import { burnAddresses } from '../../schemas/burn.ts'
 import { candleLayers, watermark } from './layers.ts'
 
 /** A token with its numbers as the warehouse answers it; the columns of `{chain}_tokens` keep their names. */
@@ -45,6 +46,8 @@ export interface TokenRow {
   readonly market_supply: string | null
   readonly market_cap_usd: number | null
   readonly market_cap_native: number | null
+  /** Base units that lie at burn addresses; "" or null = none. */
+  readonly burnt_amount: string | null
   /** Share of the launch curve that is sold; null for tokens that were never on one. */
   readonly curve_progress: number | null
   /** null: nobody counts this token's holders (R40). */
@@ -67,7 +70,7 @@ const TOKEN_COLUMNS = `name, symbol, decimals, total_supply, uri, metadata_addre
   created_slot, created_tx`
 
 /** What can be joined to tokens by address: each has the columns that its name says, NULL or empty where nothing is known. */
-export type TokenNumbers = 'price' | 'pool' | 'day' | 'market' | 'holding' | 'document'
+export type TokenNumbers = 'price' | 'pool' | 'day' | 'market' | 'holding' | 'document' | 'burnt'
 
 const topColumns = (name: string): string =>
   `argMax((toString(${name}_holders), toString(${name}_amount), ${name}_ratio), hour) AS ${name}`
@@ -86,11 +89,14 @@ const JOINS: Readonly<Record<TokenNumbers, (chain: string, where: string) => str
   FROM (${candleLayers({ chain, base: '1d', where, bucket: () => '0' })}) GROUP BY token_address`,
   pool: (chain, where) =>
     `SELECT token_address, sum(liquidity_usd) AS tvl_usd, sum(liquidity_native) AS tvl_native,
-  max(liquidity_usd) AS max_tvl_usd, max(liquidity_native) AS max_tvl_native, max(curve_progress) AS curve_progress
+  max(liquidity_usd) AS max_tvl_usd, max(liquidity_native) AS max_tvl_native, maxIf(curve_progress, token_address = token_a) AS curve_progress
   FROM ${chain}_dex_pools FINAL ARRAY JOIN [token_a, token_b] AS token_address WHERE ${where} GROUP BY token_address`,
   market: (chain, where) =>
     `SELECT token_address, toString(total_supply) AS market_supply, market_cap_usd, market_cap_native
   FROM ${chain}_token_markets FINAL WHERE ${where}`,
+  burnt: (chain, where) =>
+    `SELECT token_address, toString(sum(balance)) AS burnt_amount
+  FROM ${chain}_token_holders FINAL WHERE ${where} AND holder IN {burnt:Array(String)} GROUP BY token_address`,
   document: (chain, where) =>
     `SELECT token_address, description AS said, image_url AS image, social AS links
   FROM ${chain}_token_documents FINAL WHERE ${where}`,
@@ -117,14 +123,15 @@ export const tokensQuery = (chain: string, addresses: readonly string[]): Query 
   return {
     sql: `WITH ${watermark(chain)} SELECT '${chain}' AS chain, token_address, ${TOKEN_COLUMNS}, ${DOCUMENT_COLUMNS},
   price_usd, price_native, tvl_usd, tvl_native, max_tvl_usd, max_tvl_native, curve_progress,
-  market_supply, market_cap_usd, market_cap_native,
+  market_supply, market_cap_usd, market_cap_native, burnt_amount,
   nullIf(holders, '') AS holders, top10, top50, top100, groups
 FROM (SELECT * FROM ${chain}_tokens FINAL WHERE token_address IN ${which}) AS token
 ${joinNumbers(chain, 'price', which)}
 ${joinNumbers(chain, 'pool', which)}
 ${joinNumbers(chain, 'market', which)}
+${joinNumbers(chain, 'burnt', which)}
 ${joinNumbers(chain, 'holding', which)}
 ${joinNumbers(chain, 'document', which)}`,
-    params: { addresses },
+    params: { addresses, burnt: burnAddresses(chain) },
   }
 }

@@ -214,7 +214,10 @@ export const supplyPublications = (
     ),
   )
 
-/** Publications of one record of `{c}.dex.pools.processed`: the pool, its base token's deepest pool, and the sum over its pools. */
+/**
+ * Publications of one record of `{c}.dex.pools.processed`: the pool, its base token's deepest pool, and the sum over its pools; a
+ * retraction sends all three as they were before the event (R49).
+ */
 export const poolPublications = (
   { meta, events }: DexPoolEvents,
   desk: Desk,
@@ -240,7 +243,7 @@ export const poolPublications = (
     }),
   )
   const deepest = known.flatMap(({ found, index, ts }): readonly Item[] => {
-    const { token_a_max_liquidity: max } = found
+    const max = reverted ? found.token_a_max_liquidity_before : found.token_a_max_liquidity
     if (max === null) return []
     const {
       token_address: a,
@@ -251,7 +254,7 @@ export const poolPublications = (
     return [{ address: a, index, payload: () => ({ a, p, liu, lin, ts }) }]
   })
   const totals = known.flatMap(({ found, index, ts }): readonly Item[] => {
-    const { token_a_liquidity: sum } = found
+    const sum = reverted ? found.token_a_liquidity_before : found.token_a_liquidity
     if (sum === null) return []
     const {
       token_address: a,

@@ -197,6 +197,36 @@ test('profit and loss has state names and plain names, marked at the last price'
   })
 })
 
+test('what is open counts up to what the wallet holds, its cost in proportion', async () => {
+  const position = { buys: 1, buy_amount_usd: '3', position_amount: '8', position_cost_usd: '3' }
+  const seen = { first_time: at(NOW_MS - 9_000), last_time: at(NOW_MS - 9_000), _ver: 1 }
+  const wallets = ['capped', 'whole', 'closed']
+  await api.warehouse.insert(
+    'sol_wallet_token_pnl',
+    wallets.map((wallet) => ({
+      ...{ wallet, token_address: TOKEN, ...position, ...seen },
+      ...(wallet === 'closed' && { position_amount: '0', position_cost_usd: '0' }),
+    })),
+  )
+  await api.warehouse.insert(
+    'sol_wallet_balances',
+    [
+      ['capped', '2000000'],
+      ['whole', '9000000'],
+    ].map(([holder, balance]) => ({
+      ...{ token_address: TOKEN, holder, decimals: 6, balance, _ver: 1 },
+      ...{ first_seen: at(NOW_MS), last_seen: at(NOW_MS) },
+    })),
+  )
+  const found = await Promise.all(
+    wallets.map(async (wallet) => {
+      const asked = `WalletTokenPnL(walletAddress: {is: "${wallet}"}) { UnrealizedPnLUSD }`
+      return (await rows(asked))[0]?.UnrealizedPnLUSD
+    }),
+  )
+  assert.deepEqual(found, [0.25, 1, 0])
+})
+
 test('pools are found by either token; a dataset does not bound what is now', async () => {
   for (const root of ['Solana', 'Solana(dataset: archive)']) {
     const found = await rows(

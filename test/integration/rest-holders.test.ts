@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { BURN_ADDRESSES } from '../../schemas/burn.ts'
 import { call, startApi, type TestApi } from '../support/api.ts'
 import { addressAt } from '../support/market.ts'
 
@@ -9,6 +10,7 @@ const WALLETS = [addressAt(101), addressAt(102), addressAt(103)] as const
 const [RICH, MIDDLE, POOR] = WALLETS
 const at = (ms: number): string => new Date(ms).toISOString()
 const RAW = 10n ** 6n
+const [BURNED = ''] = BURN_ADDRESSES.evm
 
 let api: TestApi
 
@@ -68,7 +70,7 @@ before(async () => {
   ]
   await warehouse.insert('eth_token_holders', [
     ...balances,
-    holder('0x000000000000000000000000000000000000dead', 5_000n),
+    holder(BURNED, 250n),
     holder(addressAt(105), 7n),
     holder(addressAt(105), 7n, 2, 1),
   ])
@@ -273,6 +275,33 @@ test('statistics of a token by window: the newest version of each', async () => 
   const many = await bodyOf(`/v2/token/eth/stats/multi?tokenAddresses=${TOKEN},${addressAt(9)}`)
   assert.deepEqual(Object.keys(many), [TOKEN])
   assert.deepEqual(await errorOf(`/v2/token/eth/${addressAt(9)}/stats`), [404, 404])
+})
+
+test('what lies at a burn address does not circulate and has no holder', async () => {
+  const { circulatingSupply } = await bodyOf(`/v2/token/eth/${TOKEN}/marketData`)
+  assert.equal(circulatingSupply, '750')
+})
+
+test('how far a curve is sold belongs to the token that it launched', async () => {
+  const quote = addressAt(33)
+  await api.warehouse.insert('eth_dex_pools', [
+    {
+      ...{ pool_address: addressAt(900), token_a: TOKEN, token_b: quote, curve_progress: 0.25 },
+      ...{ last_updated: at(NOW_MS), _ver: 1 },
+    },
+  ])
+  await api.warehouse.insert('eth_tokens', [
+    { token_address: quote, name: 'Quote', symbol: 'Q', decimals: 6, _ver: 1 },
+  ])
+  const progress = async (token: string) =>
+    (await bodyOf(`/v2/token/eth/${token}/marketData`)).completionRatio
+  assert.deepEqual([await progress(TOKEN), await progress(quote)], ['0.25', null])
+  await api.warehouse.insert('eth_dex_pools', [
+    {
+      ...{ pool_address: addressAt(900), token_a: TOKEN, token_b: quote, curve_progress: 0.25 },
+      ...{ last_updated: at(NOW_MS), _ver: 2, _del: 1 },
+    },
+  ])
 })
 
 test('market data holds supply, capital and counted holders', async () => {

@@ -44,6 +44,7 @@ describe('a Solana node as a source', () => {
   test('skipped slots are passed over, blocks come in slot order, finality steps up', async () => {
     node.finalized = 24
     const source = await svmSource(optionsOf([node.url]))
+    assert.equal(source.commitment, 'confirmed')
     assert.equal(source.startMs, 1_760_000_000_000)
     const running = collect(source, reached(45))
     node.produce(45)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { QuoteBook } from '../../core/quotes.ts'
 import { loadCandles } from '../../processors/candles.ts'
 import type { Flushed, Folding, Operation } from '../../processors/stage.ts'
 import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
@@ -19,6 +20,12 @@ import {
   type TapeTrade,
   tapeOf,
 } from '../support/tape.ts'
+
+/** One of the tape's bases is a stablecoin. */
+const BOOK: QuoteBook = {
+  assets: new Map([['0xzzz', { address: '0xzzz', symbol: 'Z', decimals: 6, kind: 'stable' }]]),
+  native: '0xweth',
+}
 
 const units = (raw: bigint, decimals: number | null): number | null =>
   decimals === null ? null : Number(raw) / 10 ** decimals
@@ -118,7 +125,7 @@ const run = (
   restingKept = 1_000,
 ): Board => {
   const board = new Board()
-  const load = () => loadCandles(stageState(board.state), restingKept)
+  const load = () => loadCandles(stageState(board.state), { book: BOOK, restingKept })
   let folding: Folding = load()
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
@@ -185,6 +192,7 @@ test('after any course of a chain the candles are those of its canonical trades,
       const { values } = run(operations(tape), flushes, stops)
       const expected = bruteCandles(
         tape.blocks.flatMap((block) => block.trades.map((trade) => bruteTrade(block, trade))),
+        new Set(BOOK.assets.keys()),
       )
       const finalMs = tape.blocks.find(({ height }) => height === tape.finalHeight)?.timeMs ?? 0
       const held = [...values].filter(([, { trades }]) => trades > 0)
@@ -280,7 +288,7 @@ test('memory holds as many series at rest as it may, and every bucket of the oth
     { kind: 'finalize', keep: 0 },
   ])
   const board = new Board()
-  const folding = loadCandles(stageState(board.state), KEPT)
+  const folding = loadCandles(stageState(board.state), { restingKept: KEPT })
   for (const operation of operations(tapeOf([...launches, ...later].flat()))) {
     folding.step(operation)
     board.take(folding.flush())

@@ -76,9 +76,12 @@ export const bruteBucket = (timeMs: number, resolution: string): readonly [numbe
 /** All 18. */
 export const BRUTE_RESOLUTIONS = [...Object.keys(SECONDS), '1w', '1M']
 
-/** The three series of a trade: `dimension|token|address`. */
-const seriesOf = ({ base, quote, pool }: BruteCandleTrade): readonly string[] => [
-  `TOKEN_ADDRESS|${base}|${base}`,
+/** The series of a trade: `dimension|token|address`; a stablecoin has none as a token (contract/kafka.md 2.2). */
+const seriesOf = (
+  { base, quote, pool }: BruteCandleTrade,
+  stables: ReadonlySet<string>,
+): readonly string[] => [
+  ...(stables.has(base) ? [] : [`TOKEN_ADDRESS|${base}|${base}`]),
   `POOL_ADDRESS|${base}|${pool}`,
   `PAIR|${base}|${[base, quote].sort().join('-')}`,
 ]
@@ -108,11 +111,12 @@ const candleOf = (trades: readonly BruteCandleTrade[], endMs: number): BruteCand
 /** Every candle of the trades by `series|resolution|start`. */
 export const bruteCandles = (
   trades: readonly BruteCandleTrade[],
+  stables: ReadonlySet<string> = new Set(),
 ): ReadonlyMap<string, BruteCandle> => {
   const groups = new Map<string, { readonly trades: BruteCandleTrade[]; readonly endMs: number }>()
   for (const trade of trades) {
     if (trade.suspect || trade.priceUsd === null) continue
-    for (const series of seriesOf(trade)) {
+    for (const series of seriesOf(trade, stables)) {
       for (const resolution of BRUTE_RESOLUTIONS) {
         const [start, endMs] = bruteBucket(trade.timeMs, resolution)
         const key = `${series}|${resolution}|${start}`

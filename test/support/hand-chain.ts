@@ -182,6 +182,7 @@ export const handSource = (ends = false, gaps = false): HandSource => {
   let wake = new AbortController()
   return {
     origin: 'hand',
+    commitment: 'processed',
     gaps,
     node: null,
     positions,

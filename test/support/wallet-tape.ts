@@ -150,6 +150,7 @@ const poolEvent = (at: Placed, act: Of<'pool'>): DexPoolEvent => ({
     ...{ token_b_decimals: 6, lp_wallet: '' },
   },
   pool_processed: null,
+  bonding_curve: null,
 })
 
 const tradeEvent = (at: Placed, act: Of<'trade'>): TradeEvent => ({

@@ -2,10 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { marketRows } from '../../processors/market-rows.ts'
 import { MARKETS } from '../../processors/markets.ts'
-import type { Operation, Publication } from '../../processors/stage.ts'
-import type { TokenSupplyEvent } from '../../schemas/wire.ts'
+import type { Operation, OperationRecord, Publication } from '../../processors/stage.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type {
+  BalanceEvent,
+  TokenPriceEvents,
+  TokenSupplyEvent,
+  TradeEvent,
+} from '../../schemas/wire.ts'
 import { stageState } from '../support/stage.ts'
-import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
+import { blockEventOf, metaOf, type TapeOp, tradeEventOf } from '../support/tape.ts'
 
 const supplied = (post: string): TokenSupplyEvent => ({
   ...{ instruction: null, block: null, transaction: null, d_app: null },
@@ -40,4 +46,117 @@ test('a market that a retraction brings back is told as of the block that left i
   assert.equal(again?.meta?.seq, 3)
   const time = (value = again) => value && marketRows(value).map(({ market_time }) => market_time)
   assert.deepEqual(time(), time(first))
+})
+
+const BURNED = '0x000000000000000000000000000000000000dead'
+
+const burning = (
+  op: TapeOp['op'],
+  [seq, height]: readonly [number, number],
+  change: { readonly owner?: string; readonly pre?: string; readonly post: string },
+): Operation => {
+  const supply = operation(op, seq, height, '1000')
+  const { owner = BURNED, pre = '0', post } = change
+  const event: BalanceEvent = {
+    ...{ instruction: null, block: null, transaction: null, d_app: null },
+    balance: {
+      ...{ token_account_address: owner, account_owner_address: owner, token_address: '0xaaa' },
+      ...{ pre_amount: pre, post_amount: post, decimals: 2 },
+      lifecycle: 'ACCOUNT_LIFECYCLE_EXISTING',
+    },
+    balance_processed: null,
+  }
+  const { meta } = supply.block
+  const trade: OperationRecord = {
+    topic: 'tradesProcessed',
+    ...{ key: '0xaaa', part: 0, value: { meta, events: [pricedTrade(height)] } },
+  }
+  const delta: OperationRecord = {
+    topic: 'holderDeltas',
+    ...{ key: '0xaaa', part: 0, value: { meta, events: [event] } },
+  }
+  return { ...supply, records: [...supply.records, trade, delta] }
+}
+
+const pricedTrade = (height: number): TradeEvent => {
+  const trade = {
+    ...{ base: '0xaaa', quote: '0xusdc', pool: '0xp', baseRaw: 1n, quoteRaw: 1n, buy: true },
+    ...{ baseDecimals: 2, quoteDecimals: 6, quoteUsd: '1', quoteNative: '0.5', suspect: false },
+  }
+  const block = { height, hash: `0xb${height}`, parent: '', timeMs: height, trades: [trade] }
+  const unknown = {
+    token_b_price_in_base: '',
+    token_b_price_in_usd: '',
+    token_b_price_in_native: '',
+  }
+  return {
+    ...tradeEventOf(block, 0),
+    trade_processed: {
+      ...{ token_a_price_in_quote: '3', token_a_price_in_usd: '3', token_a_price_in_native: '1' },
+      ...unknown,
+      is_token_a_price_in_usd_suspect: false,
+      is_token_a_price_in_usd_suspect_reason: 'TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED',
+      ...{ token_a_price_in_usd_lasted: '3', token_a_price_in_native_lasted: '1' },
+      ...{ token_b_price_in_usd_lasted: '', token_b_price_in_native_lasted: '' },
+    },
+  }
+}
+
+test('what lies at a burn address does not circulate: it is no part of the market cap', () => {
+  const state = new Map<string, string>()
+  let folding = MARKETS.load(stageState(state))
+  const step = (next: Operation) => {
+    const [found] = marketsIn(folding.step(next))
+    for (const [key, text] of folding.flush().changes) {
+      if (text === null) state.delete(key)
+      else state.set(key, text)
+    }
+    folding = MARKETS.load(stageState(state))
+    const cap = found?.events[0]?.market_cap
+    return cap && [cap.total_supply_amount, cap.market_cap_in_usd, cap.market_cap_in_native]
+  }
+  assert.deepEqual(step(burning('apply', [1, 1], { owner: '0xwallet', post: '500' })), [
+    ...['1000', '3000', '1000'],
+  ])
+  const seenWithSome = { pre: '5000', post: '25000' }
+  assert.deepEqual(step(burning('apply', [2, 2], seenWithSome)), ['1000', '2250', '750'])
+  const more = { pre: '25000', post: '100100' }
+  assert.deepEqual(step(burning('apply', [3, 3], more)), ['1000', '0', '0'])
+  assert.deepEqual(step(burning('revert', [4, 3], more)), ['1000', '2250', '750'])
+  const again = { pre: '25000', post: '30000' }
+  assert.deepEqual(step(burning('apply', [5, 3], again)), ['1000', '2100', '700'])
+})
+
+test('a stablecoin is priced by its block where it moves, and by no trade; a token that is none is not', () => {
+  const { quotes, wrappedNative: weth } = CHAINS.eth
+  const usdc = quotes.find(({ kind }) => kind === 'stable')?.address ?? ''
+  const folding = MARKETS.load(stageState())
+  const moved = (seq: number, key: string, wethUsd: string): readonly TokenPriceEvents[] => {
+    const { block, records } = operation('apply', seq, seq, '')
+    const { meta } = block
+    const quote = { token_address: weth, quote_address: usdc, price: wethUsd }
+    const transfers: OperationRecord = {
+      ...{ topic: 'transfers', key, part: 0, value: { meta, events: [] } },
+    }
+    const event = pricedTrade(seq)
+    const trade = event.trade && { ...event.trade, token_a_address: key }
+    const trades: OperationRecord = {
+      topic: 'tradesProcessed',
+      ...{ key, part: 0, value: { meta, events: key === usdc ? [{ ...event, trade }] : [] } },
+    }
+    const published = folding.step({
+      block: { ...block, quote_prices: [{ ...quote, block_time: meta.block_time }] },
+      records: [...records, transfers, trades],
+    })
+    return published.flatMap((one) => (one.topic === 'tokenPrices' ? [one.value] : []))
+  }
+  const said = (values: readonly TokenPriceEvents[]) =>
+    values.map(({ events: [event] }) => {
+      const { token_address, price_in_usd, price_in_native } = event?.token_price ?? {}
+      return [token_address, price_in_usd, price_in_native]
+    })
+  assert.deepEqual(said(moved(1, usdc, '2000')), [[usdc, '1', '0.0005']])
+  assert.deepEqual(said(moved(2, usdc, '2000')), [], 'nothing changed')
+  assert.deepEqual(said(moved(3, weth, '4000')), [], 'its own trades price it')
+  assert.deepEqual(said(moved(4, usdc, '4000')), [[usdc, '1', '0.00025']])
 })

@@ -65,6 +65,7 @@ const poolEvent = (
     lp_wallet: '',
   },
   pool_processed: null,
+  bonding_curve: null,
 })
 
 const operation = (op: TapeOp, records: readonly OperationRecord[] = []): Operation => ({
@@ -106,8 +107,8 @@ test('both sides of a constant-product pool are worth its quote, and a token add
   assert.deepEqual(two?.token_a_liquidity, {
     token_address: '0xaaa',
     amount: '9000000',
-    liquidity_in_native: '6',
-    liquidity_in_usd: '12000',
+    liquidity_in_native: '12',
+    liquidity_in_usd: '24000',
     pool_address: '',
     pool_count: 2,
   })
@@ -139,6 +140,140 @@ test('both sides of a constant-product pool are worth its quote, and a token add
   )
 })
 
+/** A pump.fun event: 6 decimals against SOL's 9 at 150 USD; real and virtual reserves in whole tokens and lamports. */
+const curveEvent = (
+  type: DexPoolEvent['type'],
+  reserves: {
+    readonly pre: readonly [tokens: bigint, lamports: bigint]
+    readonly post: readonly [tokens: bigint, lamports: bigint]
+  },
+  virtual: {
+    readonly virtual_token_reserves: string
+    readonly virtual_quote_reserves: string
+  } | null,
+): DexPoolEvent => {
+  const raw = ([tokens, lamports]: readonly [bigint, bigint]): [string, string] => [
+    String(tokens * 1_000_000n),
+    String(lamports),
+  ]
+  const [pre, post] = [raw(reserves.pre), raw(reserves.post)]
+  const event = poolEvent(type, '0xcurve', { pre, post }, 'pump_fun')
+  return {
+    ...event,
+    quote_price_in_usd: '150',
+    pool: event.pool && {
+      ...event.pool,
+      token_a_amount: String((reserves.pre[0] - reserves.post[0]) * 1_000_000n),
+      token_b_amount: String(reserves.post[1] - reserves.pre[1]),
+      token_b_decimals: 9,
+    },
+    bonding_curve: virtual && {
+      ...virtual,
+      real_token_reserves: post[0],
+      real_quote_reserves: post[1],
+    },
+  }
+}
+
+const SOL = 1_000_000_000n
+
+test('a curve is priced and valued by its virtual reserves, and worth nothing once it is sold out', () => {
+  const folding = POOLS.load(stageState())
+  const at = (seq: number, event: DexPoolEvent) => {
+    const value = poolsOf(stepped(folding, poolOp(opAt('apply', seq, seq), [event])))
+    return { row: poolRows(value)[0], processed: value.events[0]?.pool_processed }
+  }
+  // Made-up reserves: 3 SOL for 150,000,000 tokens is 0.00000002 SOL apiece; after the buy 4 for 100,000,000 twice as much.
+  const opening = curveEvent(
+    'DEX_POOL_EVENT_TYPE_INITIALIZE',
+    { pre: [0n, 0n], post: [100_000_000n, 0n] },
+    { virtual_token_reserves: '150000000000000', virtual_quote_reserves: String(3n * SOL) },
+  )
+  const opened = at(1, opening)
+  assert.equal(opened.row?.price_a_to_b, 2e-8)
+  assert.equal(opened.row?.liquidity_native, '2')
+  const bought = at(
+    2,
+    curveEvent(
+      SWAP,
+      { pre: [100_000_000n, 0n], post: [50_000_000n, SOL] },
+      { virtual_token_reserves: '100000000000000', virtual_quote_reserves: String(4n * SOL) },
+    ),
+  )
+  assert.equal(bought.row?.price_a_to_b, 4e-8)
+  assert.equal(bought.processed?.token_a_vault_pre_amount_in_usd, '300')
+  assert.equal(bought.processed?.token_a_vault_post_amount_in_usd, '300')
+  assert.equal(bought.processed?.token_b_vault_post_amount_in_usd, '150')
+  assert.equal(bought.processed?.token_a_amount_in_usd, '150', 'what moved is worth what was paid')
+  assert.equal(bought.row?.liquidity_usd, '450')
+  assert.equal(bought.processed?.curve_progress, '0.5')
+  assert.equal(bought.processed?.token_a_liquidity?.liquidity_in_usd, '450')
+  const soldOut = at(
+    3,
+    curveEvent(
+      SWAP,
+      { pre: [50_000_000n, SOL], post: [0n, 5n * SOL] },
+      { virtual_token_reserves: '50000000000000', virtual_quote_reserves: String(8n * SOL) },
+    ),
+  )
+  assert.equal(soldOut.row?.liquidity_usd, '0')
+  assert.deepEqual(
+    [
+      soldOut.processed?.token_a_liquidity?.liquidity_in_usd,
+      soldOut.processed?.token_a_liquidity?.pool_count,
+    ],
+    ['0', 0],
+  )
+})
+
+test('a curve that tells no virtual reserves is priced by its swaps, never by what lies in it', () => {
+  const silent = curveEvent(SWAP, { pre: [100_000_000n, 0n], post: [50_000_000n, SOL] }, null)
+  const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [silent])))
+  assert.equal(poolRows(value)[0]?.price_a_to_b, 2e-8)
+  assert.equal(value.events[0]?.pool_processed?.token_a_vault_post_amount_in_native, '1')
+})
+
+test('a curve whose protocol tells that it is full is worth nothing, whatever its vault keeps', () => {
+  const event = poolEvent(SWAP, '0xdbc', { pre: ['9', '1'], post: ['8', '2'] }, 'meteora_dbc')
+  const told = (curve_progress: string) => {
+    const processed = { curve_progress } as DexPoolEvent['pool_processed']
+    const full = { ...event, pool_processed: processed }
+    const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [full])))
+    return [poolRows(value)[0]?.liquidity_usd === '0', poolRows(value)[0]?.curve_progress]
+  }
+  assert.deepEqual(
+    [told('0.75'), told('1')],
+    [
+      [false, 0.75],
+      [true, 1],
+    ],
+  )
+})
+
+test('PumpSwap and Raydium pools hold half of their worth in the base, other pools tell nothing of it', () => {
+  const worth = (protocol: string) => {
+    const event = poolEvent(
+      SWAP,
+      '0xp1',
+      { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] },
+      protocol,
+    )
+    const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [event])))
+    const [row] = poolRows(value)
+    return [
+      value.events[0]?.pool_processed?.token_a_vault_post_amount_in_usd,
+      value.events[0]?.pool_processed?.token_a_liquidity?.liquidity_in_usd,
+      row?.liquidity_usd,
+      row?.price_a_to_b,
+    ]
+  }
+  assert.deepEqual(worth('pumpswap'), ['10000', '20000', '20000', 0.625])
+  assert.deepEqual(worth('raydium_amm_v4'), ['10000', '20000', '20000', 0.625])
+  assert.deepEqual(worth('raydium_cpmm'), ['10000', '20000', '20000', 0.625])
+  assert.deepEqual(worth('camelot_v2'), ['', '', null, 0.5], 'some of its pools are stable ones')
+  assert.deepEqual(worth('uniswap_v4'), ['', '', null, 0.5], 'priced by what the swap paid')
+})
+
 test('a pool that logs no reserves has no liquidity, not zero', () => {
   const event = poolEvent(SWAP, '0xp3', { pre: ['', ''], post: ['', ''] }, 'uniswap_v3')
   const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [event])))
@@ -164,6 +299,30 @@ test('a retracted pool event repeats its answer, and the pool is stored as the e
   assert.ok(BigInt(String(version)) > BigInt(String(after?._ver)))
   const fresh = poolsOf(stepped(folding, poolOp(opAt('apply', 4, 2), [event])))
   assert.equal(fresh.events[0]?.pool_processed?.token_a_liquidity?.pool_count, 1)
+})
+
+test('a pool event says what its token had in pools before it', () => {
+  const folding = POOLS.load(stageState())
+  const event = (pool: string, quote: number) =>
+    poolEvent(SWAP, pool, { pre: ['9000000', ETH(1)], post: ['8000000', ETH(quote)] })
+  const value = poolsOf(
+    stepped(folding, poolOp(opAt('apply', 1, 1), [event('0xp1', 4), event('0xp2', 5)])),
+  )
+  const [first, second] = value.events.map(({ pool_processed }) => pool_processed)
+  assert.deepEqual(
+    [first?.token_a_liquidity_before, first?.token_a_max_liquidity_before].map((one) => [
+      one?.liquidity_in_usd,
+      one?.pool_count,
+      one?.pool_address,
+    ]),
+    [
+      ['0', 0, ''],
+      ['0', 0, ''],
+    ],
+  )
+  assert.deepEqual(second?.token_a_liquidity_before, first?.token_a_liquidity)
+  assert.deepEqual(second?.token_a_max_liquidity_before, first?.token_a_max_liquidity)
+  assert.equal(second?.token_a_max_liquidity?.pool_address, '0xp2')
 })
 
 test('a pool that only a lost block knew is gone', () => {

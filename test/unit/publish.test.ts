@@ -140,6 +140,77 @@ test('reserves follow the order of the pool, whichever token is the base', () =>
   assert.equal(weth?.vault_b_pre_amount, '4002000000000')
 })
 
+test('reserves before a swap are those that its pool tells: fees of others never passed the vault', () => {
+  const told = (
+    sells: boolean,
+    before: readonly [bigint, bigint],
+    after: readonly [bigint, bigint],
+  ) => {
+    const { trades, pools } = eventsOf({
+      ...NOTHING,
+      swaps: [
+        swap({
+          ...(sells && { tokenIn: COIN, tokenOut: WETH, amountInRaw: 700n, amountOutRaw: 10n }),
+          reservesBeforeInOut: before,
+          reservesInOut: after,
+        }),
+      ],
+    })
+    const trade = trades[0]?.event.trade
+    const pool = pools[0]?.event.pool
+    assert.equal(pool?.token_a_vault_pre_amount, trade?.vault_a_pre_amount)
+    assert.equal(pool?.token_b_vault_pre_amount, trade?.vault_b_pre_amount)
+    return [
+      [trade?.vault_a_pre_amount, trade?.vault_a_post_amount, trade?.vault_a_amount],
+      [trade?.vault_b_pre_amount, trade?.vault_b_post_amount, trade?.vault_b_amount],
+      trade?.user_b_amount,
+    ]
+  }
+  assert.deepEqual(told(false, [1_000n, 70_000n], [1_009n, 69_300n]), [
+    ['70000', '69300', '700'],
+    ['1000', '1009', '9'],
+    '10',
+  ])
+  assert.deepEqual(told(true, [70_000n, 1_000n], [70_700n, 989n]), [
+    ['70000', '70700', '700'],
+    ['1000', '989', '11'],
+    '10',
+  ])
+})
+
+test('a curve travels with its trade, its pool event, and its opening', () => {
+  const curve = { virtualQuoteRaw: 4n, virtualTokenRaw: 3n, realQuoteRaw: 2n, realTokenRaw: 1n }
+  const poolChanges = [{ ...change('initialize', 1), curve }]
+  const { trades, pools } = eventsOf({ ...NOTHING, swaps: [swap({ curve })], poolChanges })
+  const events = [...trades, ...pools].map(({ event }) => event.bonding_curve)
+  const wanted = {
+    ...{ virtual_quote_reserves: '4', virtual_token_reserves: '3' },
+    ...{ real_quote_reserves: '2', real_token_reserves: '1' },
+  }
+  assert.deepEqual(events, [wanted, wanted, wanted])
+})
+
+test('a pool that is an entry of one contract lies in that contract', () => {
+  const vault = '0x00000000000000000000000000000000000000f4'
+  const poolChanges = [{ ...change('increase', 1), vault }]
+  const swaps = [swap({ vault, logIndex: 2 }), swap({ logIndex: 3 })]
+  const { trades, pools } = eventsOf({ ...NOTHING, swaps, poolChanges })
+  const kept = (events: readonly (object | null | undefined)[]) =>
+    events.map((event) =>
+      Object.entries(event ?? {}).flatMap(([name, value]) =>
+        /vault_[ab]$|vault_address|owner_address/.test(name) && !name.startsWith('user')
+          ? [value]
+          : [],
+      ),
+    )
+  const all = (address: string) => [address, address, address, address]
+  assert.deepEqual(kept(trades.map(({ event }) => event.trade)), [all(vault), all(COIN_POOL)])
+  assert.deepEqual(kept(pools.map(({ event }) => event.pool)), [
+    ...[all(vault), all(vault), all(COIN_POOL)],
+  ])
+  assert.deepEqual(pools[1]?.event.pool?.address, COIN_POOL)
+})
+
 test('unknown decimals are null, unknown prices and reserves are empty', () => {
   const { trades } = eventsOf({ ...NOTHING, swaps: [swap({})] }, { token: () => undefined })
   const [coin] = trades

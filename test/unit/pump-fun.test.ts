@@ -278,6 +278,10 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
   assert.equal(mayhem.births[0]?.dev, USER)
   assert.equal(mayhem.births[0]?.fact.totalSupplyRaw, 2_000_000n)
   assert.deepEqual([mayhem.poolChanges[0]?.amountARaw, mayhem.poolChanges[0]?.tokenB], [7n, USDC])
+  assert.deepEqual(mayhem.poolChanges[0]?.curve, {
+    ...{ virtualQuoteRaw: 5n, virtualTokenRaw: 9n, realQuoteRaw: 0n, realTokenRaw: 7n },
+  })
+  assert.equal(old.poolChanges[0]?.curve, undefined)
   assert.deepEqual(reasons(create(head)), ['short-data'])
   assert.deepEqual(reasons(create(Buffer.alloc(200, 255))), ['short-data'])
 })

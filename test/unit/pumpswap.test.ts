@@ -31,8 +31,14 @@ test('what a sale leaves in the vaults is what the next purchase finds there', (
   assert.ok(sale && purchase && tokenBalances)
   assert.equal(sale.tokenIn, WSOL, 'the pool calls the wrapped coin its base')
   assert.deepEqual(sale.reservesInOut, [1_422_506_798_604n, 454_160_223_975_773n])
-  const vault = (account: string | undefined) =>
-    tokenBalances.find((balance) => balance.account === account)?.postRaw
+  const found = (account: string | undefined) =>
+    tokenBalances.find((balance) => balance.account === account)
+  const vault = (account: string | undefined) => found(account)?.postRaw
+  assert.deepEqual(sale.reservesBeforeInOut, [
+    found(sale.accounts?.vaultIn)?.preRaw,
+    found(sale.accounts?.vaultOut)?.preRaw,
+  ])
+  assert.deepEqual(purchase.reservesBeforeInOut, sale.reservesInOut?.toReversed())
   assert.deepEqual(purchase.reservesInOut, [
     vault(purchase.accounts?.vaultIn),
     vault(purchase.accounts?.vaultOut),

@@ -218,6 +218,41 @@ test('holders, supplies, pools and profits have their keys', () => {
   assert.equal(all[0]?.data.t10a, '1')
 })
 
+test('a retraction of a pool event sends liquidity as it was before the event', () => {
+  const liquidity = (usd: string, pool: string, count: number) => ({
+    ...{ token_address: MINT, liquidity_in_usd: usd, liquidity_in_native: '1' },
+    ...{ pool_address: pool, pool_count: count },
+  })
+  const sent = (op: 'OP_APPLY' | 'OP_REVERT') =>
+    read('dex.pools.processed', 'dex.pool.DexPoolEvents', {
+      meta: { ...META, op },
+      events: [
+        {
+          block: { timestamp: 8 },
+          pool: { address: 'P', token_a_address: MINT, token_b_address: 'Q' },
+          pool_processed: {
+            token_a_vault_pre_amount_in_usd: '2',
+            token_a_vault_post_amount_in_usd: '4',
+            token_a_liquidity: liquidity('9', '', 2),
+            token_a_max_liquidity: liquidity('8', 'P', 1),
+            token_a_liquidity_before: liquidity('5', '', 1),
+            token_a_max_liquidity_before: liquidity('5', 'O', 1),
+          },
+        },
+      ],
+    }).map(({ prefix, data: { taliu, liu, p, pc } }) => [prefix, taliu ?? liu, p ?? pc])
+  assert.deepEqual(sent('OP_APPLY'), [
+    ['dex-pool-balance', '4', undefined],
+    ['dex-token-liquidity', '8', 'P'],
+    ['dex-token-total-liquidity', '9', 2],
+  ])
+  assert.deepEqual(sent('OP_REVERT'), [
+    ['dex-pool-balance', '2', undefined],
+    ['dex-token-liquidity', '5', 'O'],
+    ['dex-token-total-liquidity', '5', 1],
+  ])
+})
+
 test('every family is fed by a topic that the hub reads', () => {
   const fed = new Set([...STREAMS.keys()])
   assert.equal(CHANNELS.length >= 17, true)

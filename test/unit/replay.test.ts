@@ -56,6 +56,13 @@ test('recordings are ordered by height and end with a FINALIZE (R40)', async () 
   assert.equal(source.head()?.height, heights.at(-1))
 })
 
+test('a recording is published at the commitment of its chain', async () => {
+  const [slot = ''] = solNames().map(solPath)
+  const sol = await open({ chain: CHAINS.sol, files: [slot] })
+  assert.equal(sol.commitment, 'confirmed')
+  assert.equal((await open()).commitment, 'processed')
+})
+
 test('a replay goes on behind its position', async () => {
   const source = await open()
   const ops = await all(source)

@@ -149,6 +149,14 @@ test('numbers that are none, or that no table can hold, are poison', () => {
   ]
   for (const change of cases)
     assert.throws(() => checkTrades(spoilt(change)), Malformed, JSON.stringify(change))
+  const curved = (real_token_reserves: string): TradeEvents => {
+    const value = tradesOf('apply')
+    const reserves = { virtual_quote_reserves: '1', virtual_token_reserves: '2' }
+    const bonding_curve = { ...reserves, real_quote_reserves: '', real_token_reserves }
+    return { ...value, events: value.events.map((event) => ({ ...event, bonding_curve })) }
+  }
+  assert.throws(() => checkTrades(curved('x')), Malformed)
+  assert.doesNotThrow(() => checkTrades(curved('3')))
   assert.doesNotThrow(() =>
     checkTrades(spoilt({ user_b_amount: String(2n ** 256n - 1n), vault_a_pre_amount: '-5' })),
   )

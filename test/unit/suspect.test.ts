@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judge } from '../../processors/prices.ts'
 import { SUSPECT_RULES, suspectReason, type TradeSigns } from '../../processors/suspect.ts'
-import type { Trade, TradeEvent } from '../../schemas/wire.ts'
+import type { BondingCurve, Trade, TradeEvent } from '../../schemas/wire.ts'
 import { type TapeTrade, tapeOf, tradeEventOf } from '../support/tape.ts'
 
 const DOLLARS = 1_000_000n
@@ -103,6 +103,50 @@ test('BY_POOL_PRICE_IMPACT: one swap that doubles its pool', () => {
   )
 })
 
+test('the price of a curve is that of its virtual reserves, not of the little money that is in it', () => {
+  const SOL = 1_000_000_000n
+  const buy = (curve: BondingCurve | null, { vaults = {}, sell = false } = {}): string => {
+    const sold = { base: '0xcoin', quote: '0xwsol', quoteDecimals: 9, quoteUsd: '150' }
+    const event = eventOf(
+      { ...sold, baseRaw: 34_000_000n * DOLLARS, quoteRaw: SOL, buy: !sell },
+      {
+        vault_a_pre_amount: String(780_000_000n * DOLLARS),
+        vault_b_pre_amount: String(SOL / 2n),
+        vault_a_post_amount: String(746_000_000n * DOLLARS),
+        vault_b_post_amount: String((3n * SOL) / 2n),
+        ...vaults,
+      },
+    )
+    assert.ok(event.trade && event.instruction)
+    const instruction = { ...event.instruction, type: 'pump_fun' }
+    const curved = { ...event, instruction, bonding_curve: curve }
+    const { processed } = judge(curved, event.trade, NOTHING, AT)
+    return processed.is_token_a_price_in_usd_suspect_reason.replace(
+      'TOKEN_PRICE_SUSPECT_REASON_',
+      '',
+    )
+  }
+  const curve = (token: bigint, quote: bigint): BondingCurve => ({
+    virtual_token_reserves: String(token * DOLLARS),
+    virtual_quote_reserves: String(quote),
+    real_token_reserves: String(746_000_000n * DOLLARS),
+    real_quote_reserves: String((3n * SOL) / 2n),
+  })
+  const usual = curve(1_020_000_000n, (63n * SOL) / 2n)
+  assert.equal(buy(usual), 'UNSPECIFIED')
+  assert.equal(buy(usual, { sell: true }), 'UNSPECIFIED')
+  assert.equal(buy(curve(60_000_000n, (3n * SOL) / 2n)), 'BY_POOL_PRICE_IMPACT')
+  assert.equal(buy(null), 'UNSPECIFIED', 'a curve that tells no virtual reserves tells no price')
+  const named = { vault_a_post_amount: usual.real_quote_reserves }
+  const mirrored = { ...usual, virtual_quote_reserves: usual.virtual_token_reserves }
+  const turned = { ...mirrored, virtual_token_reserves: usual.virtual_quote_reserves }
+  assert.equal(
+    buy(turned, { vaults: named }),
+    'UNSPECIFIED',
+    'token a is what the curve is quoted in',
+  )
+})
+
 test('BY_LAST_CLOSE_PRICES: far from the last good price of the hour', () => {
   const far = { token: last(0.3), pool: undefined }
   assert.equal(verdict({}, { known: far }), 'BY_LAST_CLOSE_PRICES')
@@ -138,6 +182,22 @@ test('a new level is believed once three trades in two blocks agree on it', () =
     return judged.processed.is_token_a_price_in_usd_suspect
   })
   assert.deepEqual(verdicts, [true, true, true, false, false])
+})
+
+test('dust leaves the last price of its pool, anything else moves it', () => {
+  const judged = (change: Partial<TapeTrade>, pool: Known['pool']) => {
+    const event = eventOf(change)
+    assert.ok(event.trade)
+    return judge(event, event.trade, { token: last(2), pool }, AT)
+  }
+  const pool = last(0, 1_000, 2)
+  const dust = judged({ baseRaw: 10n, quoteRaw: 100n }, pool)
+  assert.equal(dust.processed.is_token_a_price_in_usd_suspect, true)
+  assert.equal(dust.pool.inQuote, 2)
+  const good = judged({}, dust.pool).processed
+  assert.equal(good.is_token_a_price_in_usd_suspect, false, 'what follows is held against the pool')
+  assert.equal(judged({ quoteRaw: 500n * DOLLARS }, pool).pool.inQuote, 5, 'a suspect one of size')
+  assert.equal(judged({ quoteUsd: '', quoteRaw: 10n, baseRaw: 10n }, pool).pool.inQuote, 1)
 })
 
 test('a suspect trade leaves the last good price, a good one moves it', () => {

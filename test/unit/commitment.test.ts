@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { localCodec } from '../../core/codec.ts'
+import { emptyDraft } from '../../ingestors/decode-contract.ts'
+import { openLedger } from '../../ingestors/ledger.ts'
+import {
+  applyOperation,
+  finalizeOperation,
+  type Prepared,
+  revertOperation,
+  type Workshop,
+} from '../../ingestors/operation.ts'
+import { appliedOf } from '../../ingestors/recover.ts'
+import type { Commitment } from '../../ingestors/source.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import { handBlock } from '../support/hand-chain.ts'
+import { BOOK } from '../support/quote-trades.ts'
+
+const block = handBlock({ height: 100 }, [])
+const { height, hash, parentHash, timeMs } = block
+const REF = { height, hash, parentHash, timeMs }
+const CURSOR = { tip: REF, final: null, finalSeq: 0 }
+
+const said = (prepared: Prepared): string => {
+  prepared.commit.seal?.([])
+  return prepared.event().meta?.commitment ?? ''
+}
+
+/** What the three operations of one block say. */
+const commitments = (commitment: Commitment): readonly string[] => {
+  const workshop: Workshop = {
+    ...{ chain: CHAINS.eth, book: BOOK, codec: localCodec(), commitment },
+    ...{ partitions: () => 1, store: 'state', partition: 0, nowMs: () => 0 },
+  }
+  const stored = new Map<string, Uint8Array>()
+  const ledger = openLedger({ get: (key) => stored.get(key), entries: () => stored })
+  const read = {
+    ...{ block, decoded: emptyDraft(), learned: { tokens: [], pools: [] } },
+    ...{ origin: 'node' as const, primes: [], letters: [], expired: [] },
+  }
+  const applied = applyOperation(workshop, ledger, { seq: 1, cursor: CURSOR }, read)
+  ledger.commit(applied.pending)
+  for (const { key, value } of applied.commit.state ?? []) if (value) stored.set(key, value)
+  const apply = said(applied)
+  const gone = appliedOf(applied.event())
+  const revert = revertOperation(workshop, ledger, { seq: 2, cursor: CURSOR }, gone, [])
+  const finalize = finalizeOperation(workshop, ledger, { seq: 3, cursor: CURSOR }, REF, [])
+  return [apply, said(revert), said(finalize)].map((text) => text.replace('COMMITMENT_', ''))
+}
+
+test('a block says how sure its source was of it; what is final is final', () => {
+  assert.deepEqual(commitments('processed'), ['PROCESSED', 'PROCESSED', 'FINALIZED'])
+  assert.deepEqual(commitments('confirmed'), ['CONFIRMED', 'CONFIRMED', 'FINALIZED'])
+  assert.deepEqual(commitments('finalized'), ['FINALIZED', 'FINALIZED', 'FINALIZED'])
+})

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BURN_ADDRESSES } from '../../schemas/burn.ts'
+import { marketDataOf } from '../../serving/http/token-body.ts'
+import { someHoldersQuery } from '../../serving/queries/holders.ts'
+import { type TokenRow, tokensQuery } from '../../serving/queries/tokens.ts'
+
+const row = (more: Partial<TokenRow>): TokenRow => ({
+  ...({ holders: null, groups: {} } as TokenRow),
+  ...{ decimals: 6, total_supply: '1000000000', market_supply: null, burnt_amount: '' },
+  ...{ price_usd: 2, price_native: 0.5, migrated_at_ms: null, curve_progress: null },
+  ...more,
+})
+
+test('market cap counts what circulates, full dilution all there is', () => {
+  const { totalSupply, circulatingSupply, marketCapInUsd, marketCapInSol, fdvInUsd, fdvInSol } =
+    marketDataOf(row({ burnt_amount: '250000000' }))
+  assert.deepEqual([totalSupply, circulatingSupply], ['1000', '750'])
+  assert.deepEqual([marketCapInUsd, marketCapInSol], ['1500', '375'])
+  assert.deepEqual([fdvInUsd, fdvInSol], ['2000', '500'])
+})
+
+test('without burns all circulates; more burns than supply leave nothing, an unknown supply leaves null', () => {
+  assert.equal(marketDataOf(row({ market_supply: '12.5' })).circulatingSupply, '12.5')
+  assert.equal(marketDataOf(row({ burnt_amount: null })).circulatingSupply, '1000')
+  assert.equal(marketDataOf(row({ burnt_amount: '2000000000' })).circulatingSupply, '0')
+  const unknown = row({ total_supply: null, burnt_amount: '5' })
+  assert.equal(marketDataOf(unknown).circulatingSupply, null)
+})
+
+test('every chain has burn addresses of its own', () => {
+  for (const [chain, burnt] of [
+    ['sol', BURN_ADDRESSES.svm],
+    ['eth', BURN_ADDRESSES.evm],
+  ] as const) {
+    assert.deepEqual(tokensQuery(chain, ['T']).params?.burnt, burnt)
+    assert.deepEqual(someHoldersQuery(chain, 'T', ['W']).params?.burnt, burnt)
+  }
+})

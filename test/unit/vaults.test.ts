@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyDraft } from '../../ingestors/decode-contract.ts'
+import { settle, type Waiting } from '../../ingestors/evm/settle.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { COIN, COIN_POOL, handBlock, poolFact, WETH } from '../support/hand-chain.ts'
+
+const VAULT = '0x000000000004444c5dc75cb358380d2e3de08a90'
+const fact = { ...poolFact(COIN_POOL, COIN, WETH), protocol: 'uniswap_v4', factory: VAULT }
+
+const swap = { kind: 'swap', tokenIn: 0, tokenOut: 1, amountInRaw: 1n, amountOutRaw: 2n } as const
+const change = { kind: 'change', change: 'increase', amountsRaw: [1n, 2n] } as const
+
+const waiting = (said: typeof swap | typeof change, vault: string | undefined): Waiting => ({
+  ...{ family: 'uniswap_v4', logIndex: 1, reserves: undefined, holder: undefined },
+  said: { ...said, pool: COIN_POOL, usual: 'uniswap_v4', ...(vault !== undefined && { vault }) },
+})
+
+test('swaps and changes say which contract keeps the tokens of their pool, where it is not the pool', () => {
+  const { transactions } = handBlock({ height: 1 }, [
+    {
+      ...{ pool: COIN_POOL, tokenIn: COIN, tokenOut: WETH, amountInRaw: 1n, amountOutRaw: 1n },
+      reservesRaw: [1n, 1n],
+    },
+  ])
+  const [tx] = transactions
+  assert.ok(tx)
+  const out = emptyDraft()
+  const protocols = protocolBook('eth')
+  settle(
+    { tx, out, evidence: false, protocols, poolFact: () => fact },
+    {
+      waiting: [VAULT, undefined].flatMap((vault) => [
+        waiting(swap, vault),
+        waiting(change, vault),
+      ]),
+      ...{ operations: [], transfers: [] },
+    },
+  )
+  assert.deepEqual(out.dropped, [])
+  assert.deepEqual(
+    [out.swaps, out.poolChanges].map((list) => list.map((event) => event.vault)),
+    [
+      [VAULT, undefined],
+      [VAULT, undefined],
+    ],
+  )
+})

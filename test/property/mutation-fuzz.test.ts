@@ -34,7 +34,7 @@ const blockIn = (chain: string, path: string): Block | undefined => {
   try {
     return recordedBlock(chain, JSON.parse(readFileSync(path, 'utf8'))).block
   } catch (error) {
-    if (error instanceof Malformed) return undefined
+    if (error instanceof Malformed || error instanceof SyntaxError) return undefined
     throw error
   }
 }

@@ -106,7 +106,7 @@ export const embeddedDrill = async (drill: EmbeddedDrill): Promise<DrillResult> 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
 
 const startWords = async ({ chain }: EmbeddedDrill, folder: string): Promise<string[]> => [
-  ...['start', '--data', folder, '--port', String(Math.min(await freePort(), 65_000))],
+  ...['start', '--data', folder, '--port', String(await freePort())],
   ...['--simulate', chain.id],
   ...['--seed', String(chain.seed), '--rate', String(chain.ratePerSecond)],
   ...['--genesis', chain.genesis, '--until', chain.until],

@@ -68,11 +68,12 @@ const changes = (logs: Logs, books = facts) =>
     ],
   )
 
-const swapOf = (protocol: string) => ({
+const swapOf = (protocol: string, vault: string) => ({
   kind: 'swap',
   txIndex: 0,
   logIndex: 0,
   pool: POOL,
+  vault,
   protocol,
   trader: TRADER,
   tokenIn: TOKEN_A,
@@ -88,7 +89,7 @@ for (const [name, log, protocol] of [
 ] as const) {
   test(`a swap of ${name} says its tokens itself: the Vault's word is enough`, () => {
     for (const books of [facts, evidence]) {
-      assert.deepEqual(decodeBlock(blockOf([log]), books).swaps, [swapOf(protocol)])
+      assert.deepEqual(decodeBlock(blockOf([log]), books).swaps, [swapOf(protocol, log.address)])
     }
   })
 

@@ -135,6 +135,7 @@ test('a purchase and a sale: the quote of the token, amounts without the fee, th
     kind: 'swap',
     txIndex: 0,
     pool: TOKEN,
+    vault: MANAGER,
     protocol: 'four_meme',
     trader: USER,
   } as const

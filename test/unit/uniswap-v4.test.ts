@@ -71,6 +71,7 @@ for (const [what, amount0, amount1, expected] of CASES) {
         txIndex: 0,
         logIndex: 0,
         pool: ID,
+        vault: MANAGER,
         protocol: 'uniswap_v4',
         trader: `0x${'f0'.repeat(20)}`,
         tokenIn: side === 0 ? TOKEN_A : TOKEN_B,

@@ -64,7 +64,7 @@ for (const [what, amounts, expected] of CASES) {
         txIndex: 0,
         logIndex: 0,
         pool: ID,
-        vault: MANAGER,
+        vault: VAULT,
         protocol: 'pancakeswap_infinity_cl',
         trader: `0x${'f0'.repeat(20)}`,
         tokenIn: side === 0 ? TOKEN_A : TOKEN_B,

@@ -1,6 +1,6 @@
 /**
- * Runs the tests: `npm test` runs every tier, `npm test -- unit property` only those. Unit-like tiers run files side by
- * side; tiers that start brokers, engines or nodes run them one after the other, because two cores are what CI has.
+ * Runs the tests: `npm test` runs every tier, `npm test -- unit property` only those. Pure tiers run in two processes side by
+ * side; tiers that start brokers, engines or nodes run file after file, because two cores are what CI has.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -10,7 +10,9 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TIERS = ['unit', 'property', 'contract', 'integration', 'e2e']
-const SIDE_BY_SIDE = new Set(['unit', 'property'])
+const PURE = new Set(['unit', 'property'])
+/** Each imports one half of the files of a pure tier. */
+const HALVES = ['first-half', 'second-half'].map((name) => join('test', 'support', `${name}.ts`))
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((tier) => !TIERS.includes(tier))
@@ -35,10 +37,14 @@ for (const tier of TIERS.filter((name) => asked.length === 0 || asked.includes(n
       ...['--import', 'tsx', '--test', '--test-reporter=spec'],
       '--test-force-exit',
       '--test-timeout=900000',
-      `--test-concurrency=${SIDE_BY_SIDE.has(tier) ? 2 : 1}`,
-      ...files,
+      `--test-concurrency=${PURE.has(tier) ? HALVES.length : 1}`,
+      ...(PURE.has(tier) ? HALVES : files),
     ],
-    { cwd: ROOT, stdio: 'inherit', env: { ...process.env, SLUICE_TEST_MISSING: missing } },
+    {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, SLUICE_TEST_MISSING: missing, SLUICE_TIERS: tier },
+    },
   )
   if (status !== 0) failed.push(tier)
 }

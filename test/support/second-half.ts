@@ -1,0 +1,4 @@
+/** The other half of the pure tests, in one process. */
+import { importTests } from './together.ts'
+
+await importTests(1)

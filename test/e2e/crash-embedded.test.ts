@@ -9,7 +9,7 @@ import { assertSameContent, assertWorthy, embeddedDrill } from '../support/crash
 const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
 const RATE = Number(process.env.SLUICE_DRILL_RATE ?? 10)
 /** Long enough for every life between two kills, and for blocks that are final: 64 below the tip. */
-const MINUTES = 3 + Math.ceil((KILLS * 6) / RATE)
+const MINUTES = 2 + Math.ceil((KILLS * 6) / RATE)
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-drill-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

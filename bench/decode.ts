@@ -1,3 +1,4 @@
+import { decodeEventLog, type Hex, parseAbi } from 'viem'
 import { decodeBlock } from '../ingestors/decode.ts'
 import type { Books } from '../ingestors/decode-contract.ts'
 import { protocolBook } from '../ingestors/protocols/book.ts'
@@ -66,6 +67,26 @@ const bareBlock = (block: EvmBlock): readonly BareSwap[] => {
   return swaps
 }
 
+const SWAP_ABI = parseAbi([
+  'event Swap(address indexed sender, uint256 amount0In, uint256 amount1In, uint256 amount0Out, uint256 amount1Out, address indexed to)',
+])
+
+/** The same logs through a general ABI decoder. */
+const viemBlock = (block: EvmBlock): number => {
+  let swaps = 0
+  for (const { logs } of block.transactions) {
+    for (const { topics, data } of logs) {
+      const { args } = decodeEventLog({
+        abi: SWAP_ABI,
+        topics: topics as [Hex, ...Hex[]],
+        data: data as Hex,
+      })
+      if (args.amount0In + args.amount1In > 0n) swaps += 1
+    }
+  }
+  return swaps
+}
+
 const onlySwaps = (block: EvmBlock): EvmBlock => ({
   ...block,
   transactions: block.transactions.map((tx) => ({
@@ -83,8 +104,8 @@ const elapsedMs = (work: () => void): number => {
 const rounded = (value: number): number => Number(value.toPrecision(4))
 
 /**
- * Prints one JSON line: Uniswap V2 swaps per second through the whole decoder (table, proof, netting, trader) and through a bare
- * one, in turns over the same recorded logs; one pass over them is a sample. `blockP50Ms` is a whole recorded block of 291 logs.
+ * Prints one JSON line: Uniswap V2 swaps per second through the whole decoder (table, proof, netting, trader), through a bare
+ * one and through viem's `decodeEventLog`, in turns over the same recorded logs; one pass over them is a sample. `blockP50Ms` is a whole recorded block of 291 logs.
  */
 export const decodeBench = (): void => {
   const blocks = recordingNames()
@@ -95,6 +116,7 @@ export const decodeBench = (): void => {
   const whole = blocks.find(({ height }) => height === 18_000_000)
   const ours: number[] = []
   const bare: number[] = []
+  const viem: number[] = []
   const block: number[] = []
   let swaps = 0
   for (let round = -ROUNDS / 4; round < ROUNDS; round += 1) {
@@ -105,15 +127,21 @@ export const decodeBench = (): void => {
       const found = fixture.reduce((sum, each) => sum + bareBlock(each).length, 0)
       if (found < swaps) throw new Error('the bare decoder missed swaps')
     })
+    const viemMs = elapsedMs(() => {
+      if (fixture.reduce((sum, each) => sum + viemBlock(each), 0) < swaps) {
+        throw new Error('viem missed swaps')
+      }
+    })
     const blockMs = elapsedMs(() => {
       if (whole) decodeBlock(whole, books)
     })
     if (round < 0) continue
     ours.push(oursMs)
     bare.push(bareMs)
+    viem.push(viemMs)
     block.push(blockMs)
   }
-  for (const samples of [ours, bare, block]) samples.sort((a, b) => a - b)
+  for (const samples of [ours, bare, viem, block]) samples.sort((a, b) => a - b)
   const perSecond = (swaps / quantile(ours, 0.5)) * 1_000
   const barePerSecond = (swaps / quantile(bare, 0.5)) * 1_000
   const line = {
@@ -124,6 +152,9 @@ export const decodeBench = (): void => {
     p99Ms: rounded(quantile(ours, 0.99)),
     barePerSecond: Math.round(barePerSecond),
     ratio: rounded(perSecond / barePerSecond),
+    aim: 0.8,
+    timesViem: rounded(quantile(viem, 0.5) / quantile(ours, 0.5)),
+    aimTimesViem: 10,
     bare: 'loop over the same V2 Swap logs: one topic compared, four words read, one record made',
     blockP50Ms: rounded(quantile(block, 0.5)),
   }

@@ -99,9 +99,9 @@ const decodeTransaction = (scope: BlockScope): void => {
     if (event.by === 'listed' && row?.family !== family) continue
     const said = wordCount(log.data) < event.words ? SHORT : event.read(log)
     if (said === undefined) continue
-    const place = { family, logIndex: log.index }
-    if (event.by === 'singleton' && row?.family !== family) drop(scope, place, 'foreign-event')
-    else take(scope, held, { ...place, said, row, from: log.address })
+    const heard: Heard = { family, logIndex: log.index, said, row, from: log.address }
+    if (event.by === 'singleton' && row?.family !== family) drop(scope, heard, 'foreign-event')
+    else take(scope, held, heard)
   }
   if (tx.contractAddress !== null) {
     const birth = tokenBirth(tx, out.transfers.slice(firstTransfer), scope.tokenFact)
@@ -109,10 +109,10 @@ const decodeTransaction = (scope: BlockScope): void => {
   }
   const { waiting, operations, launches, predicted } = held
   if (waiting.length + launches.length + predicted.length === 0) return
-  const transfers = out.transfers.slice(firstTransfer)
+  const transfers = () => out.transfers.slice(firstTransfer)
   if (waiting.length > 0) settle(scope, { waiting, operations, transfers })
   if (launches.length > 0) takeLaunches(scope, launches, first)
-  if (predicted.length > 0) takePredictions(scope, predicted, transfers)
+  if (predicted.length > 0) takePredictions(scope, predicted, transfers())
 }
 
 /** What a log says, who said it, and the protocol that lists it where that counts. */
@@ -122,44 +122,54 @@ interface Heard extends Place {
   readonly row: ProtocolRow | undefined
 }
 
-const take = (scope: BlockScope, held: Held, { said, from, row, ...place }: Heard): void => {
+/** Hot: one object per log and no copies of it. */
+const take = (scope: BlockScope, held: Held, heard: Heard): void => {
+  const { said, row } = heard
   switch (said.kind) {
     case 'transfer':
-      takeTransfer(scope, said, place.logIndex)
+      takeTransfer(scope, said, heard.logIndex)
       break
     case 'reserves':
       held.synced ??= new Map()
       held.synced.set(said.pool, said.reserves)
       break
     case 'operation':
-      held.operations.push({ sender: said.sender, logIndex: place.logIndex })
+      held.operations.push({ sender: said.sender, logIndex: heard.logIndex })
       break
     case 'pool':
-      held.waiting.push(...takePool(scope, said, place))
+      held.waiting.push(...takePool(scope, said, placeOf(heard)))
       break
     case 'birth':
       if (row === undefined) break
-      held.launches.push({ ...place, said, row })
-      held.waiting.push(...takeCurve(scope, { ...place, said, row }, from))
+      held.launches.push({ ...placeOf(heard), said, row })
+      held.waiting.push(...takeCurve(scope, { ...placeOf(heard), said, row }, heard.from))
       break
     case 'migration':
-      if (row !== undefined) held.launches.push({ ...place, said, row })
+      if (row !== undefined) held.launches.push({ ...placeOf(heard), said, row })
       break
     case 'prediction-trade':
     case 'prediction-management':
     case 'prediction-settlement':
     case 'outcomes':
     case 'deal':
-      held.predicted.push({ ...place, said, row })
+      held.predicted.push({ ...placeOf(heard), said, row })
       break
     case 'refused':
-      drop(scope, place, said.reason)
+      drop(scope, heard, said.reason)
       break
     default:
-      held.waiting.push({ ...place, said, reserves: held.synced?.get(said.pool), holder: row })
+      held.waiting.push({
+        family: heard.family,
+        logIndex: heard.logIndex,
+        said,
+        reserves: held.synced?.get(said.pool),
+        holder: row,
+      })
       held.synced?.delete(said.pool)
   }
 }
+
+const placeOf = ({ family, logIndex }: Heard): Place => ({ family, logIndex })
 
 const takeTransfer = (
   { tx, protocols, out }: BlockScope,

@@ -46,7 +46,8 @@ export interface Operation {
 export interface Ended {
   readonly waiting: readonly Waiting[]
   readonly operations: readonly Operation[]
-  readonly transfers: readonly Transfer[]
+  /** Asked for only where they decide something: copying them costs more than most swaps. */
+  readonly transfers: () => readonly Transfer[]
 }
 
 /** Takes or drops what waited, in log order. An ERC-4337 operation is logged after all that it did. */
@@ -54,7 +55,7 @@ export const settle = (scope: Scope, { waiting, operations, transfers }: Ended):
   const { tx, out } = scope
   let sorted: Flows | undefined
   const flows = (): Flows => {
-    sorted ??= flowsOf(transfers)
+    sorted ??= flowsOf(transfers())
     return sorted
   }
   let next = 0
@@ -68,10 +69,10 @@ export const settle = (scope: Scope, { waiting, operations, transfers }: Ended):
       drop(scope, item, pool)
       continue
     }
-    const named = tokensOf(pool, scope.protocols)
+    const { protocols } = scope
     if (said.kind === 'swap') {
-      const tokenIn = named(said.tokenIn, pool.seen?.tokenIn)
-      const tokenOut = named(said.tokenOut, pool.seen?.tokenOut)
+      const tokenIn = tokenOfLeg({ pool, protocols }, said.tokenIn, pool.seen?.tokenIn)
+      const tokenOut = tokenOfLeg({ pool, protocols }, said.tokenOut, pool.seen?.tokenOut)
       const reason = unusable(tokenIn, tokenOut, scope.evidence)
       if (reason !== undefined) drop(scope, item, reason)
       else
@@ -81,7 +82,9 @@ export const settle = (scope: Scope, { waiting, operations, transfers }: Ended):
       continue
     }
     const tokenOf = (leg: Leg): string | null =>
-      isPaid(leg) ? paidCoin(paidToken(said, leg.paidOutRaw, flows()), pool) : named(leg)
+      isPaid(leg)
+        ? paidCoin(paidToken(said, leg.paidOutRaw, flows()), pool)
+        : tokenOfLeg({ pool, protocols }, leg)
     const changes = changesOf(said, { coins: pool.coins, tokenOf, reserves })
     if (changes === undefined) drop(scope, item, 'unknown-token')
     else {
@@ -137,23 +140,25 @@ const tellsTokens = (said: SaidSwap | SaidChange): boolean =>
     : said.legs?.every((leg) => typeof leg === 'string') === true
 
 /**
- * Addresses behind the legs of events of a pool, as trades name them; null where they are not known. What the event does not
- * name itself may have been seen in transfers.
+ * Address behind a leg of a pool's event, as trades name it; null where it is not known. What the event does not name itself
+ * may have been seen in transfers.
  */
-const tokensOf =
-  ({ coins, underlying }: Identity, { traded }: ProtocolBook) =>
-  (leg: Leg, seen?: string | null): string | null => {
-    if (isPaid(leg)) return null
-    const token =
-      typeof leg === 'string'
-        ? leg
-        : seen !== undefined
-          ? seen
-          : typeof leg === 'number'
-            ? coins[leg]
-            : underlying?.[leg.underlying]
-    return token === undefined || token === null ? null : traded(token)
-  }
+const tokenOfLeg = (
+  { pool, protocols }: { readonly pool: Identity; readonly protocols: ProtocolBook },
+  leg: Leg,
+  seen?: string | null,
+): string | null => {
+  const token = typeof leg === 'string' ? leg : seen === undefined ? placed(pool, leg) : seen
+  return token === null || token === undefined ? null : protocols.traded(token)
+}
+
+const placed = (
+  { coins, underlying }: Identity,
+  leg: Exclude<Leg, string>,
+): string | null | undefined => {
+  if (typeof leg === 'number') return coins[leg]
+  return isPaid(leg) ? null : underlying?.[leg.underlying]
+}
 
 const isPaid = (leg: Leg): leg is Extract<Leg, { readonly paidOutRaw: bigint }> =>
   typeof leg === 'object' && 'paidOutRaw' in leg
@@ -184,7 +189,8 @@ interface Taken {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-const swapOf = ({ tx, item, said, ...taken }: Taken): Swap => {
+const swapOf = (taken: Taken): Swap => {
+  const { tx, item, said } = taken
   const swap: Writable<Swap> = {
     kind: 'swap',
     txIndex: tx.index,

@@ -233,7 +233,8 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
         await bus.createTopics([{ topic, partitions: 1, cleanup: 'delete', retentionMs: null }])
         const writer = await bus.writer(`sasl.${mechanism}`)
         await writer.commit({ records: [{ topic, key: 'k', value: Buffer.from('v') }] })
-        assert.equal((await readAll(bus, topic)).length, 1)
+        // The end of a transaction is seen a moment after its commit was answered.
+        await until(async () => (await readAll(bus, topic)).length === 1, 'the record is read')
         await writer.close()
         await bus.close()
         await assert.rejects(login('wrong'), { name: 'Outage' })

@@ -753,7 +753,6 @@ test('bodies: too large, of a foreign type, broken, and a bug behind them', asyn
     ['/echo', 'application/xml', '<a/>', 415],
     ['/echo', 'application/json', '{"a":', 400],
     ['/echo', 'application/json', '{"__proto__":{"a":1}}', 400],
-    ['/echo', 'application/json', '', 400],
     ['/bug', 'application/json', '{}', 500],
   ]
   for (const [path, type, body, code] of cases) {

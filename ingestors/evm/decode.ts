@@ -67,26 +67,28 @@ interface BlockScope extends Scope {
   readonly tokenFact: (address: string) => TokenFact | undefined
 }
 
+const NONE: readonly never[] = []
 const SHORT: Said = { kind: 'refused', reason: 'short-data' }
 
 /** What was read from a transaction and waits for its end. */
 interface Held {
   readonly waiting: Waiting[]
-  readonly operations: Operation[]
-  readonly launches: Launch[]
-  readonly predicted: Predicted[]
+  operations: Operation[] | undefined
+  launches: Launch[] | undefined
+  predicted: Predicted[] | undefined
   synced: Map<string, readonly [bigint, bigint]> | undefined
 }
 
 const decodeTransaction = (scope: BlockScope): void => {
   const { tx, out, protocols } = scope
   const firstTransfer = out.transfers.length
-  const first = { swap: out.swaps.length, change: out.poolChanges.length }
+  const firstSwap = out.swaps.length
+  const firstChange = out.poolChanges.length
   const held: Held = {
     waiting: [],
-    operations: [],
-    launches: [],
-    predicted: [],
+    operations: undefined,
+    launches: undefined,
+    predicted: undefined,
     synced: undefined,
   }
   for (const log of tx.logs) {
@@ -107,12 +109,10 @@ const decodeTransaction = (scope: BlockScope): void => {
     const birth = tokenBirth(tx, out.transfers.slice(firstTransfer), scope.tokenFact)
     if (birth !== undefined) out.births.push(birth)
   }
-  const { waiting, operations, launches, predicted } = held
-  if (waiting.length + launches.length + predicted.length === 0) return
-  const transfers = () => out.transfers.slice(firstTransfer)
-  if (waiting.length > 0) settle(scope, { waiting, operations, transfers })
-  if (launches.length > 0) takeLaunches(scope, launches, first)
-  if (predicted.length > 0) takePredictions(scope, predicted, transfers())
+  const { waiting, operations = NONE, launches, predicted } = held
+  if (waiting.length > 0) settle(scope, { waiting, operations, firstTransfer })
+  if (launches) takeLaunches(scope, launches, { swap: firstSwap, change: firstChange })
+  if (predicted) takePredictions(scope, predicted, out.transfers.slice(firstTransfer))
 }
 
 /** What a log says, who said it, and the protocol that lists it where that counts. */
@@ -134,6 +134,7 @@ const take = (scope: BlockScope, held: Held, heard: Heard): void => {
       held.synced.set(said.pool, said.reserves)
       break
     case 'operation':
+      held.operations ??= []
       held.operations.push({ sender: said.sender, logIndex: heard.logIndex })
       break
     case 'pool':
@@ -141,17 +142,21 @@ const take = (scope: BlockScope, held: Held, heard: Heard): void => {
       break
     case 'birth':
       if (row === undefined) break
+      held.launches ??= []
       held.launches.push({ ...placeOf(heard), said, row })
       held.waiting.push(...takeCurve(scope, { ...placeOf(heard), said, row }, heard.from))
       break
     case 'migration':
-      if (row !== undefined) held.launches.push({ ...placeOf(heard), said, row })
+      if (row === undefined) break
+      held.launches ??= []
+      held.launches.push({ ...placeOf(heard), said, row })
       break
     case 'prediction-trade':
     case 'prediction-management':
     case 'prediction-settlement':
     case 'outcomes':
     case 'deal':
+      held.predicted ??= []
       held.predicted.push({ ...placeOf(heard), said, row })
       break
     case 'refused':

@@ -1,4 +1,4 @@
-import type { PoolFact, Swap, Transaction, Transfer } from '../../schemas/events.ts'
+import type { PoolFact, Swap, Transaction } from '../../schemas/events.ts'
 import { type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 import type { Draft } from '../decode-contract.ts'
 import { type ProtocolBook, speaks } from '../protocols/book.ts'
@@ -46,33 +46,41 @@ export interface Operation {
 export interface Ended {
   readonly waiting: readonly Waiting[]
   readonly operations: readonly Operation[]
-  /** Asked for only where they decide something: copying them costs more than most swaps. */
-  readonly transfers: () => readonly Transfer[]
+  /** Place of the transaction's first transfer among all that were taken so far. */
+  readonly firstTransfer: number
+}
+
+/** Transfers of the transaction, sorted when they are first asked for. */
+interface Sortable {
+  readonly from: number
+  flows: Flows | undefined
+}
+
+const flowsIn = ({ out }: Scope, sortable: Sortable): Flows => {
+  sortable.flows ??= flowsOf(out.transfers.slice(sortable.from))
+  return sortable.flows
 }
 
 /** Takes or drops what waited, in log order. An ERC-4337 operation is logged after all that it did. */
-export const settle = (scope: Scope, { waiting, operations, transfers }: Ended): void => {
+export const settle = (scope: Scope, { waiting, operations, firstTransfer }: Ended): void => {
   const { tx, out } = scope
-  let sorted: Flows | undefined
-  const flows = (): Flows => {
-    sorted ??= flowsOf(transfers())
-    return sorted
-  }
+  const sortable: Sortable = { from: firstTransfer, flows: undefined }
   let next = 0
   for (const item of waiting) {
     while ((operations[next]?.logIndex ?? Number.POSITIVE_INFINITY) < item.logIndex) next += 1
     const { said, logIndex, reserves } = item
     const told = said.kind === 'swap' ? said.trader : undefined
     const trader = told ?? operations[next]?.sender ?? tx.from
-    const pool = identify(scope, item, scope.evidence ? flows() : undefined)
+    const pool = identify(scope, item, scope.evidence ? flowsIn(scope, sortable) : undefined)
     if (typeof pool === 'string') {
       drop(scope, item, pool)
       continue
     }
     const { protocols } = scope
     if (said.kind === 'swap') {
-      const tokenIn = tokenOfLeg({ pool, protocols }, said.tokenIn, pool.seen?.tokenIn)
-      const tokenOut = tokenOfLeg({ pool, protocols }, said.tokenOut, pool.seen?.tokenOut)
+      const known = { pool, protocols }
+      const tokenIn = tokenOfLeg(known, said.tokenIn, pool.seen?.tokenIn)
+      const tokenOut = tokenOfLeg(known, said.tokenOut, pool.seen?.tokenOut)
       const reason = unusable(tokenIn, tokenOut, scope.evidence)
       if (reason !== undefined) drop(scope, item, reason)
       else
@@ -83,9 +91,9 @@ export const settle = (scope: Scope, { waiting, operations, transfers }: Ended):
     }
     const tokenOf = (leg: Leg): string | null =>
       isPaid(leg)
-        ? paidCoin(paidToken(said, leg.paidOutRaw, flows()), pool)
+        ? paidCoin(paidToken(said, leg.paidOutRaw, flowsIn(scope, sortable)), pool)
         : tokenOfLeg({ pool, protocols }, leg)
-    const changes = changesOf(said, { coins: pool.coins, tokenOf, reserves })
+    const changes = changesOf(said, { coins: coinsOf(pool), tokenOf, reserves })
     if (changes === undefined) drop(scope, item, 'unknown-token')
     else {
       const { vault } = said
@@ -100,11 +108,19 @@ export const settle = (scope: Scope, { waiting, operations, transfers }: Ended):
 /** Protocol row id of a pool and its tokens in its own order, null where they are not known. */
 interface Identity {
   readonly protocol: string
-  readonly coins: readonly (string | null)[]
-  readonly underlying?: readonly string[] | undefined
+  readonly tokenA: string | null
+  readonly tokenB: string | null
+  /** All of them, where they are more than two. */
+  readonly coins?: readonly (string | null)[]
+  readonly underlying?: readonly string[]
   /** Tokens of the swap as its transaction's transfers show them. */
   readonly seen?: SwapTokens
 }
+
+const UNKNOWN = { tokenA: null, tokenB: null } as const
+
+const coinsOf = ({ coins, tokenA, tokenB }: Identity): readonly (string | null)[] =>
+  coins ?? [tokenA, tokenB]
 
 /** Which pool this is, or why it does not count; contract/chains.md 2.8 and 2.9. */
 const identify = (
@@ -115,19 +131,20 @@ const identify = (
   const fact = poolFact(said.pool)
   if (fact !== undefined && isProven(fact)) {
     const row = protocolRow(fact.protocol)
-    const { protocol, tokenA, tokenB, coins = [tokenA, tokenB], underlying } = fact
-    return row && speaks(row, family) ? { protocol, coins, underlying } : 'foreign-event'
+    return row && speaks(row, family) ? fact : 'foreign-event'
   }
   const protocol = holder?.id ?? said.usual
-  if (holder !== undefined && tellsTokens(said)) return { protocol, coins: [] }
+  if (holder !== undefined && tellsTokens(said)) return { protocol, ...UNKNOWN }
   if (flows === undefined) return fact === undefined ? 'unknown-pool' : 'unproven-pool'
   if (said.kind === 'change') {
     const coins = changedTokens(said, flows)
-    return coins === undefined ? 'no-evidence' : { protocol, coins }
+    return coins === undefined
+      ? 'no-evidence'
+      : { protocol, tokenA: coins[0] ?? null, tokenB: coins[1] ?? null, coins }
   }
   const seen = swapTokens(said, flows)
-  if (seen !== undefined) return { protocol, coins: [], seen }
-  return holder !== undefined || reserves !== undefined ? { protocol, coins: [] } : 'no-evidence'
+  if (seen !== undefined) return { protocol, ...UNKNOWN, seen }
+  return holder !== undefined || reserves !== undefined ? { protocol, ...UNKNOWN } : 'no-evidence'
 }
 
 const isProven = (fact: PoolFact): fact is PoolFact & { readonly protocol: string } =>
@@ -152,20 +169,19 @@ const tokenOfLeg = (
   return token === null || token === undefined ? null : protocols.traded(token)
 }
 
-const placed = (
-  { coins, underlying }: Identity,
-  leg: Exclude<Leg, string>,
-): string | null | undefined => {
-  if (typeof leg === 'number') return coins[leg]
-  return isPaid(leg) ? null : underlying?.[leg.underlying]
+const placed = (pool: Identity, leg: Exclude<Leg, string>): string | null | undefined => {
+  if (leg === 0) return pool.tokenA
+  if (leg === 1) return pool.tokenB
+  if (typeof leg === 'number') return pool.coins?.[leg]
+  return isPaid(leg) ? null : pool.underlying?.[leg.underlying]
 }
 
 const isPaid = (leg: Leg): leg is Extract<Leg, { readonly paidOutRaw: bigint }> =>
   typeof leg === 'object' && 'paidOutRaw' in leg
 
 /** What left a pool counts as its coin when it is one. */
-const paidCoin = (token: string | null, { coins }: Identity): string | null =>
-  coins.includes(token) ? token : null
+const paidCoin = (token: string | null, pool: Identity): string | null =>
+  coinsOf(pool).includes(token) ? token : null
 
 /** Why a swap of these tokens is none: both are one, as the chain's coin and its wrapped token are, or one is not known. */
 const unusable = (

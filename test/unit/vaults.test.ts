@@ -34,7 +34,7 @@ test('swaps and changes say which contract keeps the tokens of their pool, where
         waiting(swap, vault),
         waiting(change, vault),
       ]),
-      ...{ operations: [], transfers: () => [] },
+      ...{ operations: [], firstTransfer: 0 },
     },
   )
   assert.deepEqual(out.dropped, [])

@@ -1,4 +1,5 @@
-import { addressIn, arrayAt, wordAt, wordCount } from '../protocols/words.ts'
+import { arrayAt } from '../protocols/dynamic.ts'
+import { addressIn, wordAt, wordCount } from '../protocols/words.ts'
 import type { Given } from './proof-contract.ts'
 
 /** What answers of calls hold, or null where they hold nothing of that kind: contracts may answer anything. */

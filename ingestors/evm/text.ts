@@ -1,4 +1,5 @@
-import { wordAt, wordCount } from '../protocols/words.ts'
+import { bytesIn } from '../protocols/dynamic.ts'
+import { wordCount } from '../protocols/words.ts'
 import { cleanText } from '../text.ts'
 
 /** Bytes of an answer's text that are looked at; names of megabytes exist. */
@@ -11,18 +12,8 @@ export const callText = (data: string, limit: number): string | null => {
   return cleanText(bytes.toString('utf8'), limit)
 }
 
-const stringBytes = (data: string): Buffer | undefined => {
-  if (wordCount(data) < 2) return undefined
-  const offset = wordAt(data, 0)
-  if (offset % 32n !== 0n || offset > BigInt(data.length)) return undefined
-  const at = Number(offset / 32n)
-  if (wordCount(data) <= at) return undefined
-  const length = wordAt(data, at)
-  const start = 2 + (at + 1) * 64
-  const available = Math.floor((data.length - start) / 2)
-  if (length > BigInt(available)) return undefined
-  return Buffer.from(data.slice(start, start + 2 * Math.min(Number(length), MAX_BYTES)), 'hex')
-}
+const stringBytes = (data: string): Buffer | undefined =>
+  wordCount(data) < 2 ? undefined : bytesIn(data, 0, MAX_BYTES)
 
 const wordBytes = (data: string): Buffer | undefined => {
   if (data.length !== 66) return undefined

@@ -1,37 +1,14 @@
 import type { Log } from '../../schemas/events.ts'
 import { vaultV2Proof } from '../evm/vault-proof.ts'
-import { BAD_ARRAY, type EvmFamily, impossible, refusal, type Said } from './types.ts'
-import { addressIn, arrayAt, signedAt, topicAddress, wordAt } from './words.ts'
+import { swappedTokens, vaultSwap } from './balancer-vault.ts'
+import { arrayAt } from './dynamic.ts'
+import { BAD_ARRAY, type EvmFamily, impossible, type Said } from './types.ts'
+import { addressIn, signedAt } from './words.ts'
 
 const usual = 'balancer_v2'
 
 /** The pool's contract, with which its id begins; also the address of its shares. */
 const poolOf = ({ topics }: Log): string => (topics[1] ?? '').slice(0, 42)
-
-/** A swap names both of its tokens. */
-const swappedTokens = ({ topics }: Log): readonly string[] => [
-  topicAddress(topics[2]),
-  topicAddress(topics[3]),
-]
-
-const swap = (log: Log): Said => {
-  const { address: vault, topics, data } = log
-  const amountInRaw = wordAt(data, 0)
-  const amountOutRaw = wordAt(data, 1)
-  return (
-    refusal(amountInRaw, amountOutRaw) ?? {
-      kind: 'swap',
-      pool: poolOf(log),
-      vault,
-      usual,
-      tokenIn: topicAddress(topics[2]),
-      tokenOut: topicAddress(topics[3]),
-      unordered: true,
-      amountInRaw,
-      amountOutRaw,
-    }
-  )
-}
 
 /** Above zero joined, below zero left, never both. A pool's own shares, which some keep as one of their tokens, are left out. */
 const balance = (log: Log): Said | undefined => {
@@ -97,7 +74,7 @@ export const balancerV2: EvmFamily = {
       words: 2,
       pool: poolOf,
       tokens: swappedTokens,
-      read: swap,
+      read: vaultSwap(usual, poolOf),
     },
     '0xe5ce249087ce04f05a957192435400fd97868dba0e6a4b4c049abf8af80dae78': {
       signature:

@@ -1,44 +1,20 @@
 import type { Log } from '../../schemas/events.ts'
 import { vaultV3Proof } from '../evm/vault-proof.ts'
+import { swappedTokens, vaultSwap } from './balancer-vault.ts'
+import { arrayAt } from './dynamic.ts'
 import {
   BAD_ARRAY,
   type EvmEvent,
   type EvmFamily,
   impossible,
-  refusal,
   type Said,
   type SaidChange,
 } from './types.ts'
-import { addressIn, arrayAt, topicAddress, wordAt } from './words.ts'
+import { addressIn, topicAddress, wordAt } from './words.ts'
 
 const usual = 'balancer_v3'
 
 const poolOf = ({ topics }: Log): string => topicAddress(topics[1])
-
-/** A swap names both of its tokens. */
-const swappedTokens = ({ topics }: Log): readonly string[] => [
-  topicAddress(topics[2]),
-  topicAddress(topics[3]),
-]
-
-const swap = (log: Log): Said => {
-  const { address: vault, topics, data } = log
-  const amountInRaw = wordAt(data, 0)
-  const amountOutRaw = wordAt(data, 1)
-  return (
-    refusal(amountInRaw, amountOutRaw) ?? {
-      kind: 'swap',
-      pool: poolOf(log),
-      vault,
-      usual,
-      tokenIn: topicAddress(topics[2]),
-      tokenOut: topicAddress(topics[3]),
-      unordered: true,
-      amountInRaw,
-      amountOutRaw,
-    }
-  )
-}
 
 /** Amounts of all the pool's tokens in its own order; which those are the pool's registration said. */
 const change =
@@ -79,7 +55,7 @@ const liquidity = (
 const TOKEN_CONFIG_WORDS = 4
 
 const registered = (log: Log): Said => {
-  const items = arrayAt(log.data, 0, TOKEN_CONFIG_WORDS)
+  const items = arrayAt(log.data, 0, { wide: TOKEN_CONFIG_WORDS })
   if (items === undefined) return BAD_ARRAY
   return {
     kind: 'pool',
@@ -108,7 +84,7 @@ export const balancerV3: EvmFamily = {
       words: 4,
       pool: poolOf,
       tokens: swappedTokens,
-      read: swap,
+      read: vaultSwap(usual, poolOf),
     },
     '0xa26a52d8d53702bba7f137907b8e1f99ff87f6d450144270ca25e72481cca871': liquidity(
       'LiquidityAdded',

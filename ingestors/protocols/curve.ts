@@ -1,5 +1,6 @@
 import type { Log } from '../../schemas/events.ts'
 import { registryProof } from '../evm/registry-proof.ts'
+import { arrayAt } from './dynamic.ts'
 import {
   BAD_ARRAY,
   type EvmEvent,
@@ -10,7 +11,7 @@ import {
   type Said,
   type SaidChange,
 } from './types.ts'
-import { addressIn, arrayAt, wordAt } from './words.ts'
+import { addressIn, wordAt } from './words.ts'
 
 const usual = 'curve'
 

@@ -5,9 +5,9 @@ import { type Moved, movedWithin } from './spl-token.ts'
 import {
   EVENT_START,
   type EventRow,
+  type InstructionReader,
   logEvents,
   type Ran,
-  type RanReader,
   type SvmFamily,
 } from './svm-types.ts'
 
@@ -85,8 +85,8 @@ interface Form {
 
 /** Takes what moved into the vaults or out of them. */
 const readChange =
-  ({ kind, vaultA, vaultB, user, tokens }: Form): RanReader =>
-  (scope, { row, program, instruction, at }) => {
+  ({ kind, vaultA, vaultB, user, tokens }: Form): InstructionReader =>
+  ({ scope, row, program, instruction, at }) => {
     const { accounts } = instruction
     const [pool] = accounts
     const owner = accounts[user]
@@ -140,7 +140,7 @@ export const meteoraDammV1: SvmFamily = {
   reader: logEvents(
     { '516ce3becdd00ac4': { bytes: SWAPPED.end, read: readSwapped } }, // Swap
     {
-      [SWAP_TAG]: (scope, ran) => takeSwap(scope, ran, undefined),
+      [SWAP_TAG]: (reading) => takeSwap(reading.scope, reading, undefined),
       a8e3323ebdab54b0: readChange(ADDS), // add_balance_liquidity
       '4f237a54ad0f5dbf': readChange(ADDS), // add_imbalance_liquidity
       '04e4d747e1fd77ce': readChange(ADDS), // bootstrap_liquidity

@@ -4,11 +4,11 @@ import { pathOf, type SvmScope, showPool } from '../svm/scope.ts'
 import { heldAfter, mintedBelow } from './spl-token.ts'
 import {
   alsoTold,
+  byInstruction,
   type CpiEvent,
   EVENT_START,
   type EventRow,
-  instructionsOf,
-  type RanReader,
+  type InstructionReader,
   type SvmFamily,
   selfCalls,
 } from './svm-types.ts'
@@ -197,8 +197,8 @@ const readOpened: EventRow['read'] = (scope, event) => {
 
 /** No event tells a migration: its instruction names the curve, the new pool and the token. */
 const readMigration =
-  (to: string, tokenAt: number): RanReader =>
-  (scope, { row, instruction, at }) => {
+  (to: string, tokenAt: number): InstructionReader =>
+  ({ scope, row, instruction, at }) => {
     const [curve, , , , pool] = instruction.accounts
     const token = instruction.accounts[tokenAt]
     if (curve === undefined || pool === undefined || token === undefined) return 'missing-account'
@@ -222,7 +222,7 @@ const told = selfCalls({
   d589a435c14a0f6e: { bytes: OPENED.end, read: readOpened }, // EvtInitializePoolWithTransferHook
 })
 
-const ran = instructionsOf({
+const ran = byInstruction({
   '1b013016b43f76d9': readMigration('meteora_damm_v1', 7), // migrate_meteora_damm
   '9ca9e66735e45040': readMigration('meteora_damm_v2', 13), // migration_damm_v2
 })

@@ -4,9 +4,9 @@ import { coinSentBelow, heldAfter, mintedBelow, movedBelow } from './spl-token.t
 import {
   EVENT_START,
   type EventRow,
+  type InstructionReader,
   logEvents,
   type Ran,
-  type RanReader,
   type SvmFamily,
 } from './svm-types.ts'
 
@@ -100,19 +100,19 @@ const readTraded: EventRow['read'] = (scope, { row, program, data, view, caller,
 
 /** A trade whose log was cut off: tokens moved below it; a buyer sends coin there, a sale only changes what the curve has. */
 const readSilent =
-  (buys: boolean): RanReader =>
-  (scope, ran) => {
-    const { instruction, at } = ran
+  (buys: boolean): InstructionReader =>
+  (reading) => {
+    const { scope, instruction, at } = reading
     const vault = instruction.accounts[TRADE.vault]
     const curve = instruction.accounts[TRADE.curve]
     if (vault === undefined || curve === undefined) return 'missing-account'
     const moved = movedBelow(scope, at).find(({ from, to }) => (buys ? from : to) === vault)
-    const coin = curveCoin(scope, ran)
+    const coin = curveCoin(scope, reading)
     const soldRaw = coin && coin.preRaw - coin.postRaw
     const quoteRaw = buys ? coinSentBelow(scope, at, curve) : soldRaw
     if (moved === undefined || quoteRaw === undefined || quoteRaw < 0n) return 'no-transfers'
     const tokensRaw = moved.amountRaw
-    return takeTrade(scope, ran, { buys, quote: WRAPPED_SOL, tokensRaw, quoteRaw })
+    return takeTrade(scope, reading, { buys, quote: WRAPPED_SOL, tokensRaw, quoteRaw })
   }
 
 const MINT = { user: 0, curve: 2, mint: 3, tokenProgram: 7 } as const
@@ -120,7 +120,7 @@ const MINT = { user: 0, curve: 2, mint: 3, tokenProgram: 7 } as const
 /** Behind name, symbol and address of the metadata. */
 const MINT_PARAMS = offsetsOf({ decimals: 'u8', currency: 'u8', amount: 'u64', curveType: 'u8' })
 
-const readMint: RanReader = (scope, { row, program, instruction, at }) => {
+const readMint: InstructionReader = ({ scope, row, program, instruction, at }) => {
   const { accounts, data } = instruction
   const user = accounts[MINT.user]
   const pool = accounts[MINT.curve]
@@ -173,7 +173,7 @@ const readMint: RanReader = (scope, { row, program, instruction, at }) => {
 const MIGRATE = { curve: 2, mint: 5 } as const
 
 /** The funds go to the launchpad's own account, which opens the pool in a transaction that does not name the curve. */
-const readMigrate: RanReader = (scope, { row, instruction, at }) => {
+const readMigrate: InstructionReader = ({ scope, row, instruction, at }) => {
   const pool = instruction.accounts[MIGRATE.curve]
   const token = instruction.accounts[MIGRATE.mint]
   if (pool === undefined || token === undefined) return 'missing-account'

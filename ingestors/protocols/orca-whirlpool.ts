@@ -1,14 +1,17 @@
 import { offsetsOf, u64, u128, viewOf } from '../svm/layout.ts'
-import { LOG_EVENT_START, type SvmFamily } from './svm-types.ts'
 import {
   byInstruction,
-  type Hop,
   type InstructionReader,
+  LOG_EVENT_START,
+  type Reading,
+  type SvmFamily,
+} from './svm-types.ts'
+import {
+  type Hop,
   loggedOf,
   namedBy,
   opensEmpty,
   pushChange,
-  type Reading,
   takeChange,
   takeHop,
 } from './svm-vaults.ts'

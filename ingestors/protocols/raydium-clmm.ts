@@ -1,16 +1,20 @@
 import { offsetsOf, u64, u128, viewOf } from '../svm/layout.ts'
 import { type Moved, movedBelow } from './spl-token.ts'
-import { LOG_EVENT_START, loggedBy, type SvmFamily } from './svm-types.ts'
 import {
   byInstruction,
+  type InstructionReader,
+  LOG_EVENT_START,
+  loggedBy,
+  type Reading,
+  type SvmFamily,
+} from './svm-types.ts'
+import {
   type Change,
   type Hop,
-  type InstructionReader,
   loggedOf,
   namedBy,
   opensEmpty,
   type Pair,
-  type Reading,
   takeChange,
   takeHop,
 } from './svm-vaults.ts'

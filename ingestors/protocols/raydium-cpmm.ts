@@ -1,16 +1,12 @@
 import { offsetsOf, u64, viewOf } from '../svm/layout.ts'
-import { LOG_EVENT_START, type SvmFamily } from './svm-types.ts'
 import {
   byInstruction,
-  type Change,
   type InstructionReader,
-  loggedOf,
-  namedBy,
-  type Pair,
+  LOG_EVENT_START,
   type Reading,
-  takeChange,
-  takeHop,
-} from './svm-vaults.ts'
+  type SvmFamily,
+} from './svm-types.ts'
+import { type Change, loggedOf, namedBy, type Pair, takeChange, takeHop } from './svm-vaults.ts'
 
 /** Vaults before the swap without the fees that they keep for others; the amounts are what the curve saw. */
 const SWAP_EVENT = offsetsOf({

@@ -2,13 +2,15 @@ import type { SwapAccounts } from '../../schemas/events.ts'
 import { byTag, offsetsOf, textsAt, u64 } from '../svm/layout.ts'
 import { pathOf, showPool } from '../svm/scope.ts'
 import {
+  byInstruction,
   type CpiEvent,
   EVENT_START,
   type EventRow,
+  type InstructionReader,
   type SvmFamily,
   selfCalls,
 } from './svm-types.ts'
-import { byInstruction, type InstructionReader, namedBy } from './svm-vaults.ts'
+import { namedBy } from './svm-vaults.ts'
 
 /** Where every trade names its accounts. */
 const TRADE = {

@@ -36,14 +36,21 @@ export interface Ran {
   readonly at: number
 }
 
+/** The same with its transaction. */
+export interface Reading extends Ran {
+  readonly scope: SvmScope
+}
+
 /** Reads an instruction of known type; the reason when it cannot be taken. */
-export type RanReader = (scope: SvmScope, ran: Ran) => string | undefined
+export type InstructionReader = (reading: Reading) => string | undefined
 
 /** Reader of a program by the first eight bytes of its instructions. */
-export const instructionsOf = (rows: Readonly<Record<string, RanReader>>): SvmFamily['reader'] => {
-  const rowAt = byTag(rows)
+export const byInstruction = (
+  instructions: Readonly<Record<string, InstructionReader>>,
+): SvmFamily['reader'] => {
+  const readerAt = byTag(instructions)
   return (row, program) => (scope, instruction, at) =>
-    rowAt(instruction.data, 0)?.(scope, { row, program, instruction, at })
+    readerAt(instruction.data, 0)?.({ scope, row, program, instruction, at })
 }
 
 /**
@@ -115,10 +122,18 @@ export const alsoTold = (
   )
 }
 
-/** `Program data: <base64>`: the event's tag, then its fields. */
-const LOG_START = 'Program data: '
-const LOG_TAG = 8
-const BEFORE_LOG = new Uint8Array(EVENT_START - LOG_TAG)
+/** Fields of a log event lie behind its tag. */
+export const LOG_EVENT_START = 8
+
+const LOG_EVENT = 'Program data: '
+
+/** Log events that an instruction wrote itself, in the order in which it wrote them: a tag, then fields. */
+const loggedIn = ({ logs }: SvmInstruction): readonly Buffer[] =>
+  logs.flatMap((line) =>
+    line.startsWith(LOG_EVENT) ? [Buffer.from(line.slice(LOG_EVENT.length), 'base64')] : [],
+  )
+
+const BEFORE_LOG = new Uint8Array(EVENT_START - LOG_EVENT_START)
 
 /**
  * Reader of a program that tells its events in its log, by the lines that each instruction wrote itself. `silent` reads
@@ -126,17 +141,15 @@ const BEFORE_LOG = new Uint8Array(EVENT_START - LOG_TAG)
  */
 export const logEvents = (
   events: Readonly<Record<string, EventRow>>,
-  silent: Readonly<Record<string, RanReader>> = {},
+  silent: Readonly<Record<string, InstructionReader>> = {},
 ): SvmFamily['reader'] => {
   const eventAt = byTag(events)
-  const unheard = instructionsOf(silent)
+  const unheard = byInstruction(silent)
   return (row, program) => {
     const readSilent = unheard(row, program)
     return (scope, instruction, at) => {
       const reasons: (string | undefined)[] = []
-      for (const line of instruction.logs) {
-        if (!line.startsWith(LOG_START)) continue
-        const told = Buffer.from(line.slice(LOG_START.length), 'base64')
+      for (const told of loggedIn(instruction)) {
         const event = eventAt(told, 0)
         if (event === undefined) continue
         const data = Buffer.concat([BEFORE_LOG, told])
@@ -163,10 +176,6 @@ export const logEvents = (
     }
   }
 }
-/** Fields of a log event lie behind its tag. */
-export const LOG_EVENT_START = 8
-
-const LOG_EVENT = 'Program data: '
 
 /** A log event: its first eight bytes in hex, and how many its fields have at least. */
 export interface LogEventRow {
@@ -179,12 +188,10 @@ export interface LogEventRow {
  * event may be missing: nothing may hang on it that the transaction's transfers tell as well.
  */
 export const loggedBy = (
-  { logs }: SvmInstruction,
+  instruction: SvmInstruction,
   { tag, bytes }: LogEventRow,
 ): readonly Uint8Array[] =>
-  logs.flatMap((line) => {
-    if (!line.startsWith(LOG_EVENT)) return []
-    const data = Buffer.from(line.slice(LOG_EVENT.length), 'base64')
-    const isMeant = data.length >= LOG_EVENT_START + bytes && data.toString('hex', 0, 8) === tag
-    return isMeant ? [data] : []
-  })
+  loggedIn(instruction).filter(
+    (data) =>
+      data.length >= LOG_EVENT_START + bytes && data.toString('hex', 0, LOG_EVENT_START) === tag,
+  )

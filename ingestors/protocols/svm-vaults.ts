@@ -1,41 +1,19 @@
 import type { PoolChange, Swap } from '../../schemas/events.ts'
-import type { ProtocolRow } from '../../schemas/protocols.ts'
-import { byTag, inKeyOrder, keyAt } from '../svm/layout.ts'
+import { inKeyOrder, keyAt } from '../svm/layout.ts'
 import { holderOf, pathOf, type SvmScope, showPool } from '../svm/scope.ts'
 import { type Moved, movedBelow } from './spl-token.ts'
 import {
+  type InstructionReader,
   LOG_EVENT_START,
   type LogEventRow,
   loggedBy,
-  type ReadInstruction,
-  type SvmFamily,
+  type Reading,
 } from './svm-types.ts'
 
 /**
  * Programs whose pools hold their two tokens in two vaults and tell of it in their logs. Amounts are what the instruction's own
  * transfers moved, which no cut log takes away; what left the sender counts, also of a token with a transfer fee.
  */
-
-/** An instruction while it is read. */
-export interface Reading {
-  readonly scope: SvmScope
-  readonly row: ProtocolRow
-  readonly program: string
-  readonly instruction: ReadInstruction
-  readonly at: number
-}
-
-/** Takes an instruction, or says why it could not be taken. */
-export type InstructionReader = (reading: Reading) => string | undefined
-
-/** Reader of a program by the first eight bytes of its instructions. */
-export const byInstruction = (
-  instructions: Readonly<Record<string, InstructionReader>>,
-): SvmFamily['reader'] => {
-  const readerAt = byTag(instructions)
-  return (row, program) => (scope, instruction, at) =>
-    readerAt(instruction.data, 0)?.({ scope, row, program, instruction, at })
-}
 
 /** Accounts of an instruction by name; undefined where it has fewer. */
 export const namedBy = <Name extends string>(

@@ -6,8 +6,6 @@
 const WORD = 64
 const ZERO = 48 // character code of '0'
 const ZERO_WORD = '0'.repeat(WORD)
-/** Longest list that is read: no pool holds more tokens. */
-const MAX_ITEMS = 64
 
 /** Number of whole words in `0x…` data. */
 export const wordCount = (data: string): number => Math.floor((data.length - 2) / WORD)
@@ -27,20 +25,6 @@ export const signedAt = (data: string, index: number): bigint =>
 export const addressIn = (data: string, index: number): string => {
   const end = 2 + (index + 1) * WORD
   return `0x${data.slice(end - 40, end)}`
-}
-
-/**
- * Words that the items of a dynamic array begin with, `wide` words each; its offset stands in word `index`. undefined where it
- * lies outside of the data or is longer than any pool's list. Source: Solidity ABI specification, dynamic types.
- */
-export const arrayAt = (data: string, index: number, wide = 1): readonly number[] | undefined => {
-  const count = wordCount(data)
-  const offset = wordAt(data, index)
-  if (offset % 32n !== 0n || offset >= 32n * BigInt(count)) return undefined
-  const first = Number(offset / 32n) + 1
-  const length = wordAt(data, first - 1)
-  if (length > MAX_ITEMS || first + Number(length) * wide > count) return undefined
-  return Array.from({ length: Number(length) }, (_, item) => first + item * wide)
 }
 
 /** A word of call data: a number, or an address padded. */

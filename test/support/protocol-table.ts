@@ -11,12 +11,6 @@ import { type Family, PROTOCOLS, type ProtocolRow, protocolRow } from '../../sch
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FIXTURES = `${ROOT}test/fixtures/`
 
-/** Families whose events a local node's own contracts log in a test. */
-const ON_A_NODE: Readonly<Partial<Record<Family, string>>> = {
-  uniswap_v2: 'test/e2e/anvil.test.ts',
-  uniswap_v3: 'test/e2e/anvil.test.ts',
-}
-
 /** Tests with events built by hand, where they are not named like the family. */
 const VECTORS: Readonly<Partial<Record<Family, string>>> = {
   balancer_v2: 'balancer',
@@ -120,14 +114,11 @@ const lineOf = (chain: ChainRow, row: ProtocolRow, seen: Seen): string => {
   const shape = shapeOf(row)
   const here = seen.get(seenKey(chain.id, shape))
   const elsewhere = [...seen].find(([key]) => key.endsWith(` ${shape}`))
-  const node = shape === family ? ON_A_NODE[family] : undefined
   const how = here
     ? `recorded: ${filesText(here.files)}`
     : elsewhere
       ? `same events, recorded on ${elsewhere[0].split(' ')[0]}: ${filesText(elsewhere[1].files)}`
-      : node
-        ? `on a node: \`${node}\``
-        : `not verified by chain data; vectors: \`${vectorsOf(family)}\``
+      : `not verified by chain data; vectors: \`${vectorsOf(family)}\``
   const kinds = [...((here ?? elsewhere?.[1])?.kinds ?? [])].sort().join(', ')
   return `| ${chain.name} | ${name} | ${family} | ${kinds || '–'} | ${how} |`
 }

@@ -92,8 +92,13 @@ const newestOf = ({ channel, row, listener }: Heard): ReadonlyMap<string, string
     return new Map(last ? [[channel, JSON.stringify(last[1])]] : [])
   }
   const key = ({ ta }: Frame): string => (row.delivery === 'event' ? ` ${ta}` : '')
-  return new Map(listener.data.map((frame) => [channel + key(frame), lineOf(row, frame)]))
+  const objects = listener.data.flatMap(objectsOf)
+  return new Map(objects.map((object) => [channel + key(object), lineOf(row, object)]))
 }
+
+/** How many objects share one batch is a matter of when they come. */
+const objectsOf = (frame: Frame | readonly Frame[]): readonly Frame[] =>
+  Array.isArray(frame) ? frame : [frame as Frame]
 
 /** Without when the object was told, which may be a retraction's moment; a balance without its price on arrival (R37). */
 const lineOf = ({ prefix, candle }: ChannelRow, frame: Frame): string => {

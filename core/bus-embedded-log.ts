@@ -194,7 +194,7 @@ const toRecord = (
 ): LogRecord => {
   const headers: Record<string, string> = {}
   for (let i = 0; i < pairs.length; i += 2) headers[pairs[i] ?? ''] = pairs[i + 1] ?? ''
-  return { ...at, key, value, headers, timestampMs }
+  return { key, ...at, value, headers, timestampMs }
 }
 
 /** Headers as they are stored. */

@@ -96,7 +96,7 @@ export const encodedRecords = (
   return chunks.map((chunk) => {
     const part = seen.get(placeOf(chunk)) ?? 0
     seen.set(placeOf(chunk), part + 1)
-    const whole: Wire.EventMeta = { ...meta, part, parts: totals.get(placeOf(chunk)) ?? 1 }
+    const whole: Wire.EventMeta = { part, ...meta, parts: totals.get(placeOf(chunk)) ?? 1 }
     const message = FAMILY_MESSAGES[chunk.family]
     const value = { meta: whole, events: chunk.events } as Draft<Wire.Messages[DataMessage]>
     return {

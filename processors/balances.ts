@@ -79,8 +79,8 @@ const balancing = (money: (token: string, block: BlockEvent) => Money): Balancin
           ? [owned]
           : [owned, [accountKey, post === '0' ? null : { raw: post, ...seen }]],
       processed: {
-        ...valuesOf(balance, money(token, block)),
         owner_post_amount: String(sum),
+        ...valuesOf(balance, money(token, block)),
         owner_pre_amount: before?.raw ?? '0',
         owner_first_time: firstMs,
         owner_pre_time: before?.lastMs ?? 0,

@@ -11,40 +11,40 @@ const UNKNOWN_GROUPS = [
   ...['fresh', 'sandwich', 'pro', 'insider', 'smart', 'kol', 'phishing', 'bluechip', 'rat'],
 ] as const
 
-type Texts = Readonly<Record<string, string | number>>
+type Field = readonly [name: string, value: string | number]
 
 const ratioText = (raw: bigint, supply: bigint): string =>
   decimalText(raw < 0n || supply <= 0n ? null : over(Number(raw), Number(supply)))
 
-const topFields = (raws: readonly bigint[], supply: bigint): Texts =>
-  Object.fromEntries(
-    [10, 50, MOST_TOP].flatMap((count) => {
-      const part = raws.slice(0, count)
-      const amount = part.reduce((sum, raw) => sum + raw, 0n)
-      return [
-        [`top${count}_holders`, part.length],
-        [`top${count}_amount`, String(amount)],
-        [`top${count}_ratio`, ratioText(amount, supply)],
-      ]
-    }),
-  )
+const topFields = (raws: readonly bigint[], supply: bigint): readonly Field[] =>
+  [10, 50, MOST_TOP].flatMap((count) => {
+    const part = raws.slice(0, count)
+    const amount = part.reduce((sum, raw) => sum + raw, 0n)
+    return [
+      [`top${count}_holders`, part.length],
+      [`top${count}_amount`, String(amount)],
+      [`top${count}_ratio`, ratioText(amount, supply)],
+    ] as const
+  })
 
-const groupFields = ({ groups }: Pick<HeldToken, 'groups'>, supply: bigint): Texts =>
-  Object.fromEntries([
-    ...GROUP_NAMES.flatMap((name) => {
-      const [owners, raw] = groups[name]
-      return [
-        [`${name}_count`, owners],
-        [`${name}_amount`, raw],
-        [`${name}_ratio`, ratioText(BigInt(raw), supply)],
-      ]
-    }),
-    ...UNKNOWN_GROUPS.flatMap((name) => [
+const groupFields = ({ groups }: Pick<HeldToken, 'groups'>, supply: bigint): readonly Field[] =>
+  GROUP_NAMES.flatMap((name) => {
+    const [owners, raw] = groups[name]
+    return [
+      [`${name}_count`, owners],
+      [`${name}_amount`, raw],
+      [`${name}_ratio`, ratioText(BigInt(raw), supply)],
+    ] as const
+  })
+
+const UNKNOWN_FIELDS: readonly Field[] = UNKNOWN_GROUPS.flatMap(
+  (name) =>
+    [
       [`${name}_count`, 0],
       [`${name}_amount`, ''],
       [`${name}_ratio`, ''],
-    ]),
-  ])
+    ] as const,
+)
 
 const NOTHING: Pick<HeldToken, 'holders' | 'supply' | 'groups'> = {
   holders: 0,
@@ -70,7 +70,11 @@ export const holdingEvent = (
   top: readonly bigint[] = [],
 ): TokenHoldingEvent => {
   const supply = BigInt(held.supply)
-  const fields = { ...topFields(top, supply), ...groupFields(held, supply) }
+  const fields = Object.fromEntries([
+    ...topFields(top, supply),
+    ...groupFields(held, supply),
+    ...UNKNOWN_FIELDS,
+  ])
   return {
     chain: (chainRow(chain)?.wire ?? 'CHAIN_UNSPECIFIED') as Chain,
     token_address: token,

@@ -100,9 +100,9 @@ export const supplyRows = ({ meta, events }: TokenSupplyEvents): readonly Row[] 
     if (meta === null || supply === null) return []
     return [
       {
+        event_type: event.type.replace('TOKEN_SUPPLY_EVENT_TYPE_', ''),
         ...placeColumns(meta, event),
         ...transactionColumns(meta, event, null),
-        event_type: event.type.replace('TOKEN_SUPPLY_EVENT_TYPE_', ''),
         token_address: supply.token_address,
         decimals: supply.decimals === -1 ? null : supply.decimals,
         amount: amountColumn(supply.amount_without_decimals),

@@ -143,12 +143,12 @@ const upserts = (
           meta: at(part, priced.length),
           events: [
             {
-              ...headOf(now),
               token_price: {
                 token_address: token,
                 price_in_usd: decimalText(now.usd),
                 price_in_native: decimalText(now.native),
               },
+              ...headOf(now),
             },
           ],
         },
@@ -160,7 +160,7 @@ const upserts = (
         key: token,
         value: {
           meta: at(part, changes.length),
-          events: [{ ...headOf(now), market_cap: capOf(token, now) }],
+          events: [{ market_cap: capOf(token, now), ...headOf(now) }],
         },
       }),
     ),

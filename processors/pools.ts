@@ -34,12 +34,6 @@ interface Kept {
 /** Most pools that count towards a token's liquidity: the rest are dust beside them. */
 const MOST_POOLS = 256
 
-const texts = <Name extends string>(name: Name, { usd, native }: Worth) =>
-  ({
-    [`${name}_in_usd`]: decimalText(usd),
-    [`${name}_in_native`]: decimalText(native),
-  }) as Readonly<Record<`${Name}_in_usd` | `${Name}_in_native`, string>>
-
 const numbersOf = ({
   liquidity_in_usd: usd,
   liquidity_in_native: native,
@@ -124,26 +118,32 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
   enrich: (event, known, { timeMs }) => {
     const { pool } = event
     if (pool === null) throw new Malformed('pool', 'a pool event without a pool')
-    const worth = poolWorth(event, pool)
     const token = pool.token_a_address
     const curveKey = `curve/${pool.address}`
     const opened = tokensAtOpening(event, pool)
     const start = opened ?? known(curveKey)?.curveTokens
+    const { amountA, amountB, vaultA, vaultB } = poolWorth(event, pool)
     const values = {
-      ...texts('token_a_amount', worth.amountA),
-      ...texts('token_a_vault_pre_amount', worth.vaultA.pre),
-      ...texts('token_a_vault_post_amount', worth.vaultA.post),
-      ...texts('token_b_amount', worth.amountB),
-      ...texts('token_b_vault_pre_amount', worth.vaultB.pre),
-      ...texts('token_b_vault_post_amount', worth.vaultB.post),
+      token_a_amount_in_usd: decimalText(amountA.usd),
+      token_a_amount_in_native: decimalText(amountA.native),
+      token_a_vault_pre_amount_in_usd: decimalText(vaultA.pre.usd),
+      token_a_vault_pre_amount_in_native: decimalText(vaultA.pre.native),
+      token_a_vault_post_amount_in_usd: decimalText(vaultA.post.usd),
+      token_a_vault_post_amount_in_native: decimalText(vaultA.post.native),
+      token_b_amount_in_usd: decimalText(amountB.usd),
+      token_b_amount_in_native: decimalText(amountB.native),
+      token_b_vault_pre_amount_in_usd: decimalText(vaultB.pre.usd),
+      token_b_vault_pre_amount_in_native: decimalText(vaultB.pre.native),
+      token_b_vault_post_amount_in_usd: decimalText(vaultB.post.usd),
+      token_b_vault_post_amount_in_native: decimalText(vaultB.post.native),
     }
     const earlier = known(token)?.holdings
     const holdings = holdingsAfter(event, pool, values, earlier)
     const before = holdings && (earlier ?? [])
     const stateKey = `pool/${pool.address}`
     const processed = {
-      ...values,
       token_a_liquidity: liquidityOf(token, holdings),
+      ...values,
       token_a_max_liquidity: deepestOf(token, holdings),
       token_b_liquidity: null,
       token_b_max_liquidity: null,
@@ -157,8 +157,8 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
         [stateKey, { state: poolStateAfter(event, pool, processed, timeMs) }],
       ],
       processed: {
-        ...processed,
         before: known(stateKey)?.state ?? null,
+        ...processed,
         token_a_liquidity_before: liquidityOf(token, before),
         token_a_max_liquidity_before: deepestOf(token, before),
       },

@@ -38,8 +38,17 @@ export const versionColumns = (meta: EventMeta, index: number): Row => {
   }
 }
 
+/** The rows of a block share its time. */
+const written = { ms: 0, text: new Date(0).toISOString() }
+
 /** Epoch milliseconds as ClickHouse reads them. */
-export const timeText = (ms: number): string => new Date(ms).toISOString()
+export const timeText = (ms: number): string => {
+  if (ms !== written.ms) {
+    written.text = new Date(ms).toISOString()
+    written.ms = ms
+  }
+  return written.text
+}
 
 /** Text of a USD or native value in the store's twelve places; null when unknown. */
 export const valueColumn = (value: number | null): string | null => {

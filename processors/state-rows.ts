@@ -42,9 +42,9 @@ export const poolEventRows = ({ meta, events }: DexPoolEvents): readonly Row[] =
     const after = processed && poolStateAfter(event, pool, processed, meta.block_time)
     return [
       {
+        ix_index: instruction?.index ?? 0,
         ...placeColumns(meta, event),
         ...transactionColumns(meta, event, coinOf(event)),
-        ix_index: instruction?.index ?? 0,
         event_type: type,
         pool_address: pool.address,
         ...protocolColumns(event),

@@ -72,13 +72,13 @@ export const tradeRows = ({ meta, events }: TradeEvents): readonly Row[] =>
     const buy = isBuy(trade)
     return [
       {
+        ix_index: instruction?.index ?? 0,
         ...placeColumns(meta, event),
         ...transactionColumns(
           meta,
           event,
           coinPrice(event.quote_price_in_usd, event.quote_price_in_native),
         ),
-        ix_index: instruction?.index ?? 0,
         inner_ix_index: instruction?.inner_instruction_index ?? 0,
         ...protocolColumns(event),
         inner_program_address: event.d_app?.inner_program_address ?? '',
@@ -111,9 +111,9 @@ export const transferRows = ({ meta, events }: TransferEvents): readonly Row[] =
     if (meta === null || transfer === null) return []
     return [
       {
+        ix_index: instruction?.index ?? 0,
         ...placeColumns(meta, event),
         ...transactionColumns(meta, event, null),
-        ix_index: instruction?.index ?? 0,
         call_index: transfer.call_index ?? 0,
         log_index: instruction?.log_index ?? 0,
         token_address: transfer.token_address,

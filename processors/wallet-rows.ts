@@ -48,9 +48,9 @@ export const balanceRows = ({ meta, events }: BalanceEvents): readonly Row[] =>
     const value = (text: string | undefined) => valueColumn(priceColumn(text ?? ''))
     return [
       {
+        ix_index: instruction?.index ?? 0,
         ...placeColumns(meta, event),
         ...transactionColumns(meta, event, coinPrice('', '')),
-        ix_index: instruction?.index ?? 0,
         token_address: balance.token_address,
         decimals: balance.decimals,
         token_account: balance.token_account_address,

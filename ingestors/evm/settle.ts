@@ -99,7 +99,7 @@ export const settle = (scope: Scope, { waiting, operations, firstTransfer }: End
       const { vault } = said
       const spot = { txIndex: tx.index, logIndex, ...(vault !== undefined && { vault }) }
       for (const change of changes) {
-        out.poolChanges.push({ ...change, ...spot, protocol: pool.protocol, owner: trader })
+        out.poolChanges.push({ protocol: pool.protocol, ...change, ...spot, owner: trader })
       }
     }
   }

@@ -141,8 +141,8 @@ export const pushChange = (
   const { pool: address, tokenA, tokenB } = change
   showPool(scope, { row, program }, { address, tokenA, tokenB })
   scope.out.poolChanges.push({
-    ...change,
     txIndex: scope.tx.index,
+    ...change,
     logIndex: at,
     path: pathOf(instruction),
     protocol: row.id,

@@ -58,11 +58,11 @@ export const blockEvents = (
     balanceEvent(context, balance, onToken(balance, index)),
   )
   return {
-    trades: swaps.map((swap, index) => tradeEvent(context, swap, place({ ...swap.swap, index }))),
+    trades: swaps.map((swap, index) => tradeEvent(context, swap, place({ index, ...swap.swap }))),
     pools: poolEvents.map((item, index) =>
       'swap' in item
-        ? swapEvent(context, item.swap, place({ ...item.swap.swap, index }))
-        : changeEvent(context, item.change, place({ ...item.change, index })),
+        ? swapEvent(context, item.swap, place({ index, ...item.swap.swap }))
+        : changeEvent(context, item.change, place({ index, ...item.change })),
     ),
     transfers: decoded.transfers.map((transfer, index) =>
       transferEvent(context, transfer, onToken(transfer, index)),

@@ -13,7 +13,6 @@ export const transferEvent = (
 ): Keyed<Wire.TransferEvent> => ({
   key: token,
   event: {
-    ...place,
     transfer: {
       sender_token_account_address: fromAccount ?? '',
       sender_account_owner_address: from,
@@ -24,6 +23,7 @@ export const transferEvent = (
       token_decimals: decimalsOf(context, token),
       success: true,
     },
+    ...place,
   },
 })
 
@@ -41,7 +41,6 @@ export const balanceEvent = (
 ): Keyed<Wire.BalanceEvent> => ({
   key: owner,
   event: {
-    ...place,
     balance: {
       token_account_address: account,
       account_owner_address: owner,
@@ -51,6 +50,7 @@ export const balanceEvent = (
       decimals: decimals ?? decimalsOf(context, token),
       lifecycle: LIFECYCLES[lifecycle],
     },
+    ...place,
   },
 })
 
@@ -72,8 +72,8 @@ export const supplyEvent = (
   return {
     key: token,
     event: {
-      ...place,
       type: SUPPLY_TYPES[type],
+      ...place,
       token_supply: {
         token_address: token,
         amount: String(amountRaw),

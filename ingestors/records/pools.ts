@@ -57,15 +57,15 @@ export const swapEvent = (
 ): Keyed<Wire.DexPoolEvent> => ({
   key: side.base,
   event: {
+    type: 'DEX_POOL_EVENT_TYPE_SWAP',
     ...place,
     ...stampText(context, side.quote),
-    type: 'DEX_POOL_EVENT_TYPE_SWAP',
     pool: poolRecord(
       context,
       {
+        pool: side.swap.pool,
         ...side,
         ...accountsOf(side),
-        pool: side.swap.pool,
         keeper: keeperOf(side.swap),
         wallet: '',
       },
@@ -108,9 +108,9 @@ export const changeEvent = (
   return {
     key: base,
     event: {
+      type: CHANGE_TYPES[change.kind],
       ...place,
       ...stampText(context, quote),
-      type: CHANGE_TYPES[change.kind],
       pool: poolRecord(
         context,
         {

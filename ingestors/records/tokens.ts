@@ -85,11 +85,11 @@ export const birthEvent = (
 ): Keyed<Wire.TokenEvent> => ({
   key: fact.address,
   event: {
-    ...head,
     type: 'EVENT_TYPE_CREATED',
+    ...head,
     token: {
-      ...tokenRecord(context, fact, { facts: 'birth' }),
       creators: creators.map((address) => ({ address, verified: true, share: 0 })),
+      ...tokenRecord(context, fact, { facts: 'birth' }),
     },
     ...(launch && { launch_from: launchRecord(context, launch) }),
     created_at: context.block.timeMs,
@@ -107,8 +107,8 @@ export const migrationEvent = (
 ): Keyed<Wire.TokenEvent> => ({
   key: token,
   event: {
-    ...head,
     type: 'EVENT_TYPE_MIGRATED',
+    ...head,
     token: tokenRecord(context, context.token(token) ?? unknownFact(token), {}),
     launch_from: launchRecord(context, from),
     ...(to && { migrated_to: launchRecord(context, to) }),

@@ -22,8 +22,6 @@ export const tradeEvent = (
   return {
     key: base,
     event: {
-      ...place,
-      ...stampText(context, quote),
       trade: {
         token_a_address: base,
         token_b_address: quote,
@@ -48,6 +46,8 @@ export const tradeEvent = (
         vault_a_post_amount: vault.basePost,
         vault_b_post_amount: vault.quotePost,
       },
+      ...place,
+      ...stampText(context, quote),
       ...curveRecord(swap.curve),
     },
   }

@@ -39,9 +39,9 @@ const swapCall = (
 
 const getFees = (run: Run): void =>
   run.call({
+    data: () => new Fields().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).done(),
     ...{ program: IDS.pumpFees, accounts: [IDS.ammFeeConfig, IDS.amm], flags: 'rr' },
     ...{ units: 4_291, name: 'GetFees' },
-    data: () => new Fields().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).done(),
   })
 
 const quoted = (run: Run, { launch, user, base, limit }: AmmOrder, isBuy: boolean): AmmTrade => {
@@ -49,8 +49,8 @@ const quoted = (run: Run, { launch, user, base, limit }: AmmOrder, isBuy: boolea
   const poolQuote = tokensNow(run, launch.poolQuote)
   const quote = isBuy ? ammCost(poolBase, poolQuote, base) : ammPayout(poolBase, poolQuote, base)
   return {
-    ...{ isBuy, base, limit, quote, poolBase, poolQuote },
     lpFee: feeOf(quote, AMM_FEES.lp),
+    ...{ isBuy, base, limit, quote, poolBase, poolQuote },
     protocolFee: feeOf(quote, AMM_FEES.protocol),
     creatorFee: feeOf(quote, AMM_FEES.creator),
     userBase: tokensNow(run, launch.holding(user)),
@@ -88,7 +88,7 @@ export const ammSwap = (run: Run, order: AmmOrder, isBuy: boolean): void => {
     fields.u64(base).u64(limit)
     return isBuy ? fields.u8(1).done() : fields.done()
   }
-  run.call({ ...swapCall({ launch, user, world }, isBuy), data, units: 52_000 }, () => {
+  run.call({ data, ...swapCall({ launch, user, world }, isBuy), units: 52_000 }, () => {
     getFees(run)
     const trade = quoted(run, order, isBuy)
     const asked = userSideOf(trade)

@@ -43,8 +43,8 @@ const MICRO = 1_000_000n
 
 const budget = (run: Run, units: number, microLamports: bigint): void => {
   const call = { program: IDS.computeBudget, accounts: [], flags: '', units: 150 }
-  run.call({ ...call, data: () => new Fields().u8(2).u32(units).done() })
-  run.call({ ...call, data: () => new Fields().u8(3).u64(microLamports).done() })
+  run.call({ data: () => new Fields().u8(2).u32(units).done(), ...call })
+  run.call({ data: () => new Fields().u8(3).u64(microLamports).done(), ...call })
 }
 
 /** A desk for one block on a parent. */
@@ -66,7 +66,6 @@ export const makeDesk = (machine: Machine, random: Random, parentHash: string): 
     return roll < 0.35 ? 'legacy' : roll < 0.5 ? 'v0' : 'lookup'
   }
   const desk: Desk = {
-    ...{ machine, random, transactions: [], rewardRaw: 0n },
     submit: (order) => {
       const { payer, units, signatures = 1, isVote = false, about } = order
       const form = formFor(order)
@@ -89,6 +88,7 @@ export const makeDesk = (machine: Machine, random: Random, parentHash: string): 
       state.commit()
       return failure === undefined
     },
+    ...{ machine, random, transactions: [], rewardRaw: 0n },
     fund: (wallet, lamports) => {
       const wanted = lamports + RESERVE
       const held = state.get(wallet.account.place)
@@ -97,8 +97,8 @@ export const makeDesk = (machine: Machine, random: Random, parentHash: string): 
       if (exchange === undefined) return false
       const amount = (wanted - held) * 2n + BigInt(1 + random.below(2_000)) * 10_000_000n
       return desk.submit({
-        ...{ payer: exchange.account, units: 0, form: 'legacy' },
         run: (run) => sendLamports(run, exchange.account, wallet.account, amount),
+        ...{ payer: exchange.account, units: 0, form: 'legacy' },
       })
     },
   }

@@ -16,8 +16,8 @@ export const emitEvent = (
 ): void => {
   run.log(() => `Program data: ${Buffer.from(event()).toString('base64')}`)
   run.call({
-    ...{ program: from.program, accounts: [from.authority], flags: 'r', units: 2_060 },
     data: () => new Fields().hex(EVENT_TAG).raw(event()).done(),
+    ...{ program: from.program, accounts: [from.authority], flags: 'r', units: 2_060 },
   })
 }
 

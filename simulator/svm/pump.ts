@@ -61,9 +61,9 @@ export interface CurveOrder {
 
 const getFees = (run: Run): void =>
   run.call({
+    data: () => new Fields().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).done(),
     ...{ program: IDS.pumpFees, accounts: [IDS.pumpFeeConfig, IDS.pump], flags: 'rr' },
     ...{ units: 3_136, name: 'GetFees' },
-    data: () => new Fields().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).done(),
   })
 
 const sharesOf = (launch: Launch, sol: bigint) => {
@@ -112,7 +112,7 @@ export const curveBuy = (run: Run, order: CurveOrder): void => {
   const { launch, user, tokens, limit } = order
   const { world } = run.machine
   const data = () => new Fields().hex('66063d1201daebea').u64(tokens).u64(limit).u8(0).done()
-  run.call({ ...swapCall(run, order, true), data, units: 38_000, name: 'Buy' }, () => {
+  run.call({ data, ...swapCall(run, order, true), units: 38_000, name: 'Buy' }, () => {
     const curve = curveOf(run.machine, launch)
     const sol = curveCost(curve, tokens)
     const { fee, creatorFee, buyback } = sharesOf(launch, sol)
@@ -135,7 +135,7 @@ export const curveSell = (run: Run, order: CurveOrder): void => {
   const { launch, user, tokens, limit } = order
   const { world } = run.machine
   const data = () => new Fields().hex('33e685a4017f83ad').u64(tokens).u64(limit).done()
-  run.call({ ...swapCall(run, order, false), data, units: 31_000, name: 'Sell' }, () => {
+  run.call({ data, ...swapCall(run, order, false), units: 31_000, name: 'Sell' }, () => {
     const curve = curveOf(run.machine, launch)
     const sol = curvePayout(curve, tokens)
     const { fee, creatorFee, buyback } = sharesOf(launch, sol)

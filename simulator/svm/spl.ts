@@ -120,8 +120,8 @@ export const syncNative = (run: Run, account: TokenAccount): void =>
 /** Token program: InitializeMint2, right after the account was created. */
 export const initializeMint = (run: Run, mint: Mint, authority: Account): void => {
   run.call({
-    ...{ program: mint.program, accounts: [mint.account], flags: 'w', units: 1_225 },
     name: 'InitializeMint2',
+    ...{ program: mint.program, accounts: [mint.account], flags: 'w', units: 1_225 },
     data: () => new Fields().u8(20).u8(mint.decimals).key(authority).u8(0).done(),
   })
   if (typeof mint.supply === 'number') run.machine.state.set(mint.supply, 1n)
@@ -144,8 +144,8 @@ const initializeOwned = (run: Run, account: TokenAccount): void => {
   })
   if (program === IDS.token) run.trace.push({ height: run.height + 1, line: UPGRADE_HINT })
   run.call({
-    ...{ program, accounts: [account, mint.account], flags: 'wr', units: 4_188 },
     name: 'InitializeAccount3',
+    ...{ program, accounts: [account, mint.account], flags: 'wr', units: 4_188 },
     data: () => new Fields().u8(18).key(owner).done(),
   })
 }

@@ -89,7 +89,7 @@ export const routed = (run: Run, user: Wallet, isRouted: boolean, body: () => vo
   const { router } = run.machine.world
   const data = () => new Fields().hex('e517cb977ae3ad2a').u64(0n).done()
   const call = { program: router, accounts: [user.account, router], flags: 'Sr', data }
-  run.call({ ...call, units: 9_000, name: 'Route' }, body)
+  run.call({ units: 9_000, ...call, name: 'Route' }, body)
 }
 
 /** Puts lamports into a wallet's wSOL account, which is made if need be. */

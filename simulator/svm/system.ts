@@ -21,8 +21,8 @@ export const moveLamports = (
 /** System program: a transfer between accounts, or into a wSOL account. */
 export const sendLamports = (run: Run, from: StoredAccount, to: Payee, lamports: bigint): void => {
   const call = {
-    ...{ program: IDS.system, accounts: [from, to], flags: 'Sw', units: 150 },
     data: () => new Fields().u32(2).u64(lamports).done(),
+    ...{ program: IDS.system, accounts: [from, to], flags: 'Sw', units: 150 },
   }
   run.call(call, () => moveLamports(run, from, to, lamports))
 }
@@ -42,8 +42,8 @@ export const createAccount = (
 ): void => {
   const { account, rentRaw, space, owner, signs = false } = made
   const call = {
-    ...{ program: IDS.system, accounts: [payer, account], flags: signs ? 'SS' : 'Sw', units: 150 },
     data: () => new Fields().u32(0).u64(rentRaw).u64(BigInt(space)).key(owner).done(),
+    ...{ program: IDS.system, accounts: [payer, account], flags: signs ? 'SS' : 'Sw', units: 150 },
   }
   run.call(call, () => moveLamports(run, payer, undefined, rentRaw))
 }
@@ -56,8 +56,8 @@ export const payRent = (
   lamports: bigint,
 ): void => {
   const call = {
-    ...{ program: IDS.system, accounts: [payer, account], flags: 'Sw', units: 150 },
     data: () => new Fields().u32(2).u64(lamports).done(),
+    ...{ program: IDS.system, accounts: [payer, account], flags: 'Sw', units: 150 },
   }
   run.call(call, () => moveLamports(run, payer, undefined, lamports))
 }

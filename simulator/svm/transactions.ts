@@ -83,8 +83,8 @@ export const sealTransaction = (ran: Ran, state: State, random: Random): SealedT
   const signatures = Array.from({ length: message.header[0] }, () => random.hex(128))
   let hash: string | undefined
   return {
-    ...{ signatures, message, recentBlockhash, trace: run.trace },
     failure: failure && { code: failure.code, height: run.height },
+    ...{ signatures, message, recentBlockhash, trace: run.trace },
     ...{ feeRaw, unitLimit, isVote, about },
     ...balancesOf(message, state),
     get hash() {

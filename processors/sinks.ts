@@ -161,6 +161,19 @@ export const SINKS: readonly Sink[] = [
   },
 ]
 
+/** Tables of the newest state, and the columns that name what a row is the state of: a batch writes each subject once, as it left it. */
+export const SUBJECTS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['dex_pools', ['pool_address']],
+  ['tokens', ['token_address']],
+  ['token_stats', ['token_address', 'resolution']],
+  ['token_prices', ['token_address']],
+  ['token_markets', ['token_address']],
+  ['token_holders', ['token_address', 'holder']],
+  ['wallet_balances', ['token_address', 'holder']],
+  ['token_holdings', ['token_address', 'hour']],
+  ['wallet_token_pnl', ['wallet', 'token_address']],
+])
+
 /** What a sink works with beside the bus. */
 export interface SinkDeps extends ProcessDeps {
   readonly warehouse: Warehouse
@@ -174,9 +187,9 @@ const BATCH_MS = 250
 const LINGER_MS = 1_000
 const AGAIN = { firstMs: 100, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
 
-/** Rows per table with the offsets they came from. */
+/** Rows per table with the offsets they came from. Later records are newer. */
 class Batch {
-  readonly tables = new Map<string, Row[]>()
+  readonly #tables = new Map<string, Map<string | number, Row>>()
   readonly poison: OutRecord[] = []
   rows = 0
   bytes = 0
@@ -188,11 +201,22 @@ class Batch {
     this.pass(record)
     this.newest = meta ?? this.newest
     for (const { table, rows } of tables) {
+      const subject = SUBJECTS.get(table)
+      const known = this.#tables.get(table) ?? new Map<string | number, Row>()
+      for (const row of rows) {
+        const key = subject === undefined ? known.size : subject.map((name) => row[name]).join()
+        known.set(key, row)
+      }
+      this.#tables.set(table, known)
       this.rows += rows.length
-      const known = this.tables.get(table)
-      if (known === undefined) this.tables.set(table, [...rows])
-      else known.push(...rows)
     }
+  }
+
+  /** Rows to insert, by table. */
+  inserts(): readonly TableRows[] {
+    return [...this.#tables].flatMap(([table, rows]) =>
+      rows.size === 0 ? [] : [{ table, rows: [...rows.values()] }],
+    )
   }
 
   pass(record: LogRecord): void {
@@ -264,8 +288,7 @@ class SinkLane {
   async #write(batch: Batch): Promise<void> {
     const { chain, warehouse, metrics, log } = this.#deps
     const { signal, partition } = this.#lane
-    for (const [name, rows] of batch.tables) {
-      if (rows.length === 0) continue
+    for (const { table: name, rows } of batch.inserts()) {
       const table = `${chain}_${name}`
       const token = insertToken(table, partition, batch.first ?? 0, batch.last)
       const end = metrics.insertSeconds.startTimer({ table })

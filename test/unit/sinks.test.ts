@@ -5,7 +5,7 @@ import { localCodec } from '../../core/codec.ts'
 import { Malformed } from '../../core/fault.ts'
 import { checkTrades } from '../../processors/check.ts'
 import { blockRows, finalRows, rowVersion } from '../../processors/rows.ts'
-import { insertToken, SINKS } from '../../processors/sinks.ts'
+import { insertToken, SINKS, SUBJECTS } from '../../processors/sinks.ts'
 import { tradeRows } from '../../processors/trade-rows.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
 import { blockEventOf, metaOf, type TapeOp, type TapeTrade, tradeEventOf } from '../support/tape.ts'
@@ -221,4 +221,14 @@ test('every table that a sink or a view writes replaces, aggregates finals, or i
 
 test('migrations carry no TTL: retention is a setting', () => {
   assert.doesNotMatch(ddl, /\bTTL\b/)
+})
+
+test('a table whose subjects are written once per batch keeps one row for each of them anyway', () => {
+  for (const [table, columns] of SUBJECTS) {
+    const [, sorted = ''] =
+      new RegExp(
+        `TABLE IF NOT EXISTS \\{chain\\}_${table} [^;]*?ENGINE=ReplacingMergeTree[^;]*?ORDER BY \\(?([a-z_, ]+)`,
+      ).exec(ddl) ?? []
+    assert.deepEqual(sorted.trim().split(', ').toSorted(), columns.toSorted(), table)
+  }
 })

@@ -11,6 +11,8 @@ const BATCH_BYTES = 16_777_216
 /** Beyond that a commit is refused: its callers do not wait for the ones before. */
 const WAITING_COMMITS = 10_000
 const WAITING_BYTES = 268_435_456
+/** After a transaction the process gets as much time as the disk took, up to this: what comes meanwhile shares the next one. */
+const MOST_PAUSE_MS = 20
 /** Pages that a commit touches beside its own bytes: one path per tree, and the free list. */
 const SPARE_BYTES = 262_144
 
@@ -26,7 +28,7 @@ export interface CommitHooks {
   readonly transact?: Transact
 }
 
-/** Takes commits and writes those of one event-loop turn together, durable before any of them resolves. */
+/** Takes commits and writes those that come close together in one transaction, durable before any of them resolves. */
 export interface CommitQueue {
   /**
    * `alive` is asked at the moment of writing; when it throws, nothing of this commit is written. Throws `Outage` when
@@ -94,9 +96,18 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
     waitingBytes -= bytesOf(batch)
     write(batch)
   }
+  let restedAtMs = 0
+  const soon = (): void => {
+    const pauseMs = restedAtMs - performance.now()
+    if (pauseMs <= 0) setImmediate(turn)
+    else setTimeout(turn, pauseMs)
+  }
   const turn = (): void => {
+    const beganMs = performance.now()
     writeSome()
-    if (waiting.length > 0) setImmediate(turn)
+    const endedMs = performance.now()
+    restedAtMs = endedMs + Math.min(endedMs - beganMs, MOST_PAUSE_MS)
+    if (waiting.length > 0) soon()
   }
   return {
     flush: () => {
@@ -109,7 +120,7 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
         return Promise.reject(new Outage('bus', `${waiting.length} commits wait to be written`))
       }
       const { promise, resolve, reject } = withResolvers<readonly Span[]>()
-      if (waiting.length === 0) setImmediate(turn)
+      if (waiting.length === 0) soon()
       waiting.push({ commit, bytes, alive, resolve, reject })
       waitingBytes += bytes
       return promise

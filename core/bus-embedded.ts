@@ -28,8 +28,8 @@ export interface EmbeddedBusOptions {
 }
 
 /**
- * Opens the bus on an lmdb folder. A commit is one lmdb transaction, on disk before it resolves; commits of one turn of
- * the event loop share it. Throws `Outage` when another live process holds the folder.
+ * Opens the bus on an lmdb folder. A commit is one lmdb transaction, on disk before it resolves; commits that come
+ * close together share it. Throws `Outage` when another live process holds the folder.
  */
 export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus> => {
   const { path, mapSizeBytes, log, retention, nowMs = Date.now, hooks = {} } = options

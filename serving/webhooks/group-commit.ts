@@ -38,8 +38,8 @@ export const groupCommit = (writer: Writer, group: string): GroupCommit => {
   const flush = async (): Promise<void> => {
     if (busy) return
     busy = true
-    if (waiting.length < ENOUGH) await sleep(LINGER_MS)
     while (waiting.length > 0) {
+      if (waiting.length < ENOUGH) await sleep(LINGER_MS)
       const batch = waiting
       waiting = []
       try {

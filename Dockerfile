@@ -3,7 +3,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
 COPY . .
-RUN npm run build && cp cli/bin.js dist/cli/ && cp -r schemas/avro schemas/tables dist/schemas/
+RUN npm run build && cp cli/bin.js dist/cli/ && cp -r schemas/avro schemas/tables schemas/proto dist/schemas/
 
 FROM node:20-slim AS packages
 WORKDIR /app

@@ -4,7 +4,7 @@ import { Malformed } from '../core/fault.ts'
 import { decodeBlock } from '../ingestors/decode.ts'
 import type { Books } from '../ingestors/decode-contract.ts'
 import { protocolBook } from '../ingestors/protocols/book.ts'
-import { recordedBlock } from '../ingestors/recorded.ts'
+import { recordedFile } from '../ingestors/recorded.ts'
 import { CHAIN_WORDS, chainRow } from '../schemas/chains.ts'
 import type { Block, Decoded, Prediction, PredictionTrade, Spot } from '../schemas/events.ts'
 
@@ -46,19 +46,10 @@ export const decodeFiles = async ({ chain: word, files, write }: DecodeFiles): P
 }
 
 const explained = async (chain: string, file: string, books: Books): Promise<object> => {
-  const { block } = recordedBlock(chain, await parsed(file))
-  return { file, ...lineOf(block, decodeBlock(block, books)) }
-}
-
-const parsed = async (file: string): Promise<unknown> => {
   const { size } = await stat(file)
   if (size > MAX_FILE_BYTES) throw new Malformed('too-big', `the file has ${size} bytes`)
-  const text = await readFile(file, 'utf8')
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new Malformed('not-json', 'the file is not JSON', { cause: error })
-  }
+  const { block } = recordedFile(chain, file, await readFile(file))
+  return { file, ...lineOf(block, decodeBlock(block, books)) }
 }
 
 const lineOf = (

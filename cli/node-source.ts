@@ -1,12 +1,15 @@
+import assert from 'node:assert/strict'
 import { type Config, ConfigError, type ConfigProblem } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { evmSource } from '../ingestors/evm/source.ts'
+import { moveSource } from '../ingestors/move/source.ts'
 import { primePools } from '../ingestors/prime.ts'
 import type { Source } from '../ingestors/source.ts'
 import { pumpProfile } from '../ingestors/svm/programs.ts'
 import { svmSource } from '../ingestors/svm/source.ts'
-import type { ChainRow } from '../schemas/chains.ts'
+import { isStream } from '../ingestors/svm/stream.ts'
+import type { ChainRow, Vm } from '../schemas/chains.ts'
 
 /** A chain to follow over its nodes. */
 export interface NodeSourceOptions {
@@ -22,21 +25,18 @@ export interface NodeSourceOptions {
   readonly profile?: 'pump'
 }
 
-/** Why chains cannot be followed over their nodes; `variable` is where they were asked for. Recordings of them can be replayed. */
-export const unfollowed = (
-  chains: readonly ChainRow[],
-  variable: string,
-): readonly ConfigProblem[] =>
-  chains
-    .filter(({ vm, chainId }) => vm !== 'svm' && chainId === undefined)
-    .map(({ id, name }) => ({
-      variable,
-      message: `${name} has no live source in this build; 'sluice decode' and 'sluice replay' read recordings of ${id}`,
-    }))
+/** Addresses that the nodes of a virtual machine are reached by. Those of Solana's calls come first, its streams may follow. */
+const SCHEMES: Readonly<Record<Vm, RegExp>> = {
+  evm: /^(https?|wss?):/,
+  svm: /^(https?|wss?|grpcs?):/,
+  move: /^(https?|grpcs?):/,
+}
 
-/** Opens the source of a chain's virtual machine. Throws `ConfigError` where this build has none. */
+/** Opens the source of a chain's virtual machine. Throws `ConfigError` for addresses that are none of its nodes. */
 export const nodeSource = async (options: NodeSourceOptions): Promise<Source> => {
   const { chain, config, profile, ...rest } = options
+  const misfits = misfitsOf(options)
+  if (misfits.length > 0) throw new ConfigError(misfits)
   const { chainId, vm } = chain
   const limits = {
     concurrency: config.rpcConcurrency,
@@ -50,8 +50,22 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
       ...(profile === 'pump' && { programs: pumpProfile(pools) }),
     })
   }
-  if (chainId === undefined) {
-    throw new ConfigError(unfollowed([chain], 'CHAINS'))
-  }
+  if (vm === 'move') return moveSource({ ...rest, ...limits, chain })
+  assert(chainId !== undefined, `${chain.id} has no chain id`)
   return evmSource({ ...rest, ...limits, chain: { ...chain, chainId } })
+}
+
+const misfitsOf = ({ chain, urls }: NodeSourceOptions): readonly ConfigProblem[] => {
+  const variable = `RPC_URLS_${chain.apiName.toUpperCase()}`
+  const wrong = urls.filter((url) => !SCHEMES[chain.vm].test(url))
+  const isStreamOnly = chain.vm === 'svm' && urls.length > 0 && urls.every(isStream)
+  return [
+    ...wrong.map((url) => ({
+      variable,
+      message: `${new URL(url).protocol}// is no way to a node of ${chain.name}`,
+    })),
+    ...(isStreamOnly
+      ? [{ variable, message: 'streams alone cannot be asked; add an http address' }]
+      : []),
+  ]
 }

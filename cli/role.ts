@@ -6,7 +6,7 @@ import { makeMetrics } from '../core/metrics.ts'
 import { CHAIN_WORDS, type ChainRow, chainRow } from '../schemas/chains.ts'
 import { type Course, ended, runCourse } from './course.ts'
 import { openDataFolder } from './data-folder.ts'
-import { nodeSource, unfollowed } from './node-source.ts'
+import { nodeSource } from './node-source.ts'
 import { startOps } from './operations.ts'
 import { openLogParts, openStore, type PartsOptions } from './parts.ts'
 import { type HouseChain, type PieceDeps, startIngest, startProcess, startServe } from './pieces.ts'
@@ -32,16 +32,14 @@ const NEEDS = {
   warehouse: ({ clickhouseUrl }: Config) =>
     missing(clickhouseUrl === '', 'CLICKHOUSE_URL', SEPARATE),
   pepper: ({ keyPepper }: Config) => missing(keyPepper.reveal() === '', 'KEY_PEPPER', SEPARATE),
-  nodes: (config: Config) => [
-    ...unfollowed(rowsOf(config), 'CHAINS'),
-    ...rowsOf(config).flatMap((row) =>
+  nodes: (config: Config) =>
+    rowsOf(config).flatMap((row) =>
       missing(
         urlsOf(config, row).length === 0,
         `RPC_URLS_${row.apiName.toUpperCase()}`,
         `is needed to follow ${row.name}`,
       ),
     ),
-  ],
 } as const satisfies Record<string, (config: Config) => readonly ConfigProblem[]>
 
 /** The roles of an installation. They meet only in Kafka and ClickHouse; `all` may also run on the embedded parts. */

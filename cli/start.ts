@@ -1,10 +1,10 @@
-import { ConfigError, type ConfigOverrides, loadConfig } from '../core/config.ts'
+import { type ConfigOverrides, loadConfig } from '../core/config.ts'
 import { rootLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
 import { durationMs } from '../core/time.ts'
 import { CHAIN_WORDS, type ChainRow, chainRow } from '../schemas/chains.ts'
 import { openDataFolder } from './data-folder.ts'
-import { nodeSource, unfollowed } from './node-source.ts'
+import { nodeSource } from './node-source.ts'
 import { type Origin, serveOrigin } from './serve-origin.ts'
 import { isMade, type OriginParts, type SimulatedPlan, simulated } from './simulated.ts'
 import { UsageError } from './usage.ts'
@@ -37,7 +37,7 @@ const SIMULATED = 'sol,ethereum'
 /** Trades per second that one process is made for, and then some. */
 const MAX_RATE = 5_000
 
-/** Reads the options. Throws `UsageError` with all mistakes, `ConfigError` for the environment's and for a chain without a source. */
+/** Reads the options. Throws `UsageError` with all mistakes, `ConfigError` for the environment's. */
 export const readPlan = (
   words: StartWords,
   environment: Readonly<Record<string, string | undefined>>,
@@ -87,8 +87,6 @@ export const readPlan = (
     problems.push(`--profile: ${words.profile} is no profile of this chain; Solana has pump`)
   }
   if (problems.length > 0) throw new UsageError(problems)
-  const without = words.chain === undefined ? [] : unfollowed(chains, '--chain')
-  if (without.length > 0) throw new ConfigError(without)
   const overrides: ConfigOverrides = { port, dataDir: words.data, rpcUrls: words.rpc }
   const loaded = loadConfig(environment, overrides)
   const urls = loaded.rpcUrls.length > 0 ? loaded.rpcUrls : [...(chains[0]?.publicRpc ?? [])]

@@ -30,7 +30,8 @@ const address = Type.String({
   pattern:
     '^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|0x[0-9a-f]{64}|0x[1-9a-f][0-9a-f]{0,63}(::\\w{1,128}){2})$',
 })
-const rpcUrl = Type.String({ pattern: '^(https?|wss?)://' })
+/** Solana takes `grpc` addresses (Yellowstone) beside those of its calls; Sui speaks gRPC only, by any of `http` and `grpc`. */
+const rpcUrl = Type.String({ pattern: '^(https?|wss?|grpcs?)://' })
 
 const FactoryRow = Type.Object({
   protocol: Type.String({ minLength: 1 }),
@@ -142,7 +143,8 @@ const Settings = Type.Object({
   chainRpcUrls: Type.Record(Type.String(), Type.Array(rpcUrl, { minItems: 1 }), {
     default: {},
     prefix: 'RPC_URLS_',
-    description: 'Node endpoints of one chain, best first: RPC_URLS_SOL, RPC_URLS_ETHEREUM',
+    description:
+      'Node endpoints of one chain, best first: RPC_URLS_SOL, RPC_URLS_ETHEREUM; RPC_URLS_SOL takes Yellowstone streams too (grpcs://TOKEN@host)',
   }),
   rpcConcurrency: Type.Integer({
     minimum: 1,

@@ -4,6 +4,7 @@ import { callBudget } from './call-budget.ts'
 import { Malformed, Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { retry } from './retry.ts'
 import { type Endpoint, httpEndpoint, type RpcCall, RpcError } from './rpc-endpoint.ts'
 import { socketEndpoint } from './rpc-socket.ts'
 
@@ -26,7 +27,7 @@ export interface Rpc {
    * none answers.
    */
   survey<T>(survey: Survey<T>): Promise<readonly T[]>
-  /** Every notice of a subscription, at all endpoints that can push or only at the first of them. */
+  /** Every notice of a subscription, at all endpoints of the chain that can push or only at the first of them that answers. */
   subscribe(call: RpcCall, listener: (notice: unknown) => void, at?: 'all' | 'first'): void
   /** Labels of endpoints that rest or are behind, for status. */
   resting(): readonly string[]
@@ -152,8 +153,12 @@ export const openRpc = (options: RpcOptions): Rpc => {
     },
     subscribe: (call, listener, at = 'all') => {
       const pushing = members.filter(({ endpoint }) => endpoint.subscribe !== undefined)
-      for (const { endpoint } of at === 'all' ? pushing : pushing.slice(0, 1)) {
-        endpoint.subscribe?.(call, listener, signal)
+      const groups = at === 'all' ? pushing.map((member) => [member]) : [pushing]
+      for (const group of groups) {
+        firstProven(group, options).then(
+          (member) => member?.endpoint.subscribe?.(call, listener, signal),
+          () => undefined,
+        )
       }
     },
     resting: () => {
@@ -241,6 +246,28 @@ const memberOf = (url: string, options: RpcOptions): Member => {
   }
 }
 
+/** Pauses before endpoints that could not show their chain are asked again. */
+const PROVE_AGAIN = { firstMs: 500, maxMs: 15_000, tries: Number.POSITIVE_INFINITY } as const
+
+/** The first of these endpoints that proves to be of the chain, undefined when none is; waits until one answers. */
+const firstProven = (group: readonly Member[], options: RpcOptions): Promise<Member | undefined> =>
+  retry(
+    async () => {
+      let silent = false
+      for (const member of group.filter(({ foreign }) => !foreign)) {
+        const isProven = await proveChain(member, options).then(
+          () => true,
+          () => false,
+        )
+        if (isProven) return member
+        silent ||= !member.foreign
+      }
+      if (silent) throw new Outage('rpc', 'no endpoint has shown its chain')
+      return undefined
+    },
+    { ...PROVE_AGAIN, signal: options.signal },
+  )
+
 /** Asks for the chain once per endpoint; a failed question is asked again at the next use. */
 const proveChain = (member: Member, { identity, log }: RpcOptions): Promise<void> => {
   member.checked ??= member
@@ -248,7 +275,8 @@ const proveChain = (member: Member, { identity, log }: RpcOptions): Promise<void
     .then((answer) => {
       if (identity.accepts(answer)) return
       member.foreign = true
-      const said = String(answer).slice(0, 60)
+      const text = typeof answer === 'object' ? JSON.stringify(answer) : String(answer)
+      const said = text.slice(0, 60)
       log.error(
         { endpoint: member.endpoint.label, said, wanted: identity.name },
         'endpoint serves another chain; not used',

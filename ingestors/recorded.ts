@@ -3,6 +3,7 @@ import { CHAIN_WORDS, chainRow, type Vm } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
 import { recordedEvm } from './evm/recorded.ts'
 import { type Fields, fieldsOf } from './json.ts'
+import { isCheckpointFile, recordedCheckpoint } from './move/checkpoint-file.ts'
 import { recordedMove } from './move/recorded.ts'
 import { recordedSvm } from './svm/recorded.ts'
 
@@ -16,6 +17,28 @@ export interface Recorded {
   readonly timed: boolean
   /** The block's hash is recorded; otherwise it is made up from the height. */
   readonly named: boolean
+}
+
+/**
+ * A recorded file: a checkpoint file of Sui by its name, JSON otherwise. Throws `Malformed`; the reasons of `recordedBlock` and of
+ * `recordedCheckpoint`, and `not-json`.
+ */
+export const recordedFile = (
+  chain: string,
+  file: string,
+  content: string | Uint8Array,
+): Recorded => {
+  const isBinary = chainRow(chain)?.vm === 'move' && isCheckpointFile(file)
+  if (isBinary && typeof content !== 'string') return recordedCheckpoint(chain, content)
+  return recordedBlock(chain, parsed(content))
+}
+
+const parsed = (content: string | Uint8Array): unknown => {
+  try {
+    return JSON.parse(typeof content === 'string' ? content : Buffer.from(content).toString('utf8'))
+  } catch (cause) {
+    throw new Malformed('not-json', 'the file is not JSON', { cause })
+  }
 }
 
 /**

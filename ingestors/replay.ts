@@ -1,4 +1,4 @@
-import { readFile as readText } from 'node:fs/promises'
+import { readFile as readBytes } from 'node:fs/promises'
 import type { ChainExtra } from '../core/config.ts'
 import { Malformed } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
@@ -9,7 +9,7 @@ import type { FactTable } from './fact-table.ts'
 import { type FactReader, tableFacts } from './facts.ts'
 import { tipOf } from './follow.ts'
 import { primePools } from './prime.ts'
-import { type Recorded, recordedBlock } from './recorded.ts'
+import { type Recorded, recordedFile } from './recorded.ts'
 import type { BlockRef, ChainOp, Commitment, Position, Source } from './source.ts'
 
 /** Blocks between two FINALIZE operations: a recording is final, and rollups wait for that. */
@@ -25,12 +25,12 @@ const COMMITMENTS: Readonly<Record<Vm, Commitment>> = {
 /** What is replayed. */
 export interface Recordings {
   readonly chain: ChainRow
-  /** Recorded JSON-RPC answers, shapes of `recordedBlock`; in any order. */
+  /** Recorded answers of nodes and checkpoint files, as `recordedFile` reads them; in any order. */
   readonly files: readonly string[]
   readonly facts?: FactTable
   readonly extra?: ChainExtra
   readonly log: Logger
-  readonly readFile?: (file: string) => Promise<string>
+  readonly readFile?: (file: string) => Promise<string | Uint8Array>
 }
 
 /** A source of recorded blocks, and the facts that come with it. */
@@ -52,9 +52,9 @@ interface Place {
  * `Malformed` for a file that is no recording of this chain, or for two blocks of one height.
  */
 export const recordedSource = async (recordings: Recordings): Promise<RecordedSource> => {
-  const { chain, log, facts, extra, readFile = (file) => readText(file, 'utf8') } = recordings
+  const { chain, log, facts, extra, readFile = (file) => readBytes(file) } = recordings
   const read = async (file: string): Promise<Recorded> =>
-    recordedBlock(chain.id, parsed(file, await readFile(file)))
+    recordedFile(chain.id, file, await readFile(file))
   const { places, skipped } = await index(recordings.files, read)
   for (const file of skipped) log.warn({ file }, 'recording without a block time left out')
   log.warn(
@@ -71,14 +71,6 @@ export const recordedSource = async (recordings: Recordings): Promise<RecordedSo
     skipped,
     head: () => places.at(-1)?.ref ?? null,
     operations: (position, signal) => replayed({ places, read, signal }, position),
-  }
-}
-
-const parsed = (file: string, text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new Malformed('not-json', `${file} is not JSON`, { cause })
   }
 }
 

@@ -1,4 +1,3 @@
-import pLimit from 'p-limit'
 import { Malformed, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
@@ -9,6 +8,7 @@ import type { Block } from '../../schemas/events.ts'
 import { farBlocks, type Head, type HeadWatch, headWatch } from '../heads.ts'
 import { fieldsOf, listOf } from '../json.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
+import { prefetcher } from '../prefetch.ts'
 import type { BlockRef, Source } from '../source.ts'
 import { evmAnswers } from './answers.ts'
 import { normalizeBlock } from './normalize.ts'
@@ -31,8 +31,6 @@ export interface EvmSourceOptions {
 
 /** Rounds over all endpoints for one block; what is not in shape after that is nowhere in shape. */
 const BLOCK_TRIES = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
-/** Blocks fetched ahead of the one that is consumed, while catching up. */
-const AHEAD = 16
 /** Header fields that the follower reads; the rest of the node's answer is not its business. */
 const refOf = (value: unknown): BlockRef | undefined => {
   if (value === null || value === undefined) return undefined
@@ -154,7 +152,16 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
 /** The node as each new follower asks it: with nothing fetched ahead. */
 const nodeOf = (rpc: Rpc, heads: HeadWatch, options: EvmSourceOptions) => (): FollowedNode => {
   const { chain } = options
-  const blocks = prefetcher(rpc, options)
+  const blocks = prefetcher({
+    concurrency: options.concurrency,
+    fetch: (height, head) => {
+      const at = height === head.height && head.hash !== null ? head.hash : hex(height)
+      return retry(() => rpc.attempt((ask) => wholeBlock(ask, chain.id, at)), {
+        ...BLOCK_TRIES,
+        signal: options.signal,
+      })
+    },
+  })
   return {
     heads,
     spacing: 'dense',
@@ -184,35 +191,4 @@ const finalHeight = async (rpc: Rpc, chain: ChainRow, head: Head): Promise<numbe
     heightOf,
   })
   return said.at(-1)?.height ?? head.height - chain.finalityDepth
-}
-
-/** Fetches the next blocks in parallel while the head is far; hands them out in order. */
-const prefetcher = (rpc: Rpc, options: EvmSourceOptions) => {
-  const limit = pLimit(Math.min(AHEAD, options.concurrency))
-  const ahead = new Map<number, Promise<Block | undefined>>()
-  const fetchAt = (height: number, head: Head): Promise<Block | undefined> => {
-    const at = height === head.height && head.hash !== null ? head.hash : hex(height)
-    const block = limit(() =>
-      retry(() => rpc.attempt((ask) => wholeBlock(ask, options.chain.id, at)), {
-        ...BLOCK_TRIES,
-        signal: options.signal,
-      }),
-    )
-    block.catch(() => undefined)
-    return block
-  }
-  return {
-    clear: () => ahead.clear(),
-    take: async (height: number, head: Head): Promise<Block | undefined> => {
-      const until = Math.min(head.height, height + AHEAD - 1)
-      for (let next = height; next <= until; next += 1) {
-        if (!ahead.has(next)) ahead.set(next, fetchAt(next, head))
-      }
-      const block = ahead.get(height)
-      ahead.delete(height)
-      const found = await block
-      if (found === undefined) ahead.clear()
-      return found
-    },
-  }
 }

@@ -13,7 +13,7 @@ export const bcsOf = (bytes: Uint8Array): BcsCursor => ({ bytes, at: 0, short: f
 
 /** An unsigned number of up to 16 bytes. */
 export const takeUint = (cursor: BcsCursor, width: 1 | 4 | 8 | 16): bigint | undefined => {
-  const bytes = take(cursor, width)
+  const bytes = takeBytes(cursor, width)
   if (bytes === undefined) return undefined
   const view = viewOf(bytes)
   if (width === 1) return BigInt(view.getUint8(0))
@@ -24,7 +24,7 @@ export const takeUint = (cursor: BcsCursor, width: 1 | 4 | 8 | 16): bigint | und
 
 /** A yes or no; undefined behind the end and for a byte that is neither. */
 export const takeBool = (cursor: BcsCursor): boolean | undefined => {
-  const byte = take(cursor, 1)?.[0]
+  const byte = takeBytes(cursor, 1)?.[0]
   return byte === 0 ? false : byte === 1 ? true : undefined
 }
 
@@ -32,7 +32,7 @@ export const takeBool = (cursor: BcsCursor): boolean | undefined => {
 export const takeLength = (cursor: BcsCursor): number | undefined => {
   let length = 0
   for (let shift = 0; shift < 28; shift += 7) {
-    const byte = take(cursor, 1)?.[0]
+    const byte = takeBytes(cursor, 1)?.[0]
     if (byte === undefined) return undefined
     length |= (byte & 0x7f) << shift
     if (byte < 0x80) return length
@@ -42,7 +42,7 @@ export const takeLength = (cursor: BcsCursor): number | undefined => {
 
 /** An address with all its digits. */
 export const takeAddress = (cursor: BcsCursor): string | undefined => {
-  const bytes = take(cursor, 32)
+  const bytes = takeBytes(cursor, 32)
   return bytes && `0x${Buffer.from(bytes).toString('hex')}`
 }
 
@@ -51,7 +51,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true })
 /** A text; undefined behind the end and for bytes that are none. */
 export const takeText = (cursor: BcsCursor): string | undefined => {
   const length = takeLength(cursor)
-  const bytes = length === undefined ? undefined : take(cursor, length)
+  const bytes = length === undefined ? undefined : takeBytes(cursor, length)
   if (bytes === undefined) return undefined
   try {
     return UTF8.decode(bytes)
@@ -61,7 +61,7 @@ export const takeText = (cursor: BcsCursor): string | undefined => {
 }
 
 /** The next bytes; undefined behind the end. */
-const take = (cursor: BcsCursor, count: number): Uint8Array | undefined => {
+export const takeBytes = (cursor: BcsCursor, count: number): Uint8Array | undefined => {
   const end = cursor.at + count
   if (end > cursor.bytes.length) {
     cursor.short = true

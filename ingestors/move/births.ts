@@ -12,8 +12,8 @@ const MARKS: ReadonlySet<string> = new Set([
 ])
 
 /** Longest name and symbol that are shown. */
-const MAX_NAME = 100
-const MAX_SYMBOL = 32
+export const MAX_NAME = 100
+export const MAX_SYMBOL = 32
 
 /**
  * Coins that a transaction made: it published their package and made the objects that come with a coin. Names and decimals

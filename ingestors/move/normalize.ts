@@ -31,7 +31,7 @@ export const normalizeCheckpoint = (value: unknown, chain: string): MoveBlock =>
 }
 
 /** Header of a checkpoint in either form; the first of all has no parent. Throws `Malformed`. */
-const normalizeHeader = (value: unknown, chain: string): MoveHeader => {
+export const normalizeHeader = (value: unknown, chain: string): MoveHeader => {
   const said = fieldsOf(value, 'checkpoint')
   const summary = orElse(said.summary, 'summary', { read: fieldsOf, fallback: said })
   const parent = summary.previousDigest

@@ -1,4 +1,4 @@
-import { moveType } from '../../core/move-type.ts'
+import { type MoveType, moveType } from '../../core/move-type.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveEvent, MoveObject, MoveTransaction, PoolFact } from '../../schemas/events.ts'
 import type { ProtocolRow } from '../../schemas/protocols.ts'
@@ -78,10 +78,14 @@ const POOL = 'pool::Pool'
 const coinsOfObject = (scope: MoveScope, row: ProtocolRow, pool: string): Coins | undefined => {
   scope.objects ??= new Map(scope.tx.objects.map((object) => [object.id, object]))
   const type = moveType(scope.objects.get(pool)?.type ?? '')
-  if (type?.name !== POOL) return undefined
-  if (scope.books.protocols.factory(type.package)?.id !== row.id) return undefined
-  return pairOf(type.typeArguments)
+  if (type === undefined || scope.books.protocols.factory(type.package)?.id !== row.id)
+    return undefined
+  return coinsOfPool(type)
 }
+
+/** Coins of a pool by the type of its object; undefined for an object that is no pool. Who defined the type is the caller's to check. */
+export const coinsOfPool = ({ name, typeArguments }: MoveType): Coins | undefined =>
+  name === POOL ? pairOf(typeArguments) : undefined
 
 /** The first two of a pool's types are its coins; a third is a fee. */
 const pairOf = ([a, b]: readonly string[]): Coins | undefined =>

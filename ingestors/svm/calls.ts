@@ -96,13 +96,20 @@ export const readBlock = (
     return said === undefined || said === null ? undefined : unhurried(said, reading)
   })
 
-/** `normalizeBlock` with turns of the event loop in between: a block may hold thousands of transactions. */
-export const unhurried = async (said: unknown, reading: Reading): Promise<SvmBlock> => {
+/**
+ * `normalizeBlock` with turns of the event loop in between: a block may hold thousands of transactions. `shapeOf` as that of
+ * `eachTransaction`.
+ */
+export const unhurried = async (
+  said: unknown,
+  reading: Reading,
+  shapeOf?: (transaction: unknown) => unknown,
+): Promise<SvmBlock> => {
   const header = normalizeHeader(said, reading)
   if (header.timeMs === 0) throw new Malformed('no-time', `block ${reading.slot} has no time`)
   const transactions: SvmTransaction[] = []
   let read = 0
-  for (const transaction of eachTransaction(said, reading.programs)) {
+  for (const transaction of eachTransaction(said, reading.programs, shapeOf)) {
     if (transaction !== undefined) transactions.push(transaction)
     read += 1
     if (read % TURN === 0) await breathe()

@@ -34,14 +34,19 @@ export const normalizeBlock = (said: unknown, reading: Reading): SvmBlock => {
   return { ...normalizeHeader(said, reading), transactions }
 }
 
-/** Transactions of a block one after the other, undefined for what is left out: a caller may pause between them. */
+/**
+ * Transactions of a block one after the other, undefined for what is left out: a caller may pause between them. `shapeOf` brings
+ * each into the shape of `getBlock`, undefined for one that is known to be a vote.
+ */
 export function* eachTransaction(
   said: unknown,
   programs: SvmPrograms,
+  shapeOf: (transaction: unknown) => unknown = (transaction) => transaction,
 ): Generator<SvmTransaction | undefined> {
   const list = listOf(fieldsOf(said, 'block').transactions, 'block.transactions')
   for (const [index, each] of list.entries()) {
-    yield normalizeTransaction(each, { index, programs })
+    const shape = shapeOf(each)
+    yield shape === undefined ? undefined : normalizeTransaction(shape, { index, programs })
   }
 }
 

@@ -22,69 +22,102 @@ export interface PushOptions {
   readonly log: Logger
 }
 
-/** Blocks that nodes push. */
+/** A block that was pushed. */
+export interface PushedBlock {
+  readonly slot: number
+  /** In the shape of `getBlock`. */
+  readonly said: unknown
+  /** Brings each transaction into that shape; absent: they are. */
+  readonly shapeOf?: (transaction: unknown) => unknown
+}
+
+/** Blocks that nodes push, by whatever way. */
 export interface Pushes {
   /** The pushed block that extends the tip; null when none was, or it cannot be read. */
   take(tip: BlockRef): Promise<SvmBlock | null>
+  /** Keeps a block; `isNews`: the chain's head is at it. Throws `Malformed` for a header that is none. */
+  block(pushed: PushedBlock, isNews: boolean): void
+  /** The cluster is at a slot: time to ask for the newest confirmed one, where no block tells. */
+  slot(slot: number): void
 }
 
-interface Waiting {
-  readonly slot: number
-  readonly said: unknown
-}
-
-/**
- * Listens to `blockSubscribe`, where the node offers it, and to `slotSubscribe`, which says when to ask for the newest
- * confirmed slot. A notice that cannot be read is passed over: the block is asked for then.
- */
-export const listenForBlocks = (rpc: Rpc, heads: HeadWatch, options: PushOptions): Pushes => {
-  const { chain, commitment, programs, log } = options
-  const byParent = new Map<string, Waiting>()
+/** A desk on which nothing lies yet. */
+export const pushDesk = (heads: HeadWatch, { chain, programs, log }: PushOptions): Pushes => {
+  const byParent = new Map<string, PushedBlock>()
   let pushedTo = -1
   let asking = false
-  const onBlock = (notice: unknown): void => {
-    const { slot: at, block } = fieldsOf(fieldsOf(notice, 'notice').value, 'notice.value')
-    if (block === null || block === undefined) return
-    const slot = wholeAt(at, 'notice.value.slot')
-    const { hash, parentHash } = normalizeHeader(block, { chain, slot })
-    byParent.delete(parentHash)
-    byParent.set(parentHash, { slot, said: block })
-    for (const [oldest] of byParent) if (byParent.size > WAITING) byParent.delete(oldest)
-    pushedTo = slot
-    heads.see({ height: slot, hash })
-  }
-  const onSlot = (notice: unknown): void => {
-    const slot = wholeAt(fieldsOf(notice, 'notice').slot, 'notice.slot')
-    if (asking || slot <= pushedTo + CONFIRM_SLOTS) return
-    asking = true
-    heads
-      .refresh()
-      .catch((error: unknown) => log.debug({ err: error }, 'no answer to a slot notice'))
-      .finally(() => {
-        asking = false
-      })
-  }
-  const guarded = (read: (notice: unknown) => void) => (notice: unknown) => {
-    try {
-      read(notice)
-    } catch (error) {
-      log.warn({ err: error }, 'unreadable notice')
-    }
-  }
-  const blockParams = ['all', { ...blockOptions(commitment), showRewards: true }]
-  rpc.subscribe({ method: 'blockSubscribe', params: blockParams }, guarded(onBlock), 'first')
-  rpc.subscribe({ method: 'slotSubscribe', params: [] }, guarded(onSlot))
   return {
+    block: (pushed, isNews) => {
+      const { slot, said } = pushed
+      const { hash, parentHash } = normalizeHeader(said, { chain, slot })
+      byParent.delete(parentHash)
+      byParent.set(parentHash, pushed)
+      for (const [oldest] of byParent) if (byParent.size > WAITING) byParent.delete(oldest)
+      if (!isNews) return
+      pushedTo = slot
+      heads.see({ height: slot, hash })
+    },
+    slot: (slot) => {
+      if (asking || slot <= pushedTo + CONFIRM_SLOTS) return
+      asking = true
+      heads
+        .refresh()
+        .catch((error: unknown) => log.debug({ err: error }, 'no answer to a slot notice'))
+        .finally(() => {
+          asking = false
+        })
+    },
     take: async (tip) => {
       const waiting = byParent.get(tip.hash)
       if (waiting === undefined) return null
       byParent.delete(tip.hash)
-      const { slot, said } = waiting
+      const { slot, said, shapeOf } = waiting
       if (slot <= tip.height) return null
-      return unhurried(said, { chain, slot, programs }).catch((error: unknown) => {
+      return unhurried(said, { chain, slot, programs }, shapeOf).catch((error: unknown) => {
         log.warn({ err: error, slot }, 'unreadable pushed block')
         return null
       })
     },
   }
 }
+
+/** Which subscriptions are kept. */
+export interface Listening {
+  /** False: whole blocks come by another way. */
+  readonly wantsBlocks: boolean
+  readonly commitment: Commitment
+  readonly log: Logger
+}
+
+/**
+ * Listens to `blockSubscribe`, where the node offers it, and to `slotSubscribe`, which says when to ask for the newest
+ * confirmed slot. A notice that cannot be read is passed over: the block is asked for then.
+ */
+export const listenForBlocks = (
+  rpc: Rpc,
+  pushes: Pushes,
+  { wantsBlocks, commitment, log }: Listening,
+): void => {
+  const onBlock = (notice: unknown): void => {
+    const { slot: at, block } = fieldsOf(fieldsOf(notice, 'notice').value, 'notice.value')
+    if (block === null || block === undefined) return
+    pushes.block({ slot: wholeAt(at, 'notice.value.slot'), said: block }, true)
+  }
+  const onSlot = (notice: unknown): void =>
+    pushes.slot(wholeAt(fieldsOf(notice, 'notice').slot, 'notice.slot'))
+  const blockParams = ['all', { ...blockOptions(commitment), showRewards: true }]
+  const blocks = { method: 'blockSubscribe', params: blockParams }
+  if (wantsBlocks) rpc.subscribe(blocks, guarded(onBlock, log), 'first')
+  rpc.subscribe({ method: 'slotSubscribe', params: [] }, guarded(onSlot, log))
+}
+
+/** A reader of notices that passes over what it cannot read. */
+export const guarded =
+  <Rest extends readonly unknown[]>(read: (notice: unknown, ...rest: Rest) => void, log: Logger) =>
+  (notice: unknown, ...rest: Rest): void => {
+    try {
+      read(notice, ...rest)
+    } catch (error) {
+      log.warn({ err: error }, 'unreadable notice')
+    }
+  }

@@ -14,12 +14,13 @@ import { type Commitment, listSlots, readBlock, readHeader, readSlots } from './
 import { svmFacts } from './facts.ts'
 import { primesFromVaults } from './primes.ts'
 import { ALL_PROGRAMS, type SvmPrograms } from './programs.ts'
-import { listenForBlocks, type Pushes } from './pushes.ts'
+import { listenForBlocks, type Pushes, pushDesk } from './pushes.ts'
+import { isStream, streamBlocks } from './stream.ts'
 
 /** What a source of a Solana chain is made of. */
 export interface SvmSourceOptions {
   readonly chain: ChainRow
-  /** Addresses of calls, `http` or `ws`; the socket's is found from them. */
+  /** Addresses of calls, `http` or `ws`; the socket's is found from them. `grpc` and `grpcs` are streams beside them. */
   readonly urls: readonly string[]
   readonly concurrency: number
   /** Calls per second and endpoint; absent = no limit. */
@@ -46,8 +47,10 @@ const START_SLOTS = 1_000
 /** Opens a Solana node as a source. Throws `Outage` when no endpoint answers, `final` when they serve different chains. */
 export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
   const { chain, signal, log, commitment = 'confirmed', programs = ALL_PROGRAMS, from } = options
+  const streams = options.urls.filter(isStream)
   const rpc = openRpc({
     ...options,
+    urls: options.urls.filter((url) => !isStream(url)),
     chain: chain.id,
     identity: oneGenesis(),
     endpointOf: pairEndpoint,
@@ -68,7 +71,9 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
     signal,
   })
   const head = await heads.refresh()
-  const pushes = listenForBlocks(rpc, heads, { chain: chain.id, commitment, programs, log })
+  const pushes = pushDesk(heads, { chain: chain.id, commitment, programs, log })
+  listenForBlocks(rpc, pushes, { wantsBlocks: streams.length === 0, commitment, log })
+  streamBlocks(rpc, pushes, { ...options, chain: chain.id, urls: streams, commitment })
   const startMs = await firstTime(rpc, { chain: chain.id, from: from ?? head.height, commitment })
   const node = nodeOf({ rpc, heads, pushes, commitment, programs, options })
   const accounts = accountReader(rpc, { commitment, log })

@@ -25,7 +25,7 @@ export interface ToldTransaction {
 
 /**
  * Reads `transaction` and `meta` of `getTransaction` or of an element of `getBlock`, encodings `json`, `jsonParsed` and
- * `base64`. Throws `Malformed`: the readers' reasons, `unknown-encoding`, `unknown-version`, `short-transaction`, `bad-index`.
+ * `base64`; as `json` also with bytes instead of base 58 in instructions. Throws `Malformed`: the readers' reasons, `unknown-encoding`, `unknown-version`, `short-transaction`, `bad-index`.
  */
 export const toldTransaction = (said: Fields, meta: Fields): ToldTransaction => {
   const { transaction } = said
@@ -117,13 +117,17 @@ const toldInstruction = (value: unknown, keys: readonly string[]): ToldInstructi
   const said = fieldsOf(value, 'instruction')
   const depth = orElse(said.stackHeight, 'stackHeight', { read: wholeAt, fallback: null })
   if (said.programIdIndex === undefined) return { ...namedInstruction(said), depth }
-  if (typeof said.data !== 'string') throw refuse('bad-base58', 'instruction.data', said.data)
+  const { data, accounts } = said
+  if (typeof data !== 'string' && !(data instanceof Uint8Array)) {
+    throw refuse('bad-base58', 'instruction.data', data)
+  }
+  const indexes = accounts instanceof Uint8Array ? Array.from(accounts) : accounts
   return {
     program: nameAt(keys, wholeAt(said.programIdIndex, 'programIdIndex')),
-    accounts: listOf(said.accounts, 'instruction.accounts').map((index) =>
+    accounts: listOf(indexes, 'instruction.accounts').map((index) =>
       nameAt(keys, wholeAt(index, 'instruction.accounts[]')),
     ),
-    data: said.data,
+    data,
     depth,
   }
 }

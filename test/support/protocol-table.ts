@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { Malformed } from '../../core/fault.ts'
 import { decodeBlock } from '../../ingestors/decode.ts'
 import { protocolBook } from '../../ingestors/protocols/book.ts'
-import { recordedBlock } from '../../ingestors/recorded.ts'
+import { recordedFile } from '../../ingestors/recorded.ts'
 import { CHAIN_WORDS, CHAINS, type ChainRow } from '../../schemas/chains.ts'
 import type { Block, Decoded } from '../../schemas/events.ts'
 import { type Family, PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
@@ -70,7 +70,7 @@ const note = (seen: Seen, chain: string, file: string, decoded: Decoded): void =
 /** The block of a recording; undefined for one that holds a single event alone. */
 const blockIn = (chain: string, file: string): Block | undefined => {
   try {
-    return recordedBlock(chain, JSON.parse(readFileSync(FIXTURES + file, 'utf8'))).block
+    return recordedFile(chain, file, readFileSync(FIXTURES + file)).block
   } catch (error) {
     if (error instanceof Malformed) return undefined
     throw error

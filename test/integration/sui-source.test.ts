@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { nodeSource } from '../../cli/node-source.ts'
+import { Malformed, Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { METHOD } from '../../ingestors/move/calls.ts'
+import { type MoveSourceOptions, moveSource } from '../../ingestors/move/source.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { ChainOp, Position } from '../../ingestors/source.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { MoveBlock } from '../../schemas/events.ts'
+import { collect, reached, standing } from '../support/followed.ts'
+import { COIN, event, id, packageOf, SUI, transaction, USDC } from '../support/hand-move.ts'
+import { REPLAY_FAULTS, type ReplayFault } from '../support/replay/faults.ts'
+import { recordedSui, suiChain, suiChainId, suiCheckpoints } from '../support/replay/sui-chain.ts'
+import { type SuiNode, type SuiNodeOptions, startSuiNode } from '../support/replay/sui-node.ts'
+import { suiBooks, suiExpectations } from '../support/sui-recordings.ts'
+import { until } from '../support/until.ts'
+
+const checkpointAt = suiChain()
+
+const digests = (from: number, to: number): readonly string[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => checkpointAt(from + at).digest)
+
+const blocksOf = (ops: readonly ChainOp[]): readonly MoveBlock[] =>
+  ops.flatMap((op) => (op.op === 'apply' && op.block.vm === 'move' ? [op.block] : []))
+
+const positionAt = (height: number): Position => {
+  const [below, at] = suiCheckpoints(height - 1, height)
+  assert.ok(below && at)
+  const ref = { height, hash: at.digest, parentHash: below.digest, timeMs: 1 }
+  return { stack: [ref], final: ref }
+}
+
+describe('a Sui node as a source', () => {
+  let stop: AbortController
+  let nodes: SuiNode[]
+  const started = async (options: Partial<SuiNodeOptions> = {}): Promise<SuiNode> => {
+    const node = await startSuiNode({ checkpoints: suiCheckpoints(100, 140), ...options })
+    nodes.push(node)
+    return node
+  }
+  const optionsOf = (urls: readonly string[], more: Partial<MoveSourceOptions> = {}) => ({
+    chain: CHAINS.sui,
+    urls,
+    concurrency: 8,
+    timeoutMs: 500,
+    from: 101,
+    metrics: makeMetrics(),
+    log: silentLogger(),
+    signal: stop.signal,
+    ...more,
+  })
+  const counted = ({ asked }: SuiNode, method: string): number =>
+    asked.filter((each) => each.method === method).length
+
+  beforeEach(() => {
+    stop = new AbortController()
+    nodes = []
+  })
+  afterEach(async () => {
+    stop.abort()
+    for (const node of nodes) await node.stop()
+  })
+
+  test('checkpoints come in order, all are final, and say what their recordings say', async () => {
+    const node = await started()
+    const source = await moveSource(optionsOf([node.url]))
+    assert.deepEqual(
+      [source.origin, source.commitment, source.gaps],
+      [`sui:${suiChainId()}`, 'finalized', false],
+    )
+    const ops = await collect(source, (seen) => {
+      const last = seen.at(-1)
+      return last?.op === 'finalize' && last.ref.height === 140
+    })
+    assert.deepEqual(standing(ops), digests(101, 140))
+    const recorded = recordedSui()
+    for (const { height, timeMs, transactions } of blocksOf(ops)) {
+      const [expected] = recorded.slice(height % recorded.length)
+      const [said] = transactions
+      assert.ok(expected && said)
+      assert.deepEqual(said, { ...expected, hash: said.hash, calls: [], objects: untold(expected) })
+      assert.equal(timeMs, 1_760_000_000_000 + height * 250)
+    }
+  })
+
+  test('the trades are those of the recordings', async () => {
+    const node = await started()
+    const ops = await collect(await moveSource(optionsOf([node.url])), reached(140))
+    const seen = new Set(
+      blocksOf(ops).flatMap((block) =>
+        decodeBlock(block, suiBooks([], 'facts')).swaps.map((swap) =>
+          [swap.protocol, swap.pool, swap.amountInRaw, swap.amountOutRaw].join(' '),
+        ),
+      ),
+    )
+    const expected = Object.values(suiExpectations()).flatMap(({ trades }) =>
+      trades.map(({ protocol, pool, amountIn, amountOut }) =>
+        [protocol, pool, amountIn, amountOut].join(' '),
+      ),
+    )
+    assert.equal(seen.size, 3)
+    assert.deepEqual([...seen].sort(), expected.sort())
+  })
+
+  test('pushed checkpoints are taken without asking for them', async () => {
+    const node = await started()
+    const source = await moveSource(optionsOf([node.url], { from: null }))
+    await until(() => counted(node, METHOD.subscribe) === 1, 'the subscription')
+    let next = 141
+    const ops = await collect(source, (seen) => {
+      if (seen.at(-1)?.op === 'apply') {
+        node.announce(checkpointAt(next))
+        next += 1
+      }
+      return reached(170)(seen)
+    })
+    assert.deepEqual(standing(ops), digests(140, 170))
+    const asked = counted(node, METHOD.checkpoint)
+    assert.ok(asked < 15, `${asked} of 31 checkpoints were asked for`)
+  })
+
+  const AT = [METHOD.info, METHOD.checkpoint, METHOD.subscribe]
+  for (const fault of REPLAY_FAULTS) {
+    for (const at of AT) {
+      test(`${fault} at ${at.split('/')[1]}: every checkpoint once, in order`, async () => {
+        const due = new Set([2, 5, 6, 9])
+        let calls = 0
+        let made = 0
+        const faults = (method: string): ReplayFault | undefined => {
+          if (method !== at) return undefined
+          calls += 1
+          if (!due.has(calls)) return undefined
+          made += 1
+          return fault
+        }
+        const node = await started({ faults })
+        const second = at === METHOD.info ? [(await started()).url] : []
+        const source = await moveSource(optionsOf([...second, node.url]))
+        let next = 141
+        const ops = await collect(source, (seen) => {
+          if (seen.length % 3 === 0 && next < 170) {
+            const news = suiCheckpoints(next, next + 2)
+            for (const each of nodes) each.announce(...news)
+            next += 3
+          }
+          return reached(170)(seen)
+        })
+        assert.deepEqual(standing(ops), digests(101, 170))
+        assert.ok(made > 0, 'the fault was made')
+      })
+    }
+  }
+
+  test('an endpoint of another chain is asked for its chain and for nothing else', async () => {
+    const other = await started({ chainId: suiChainId('another') })
+    const node = await started()
+    const source = await moveSource(optionsOf([node.url, other.url]))
+    assert.deepEqual(standing(await collect(source, reached(140))), digests(101, 140))
+    assert.deepEqual([...new Set(other.asked.map(({ method }) => method))], [METHOD.info])
+  })
+
+  test('answers that end in the middle are an error with a name, and another endpoint is asked', async () => {
+    const cut = await started({
+      faults: (method) => (method === METHOD.checkpoint ? 'truncated' : undefined),
+    })
+    const source = await moveSource(optionsOf([cut.url, (await started()).url]))
+    assert.deepEqual(standing(await collect(source, reached(140))), digests(101, 140))
+    assert.ok(counted(cut, METHOD.checkpoint) > 0)
+    await assert.rejects(
+      moveSource(optionsOf([cut.url])),
+      (error) => error instanceof Malformed && error.reason === 'rpc-not-a-message',
+    )
+  })
+
+  test('a checkpoint that is not on top of ours is never taken, and asked of the others', async () => {
+    const forked = await started({
+      checkpoints: [...suiCheckpoints(100, 120), ...suiCheckpoints(121, 140, { name: 'forked' })],
+    })
+    const alone = await moveSource(optionsOf([forked.url]))
+    await assert.rejects(
+      collect(alone, reached(140)),
+      (error) => error instanceof Malformed && error.reason === 'not-chained',
+    )
+    const source = await moveSource(optionsOf([forked.url, (await started()).url]))
+    for (const height of [120, 130]) {
+      const ops = await collect(source, reached(140), positionAt(height))
+      assert.deepEqual(standing(ops), digests(height + 1, 140))
+    }
+  })
+
+  test('a restart goes on above its position', async () => {
+    const node = await started()
+    const ops = await collect(
+      await moveSource(optionsOf([node.url])),
+      reached(140),
+      positionAt(122),
+    )
+    assert.deepEqual(standing(ops), digests(123, 140))
+    assert.equal(
+      node.asked.some(({ request }) => Number(request.sequenceNumber) === 122),
+      false,
+    )
+  })
+
+  test('a checkpoint that the node no longer holds is an outage that says so', async () => {
+    const node = await started()
+    await assert.rejects(
+      moveSource(optionsOf([node.url], { from: 50 })),
+      (error) => error instanceof Outage && /no longer holds it/.test(error.message),
+    )
+  })
+
+  test('coins and pools are asked of the node; what it does not know stays unknown', async () => {
+    const objectType = `${packageOf('cetus')}::pool::Pool<${USDC}, ${SUI}>`
+    const node = await started({
+      coins: new Map([
+        [SUI, { metadata: { decimals: 9, name: 'Sui', symbol: 'SUI' } }],
+        [
+          COIN,
+          {
+            metadata: { decimals: 6, name: 'A  coin\u0007', symbol: 'COIN' },
+            treasury: { totalSupply: '18446744073709551615', supplyState: 'FIXED' },
+          },
+        ],
+        [USDC, { treasury: { totalSupply: '5' } }],
+      ]),
+      objects: new Map([
+        [id('pool'), { objectId: id('pool'), objectType }],
+        [
+          id('forged'),
+          { objectId: id('forged'), objectType: `${id('x')}::pool::Pool<${USDC}, ${SUI}>` },
+        ],
+      ]),
+    })
+    const source = await moveSource(optionsOf([node.url]))
+    const [block] = blocksOf(await collect(source, reached(101)))
+    const facts = source.node?.facts(protocolBook('sui'))
+    assert.ok(block && facts)
+    const read = () =>
+      facts.read(
+        {
+          pools: ['pool', 'forged', 'gone'].map((name) => ({ address: id(name), family: 'cetus' })),
+          tokens: [SUI, COIN, USDC, '0x9::gone::GONE'],
+        },
+        block,
+        stop.signal,
+      )
+    const { pools, tokens } = await read()
+    assert.deepEqual(tokens, [
+      { address: SUI, decimals: 9, name: 'Sui', symbol: 'SUI', totalSupplyRaw: null },
+      {
+        ...{ address: COIN, decimals: 6, name: 'A coin', symbol: 'COIN' },
+        totalSupplyRaw: 18_446_744_073_709_551_615n,
+      },
+    ])
+    assert.deepEqual(pools, [
+      {
+        ...{ address: id('pool'), tokenA: USDC, tokenB: SUI, protocol: 'cetus' },
+        ...{ factory: packageOf('cetus'), feePips: null, proven: true },
+      },
+    ])
+    const before = counted(node, METHOD.coin)
+    await read()
+    assert.equal(counted(node, METHOD.coin), before + 2, 'unknown ones are not asked for again')
+  })
+
+  test('the objects of a checkpoint are asked for where it made a coin', async () => {
+    const coin = `${id('package')}::mine::MINE`
+    const born = transaction([event('cetus', 'pool::SwapEvent', Buffer.alloc(4))], {
+      objects: [
+        { id: id('package'), type: '', change: 'published', fields: null },
+        {
+          ...{ id: id('meta'), type: `0x2::coin::CoinMetadata<${coin}>`, change: 'created' },
+          fields: { decimals: 7, name: 'Mine', symbol: 'MINE' },
+        },
+      ],
+    })
+    const transactionsOf = (height: number) => (height === 103 ? [born] : [])
+    const node = await started({ checkpoints: suiCheckpoints(100, 105, { transactionsOf }) })
+    const ops = await collect(await moveSource(optionsOf([node.url])), reached(105))
+    const births = blocksOf(ops).flatMap((block) => decodeBlock(block, suiBooks()).births)
+    assert.deepEqual(
+      births.map(({ fact }) => fact),
+      [{ address: coin, decimals: 7, name: 'Mine', symbol: 'MINE', totalSupplyRaw: null }],
+    )
+    const withObjects = node.asked.filter(({ request }) =>
+      JSON.stringify(request).includes('objects.'),
+    )
+    assert.deepEqual(
+      withObjects.map(({ request }) => Number(request.sequenceNumber)),
+      [103],
+    )
+  })
+
+  test('the product opens the source by the chain', async () => {
+    const node = await started()
+    const { chain, urls, from, metrics, log, signal } = optionsOf([node.url], { from: null })
+    const source = await nodeSource({
+      ...{ chain, urls, from, metrics, log, signal },
+      config: { rpcConcurrency: 2, rpcPerSecond: 200, rpcTimeoutMs: 500, chainExtra: {} },
+    })
+    const [first] = await collect(source, (ops) => ops.length === 1)
+    assert.equal(first?.op === 'apply' && first.block.height, 140)
+    assert.equal(source.startMs, 1_760_000_000_000 + 140 * 250)
+  })
+})
+
+/** The fields of objects come only with coins that were made. */
+const untold = ({ objects }: MoveBlock['transactions'][number]) =>
+  objects.map((object) => ({ ...object, fields: null }))

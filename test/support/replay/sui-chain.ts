@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import { base58Encode } from '../../../core/base58.ts'
+import type { MoveEvent, MoveObject, MoveTransaction } from '../../../schemas/events.ts'
+import { moveBlock, suiExpectations, suiJson } from '../sui-recordings.ts'
+
+/** A message of `schemas/proto/sui.proto` as an object. */
+export type Wire = Readonly<Record<string, unknown>>
+
+/** A checkpoint as a node serves it. */
+export interface SuiCheckpoint {
+  readonly height: number
+  readonly digest: string
+  /** `Checkpoint` with everything that a mask may ask for. */
+  readonly wire: Wire
+}
+
+/** What a made-up chain of checkpoints is made of. */
+export interface SuiChainOptions {
+  /** Chains of different names have different digests. Default: one name. */
+  readonly name?: string
+  /** Transactions of a checkpoint; their digests are made its own. Default: those of all recordings in turn. */
+  readonly transactionsOf?: (height: number) => readonly MoveTransaction[]
+}
+
+const START_MS = 1_760_000_000_000
+const STEP_MS = 250
+
+const digestOf = (text: string): string => base58Encode(createHash('sha256').update(text).digest())
+
+/** The name of a chain: the digest of its first checkpoint. */
+export const suiChainId = (name = 'recorded'): string => digestOf(`${name} 0`)
+
+/** The endless chain: the checkpoint of any height, always the same one. */
+export const suiChain = ({
+  name = 'recorded',
+  transactionsOf = inTurn(recordedSui()),
+}: SuiChainOptions = {}): ((height: number) => SuiCheckpoint) => {
+  return (height) => {
+    const digest = digestOf(`${name} ${height}`)
+    const timeMs = START_MS + height * STEP_MS
+    const transactions = transactionsOf(height).map((tx, index) => ({
+      ...tx,
+      hash: digestOf(`${name} ${height} ${index}`),
+    }))
+    const objects = transactions.flatMap((tx) => tx.objects.flatMap(wireObject))
+    const wire = {
+      sequenceNumber: height,
+      digest,
+      summary: {
+        ...(height > 0 && { previousDigest: digestOf(`${name} ${height - 1}`) }),
+        timestamp: { seconds: Math.floor(timeMs / 1_000), nanos: (timeMs % 1_000) * 1_000_000 },
+      },
+      transactions: transactions.map(wireTransaction),
+      objects: { objects },
+    }
+    return { height, digest, wire }
+  }
+}
+
+/** Checkpoints of the chain, from one height up to another. */
+export const suiCheckpoints = (
+  from: number,
+  to: number,
+  options: SuiChainOptions = {},
+): readonly SuiCheckpoint[] => {
+  const checkpointAt = suiChain(options)
+  return Array.from({ length: to - from + 1 }, (_, at) => checkpointAt(from + at))
+}
+
+const inTurn =
+  (list: readonly MoveTransaction[]) =>
+  (height: number): readonly MoveTransaction[] =>
+    list.slice(height % list.length, (height % list.length) + 1)
+
+/** Every recorded transaction of Sui, as it was read; one without a sender gets one. */
+export const recordedSui = (): readonly MoveTransaction[] =>
+  Object.keys(suiExpectations()).flatMap((name) =>
+    moveBlock(suiJson(name)).block.transactions.map((tx) => ({
+      ...tx,
+      from: tx.from || NOBODY,
+      gasOwner: tx.gasOwner || NOBODY,
+      events: tx.events.map((event) => ({ ...event, sender: event.sender || NOBODY })),
+    })),
+  )
+
+const NOBODY = `0x${'0'.repeat(63)}9`
+
+const wireTransaction = (tx: MoveTransaction): Wire => ({
+  digest: tx.hash,
+  transaction: { sender: tx.from, gasPayment: { owner: tx.gasOwner } },
+  effects: {
+    status: { success: tx.success },
+    gasUsed: {
+      computationCost: String(tx.feeRaw > 0n ? tx.feeRaw : 0n),
+      storageCost: '0',
+      storageRebate: String(tx.feeRaw < 0n ? -tx.feeRaw : 0n),
+    },
+    changedObjects: tx.objects.map(({ id, type, change }) => ({
+      objectId: id,
+      outputState: `OUTPUT_OBJECT_STATE_${change === 'published' ? 'PACKAGE' : 'OBJECT'}_WRITE`,
+      idOperation: change === 'changed' ? 'NONE' : 'CREATED',
+      objectType: type,
+    })),
+  },
+  events: { events: tx.events.map(wireEvent) },
+  balanceChanges: tx.deltas.map(({ owner, coin, deltaRaw }) => ({
+    ...{ address: owner, coinType: coin, amount: String(deltaRaw) },
+  })),
+})
+
+const wireEvent = (event: MoveEvent): Wire => {
+  const head = `${event.package}::${event.name}`
+  const { typeArguments, sender, fields, bytes } = event
+  return {
+    sender,
+    eventType: typeArguments.length === 0 ? head : `${head}<${typeArguments.join(', ')}>`,
+    ...(bytes !== null && { contents: { value: bytes } }),
+    ...(fields !== null && { json: printedValue(fields) }),
+  }
+}
+
+const wireObject = ({ id, type, fields }: MoveObject): readonly Wire[] =>
+  fields === null ? [] : [{ objectId: id, objectType: type, json: printedValue(fields) }]
+
+/** JSON as a `google.protobuf.Value`. */
+const printedValue = (value: unknown): Wire => {
+  if (value === null) return { nullValue: 0 }
+  if (typeof value === 'string') return { stringValue: value }
+  if (typeof value === 'number') return { numberValue: value }
+  if (typeof value === 'boolean') return { boolValue: value }
+  if (Array.isArray(value)) return { listValue: { values: value.map(printedValue) } }
+  const fields = Object.entries(value as object).map(([name, each]) => [name, printedValue(each)])
+  return { structValue: { fields: Object.fromEntries(fields) } }
+}
+
+/** The parts of a message that a field mask names. */
+export const masked = (wire: Wire, paths: readonly string[]): Wire => {
+  const rests = new Map<string, string[]>()
+  for (const path of paths) {
+    const [head = '', ...rest] = path.split('.')
+    const key = head.replace(/_[a-z]/g, ([, letter = '']) => letter.toUpperCase())
+    rests.set(key, [...(rests.get(key) ?? []), rest.join('.')])
+  }
+  const part = (value: unknown, inside: readonly string[]): unknown => {
+    if (inside.includes('')) return value
+    if (Array.isArray(value)) return value.map((each) => part(each, inside))
+    return masked(value as Wire, inside)
+  }
+  return Object.fromEntries(
+    Object.entries(wire).flatMap(([key, value]) => {
+      const inside = rests.get(key)
+      return inside === undefined || value === undefined ? [] : [[key, part(value, inside)]]
+    }),
+  )
+}

@@ -1,0 +1,127 @@
+import { grpcServices } from '../../../core/grpc.ts'
+import { METHOD } from '../../../ingestors/move/calls.ts'
+import type { FaultPlan } from './faults.ts'
+import { halfOf, type OpenStream, Refusal, startGrpcServer } from './grpc-server.ts'
+import { masked, type SuiCheckpoint, suiChainId, type Wire } from './sui-chain.ts'
+
+/** What a Sui node serves. */
+export interface SuiNodeOptions {
+  readonly checkpoints: readonly SuiCheckpoint[]
+  readonly faults?: FaultPlan
+  /** Digest of the first checkpoint. Default: that of the recorded chain. */
+  readonly chainId?: string
+  /** `GetCoinInfoResponse` by coin type. */
+  readonly coins?: ReadonlyMap<string, Wire>
+  /** `Object` by id. */
+  readonly objects?: ReadonlyMap<string, Wire>
+}
+
+/** A Sui node over gRPC. It lacks what lies below its first checkpoint. */
+export interface SuiNode {
+  readonly url: string
+  /** Calls as they came, by method. */
+  readonly asked: { readonly method: string; readonly request: Wire }[]
+  /** Adds checkpoints above the newest and tells subscribers. */
+  announce(...checkpoints: readonly SuiCheckpoint[]): void
+  stop(): Promise<void>
+}
+
+/** Starts a node. A fault of the plan is made once per time that the plan names it. */
+export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> => {
+  const { faults = () => undefined, chainId = suiChainId(), coins, objects } = options
+  const held = new Map(options.checkpoints.map((each) => [each.height, each]))
+  const subscribers = new Set<{ readonly stream: OpenStream; readonly paths: readonly string[] }>()
+  const asked: SuiNode['asked'] = []
+  const services = grpcServices('sui.proto')
+  const newest = (): number => Math.max(...held.keys())
+  const served = (method: string, answer: (request: Wire) => object) => (request: Wire) => {
+    asked.push({ method, request })
+    return answer(request)
+  }
+  const of = (table: ReadonlyMap<string, Wire> | undefined, key: unknown): Wire => {
+    const found = table?.get(String(key))
+    if (found === undefined) throw new Refusal('NOT_FOUND', `no ${key}`)
+    return found
+  }
+  const unary = {
+    [METHOD.info]: () => ({
+      chainId,
+      checkpointHeight: newest(),
+      lowestAvailableCheckpoint: Math.min(...held.keys()),
+    }),
+    [METHOD.checkpoint]: (request: Wire) => {
+      const checkpoint = held.get(Number(request.sequenceNumber))
+      if (checkpoint === undefined) throw new Refusal('NOT_FOUND', 'no such checkpoint')
+      return { checkpoint: masked(checkpoint.wire, pathsOf(request)) }
+    },
+    [METHOD.coin]: ({ coinType }: Wire) => of(coins, coinType),
+    [METHOD.object]: (request: Wire) => ({
+      object: masked(of(objects, request.objectId), pathsOf(request)),
+    }),
+  }
+  const server = await startGrpcServer({
+    services,
+    faults,
+    handlers: {
+      unary: Object.fromEntries(
+        Object.entries(unary).map(([method, answer]) => [method, served(method, answer)]),
+      ),
+      streams: {
+        [METHOD.subscribe]: (stream) => {
+          const { request } = stream as unknown as { readonly request: Wire }
+          asked.push({ method: METHOD.subscribe, request })
+          const subscriber = { stream, paths: pathsOf(request) }
+          subscribers.add(subscriber)
+          for (const event of ['cancelled', 'close'] as const) {
+            stream.on(event, () => subscribers.delete(subscriber))
+          }
+        },
+      },
+    },
+    bend: (fault, method, answer) => {
+      if (fault === 'other-chain' && method === METHOD.info) {
+        return { ...answer, chainId: suiChainId('another') }
+      }
+      if (method !== METHOD.checkpoint) return {}
+      const { sequenceNumber } = (answer as { checkpoint: Wire }).checkpoint
+      const other = held.get(Number(sequenceNumber) - 1) ?? held.get(Number(sequenceNumber) + 1)
+      return { checkpoint: other?.wire }
+    },
+  })
+  const notice = ({ height, wire }: SuiCheckpoint, paths: readonly string[]): object => ({
+    cursor: height,
+    checkpoint: masked(wire, paths),
+  })
+  const serialize =
+    services['sui.rpc.v2.SubscriptionService']?.SubscribeCheckpoints?.responseSerialize
+  /** The notices of one announcement, as a fault leaves them. */
+  const tell = (checkpoints: readonly SuiCheckpoint[]): void => {
+    const fault = faults(METHOD.subscribe)
+    if (fault === 'disconnect') server.dropConnections()
+    const order = fault === 'out-of-order' ? checkpoints.toReversed() : checkpoints
+    for (const { stream, paths } of subscribers) {
+      if (fault === 'rate-limited') {
+        stream.emit('error', { code: 8, details: 'too many streams' })
+        continue
+      }
+      for (const checkpoint of fault === 'late' || fault === 'disconnect' ? [] : order) {
+        const said = notice(checkpoint, paths)
+        if (fault === 'truncated') stream.write(halfOf(serialize?.(said) ?? Buffer.alloc(0)))
+        else if (fault === 'wrong') stream.write({ cursor: checkpoint.height, checkpoint: {} })
+        else stream.write(said)
+      }
+    }
+  }
+  return {
+    url: server.url,
+    asked,
+    announce: (...checkpoints) => {
+      for (const each of checkpoints) held.set(each.height, each)
+      tell(checkpoints)
+    },
+    stop: server.stop,
+  }
+}
+
+const pathsOf = ({ readMask }: Wire): readonly string[] =>
+  (readMask as { readonly paths: readonly string[] } | undefined)?.paths ?? []

@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { blake2b } from '@noble/hashes/blake2'
+import fc from 'fast-check'
+import { decodeFiles } from '../../cli/decode.ts'
+import { base58Encode } from '../../core/base58.ts'
+import { Malformed } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { isCheckpointFile, recordedCheckpoint } from '../../ingestors/move/checkpoint-file.ts'
+import { recordedSource } from '../../ingestors/replay.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { MoveBlock } from '../../schemas/events.ts'
+import { bcs, id, packageOf, SUI, USDC, u8, u128 } from '../support/hand-move.ts'
+import { suiBooks, suiPath } from '../support/sui-recordings.ts'
+
+const RECORDED = suiPath('1137.chk')
+const ANNA = id('anna')
+const BERT = id('bert')
+const POOL = id('pool')
+
+const blockOf = (bytes: Uint8Array): MoveBlock => {
+  const { block, ...rest } = recordedCheckpoint('sui', bytes)
+  assert.deepEqual(rest, { whole: true, timed: true, named: true })
+  assert.ok(block.vm === 'move')
+  return block
+}
+
+test('a recorded checkpoint: everything in it has the hash that it is called by', () => {
+  const block = blockOf(readFileSync(RECORDED))
+  assert.deepEqual(
+    [block.height, block.hash, block.parentHash, block.timeMs],
+    [
+      1137,
+      '8qkwUqdozk6whP2X7oxcy1SfwJouBLXwDQxkyHkNR1N3',
+      '4HyNVUwUTEEqfJYLSmuPL3qmH1hgHD5EBQTcktrYrdd6',
+      1_758_564_778_195,
+    ],
+  )
+  assert.equal(block.transactions.length, 9)
+  const paid = block.transactions.filter(({ feeRaw }) => feeRaw > 0n)
+  assert.equal(paid.length, 5)
+  for (const { from, feeRaw, deltas, calls, objects } of paid) {
+    assert.deepEqual(deltas, [{ owner: from, coin: SUI, deltaRaw: -feeRaw }])
+    assert.equal(calls.length, 1)
+    assert.ok(objects.some(({ change }) => change === 'created'))
+  }
+})
+
+test('`decode` and `replay` take it by its name', async () => {
+  assert.ok(isCheckpointFile('a/5.chk') && isCheckpointFile('5.chk.bin'))
+  assert.ok(!isCheckpointFile('chk.json'))
+  const lines: string[] = []
+  const write = (line: string) => lines.push(line)
+  assert.equal(await decodeFiles({ chain: 'sui', files: [RECORDED], write }), 0)
+  assert.deepEqual(JSON.parse(lines[0] ?? '').trades, [])
+  const source = await recordedSource({
+    ...{ chain: CHAINS.sui, files: [RECORDED], log: silentLogger() },
+  })
+  const heights: number[] = []
+  for await (const op of source.operations(null, new AbortController().signal)) {
+    if (op.op === 'apply') heights.push(op.block.height)
+  }
+  assert.deepEqual(heights, [1137])
+})
+
+test('whatever the bytes are, the file is read or refused', () => {
+  const bytes = readFileSync(RECORDED)
+  const refuses = (said: Uint8Array): void =>
+    assert.throws(() => recordedCheckpoint('sui', said), Malformed)
+  refuses(new Uint8Array())
+  refuses(bytes.subarray(0, bytes.length / 2))
+  refuses(Buffer.concat([bytes, u8(0)]))
+  fc.assert(
+    fc.property(fc.nat(20_000), fc.nat(255), (at, byte) => {
+      const bent = Buffer.from(bytes)
+      bent[at] = byte
+      try {
+        recordedCheckpoint('sui', bent)
+      } catch (error) {
+        assert.ok(error instanceof Malformed, String(error))
+      }
+    }),
+    { numRuns: 60, seed: 7 },
+  )
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 400 }), (random) => refuses(random)),
+    { numRuns: 200, seed: 7 },
+  )
+})
+
+/** A checkpoint by hand, with the hashes that it must be called by. */
+const handCheckpoint = (executed: readonly Executed[]): Buffer => {
+  const contents = Buffer.concat([
+    u8(0),
+    list(
+      executed.map(({ data, effects }) =>
+        Buffer.concat([hashed('TransactionData', data), hashed('TransactionEffects', effects)]),
+      ),
+    ),
+    list(executed.map(() => list([bcs(blob(Buffer.alloc(97, 1)))]))),
+  ])
+  const summary = bcs(
+    ...[0n, 7n, 99n, hashed('CheckpointContents', contents), true, digest(3), 1n, 2n, 3n, 4n],
+    ...[1_700_000_000_123n, u8(0), false, blob(Buffer.of(0, 0))],
+  )
+  const certificate = bcs(0n, Buffer.alloc(48, 2), blob(Buffer.of(1)))
+  const transactions = executed.map(({ data, effects, events, before = [], after = [] }) =>
+    Buffer.concat([
+      bcs(u8(1), Buffer.of(0, 0, 0), data, list([blob(Buffer.alloc(97, 1))])),
+      effects,
+      events === undefined ? u8(0) : bcs(true, list(events)),
+      list(before),
+      list(after),
+    ]),
+  )
+  return Buffer.concat([summary, certificate, contents, list(transactions)])
+}
+
+interface Executed {
+  readonly data: Buffer
+  readonly effects: Buffer
+  readonly events?: readonly Buffer[]
+  readonly before?: readonly Buffer[]
+  readonly after?: readonly Buffer[]
+}
+
+const size = (count: number): Buffer =>
+  count < 128 ? u8(count) : Buffer.from([(count & 127) | 128, count >> 7])
+const list = (items: readonly Buffer[]): Buffer => Buffer.concat([size(items.length), ...items])
+const blob = (bytes: Buffer): Buffer => Buffer.concat([size(bytes.length), bytes])
+const digest = (byte: number): Buffer => blob(Buffer.alloc(32, byte))
+const hashed = (type: string, bytes: Buffer): Buffer =>
+  blob(Buffer.from(blake2b(Buffer.concat([Buffer.from(`${type}::`), bytes]), { dkLen: 32 })))
+const u16 = (value: number): Buffer => Buffer.from([value & 255, value >> 8])
+const address = (short: string): string => `0x${short.slice(2).padStart(64, '0')}`
+
+/** A type without arguments of its own, as a struct and as the tag of one. */
+const struct = (type: string, inside: readonly string[] = []): Buffer => {
+  const [owner = '', module = '', name = ''] = type.split('::')
+  return bcs(address(owner), module, name, list(inside.map(tag)))
+}
+const tag = (type: string): Buffer => bcs(u8(7), struct(type))
+
+const GAS = [750n, 300n, 50n, 5n]
+const effectsV2 = (status: Buffer, changes: readonly Buffer[]): Buffer =>
+  bcs(
+    ...[u8(1), status, 5n, ...GAS, digest(1), true, 0, false, list([digest(9)]), 44n],
+    ...[list(changes), list([bcs(id('clock'), u8(0), 1n, digest(1))]), false],
+  )
+const shared = bcs(u8(2), 1n)
+const owned = (owner: string): Buffer => bcs(u8(0), owner)
+const written = (object: string, owner: Buffer): Buffer =>
+  bcs(object, u8(1), 3n, digest(1), owner, u8(1), digest(2), owner, u8(0))
+const created = (object: string, owner: Buffer): Buffer =>
+  bcs(object, u8(0), u8(1), digest(2), owner, u8(1))
+const moveObject = (type: Buffer, contents: Buffer, owner: Buffer): Buffer =>
+  bcs(u8(0), type, true, 44n, blob(contents), owner, digest(1), 0n)
+const coin = (name: string, amount: bigint, owner: string): Buffer =>
+  moveObject(bcs(u8(3), tag(USDC)), bcs(id(name), amount), owned(owner))
+
+const dataOf = (kind: Buffer): Buffer =>
+  bcs(
+    ...[u8(0), kind, ANNA, list([bcs(id('gas'), 3n, digest(1))]), BERT, 1_000n, 9_000n],
+    ...[u8(2), true, 1n, false, false, false, digest(8), 77],
+  )
+
+const program = (inputs: readonly Buffer[], commands: readonly Buffer[]): Buffer =>
+  bcs(u8(0), list(inputs), list(commands))
+
+test('a swap, its coins, a new coin and the balances of addresses', () => {
+  const pool = `${packageOf('cetus')}::pool::Pool`
+  const swap = bcs(
+    ...[true, POOL, id('partner'), 100n, 40n, 0n, 1n, 5n, 6n, u128(1n), u128(2n), 1n],
+  )
+  const package_ = bcs(
+    ...[u8(1), id('package'), 1n, list([bcs('mine', blob(Buffer.of(1)))])],
+    ...[list([bcs('mine', 'MINE', id('package'))]), list([bcs(id('a'), id('b'), 2n)])],
+    ...[bcs(u8(3)), digest(1), 0n],
+  )
+  const metadata = `0x2::coin::CoinMetadata`
+  const mine = `${id('package')}::mine::MINE`
+  const bytes = handCheckpoint([
+    {
+      data: dataOf(
+        program(
+          [
+            bcs(u8(0), blob(Buffer.of(1, 2))),
+            bcs(u8(1), u8(1), POOL, 1n, u8(1)),
+            bcs(u8(2), u8(0), 5n, u8(0), tag(SUI), u8(0)),
+          ],
+          [
+            bcs(
+              ...[u8(0), id('router'), 'router', 'swap', list([tag(USDC), tag(SUI)])],
+              list([Buffer.concat([u8(1), u16(1)]), u8(0), bcs(u8(3), u16(0), u16(1))]),
+            ),
+            bcs(u8(2), u8(0), list([bcs(u8(1), u16(0))])),
+            bcs(u8(5), false, list([])),
+            bcs(u8(4), list([blob(Buffer.of(1))]), list([bcs(id('dep'))])),
+          ],
+        ),
+      ),
+      effects: effectsV2(u8(0), [
+        written(POOL, shared),
+        published(id('package')),
+        created(id('meta'), bcs(u8(3))),
+        bcs(
+          ...[id('balance'), u8(0), u8(3), BERT, u8(7), struct('0x2::balance::Balance', [USDC])],
+          ...[u8(0), u8(0), 33n, u8(0)],
+        ),
+      ]),
+      events: [
+        bcs(
+          ...[id('router'), 'router', ANNA, struct(`${packageOf('cetus')}::pool::SwapEvent`)],
+          blob(swap),
+        ),
+      ],
+      before: [coin('one', 100n, ANNA)],
+      after: [
+        coin('one', 10n, ANNA),
+        coin('two', 57n, BERT),
+        moveObject(bcs(u8(0), struct(pool, [USDC, SUI])), bcs(POOL, 1n), shared),
+        moveObject(
+          bcs(u8(0), struct(metadata, [mine])),
+          bcs(id('meta'), u8(7), 'Mine', 'MINE', '', false),
+          bcs(u8(3)),
+        ),
+        package_,
+      ],
+    },
+  ])
+  const block = blockOf(bytes)
+  assert.deepEqual([block.height, block.timeMs], [7, 1_700_000_000_123])
+  assert.equal(block.parentHash, base58Encode(Buffer.alloc(32, 3)))
+  const [tx] = block.transactions
+  assert.ok(tx)
+  assert.deepEqual(
+    [tx.from, tx.gasOwner, tx.feeRaw, tx.success, tx.calls],
+    [ANNA, BERT, 1_000n, true, [{ typeArguments: [full(USDC), full(SUI)], objects: [POOL] }]],
+  )
+  assert.deepEqual(tx.deltas, [
+    { owner: ANNA, coin: USDC, deltaRaw: -90n },
+    { owner: BERT, coin: USDC, deltaRaw: 90n },
+  ])
+  const { swaps, births } = decodeBlock(block, suiBooks([], 'facts'))
+  assert.deepEqual(
+    swaps.map(({ protocol, pool: at, tokenIn, tokenOut, amountInRaw, amountOutRaw }) => [
+      ...[protocol, at, tokenIn, tokenOut, amountInRaw, amountOutRaw],
+    ]),
+    [['cetus', POOL, USDC, SUI, 100n, 40n]],
+  )
+  assert.deepEqual(
+    births.map(({ fact }) => [fact.address, fact.decimals, fact.name, fact.symbol]),
+    [[mine, 7, 'Mine', 'MINE']],
+  )
+})
+
+/** A package that was published: written with a version of its own. */
+const published = (object: string): Buffer => bcs(object, u8(0), u8(2), 1n, digest(2), u8(1))
+
+/** A type with all digits of its address. */
+const full = (type: string): string => {
+  const [owner = '', ...rest] = type.split('::')
+  return [address(owner), ...rest].join('::')
+}
+
+test('transactions of the system, failures and effects of the first version', () => {
+  const assignments = bcs(u8(1), list([bcs(digest(1), list([bcs(id('a'), 1n, 2n)]))]))
+  const system = [
+    bcs(u8(9), 5n, 6n, true, 1n, 1_700n, digest(1), assignments, digest(2)),
+    bcs(u8(8), 5n, 6n, false, 1_700n, digest(1), u8(0), list([])),
+    bcs(u8(6), 5n, 6n, blob(Buffer.of(1)), 7n),
+    bcs(u8(5), list([bcs(u8(0), 1n, 2n, 3n, 4n, 5n, 6n, 7n, list([]))])),
+  ]
+  const location = bcs(id('m'), 'pool', u16(1), u16(2), true, 'swap')
+  const failures = [
+    bcs(u8(1), u8(12), location, 5n, true, 1n),
+    bcs(u8(1), u8(11), true, location, false),
+    bcs(u8(1), u8(19), u16(1), u8(5), u16(1), u16(2), false),
+    bcs(u8(1), u8(33), list([bcs(id('a'))]), false),
+  ]
+  const effectsV1 = bcs(
+    ...[u8(0), u8(0), 5n, ...GAS, list([bcs(id('a'), 1n)]), list([]), digest(1)],
+    ...[list([bcs(id('new'), 1n, digest(1), owned(ANNA))]), list([]), list([])],
+    ...[list([bcs(id('old'), 1n, digest(1))]), list([]), list([])],
+    ...[id('gas'), 1n, digest(1), owned(ANNA), true, digest(1), list([digest(2)])],
+  )
+  const gas = { before: [coin('one', 5n, ANNA)], after: [coin('one', 4n, ANNA)] }
+  const block = blockOf(
+    handCheckpoint([
+      ...system.map((kind) => ({ data: dataOf(kind), effects: effectsV2(u8(0), []) })),
+      ...failures.map((status) => ({
+        ...{ data: dataOf(program([], [])), effects: effectsV2(status, []), ...gas },
+      })),
+      { data: dataOf(program([], [])), effects: effectsV1 },
+    ]),
+  )
+  assert.deepEqual(
+    block.transactions.map(({ success, feeRaw, objects, deltas }) => [
+      ...[success, feeRaw, objects.length, deltas.length],
+    ]),
+    [
+      ...system.map(() => [true, 1_000n, 0, 0]),
+      ...failures.map(() => [false, 1_000n, 0, 1]),
+      [true, 1_000n, 1, 0],
+    ],
+  )
+})
+
+test('transactions that the contents do not name are refused', () => {
+  const executed = { data: dataOf(program([], [])), effects: effectsV2(u8(0), []) }
+  const bytes = handCheckpoint([executed])
+  blockOf(bytes)
+  const bent = Buffer.from(bytes)
+  bent.writeUInt8(1, bent.lastIndexOf(executed.effects) + 3)
+  assert.throws(
+    () => recordedCheckpoint('sui', bent),
+    (error) => error instanceof Malformed && error.reason === 'wrong-contents',
+  )
+})

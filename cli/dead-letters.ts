@@ -1,4 +1,5 @@
 import type { Bus, LogRecord, OutRecord } from '../core/bus-contract.ts'
+import { ingestedChain, letterRerun, type Rerun } from './ingest-letters.ts'
 
 /** A dead letter: what could not be taken, where from, and why. */
 export interface Letter {
@@ -50,19 +51,39 @@ export interface Replayed {
   readonly published: number
   /** Letters that stay as they are, and why. */
   readonly stayed: readonly Letter[]
+  /** Letters of ingestors, decoded again, with what came of it. */
+  readonly rerun: readonly { readonly letter: Letter; readonly result: Rerun }[]
 }
 
 /**
  * Publishes the original records again where they came from, with `dlq.replay=1` and their own `seq`, and notes in the
  * same commit how far it came: a letter is replayed once, however often this is called or killed. Sinks insert them;
  * a stage has folded their operation without them and takes them for records it has seen.
+ *
+ * What an ingestor could not take was never a record: it is decoded again with this build, as often as this is called, and nothing
+ * is published, because the operation of its block is closed.
  */
 export const replayLetters = async (request: LetterRequest): Promise<Replayed> => {
   const { bus } = request
   let left = request.limit
   let published = 0
   const stayed: Letter[] = []
+  const rerun: Replayed['rerun'][number][] = []
   for (const topic of await letterTopics(request)) {
+    const chain = ingestedChain(topic)
+    if (chain !== undefined) {
+      const again = await letterRerun(bus, chain)
+      for await (const batch of batches(
+        lettersOf(bus, topic, () => undefined),
+        () => left,
+      )) {
+        for (const record of batch) {
+          rerun.push({ letter: letterOf(topic, record, false), result: again(record) })
+        }
+        left -= batch.length
+      }
+      continue
+    }
     const writer = await bus.writer(replayGroup(topic))
     try {
       const places = await bus.offsets(replayGroup(topic), [topic])
@@ -87,7 +108,7 @@ export const replayLetters = async (request: LetterRequest): Promise<Replayed> =
       await writer.close()
     }
   }
-  return { published, stayed }
+  return { published, stayed, rerun }
 }
 
 const letterTopics = async ({ bus, group }: LetterRequest): Promise<readonly string[]> => {
@@ -135,7 +156,7 @@ const letterOf = (topic: string, record: LogRecord, replayed: boolean): Letter =
     error: text('error.class'),
     message: text('error.message'),
     replayed,
-    stays: staysBecause(record),
+    stays: ingestedChain(topic) === undefined ? staysBecause(record) : null,
   }
 }
 

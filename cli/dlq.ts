@@ -25,11 +25,14 @@ export const dlqList = (words: DlqWords, { environment, write }: Place): Promise
 /** Publishes dead letters again. Returns the exit code. */
 export const dlqReplay = (words: DlqWords, { environment, write }: Place): Promise<number> =>
   withHeldParts(loadConfig(environment, { dataDir: words.data }), async ({ bus }) => {
-    const { published, stayed } = await replayLetters({ bus, ...words })
-    if (words.json) write(JSON.stringify({ published, stayed }))
+    const { published, stayed, rerun } = await replayLetters({ bus, ...words })
+    if (words.json) write(JSON.stringify({ published, stayed, rerun }))
     else {
+      for (const { letter, result } of rerun) {
+        write(`${result.outcome} (${result.detail}): ${letterLine(letter)}`)
+      }
       for (const letter of stayed) write(`stays: ${letterLine(letter)}`)
-      write(`${published} published again, ${stayed.length} stay`)
+      write(`${published} published again, ${stayed.length} stay, ${rerun.length} decoded again`)
     }
     return 0
   })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type Config, ConfigError, type ConfigProblem } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { deferredSource } from '../ingestors/deferred.ts'
 import { evmSource } from '../ingestors/evm/source.ts'
 import { moveSource } from '../ingestors/move/source.ts'
 import { primePools } from '../ingestors/prime.ts'
@@ -55,7 +56,30 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
   return evmSource({ ...rest, ...limits, chain: { ...chain, chainId } })
 }
 
-const misfitsOf = ({ chain, urls }: NodeSourceOptions): readonly ConfigProblem[] => {
+/** The source of a chain that opens its nodes when it is read. Throws `ConfigError` as `nodeSource`. */
+export const laterNodeSource = (options: Omit<NodeSourceOptions, 'signal'>): Source => {
+  const { chain } = options
+  const misfits = misfitsOf(options)
+  if (misfits.length > 0) throw new ConfigError(misfits)
+  return deferredSource({
+    origin: chain.id,
+    commitment: COMMITMENTS[chain.vm],
+    gaps: chain.vm === 'svm',
+    open: (signal) => nodeSource({ ...options, signal }),
+  })
+}
+
+/** At which the blocks of a virtual machine are read. */
+const COMMITMENTS: Readonly<Record<Vm, Source['commitment']>> = {
+  evm: 'processed',
+  svm: 'confirmed',
+  move: 'finalized',
+}
+
+const misfitsOf = ({
+  chain,
+  urls,
+}: Pick<NodeSourceOptions, 'chain' | 'urls'>): readonly ConfigProblem[] => {
   const variable = `RPC_URLS_${chain.apiName.toUpperCase()}`
   const wrong = urls.filter((url) => !SCHEMES[chain.vm].test(url))
   const isStreamOnly = chain.vm === 'svm' && urls.length > 0 && urls.every(isStream)

@@ -4,9 +4,9 @@ import { makeLifecycle } from '../core/lifecycle.ts'
 import { rootLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
 import { CHAIN_WORDS, type ChainRow, chainRow } from '../schemas/chains.ts'
-import { type Course, ended, runCourse } from './course.ts'
+import { ended, runCourse } from './course.ts'
 import { openDataFolder } from './data-folder.ts'
-import { nodeSource } from './node-source.ts'
+import { laterNodeSource } from './node-source.ts'
 import { startOps } from './operations.ts'
 import { openLogParts, openStore, type PartsOptions } from './parts.ts'
 import { type HouseChain, type PieceDeps, startIngest, startProcess, startServe } from './pieces.ts'
@@ -106,7 +106,7 @@ export const runRole = (name: RoleName, environment: Environment): Promise<numbe
       onFatal: course.onFatal,
     }
     try {
-      await startPieces(ROLES[name].runs, deps, { activity, course })
+      await startPieces(ROLES[name].runs, deps, activity)
       log.info('running')
       const { status } = await ended(course.signal)
       return status
@@ -124,15 +124,10 @@ const withPepper = (config: Config): Config =>
     ? config
     : { ...config, keyPepper: new Secret(openDataFolder(config.dataDir).pepper) }
 
-interface PieceRun {
-  readonly activity: Activity
-  readonly course: Course
-}
-
 const startPieces = async (
   pieces: readonly Piece[],
   deps: PieceDeps,
-  { activity, course }: PieceRun,
+  activity: Activity,
 ): Promise<void> => {
   const { config, chains, log, lifecycle, onFatal } = deps
   const folder = openDataFolder(config.dataDir)
@@ -150,7 +145,7 @@ const startPieces = async (
     if (pieces.includes('process')) await startProcess(deps, parts)
     if (pieces.includes('serve')) await startServe(deps, parts)
   }
-  const houseChains = pieces.includes('ingest') ? await houseChainsOf(deps, course) : []
+  const houseChains = pieces.includes('ingest') ? houseChainsOf(deps) : []
   const ingestors = await startIngest(deps, logParts, houseChains)
   await startOps(deps, {
     ...{
@@ -163,18 +158,14 @@ const startPieces = async (
   })
 }
 
-const houseChainsOf = (
-  { config, metrics, log }: PieceDeps,
-  { signal }: Course,
-): Promise<readonly HouseChain[]> =>
-  Promise.all(
-    rowsOf(config).map(async (row) => {
-      const extra = config.chainExtra[row.id]
-      const source = await nodeSource({
-        ...{ chain: row, urls: urlsOf(config, row), config, metrics, signal },
-        from: config.fromHeight === -1 ? null : config.fromHeight,
-        log: log.child({ chain: row.id }),
-      })
-      return { row, source, ...(extra && { extra }) }
-    }),
-  )
+/** Each chain opens its nodes for itself: those of one that do not answer hold nobody else up. */
+const houseChainsOf = ({ config, metrics, log }: PieceDeps): readonly HouseChain[] =>
+  rowsOf(config).map((row) => {
+    const extra = config.chainExtra[row.id]
+    const source = laterNodeSource({
+      ...{ chain: row, urls: urlsOf(config, row), config, metrics },
+      from: config.fromHeight === -1 ? null : config.fromHeight,
+      log: log.child({ chain: row.id }),
+    })
+    return { row, source, ...(extra && { extra }) }
+  })

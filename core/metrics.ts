@@ -5,9 +5,12 @@ export interface Metrics {
   readonly registry: Registry
   readonly eventsDropped: Counter<'stage' | 'reason'>
   readonly blocksIngested: Counter<'chain' | 'op'>
-  readonly headLagBlocks: Gauge<'chain'>
-  readonly headLagSeconds: Gauge<'chain'>
+  /** Reads a chain's lag whenever the metrics are read; null where it is not known. Returns what ends that. */
+  readonly watchLag: (chain: string, read: () => HeadLag) => () => void
   readonly rpcCalls: Counter<'chain' | 'method' | 'outcome'>
+  readonly rpcBytes: Counter<'chain' | 'method' | 'endpoint'>
+  readonly ingestDropped: Counter<'chain' | 'protocol' | 'reason'>
+  readonly unknownPools: Counter<'chain' | 'protocol'>
   readonly rpcSeconds: Histogram<'chain' | 'method'>
   readonly decoded: Counter<'chain' | 'protocol' | 'kind'>
   readonly recordsProcessed: Counter<'app'>
@@ -25,6 +28,12 @@ export interface Metrics {
   readonly webhookBacklog: Gauge
   readonly webhookDisabled: Counter<'reason'>
   readonly webhookDedupeHits: Counter
+}
+
+/** How far a chain is behind its node. */
+export interface HeadLag {
+  readonly blocks: number | null
+  readonly seconds: number | null
 }
 
 /** Makes one registry with every metric of the house; one per process. */
@@ -51,9 +60,28 @@ export const makeMetrics = (): Metrics => {
     registry,
     eventsDropped: counter('events_dropped_total', 'Events not taken', 'stage', 'reason'),
     blocksIngested: counter('ingest_blocks_total', 'Block operations', 'chain', 'op'),
-    headLagBlocks: gauge('ingest_head_lag_blocks', 'Blocks behind the node', 'chain'),
-    headLagSeconds: gauge('ingest_head_lag_seconds', 'Age of the newest block', 'chain'),
+    watchLag: lagWatch(registry),
     rpcCalls: counter('ingest_rpc_calls_total', 'Calls to nodes', 'chain', 'method', 'outcome'),
+    rpcBytes: counter(
+      'ingest_rpc_bytes_total',
+      'Bytes that nodes answered',
+      'chain',
+      'method',
+      'endpoint',
+    ),
+    ingestDropped: counter(
+      'ingest_dropped_total',
+      'What a chain or its nodes said and was not taken',
+      'chain',
+      'protocol',
+      'reason',
+    ),
+    unknownPools: counter(
+      'ingest_unknown_pools_total',
+      'Pools that no listed protocol made, by the kind of their events',
+      'chain',
+      'protocol',
+    ),
     rpcSeconds: histogram('ingest_rpc_seconds', 'Time of a call', 'chain', 'method'),
     decoded: counter('ingest_decoded_total', 'Decoded events', 'chain', 'protocol', 'kind'),
     recordsProcessed: counter('process_records_total', 'Records folded', 'app'),
@@ -71,5 +99,29 @@ export const makeMetrics = (): Metrics => {
     webhookBacklog: gauge('webhook_backlog', 'Webhook messages that wait'),
     webhookDisabled: counter('webhook_disabled_total', 'Endpoints turned off', 'reason'),
     webhookDedupeHits: counter('webhook_dedupe_hits_total', 'Events that came again'),
+  }
+}
+
+/** Two gauges that are read when the metrics are: a chain that stands still gets older meanwhile. */
+const lagWatch = (registry: Registry): Metrics['watchLag'] => {
+  const watched = new Map<string, () => HeadLag>()
+  const lag = (name: string, help: string, part: keyof HeadLag): Gauge<'chain'> =>
+    new Gauge({
+      ...{ name, help, labelNames: ['chain'] as const, registers: [registry] },
+      collect() {
+        this.reset()
+        for (const [chain, read] of watched) {
+          const value = read()[part]
+          if (value !== null) this.set({ chain }, value)
+        }
+      },
+    })
+  lag('ingest_head_lag_blocks', 'Blocks behind the node', 'blocks')
+  lag('ingest_head_lag_seconds', 'Age of the newest block', 'seconds')
+  return (chain, read) => {
+    watched.set(chain, read)
+    return () => {
+      if (watched.get(chain) === read) watched.delete(chain)
+    }
   }
 }

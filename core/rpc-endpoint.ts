@@ -19,13 +19,16 @@ export interface RpcCall {
   readonly params: readonly unknown[]
 }
 
+/** Told of the size of an answer, in bytes. */
+export type OnBytes = (bytes: number) => void
+
 /** One node address. `subscribe` delivers raw notices where the transport can push, again after a break, until the signal aborts. */
 export interface Endpoint {
   readonly url: string
   /** Host only: safe to log, keys in paths stay out. */
   readonly label: string
   /** Throws `RpcError` (the node refused), `Outage` (no answer) or `Malformed` (an answer that is none). */
-  request(call: RpcCall, signal: AbortSignal): Promise<unknown>
+  request(call: RpcCall, signal: AbortSignal, onBytes?: OnBytes): Promise<unknown>
   subscribe?(call: RpcCall, onNotice: (notice: unknown) => void, signal: AbortSignal): void
   close(): void
 }
@@ -70,10 +73,11 @@ export const httpEndpoint = (url: string, timeoutMs: number): Endpoint => {
   return {
     url,
     label: labelOf(url),
-    request: async (call, signal) => {
+    request: async (call, signal, onBytes) => {
       lastId += 1
       const id = lastId
       const response = await post(url, { jsonrpc: '2.0', id, ...call }, timeoutMs, signal)
+      onBytes?.(Buffer.byteLength(response))
       return resultOf(parseMessage(response), id)
     },
     close: () => undefined,

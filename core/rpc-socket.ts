@@ -5,13 +5,14 @@ import {
   type Endpoint,
   labelOf,
   MAX_ANSWER_BYTES,
+  type OnBytes,
   parseMessage,
   type RpcCall,
   resultOf,
 } from './rpc-endpoint.ts'
 
 type Answer = Readonly<Record<string, unknown>>
-type Pending = (answer: Answer | Error) => void
+type Pending = (answer: Answer | Error, bytes?: number) => void
 
 /** Calls in flight on one socket; more are refused rather than queued. */
 const MAX_PENDING = 4_096
@@ -40,11 +41,12 @@ const openLine = (url: string, timeoutMs: number, onNotice: (params: unknown) =>
   socket.on('close', () => fail(new Outage('rpc', 'the socket closed')))
   socket.on('message', (data) => {
     try {
-      const message = parseMessage(String(data))
+      const text = String(data)
+      const message = parseMessage(text)
       if (typeof message.method === 'string') return onNotice(message.params)
       const settle = pending.get(Number(message.id))
       pending.delete(Number(message.id))
-      settle?.(message)
+      settle?.(message, Buffer.byteLength(text))
     } catch (error) {
       fail(error instanceof Error ? error : new Error(String(error)))
       socket.terminate()
@@ -69,14 +71,15 @@ export const socketEndpoint = (url: string, timeoutMs: number): Endpoint => {
     }
     return line
   }
-  const request: Endpoint['request'] = async (call, signal) => {
+  const request: Endpoint['request'] = async (call, signal, onBytes) => {
     const { socket, pending, opened } = current()
     await opened
     signal.throwIfAborted()
     if (pending.size >= MAX_PENDING) throw new Outage('rpc', 'too many calls in flight')
     lastId += 1
     const id = lastId
-    const wait = { id, pending, timeoutMs, signal, onTimeout: () => socket.terminate() }
+    const onTimeout = (): void => socket.terminate()
+    const wait: Wait = { id, pending, timeoutMs, signal, onTimeout, ...(onBytes && { onBytes }) }
     const answer = await awaitAnswer(wait, () =>
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...call })),
     )
@@ -100,16 +103,20 @@ interface Wait {
   readonly signal: AbortSignal
   /** A socket that does not answer is taken for dead: it may be half open after the machine slept. */
   readonly onTimeout: () => void
+  readonly onBytes?: OnBytes
 }
 
 const awaitAnswer = (wait: Wait, send: () => void): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const settle = (answer: Answer | Error): void => {
+    const settle: Pending = (answer, bytes = 0) => {
       clearTimeout(timer)
       wait.signal.removeEventListener('abort', abort)
       wait.pending.delete(wait.id)
       if (answer instanceof Error) reject(answer)
-      else resolve(answer)
+      else {
+        wait.onBytes?.(bytes)
+        resolve(answer)
+      }
     }
     const abort = (): void => settle(wait.signal.reason as Error)
     const timer = setTimeout(() => {

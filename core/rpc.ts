@@ -18,7 +18,7 @@ export interface Rpc {
   /**
    * Runs `work` against one endpoint after the other, healthiest first, until one succeeds. A throw of `Outage` or
    * `Malformed` moves on and rests that endpoint for a while; `undefined` moves on without blame (it does not know yet).
-   * Throws the last error when none succeeds; undefined when all that answered did not know.
+   * Throws the last error when none succeeds, that of an endpoint of another chain only where there is no other; undefined when all that answered did not know.
    */
   attempt<T>(work: (ask: Ask) => Promise<T | undefined>): Promise<T | undefined>
   /**
@@ -67,6 +67,8 @@ export interface RpcOptions {
   readonly metrics: Metrics
   readonly log: Logger
   readonly signal: AbortSignal
+  /** Told of every answer that is none, with the label of its endpoint. */
+  readonly onMalformed?: (error: Malformed, endpoint: string) => void
   /** Clock for rests. */
   readonly nowMs?: () => number
 }
@@ -97,6 +99,7 @@ export const openRpc = (options: RpcOptions): Rpc => {
     const restMs = Math.min(REST_MAX_MS, REST_FIRST_MS * 2 ** (member.failures - 1))
     member.restUntilMs = nowMs() + restMs
     log.warn({ endpoint: member.endpoint.label, restMs, err: error }, 'endpoint rests')
+    if (error instanceof Malformed) options.onMalformed?.(error, member.endpoint.label)
   }
   /** Rested endpoints in their configured order, those behind after them, then the resting ones, soonest first: a last resort. */
   const order = (): readonly Member[] => {
@@ -134,7 +137,7 @@ export const openRpc = (options: RpcOptions): Rpc => {
       for (const member of order()) {
         signal.throwIfAborted()
         const outcome = await tryMember(member, work)
-        if ('error' in outcome) last = outcome.error
+        if ('error' in outcome) last = member.foreign ? (last ?? outcome.error) : outcome.error
         else if (outcome.said !== undefined) return outcome.said
       }
       if (last !== undefined) throw last
@@ -189,7 +192,8 @@ const compared = <T>(
     const { member, said } = outcome
     return [{ member, said, height: heightOf(said) }]
   })
-  const failed = outcomes.find((outcome) => 'error' in outcome)
+  const failures = outcomes.filter((outcome) => 'error' in outcome)
+  const failed = failures.find(({ member }) => !member.foreign) ?? failures[0]
   if (all.length === 0 && failed !== undefined && 'error' in failed) throw failed.error
   const sorted = all.toSorted((one, other) => other.height - one.height)
   const highest = sorted[0]?.height ?? 0
@@ -225,7 +229,9 @@ const memberOf = (url: string, options: RpcOptions): Member => {
       const count = (outcome: string): void =>
         metrics.rpcCalls.inc({ chain, method: call.method, outcome })
       try {
-        const result = await endpoint.request(call, signal)
+        const result = await endpoint.request(call, signal, (bytes) =>
+          metrics.rpcBytes.inc({ chain, method: call.method, endpoint: endpoint.label }, bytes),
+        )
         count('ok')
         return result
       } catch (error) {

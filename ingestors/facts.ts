@@ -69,6 +69,6 @@ export const learn = async (
   const wanted = [...new Set([...subjects.tokens, ...ofPools])]
   const lacking = unknownSubjects({ pools: [], tokens: wanted }, known)
   if (lacking.tokens.length === 0) return { pools, tokens: [] }
-  const { tokens } = await reader.read(lacking, block, signal)
-  return { pools, tokens }
+  const { tokens, unread = [] } = await reader.read(lacking, block, signal)
+  return { pools, tokens, ...(unread.length > 0 && { unread }) }
 }

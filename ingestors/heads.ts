@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Malformed } from '../core/fault.ts'
 
 /** Newest block of a node as far as it is known: pushed notices may name it before anybody asked for it. */
 export interface Head {
@@ -24,6 +25,16 @@ const FAR_BLOCKS = 3
 /** Blocks below the highest head from which on an endpoint is behind. */
 export const farBlocks = (blockTimeMs: number): number =>
   Math.max(FAR_BLOCKS, Math.ceil(FAR_MS / blockTimeMs))
+
+/** Why a height cannot be final: it lies far above the head; undefined where it can be. */
+export const finalityLie = (
+  final: number,
+  { height }: Head,
+  { blockTimeMs }: { readonly blockTimeMs: number },
+): Malformed | undefined =>
+  final > height + farBlocks(blockTimeMs)
+    ? new Malformed('finality-above-head', `${final} is called final, the head is ${height}`)
+    : undefined
 
 /** What a watch is made of. */
 export interface HeadOptions {

@@ -20,6 +20,16 @@ export interface Facts {
 export interface Learned {
   readonly tokens: readonly TokenFact[]
   readonly pools: readonly PoolFact[]
+  /** Names that tokens gave and nobody can be shown. */
+  readonly unread?: readonly UnreadName[]
+}
+
+/** What a token answered for its name or symbol. */
+export interface UnreadName {
+  readonly address: string
+  readonly reason: string
+  /** The beginning of the answer. */
+  readonly said: string
 }
 
 /** State changes of a block operation that wait for their commit. */

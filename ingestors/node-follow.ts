@@ -1,4 +1,4 @@
-import { Outage } from '../core/fault.ts'
+import { Malformed } from '../core/fault.ts'
 import type { Block } from '../schemas/events.ts'
 import { applied, finalizable, finalized, judge, reverted, type Spacing, tipOf } from './follow.ts'
 import type { Head, HeadWatch } from './heads.ts'
@@ -24,6 +24,8 @@ export interface FollowedNode {
   isCanonical(ref: BlockRef): Promise<boolean | undefined>
   /** Height of the newest final block. */
   finalHeight(head: Head): Promise<number>
+  /** Told of what a node said and is not taken. */
+  refuse(error: Malformed): void
 }
 
 /** Where and how long to follow. */
@@ -62,8 +64,10 @@ export async function* followNode(
       node.forget()
       misfits += 1
       if (tip === null || position === null || (await node.isCanonical(tip)) !== false) {
-        if (misfits < MAX_MISFITS) continue
-        throw new Outage('rpc', `endpoints disagree about the block above ${tip?.height}`)
+        const error = new Malformed('misfit', `no block fits above ${tip?.height}: ${block.hash}`)
+        if (misfits >= MAX_MISFITS) throw error
+        if (misfits === 1) node.refuse(error)
+        continue
       }
       const { ref, next: under } = reverted(position)
       position = under

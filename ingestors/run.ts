@@ -8,14 +8,16 @@ import { staticPrimes } from '../core/quote-fold.ts'
 import { type QuoteBook, quoteBook } from '../core/quotes.ts'
 import { deadLetterSpec, stateSpec } from '../core/topic-specs.ts'
 import type { ChainRow } from '../schemas/chains.ts'
+import { dropReason } from '../schemas/reasons.ts'
 import { stateTopic, topicName } from '../schemas/topics.ts'
 import { ingestLetters, letterRecord } from './dead-letters.ts'
 import { type FactReader, tableFacts } from './facts.ts'
+import { followPatiently } from './patience.ts'
 import { primePools } from './prime.ts'
 import { protocolBook } from './protocols/book.ts'
 import { FAMILIES } from './publish.ts'
 import { openSession, type Session, type SessionOptions } from './session.ts'
-import type { Source } from './source.ts'
+import type { ChainOp, Source } from './source.ts'
 
 /** Name of the stage in groups and stores. */
 const APP = 'ingest'
@@ -73,8 +75,9 @@ export const ingestTopics = (
 ]
 
 /**
- * Follows a source and commits its operations, one transaction each. An `Outage` starts again from what was committed;
- * a reorg below finality or a block that nobody gives in shape halts the chain: the status says why, nothing is skipped.
+ * Follows a source and commits its operations, one transaction each. An `Outage` starts again from what was committed. A block
+ * that nobody gives in shape makes the chain stand still until somebody does; a reorg below finality or a recording that is not in
+ * shape halts it: the status says why, nothing is skipped.
  * Throws `ConfigError` for extra rows that name no protocol, `Outage` when the bus does not answer.
  */
 export const startIngestor = async (options: IngestorOptions): Promise<Ingestor> => {
@@ -96,6 +99,7 @@ export const startIngestor = async (options: IngestorOptions): Promise<Ingestor>
     stop: async () => {
       ending.abort(new Error('the ingestor stops'))
       await running.stop()
+      board.close()
       board.enter('stopped')
     },
   }
@@ -124,6 +128,7 @@ const sessionOptions = async (options: IngestorOptions, store: string): Promise<
     protocols,
     facts: options.facts ?? source.node?.facts(protocols) ?? tableFacts(),
     primes: primesOf(options, book),
+    ...(source.refusals && { refusals: source.refusals }),
     metrics,
   }
 }
@@ -144,6 +149,7 @@ interface Board {
   readonly status: () => IngestorStatus
   readonly committed: (session: Session) => void
   readonly enter: (state: IngestorStatus['state'], reason?: string) => void
+  readonly close: () => void
 }
 
 /** The status that others read, and the lag in the metrics. */
@@ -160,18 +166,25 @@ const statusBoard = ({ chain, source, metrics, nowMs = Date.now }: IngestorOptio
   const done = new Promise<void>((resolve) => {
     finish = resolve
   })
+  const lagBlocks = (): number | null => {
+    const head = source.head()
+    return head === null || status.height === null ? null : Math.max(head.height - status.height, 0)
+  }
+  const close = metrics.watchLag(chain.id, () => ({
+    blocks: lagBlocks(),
+    seconds: status.timeMs === null ? null : (nowMs() - status.timeMs) / 1e3,
+  }))
   return {
     done,
     status: () => status,
+    close,
     committed: (session) => {
       const { seq, tip } = session.standing()
-      const head = source.head()
-      const lag = head === null || tip === null ? null : Math.max(head.height - tip.height, 0)
-      const state = lag !== null && lag <= liveLag ? 'live' : 'catching-up'
       const { height = null, hash = null, timeMs = null } = tip ?? {}
+      status = { ...status, height, hash, timeMs, seq }
+      const lag = lagBlocks()
+      const state = lag !== null && lag <= liveLag ? 'live' : 'catching-up'
       status = { height, hash, timeMs, seq, state }
-      if (lag !== null) metrics.headLagBlocks.set({ chain: chain.id }, lag)
-      if (timeMs !== null) metrics.headLagSeconds.set({ chain: chain.id }, (nowMs() - timeMs) / 1e3)
     },
     enter: (state, reason) => {
       const { reason: _before, ...rest } = status
@@ -208,21 +221,23 @@ const runLane = async (run: Run, lane: Lane): Promise<void> => {
   }
 }
 
-const ingest = async (
-  { options, session: sessionOf, board }: Run,
-  lane: Lane,
-  signal: AbortSignal,
-): Promise<void> => {
-  const { source, until = Number.POSITIVE_INFINITY } = options
+const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> => {
+  const { options, session: sessionOf, board } = run
+  const { source, log, until = Number.POSITIVE_INFINITY } = options
   const session = await openSession(sessionOf, lane)
   const isReached = (): boolean => (session.standing().tip?.timeMs ?? -1) >= until
   board.committed(session)
   if (!isReached()) {
-    for await (const op of source.operations(session.position(), signal)) {
+    const take = async (op: ChainOp): Promise<boolean> => {
       await session.take(op, signal)
       board.committed(session)
-      if (isReached()) break
+      return isReached()
     }
+    const onStill = async (error: Malformed): Promise<void> => {
+      await writeLetter(run, lane, error)
+      board.enter('halted', error.reason)
+    }
+    await followPatiently({ source, position: session.position, take, onStill, log }, signal)
   }
   if (!signal.aborted) board.enter('done')
 }
@@ -236,14 +251,21 @@ const writeLetter = async (
   error: Malformed,
 ): Promise<void> => {
   const { height, hash, seq } = board.status()
-  const { chain, nowMs = Date.now } = options
+  const { chain, metrics, nowMs = Date.now } = options
+  metrics.ingestDropped.inc({
+    ...{ chain: chain.id, protocol: 'chain' },
+    reason: dropReason(error.reason),
+  })
   const letter = letterRecord({
     chain: chain.id,
     key: chain.id,
     stage: 'decode',
     errorClass: `Malformed ${error.reason}`,
     message: error.message,
-    body: { reason: error.reason, message: error.message, above: { height, hash, seq } },
+    body: {
+      ...{ kind: 'chain', reason: error.reason, message: error.message },
+      above: { height, hash, seq },
+    },
     timeMs: nowMs(),
   })
   await lane.writer.commit({ records: [letter] })

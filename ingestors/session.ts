@@ -1,9 +1,10 @@
 import type { Bus, Lane } from '../core/bus-contract.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { PriceEntry } from '../core/quote-state.ts'
-import type { Block, Decoded } from '../schemas/events.ts'
+import type { Block } from '../schemas/events.ts'
 import type { Cursor } from './block-record.ts'
-import { droppedLetters, namelessSwaps } from './dead-letters.ts'
+import { countDecoded, countUntaken } from './counts.ts'
+import { blockLetters, namelessSwaps } from './dead-letters.ts'
 import { decodeBlock, subjectsOf } from './decode.ts'
 import { type FactReader, learn, withLearned } from './facts.ts'
 import { parentHeightOf } from './follow.ts'
@@ -18,6 +19,7 @@ import {
 import type { ProtocolBook } from './protocols/book.ts'
 import type { Chunk } from './publish.ts'
 import { type Applied, appliedOf, positionOf, recover } from './recover.ts'
+import type { Refusal } from './refusals.ts'
 import type { BlockRef, ChainOp, Position } from './source.ts'
 import { chunksAt } from './spans.ts'
 
@@ -32,6 +34,8 @@ export interface SessionOptions {
   readonly facts: FactReader
   /** Prices to start with at a start and across a gap (R45). */
   readonly primes: (block: Block, signal: AbortSignal) => Promise<readonly PriceEntry[]>
+  /** What nodes said meanwhile and was not taken. */
+  readonly refusals?: () => readonly Refusal[]
   readonly metrics: Metrics
 }
 
@@ -76,7 +80,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
       { ...read, expired: expired.map((applied) => applied.seq) },
     )
     await commit(prepared)
-    countBlock(metrics, read.decoded, block.chain)
+    countDecoded(metrics, read.decoded, block)
     stack = [...stack.slice(expired.length), appliedOf(prepared.event())]
     ring.set(prepared.seq, prepared.chunks)
     for (const [oldest] of ring) if (ring.size > RING_BLOCKS) ring.delete(oldest)
@@ -122,7 +126,7 @@ const refOf = ({ height, hash, parentHash, timeMs }: BlockRef): BlockRef => ({
 
 /** Everything that is asked and decoded before a block can be committed. */
 const readBlock = async (
-  { facts, protocols, primes, metrics }: SessionOptions,
+  { facts, protocols, primes, refusals, metrics }: SessionOptions,
   ledger: Ledger,
   block: Block,
   signal: AbortSignal,
@@ -130,23 +134,19 @@ const readBlock = async (
   const subjects = subjectsOf(block, protocols)
   const learned = await learn({ reader: facts, known: ledger }, subjects, block, signal)
   const { pool, token } = withLearned(ledger, learned)
-  const decoded = decodeBlock(block, { proof: facts.proof, protocols, pool, token })
+  const books = { proof: facts.proof, protocols, pool, token }
+  const decoded = decodeBlock(block, books)
   const { clock } = ledger.quotes()
   const contiguous = clock?.height === parentHeightOf(block)
   const dropped = [...decoded.dropped, ...namelessSwaps(decoded.swaps, block)]
-  for (const { reason } of dropped) metrics.eventsDropped.inc({ stage: 'ingest', reason })
+  const unread = learned.unread ?? []
+  countUntaken(metrics, block, { dropped, unread, subjects, pools: learned.pools })
   return {
     block,
     learned,
     decoded,
     origin: facts.origin,
     primes: contiguous ? [] : await primes(block, signal),
-    letters: droppedLetters(dropped, block),
+    letters: blockLetters(block, { dropped, unread, refusals: refusals?.() ?? [], books }),
   }
-}
-
-const countBlock = ({ decoded }: Metrics, found: Decoded, chain: string): void => {
-  for (const { protocol } of found.swaps) decoded.inc({ chain, protocol, kind: 'swap' })
-  for (const { protocol, kind } of found.poolChanges) decoded.inc({ chain, protocol, kind })
-  decoded.inc({ chain, protocol: 'erc20', kind: 'transfer' }, found.transfers.length)
 }

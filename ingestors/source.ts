@@ -6,6 +6,7 @@ import type { FactReader } from './facts.ts'
 import type { Head } from './heads.ts'
 import type { PrimeAt } from './prime.ts'
 import type { ProtocolBook } from './protocols/book.ts'
+import type { Refusal } from './refusals.ts'
 
 /** Names one block. */
 export interface BlockRef {
@@ -86,4 +87,6 @@ export interface Source {
   operations(position: Position | null, signal: AbortSignal): AsyncIterable<ChainOp>
   /** Head of the node as last seen, for lag and progress; null before the first answer. */
   head(): Head | null
+  /** What nodes said since the last time and was not taken; recordings have none. */
+  refusals?(): readonly Refusal[]
 }

@@ -131,6 +131,19 @@ interface AnyBlock {
   readonly hash: string
   readonly parentHash: string
   readonly timeMs: number
+  /** Transactions that no endpoint gives in shape: they are not among the others. */
+  readonly refused?: readonly RefusedTransaction[]
+}
+
+/** A transaction that cannot be read. */
+export interface RefusedTransaction {
+  /** As far as it is told; empty where it is not. */
+  readonly txHash: string
+  readonly index: number
+  readonly reason: string
+  readonly message: string
+  /** The node's own words. */
+  readonly said: unknown
 }
 
 /** A Solana block, its votes left out. */

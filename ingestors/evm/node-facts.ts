@@ -2,10 +2,11 @@ import { LRUCache } from 'lru-cache'
 import type { Block, PoolFact, TokenFact } from '../../schemas/events.ts'
 import type { Subjects } from '../decode-contract.ts'
 import type { FactReader } from '../facts.ts'
+import type { UnreadName } from '../ledger.ts'
 import type { ProtocolBook } from '../protocols/book.ts'
 import type { Call, CallAnswer, StateReader } from '../source.ts'
 import { confirmCalls, openProof, poolCalls, poolFact } from './proof.ts'
-import { tokenCalls, tokenFact } from './token-calls.ts'
+import { tokenCalls, tokenFact, unreadNames } from './token-calls.ts'
 
 /** Subjects whose calls are in flight together. */
 const BATCH = 64
@@ -29,6 +30,7 @@ export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactRead
       const ask: Ask = (calls) => state.calls(calls, block.hash, signal)
       const pools: PoolFact[] = []
       const tokens: TokenFact[] = []
+      const unread: UnreadName[] = []
       for (const part of batches(subjects.pools.filter(({ address }) => askable(address, block)))) {
         const facts = await readPools(ask, part, protocols)
         part.forEach(({ address }, index) => {
@@ -40,12 +42,15 @@ export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactRead
       for (const part of batches(subjects.tokens.filter((address) => askable(address, block)))) {
         const facts = await readTokens(ask, part)
         part.forEach((address, index) => {
-          const fact = facts[index]
-          if (fact === undefined || fact === 'no-state') silent.set(address, block.height)
-          else tokens.push(fact)
+          const read = facts[index]
+          if (read === undefined || read === 'no-state') silent.set(address, block.height)
+          else {
+            tokens.push(read.fact)
+            unread.push(...read.unread)
+          }
         })
       }
-      return { pools, tokens }
+      return { pools, tokens, ...(unread.length > 0 && { unread }) }
     },
   }
 }
@@ -70,14 +75,20 @@ const grouped = async (
   })
 }
 
+interface ReadToken {
+  readonly fact: TokenFact
+  readonly unread: readonly UnreadName[]
+}
+
 const readTokens = async (
   ask: Ask,
   addresses: readonly string[],
-): Promise<readonly (TokenFact | 'no-state')[]> => {
+): Promise<readonly (ReadToken | 'no-state')[]> => {
   const answers = await grouped(ask, addresses.map(tokenCalls))
   return addresses.map((address, index) => {
     const given = answers[index] ?? []
-    return given.some(({ kind }) => kind === 'no-state') ? 'no-state' : tokenFact(address, given)
+    if (given.some(({ kind }) => kind === 'no-state')) return 'no-state'
+    return { fact: tokenFact(address, given), unread: unreadNames(address, given) }
   })
 }
 

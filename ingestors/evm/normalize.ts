@@ -1,5 +1,5 @@
 import { Malformed } from '../../core/fault.ts'
-import type { EvmBlock, Log, Transaction } from '../../schemas/events.ts'
+import type { EvmBlock, Log, RefusedTransaction, Transaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { addressAt, countOf, hashAt, hexOf, quantityOf } from './json.ts'
 
@@ -32,10 +32,16 @@ export type Header = Omit<EvmBlock, 'transactions'>
 
 /**
  * A node's block (with whole transactions) and the receipts of the same block, checked against each other: contract/chains.md
- * 1.2. Unknown fields are ignored. Throws `Malformed`; reasons: `not-an-object`, `not-a-list`, `bad-hex`, `too-big`,
+ * 1.2. Unknown fields are ignored. `lenient` leaves out the transactions that cannot be read and says which. Throws `Malformed`;
+ * reasons: `not-an-object`, `not-a-list`, `bad-hex`, `too-big`,
  * `receipt-count`, `foreign-receipt`, `foreign-log`, `removed-log`, `log-order`, `topic-count`, `tx-order`, `bloom`.
  */
-export const normalizeBlock = (chain: string, block: unknown, receipts: unknown): EvmBlock => {
+export const normalizeBlock = (
+  chain: string,
+  block: unknown,
+  receipts: unknown,
+  lenient = false,
+): EvmBlock => {
   const header = normalizeHeader(chain, block)
   const transactions = listOf(fieldsOf(block, 'block').transactions, 'block.transactions')
   const list = listOf(receipts, 'receipts')
@@ -51,37 +57,73 @@ export const normalizeBlock = (chain: string, block: unknown, receipts: unknown)
   if (!bloomAgrees(block, signed)) {
     throw new Malformed('bloom', `receipts of block ${header.height} are not the block's`)
   }
-  return { ...header, transactions: normalizeAll(header, { transactions, receipts: list, habits }) }
+  const refused: RefusedTransaction[] = []
+  const read = normalizeAll(header, {
+    ...{ transactions, receipts: list, habits },
+    ...(lenient && { refused }),
+  })
+  return { ...header, transactions: read, ...(refused.length > 0 && { refused }) }
 }
 
 interface Answers {
   readonly transactions: readonly unknown[]
   readonly receipts: readonly unknown[]
   readonly habits: Habits
+  /** Where what cannot be read goes; absent: it is thrown. */
+  readonly refused?: RefusedTransaction[]
 }
 
 /** Transactions with their receipts in block order, logs counted from 0 without a gap. */
 const normalizeAll = (
   name: BlockName,
-  { transactions, receipts, habits: { unplaced } }: Answers,
+  { transactions, receipts, habits: { unplaced }, refused }: Answers,
 ): Transaction[] => {
-  let logs = 0
-  return receipts.map((receipt, index) => {
-    const at = `receipts[${index}]`
-    const said =
-      index < transactions.length
-        ? fieldsOf(transactions[index], `block.transactions[${index}]`)
-        : null
-    const chosen = unplaced === true
-    const transaction = normalizeTransaction(name, { transaction: said, receipt, chosen })
-    if (transaction.index !== index && !unplaced) throw refuse('tx-order', at, transaction.index)
-    const { first, next } = checkLogOrder(receipt, chosen)
-    if (first !== undefined && (unplaced ? first < logs : first !== logs)) {
-      throw refuse('log-order', at, first)
+  /** undefined: behind a transaction that was left out. */
+  let logs: number | undefined = 0
+  return receipts.flatMap((receipt, index) => {
+    const transaction = transactions[index] ?? null
+    const place = { index, logs, unplaced }
+    try {
+      const said =
+        index < transactions.length ? fieldsOf(transaction, `transactions[${index}]`) : null
+      const placed = placedTransaction(name, { transaction: said, receipt }, place)
+      logs = placed.next
+      return [placed.transaction]
+    } catch (error) {
+      if (refused === undefined || !(error instanceof Malformed)) throw error
+      const { reason, message } = error
+      const hash = (receipt as Fields | null)?.transactionHash
+      const txHash = typeof hash === 'string' ? hash.slice(0, 66) : ''
+      refused.push({ txHash, index, reason, message, said: { transaction, receipt, place } })
+      logs = undefined
+      return []
     }
-    logs = next ?? logs
-    return unplaced ? { ...transaction, index } : transaction
   })
+}
+
+/** Where a transaction stands in its block. */
+export interface TransactionPlace {
+  readonly index: number
+  /** Logs before it; absent: nobody knows. */
+  readonly logs: number | undefined
+  readonly unplaced: true | undefined
+}
+
+/** A transaction that stands where its block has it, and the logs up to its end. Throws `Malformed`. */
+export const placedTransaction = (
+  name: BlockName,
+  { transaction: said, receipt }: { readonly transaction: unknown; readonly receipt: unknown },
+  { index, logs, unplaced }: TransactionPlace,
+): { readonly transaction: Transaction; readonly next: number | undefined } => {
+  const at = `receipts[${index}]`
+  const chosen = unplaced === true
+  const transaction = normalizeTransaction(name, { transaction: said, receipt, chosen })
+  if (transaction.index !== index && !unplaced) throw refuse('tx-order', at, transaction.index)
+  const { first, next } = checkLogOrder(receipt, chosen)
+  if (first !== undefined && logs !== undefined && (unplaced ? first < logs : first !== logs)) {
+    throw refuse('log-order', at, first)
+  }
+  return { transaction: unplaced ? { ...transaction, index } : transaction, next: next ?? logs }
 }
 
 /** From and to nobody, for nothing. Source: maticnetwork/bor core/types/bor_receipt.go. */

@@ -5,10 +5,11 @@ import { retry } from '../../core/retry.ts'
 import { type Ask, type Identity, openRpc, type Rpc, RpcError } from '../../core/rpc.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
-import { farBlocks, type Head, type HeadWatch, headWatch } from '../heads.ts'
+import { farBlocks, finalityLie, type Head, type HeadWatch, headWatch } from '../heads.ts'
 import { fieldsOf, listOf } from '../json.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import { prefetcher } from '../prefetch.ts'
+import { type RefusalBook, refusalBook } from '../refusals.ts'
 import type { BlockRef, Source } from '../source.ts'
 import { evmAnswers } from './answers.ts'
 import { normalizeBlock } from './normalize.ts'
@@ -29,7 +30,10 @@ export interface EvmSourceOptions {
   readonly signal: AbortSignal
 }
 
-/** Rounds over all endpoints for one block; what is not in shape after that is nowhere in shape. */
+/**
+ * Rounds over all endpoints for one block. What is not in shape after that is nowhere in shape: if it is one transaction, the block
+ * is taken without it.
+ */
 const BLOCK_TRIES = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
 /** Header fields that the follower reads; the rest of the node's answer is not its business. */
 const refOf = (value: unknown): BlockRef | undefined => {
@@ -52,11 +56,21 @@ const refOf = (value: unknown): BlockRef | undefined => {
 
 const hex = (height: number): string => `0x${height.toString(16)}`
 
-const header = async (ask: Ask, tag: string): Promise<BlockRef | undefined> =>
-  refOf(await ask({ method: 'eth_getBlockByNumber', params: [tag, false] }))
+/** A header by tag or height; what is not of the height that was asked for is another block. */
+const header = async (ask: Ask, tag: string): Promise<BlockRef | undefined> => {
+  const ref = refOf(await ask({ method: 'eth_getBlockByNumber', params: [tag, false] }))
+  if (ref !== undefined && tag.startsWith('0x') && ref.height !== Number(tag)) {
+    throw new Malformed('wrong-block', `asked for block ${Number(tag)}, got ${ref.height}`)
+  }
+  return ref
+}
 
 /** A whole block by hash or height with its receipts by hash; undefined when this endpoint does not have it. */
-const wholeBlock = async (ask: Ask, chain: string, at: string): Promise<Block | undefined> => {
+const wholeBlock = async (
+  ask: Ask,
+  { chain, lenient }: { readonly chain: string; readonly lenient: boolean },
+  at: string,
+): Promise<Block | undefined> => {
   const byHash = at.length === 66
   const method = byHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber'
   const block = await ask({ method, params: [at, true] })
@@ -66,7 +80,7 @@ const wholeBlock = async (ask: Ask, chain: string, at: string): Promise<Block | 
     throw new Malformed('wrong-block', `asked for block ${at}, got ${ref.height} ${ref.hash}`)
   }
   const receipts = await receiptsOf(ask, ref, block)
-  return receipts === null ? undefined : normalizeBlock(chain, block, receipts)
+  return receipts === null ? undefined : normalizeBlock(chain, block, receipts, lenient)
 }
 
 /** What a node says of a method that it does not have. Sources: JSON-RPC 2.0, EIP-1474. */
@@ -121,14 +135,23 @@ const watchHeads = (rpc: Rpc, { chain, log, signal }: EvmSourceOptions): HeadWat
 
 const identityOf = (chainId: number): Identity => ({
   call: { method: 'eth_chainId', params: [] },
-  accepts: (answer) => Number(answer) === chainId,
+  accepts: (answer) => {
+    if (typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)) {
+      return Number(answer) === chainId
+    }
+    throw new Malformed('bad-chain-id', 'the node does not say which chain it serves')
+  },
   name: `chain id ${chainId}`,
 })
 
 /** Opens a node as a source. Throws `Outage` when no endpoint answers, `final` when all serve another chain. */
 export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const { chain, signal } = options
-  const rpc = openRpc({ ...options, chain: chain.id, identity: identityOf(chain.chainId) })
+  const refusals = refusalBook(chain.id, options.metrics)
+  const rpc = openRpc({
+    ...{ ...options, chain: chain.id, identity: identityOf(chain.chainId) },
+    onMalformed: refusals.add,
+  })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
   const genesis = await rpc.attempt((ask) => header(ask, hex(0)))
   if (genesis === undefined) throw new Outage('rpc', 'no endpoint has block 0')
@@ -137,7 +160,7 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const { from } = options
   const startTag = hex(from ?? head.height)
   const first = await rpc.attempt((ask) => header(ask, startTag))
-  const node = nodeOf(rpc, heads, options)
+  const node = nodeOf({ rpc, heads, refusals, options })
   return {
     origin: `${chain.id}:${genesis.hash}`,
     ...(first && { startMs: first.timeMs }),
@@ -145,21 +168,34 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
     gaps: false,
     node: evmAnswers(stateReader(rpc, options.log)),
     head: heads.newest,
+    refusals: refusals.take,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
   }
 }
 
+interface NodeParts {
+  readonly rpc: Rpc
+  readonly heads: HeadWatch
+  readonly refusals: RefusalBook
+  readonly options: EvmSourceOptions
+}
+
 /** The node as each new follower asks it: with nothing fetched ahead. */
-const nodeOf = (rpc: Rpc, heads: HeadWatch, options: EvmSourceOptions) => (): FollowedNode => {
+const nodeOf = (parts: NodeParts) => (): FollowedNode => {
+  const { rpc, heads, refusals, options } = parts
   const { chain } = options
   const blocks = prefetcher({
     concurrency: options.concurrency,
     fetch: (height, head) => {
       const at = height === head.height && head.hash !== null ? head.hash : hex(height)
-      return retry(() => rpc.attempt((ask) => wholeBlock(ask, chain.id, at)), {
-        ...BLOCK_TRIES,
-        signal: options.signal,
-      })
+      const ask = (lenient: boolean): Promise<Block | undefined> =>
+        rpc.attempt((each) => wholeBlock(each, { chain: chain.id, lenient }, at))
+      return retry(() => ask(false), { ...BLOCK_TRIES, signal: options.signal }).catch(
+        (error: unknown) => {
+          if (error instanceof Malformed) return ask(true)
+          throw error
+        },
+      )
     },
   })
   return {
@@ -173,21 +209,28 @@ const nodeOf = (rpc: Rpc, heads: HeadWatch, options: EvmSourceOptions) => (): Fo
     forget: blocks.clear,
     isCanonical: async ({ height, hash }) =>
       (await rpc.attempt((ask) => header(ask, hex(height))))?.hash === hash,
-    finalHeight: (head) => finalHeight(rpc, chain, head),
+    finalHeight: (head) => finalHeight(parts, head),
+    refuse: (error) => refusals.add(error, null),
   }
 }
 
 /**
- * Height of the `finalized` block, the lowest that an endpoint names: one that is wrong makes nothing final too early. The
- * confirmation depth of the chain where none says.
+ * Height of the `finalized` block, the lowest that an endpoint names: one that is wrong makes nothing final too early. One far
+ * above the head is no answer. The confirmation depth of the chain where none says.
  */
-const finalHeight = async (rpc: Rpc, chain: ChainRow, head: Head): Promise<number> => {
+const finalHeight = async ({ rpc, refusals, options }: NodeParts, head: Head): Promise<number> => {
+  const { chain } = options
   const said = await rpc.survey({
-    work: (ask) =>
-      header(ask, 'finalized').catch((error: unknown) => {
+    work: async (ask) => {
+      const ref = await header(ask, 'finalized').catch((error: unknown) => {
         if (error instanceof RpcError) return undefined
         throw error
-      }),
+      })
+      const lie = ref && finalityLie(ref.height, head, chain)
+      if (lie === undefined) return ref
+      refusals.add(lie, null)
+      return undefined
+    },
     heightOf,
   })
   return said.at(-1)?.height ?? head.height - chain.finalityDepth

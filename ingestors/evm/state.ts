@@ -1,4 +1,4 @@
-import { Outage } from '../../core/fault.ts'
+import { Malformed, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import { retry } from '../../core/retry.ts'
 import { type Ask, type Rpc, RpcError } from '../../core/rpc.ts'
@@ -38,16 +38,18 @@ export const stateReader = (rpc: Rpc, log: Logger): StateReader => {
     })
     return found ?? { kind: 'no-state' }
   }
+  const answered = (call: Call, blockHash: string, signal: AbortSignal): Promise<CallAnswer> =>
+    retry(() => one(call, blockHash), {
+      firstMs: 200,
+      maxMs: 10_000,
+      tries: Number.POSITIVE_INFINITY,
+      signal,
+      again: (error) => error instanceof Malformed || (error instanceof Outage && !error.final),
+      onRetry: (error, attempt) =>
+        log.warn({ err: error, attempt, blockHash }, 'a fact is asked again'),
+    })
   return {
     calls: (calls, blockHash, signal) =>
-      retry(() => Promise.all(calls.map((call) => one(call, blockHash))), {
-        firstMs: 200,
-        maxMs: 10_000,
-        tries: Number.POSITIVE_INFINITY,
-        signal,
-        again: (error) => error instanceof Outage && !error.final,
-        onRetry: (error, attempt) =>
-          log.warn({ err: error, attempt, blockHash }, 'facts asked again'),
-      }),
+      Promise.all(calls.map((call) => answered(call, blockHash, signal))),
   }
 }

@@ -1,7 +1,8 @@
 import type { TokenFact } from '../../schemas/events.ts'
+import type { UnreadName } from '../ledger.ts'
 import type { Call, CallAnswer } from '../source.ts'
 import { numberGiven } from './given.ts'
-import { callText } from './text.ts'
+import { callText, isUnreadable } from './text.ts'
 
 const NAME = '0x06fdde03' // name()
 const SYMBOL = '0x95d89b41' // symbol()
@@ -29,6 +30,20 @@ export const tokenFact = (
     totalSupplyRaw: numberGiven(dataOf(totalSupply), (1n << 256n) - 1n),
   }
 }
+
+/** What is kept of an answer that cannot be shown, in characters of hex. */
+const MAX_SAID = 2_048
+
+/** The names among the answers to `tokenCalls` that nobody can be shown. */
+export const unreadNames = (
+  address: string,
+  [name, symbol]: readonly CallAnswer[],
+): readonly UnreadName[] =>
+  [name, symbol].flatMap((answer) => {
+    const data = dataOf(answer)
+    if (data === undefined || !isUnreadable(data)) return []
+    return [{ address, reason: 'bad-name', said: data.slice(0, MAX_SAID) }]
+  })
 
 const dataOf = (answer: CallAnswer | undefined): string | undefined =>
   answer?.kind === 'value' ? answer.data : undefined

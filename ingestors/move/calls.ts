@@ -95,21 +95,21 @@ export const readHeader = async (
 }
 
 /**
- * A whole checkpoint; undefined when the node does not have it yet. Throws `Outage`, or `Malformed` with the reasons of
- * `normalizeCheckpoint`, `wrong-block` and `no-time`.
+ * A whole checkpoint; `lenient` without the transactions that cannot be read. Undefined when the node does not have it yet. Throws
+ * `Outage`, or `Malformed` with the reasons of `normalizeCheckpoint`, `wrong-block` and `no-time`.
  */
 export const readCheckpoint = async (
   ask: Ask,
-  chain: string,
+  { chain, lenient = false }: { readonly chain: string; readonly lenient?: boolean },
   height: number,
 ): Promise<MoveBlock | undefined> => {
   const said = await readParts(ask, height, WHOLE)
   if (said === undefined) return undefined
   const shape = checkpointShape(said)
-  const block = checked(normalizeCheckpoint(shape, chain), height)
+  const block = checked(normalizeCheckpoint(shape, chain, { lenient }), height)
   if (!lacksObjects(block)) return block
   const { objects } = checkpointShape(await readParts(ask, height, OBJECTS))
-  return checked(normalizeCheckpoint({ ...shape, objects }, chain), height)
+  return checked(normalizeCheckpoint({ ...shape, objects }, chain, { lenient }), height)
 }
 
 /** A checkpoint that the node pushed, as a block; null when it has to be asked for after all. Throws as `readCheckpoint`. */

@@ -1,5 +1,5 @@
 import { Malformed } from '../../core/fault.ts'
-import type { MoveBlock, MoveTransaction } from '../../schemas/events.ts'
+import type { MoveBlock, MoveTransaction, RefusedTransaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { amountAt, keyAt, wholeAt } from '../svm/json.ts'
 import { type GrpcObjects, objectsOf, toldByGrpc } from './grpc.ts'
@@ -11,22 +11,48 @@ import type { ToldTransaction } from './told.ts'
 export type MoveHeader = Omit<MoveBlock, 'transactions'>
 
 const NO_OBJECTS: GrpcObjects = new Map()
+/** Longest base 58 text of 32 bytes. */
+const MAX_DIGEST = 44
 
 /**
  * A checkpoint with its transactions as a block: a `Checkpoint` of `sui.rpc.v2`, or a `sui_getCheckpoint` answer in whose
  * list the transactions themselves stand. Unknown fields are ignored. Throws `Malformed`; reasons: those of the readers in
- * `../json.ts` and `./json.ts`, `bad-status`, `no-effects`, `no-transactions`.
+ * `../json.ts` and `./json.ts`, `bad-status`, `no-effects`, `no-transactions`; `lenient`: a transaction that cannot be read is left out.
  */
-export const normalizeCheckpoint = (value: unknown, chain: string): MoveBlock => {
+export const normalizeCheckpoint = (
+  value: unknown,
+  chain: string,
+  { lenient = false }: { readonly lenient?: boolean } = {},
+): MoveBlock => {
   const said = fieldsOf(value, 'checkpoint')
   const objects = said.objects === undefined ? NO_OBJECTS : objectsOf(said.objects)
   const list = orElse(said.transactions, 'checkpoint.transactions', { read: listOf, fallback: [] })
   if (typeof list[0] === 'string') {
     throw new Malformed('no-transactions', 'the checkpoint names its transactions only')
   }
-  return {
-    ...normalizeHeader(said, chain),
-    transactions: list.map((each, index) => normalizeTransaction(each, { index, objects })),
+  const refused: RefusedTransaction[] = []
+  const transactions = list.flatMap((each, index) =>
+    lenient
+      ? readOrRefuse(each, { index, objects }, refused)
+      : [normalizeTransaction(each, { index, objects })],
+  )
+  return { ...normalizeHeader(said, chain), transactions, ...(refused.length > 0 && { refused }) }
+}
+
+const readOrRefuse = (
+  said: unknown,
+  reading: MoveReading,
+  refused: RefusedTransaction[],
+): readonly MoveTransaction[] => {
+  try {
+    return [normalizeTransaction(said, reading)]
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    const { reason, message } = error
+    const { digest } = (said ?? {}) as { readonly digest?: unknown }
+    const txHash = typeof digest === 'string' ? digest.slice(0, MAX_DIGEST) : ''
+    refused.push({ txHash, index: reading.index, reason, message, said })
+    return []
   }
 }
 

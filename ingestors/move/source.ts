@@ -9,6 +9,7 @@ import type { MoveBlock } from '../../schemas/events.ts'
 import { farBlocks, type HeadWatch, headWatch } from '../heads.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import { prefetcher } from '../prefetch.ts'
+import { type RefusalBook, refusalBook } from '../refusals.ts'
 import type { BlockRef, Source } from '../source.ts'
 import { METHOD, readCheckpoint, readHeader, readInfo, serviceInfo } from './calls.ts'
 import { moveFacts } from './facts.ts'
@@ -30,17 +31,19 @@ export interface MoveSourceOptions {
   readonly signal: AbortSignal
 }
 
-/** Rounds over all endpoints for one checkpoint; what is not in shape after that is nowhere in shape. */
+/** Rounds over all endpoints for one checkpoint; then it is taken without the transactions that are nowhere in shape. */
 const BLOCK_TRIES = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
 
 /** Opens a Sui node as a source. Throws `Outage` when no endpoint answers, `final` when they serve different chains. */
 export const moveSource = async (options: MoveSourceOptions): Promise<Source> => {
   const { chain, signal, log, from } = options
   const services: GrpcServices = grpcServices('sui.proto')
+  const refusals = refusalBook(chain.id, options.metrics)
   const rpc = openRpc({
     ...options,
     chain: chain.id,
     identity: oneChain(),
+    onMalformed: refusals.add,
     endpointOf: (url, timeoutMs) => grpcEndpoint(url, { services, timeoutMs }),
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
@@ -50,7 +53,7 @@ export const moveSource = async (options: MoveSourceOptions): Promise<Source> =>
   const head = await heads.refresh()
   const first = await rpc.attempt((ask) => readHeader(ask, chain.id, from ?? head.height))
   const pushes = listenForCheckpoints(rpc, heads, { chain: chain.id, log })
-  const node = nodeOf({ rpc, heads, pushes, options })
+  const node = nodeOf({ rpc, heads, refusals, pushes, options })
   return {
     origin: `${chain.id}:${info.chainId}`,
     ...(first && { startMs: first.timeMs }),
@@ -62,6 +65,7 @@ export const moveSource = async (options: MoveSourceOptions): Promise<Source> =>
       primes: async () => [],
     },
     head: heads.newest,
+    refusals: refusals.take,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
   }
 }
@@ -98,24 +102,27 @@ const watchHeads = (rpc: Rpc, { chain, signal }: MoveSourceOptions): HeadWatch =
 interface NodeParts {
   readonly rpc: Rpc
   readonly heads: HeadWatch
+  readonly refusals: RefusalBook
   readonly pushes: MovePushes
   readonly options: MoveSourceOptions
 }
 
 /** The node as each new follower asks it: with nothing fetched ahead. Checkpoints are certified: all are canonical and final. */
 const nodeOf =
-  ({ rpc, heads, pushes, options }: NodeParts) =>
+  ({ rpc, heads, refusals, pushes, options }: NodeParts) =>
   (): FollowedNode => {
     const { chain, concurrency, signal } = options
-    const persistent = (tip: BlockRef | null, height: number): Promise<MoveBlock | undefined> =>
-      retry(
-        () =>
-          rpc.attempt(async (ask) => {
-            const block = await readCheckpoint(ask, chain.id, height)
-            return block === undefined || tip === null ? block : onTopOf(tip, block)
-          }),
-        { ...BLOCK_TRIES, signal },
-      )
+    const persistent = (tip: BlockRef | null, height: number): Promise<MoveBlock | undefined> => {
+      const read = (lenient: boolean): Promise<MoveBlock | undefined> =>
+        rpc.attempt(async (ask) => {
+          const block = await readCheckpoint(ask, { chain: chain.id, lenient }, height)
+          return block === undefined || tip === null ? block : onTopOf(tip, block)
+        })
+      return retry(() => read(false), { ...BLOCK_TRIES, signal }).catch((error: unknown) => {
+        if (error instanceof Malformed) return read(true)
+        throw error
+      })
+    }
     const blocks = prefetcher({ concurrency, fetch: (height) => persistent(null, height) })
     return {
       heads,
@@ -133,6 +140,7 @@ const nodeOf =
       forget: blocks.clear,
       isCanonical: async () => true,
       finalHeight: async () => Number.MAX_SAFE_INTEGER,
+      refuse: (error) => refusals.add(error, null),
     }
   }
 

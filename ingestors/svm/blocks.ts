@@ -1,12 +1,15 @@
 import pLimit from 'p-limit'
-import { Outage } from '../../core/fault.ts'
+import { Malformed, Outage } from '../../core/fault.ts'
 import { retry } from '../../core/retry.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
 import type { Head } from '../heads.ts'
 import type { BlockRef } from '../source.ts'
 import type { SlotAnswer } from './calls.ts'
 
-/** Rounds over all endpoints for one block; what is not in shape after that is nowhere in shape. */
+/**
+ * Rounds over all endpoints for one block. What is not in shape after that is nowhere in shape: if it is one transaction, the block
+ * is taken without it.
+ */
 const BLOCK_TRIES = { firstMs: 100, maxMs: 2_000, tries: 5 } as const
 /** Blocks fetched ahead of the one that is consumed, while catching up: each may be ten megabytes of JSON. */
 const AHEAD = 8
@@ -16,7 +19,8 @@ const LIST = 1_000
 /** What the queue asks. */
 export interface BlockCalls {
   list(range: { readonly from: number; readonly to: number }): Promise<readonly number[]>
-  read(slot: number): Promise<SlotAnswer<SvmBlock>>
+  /** `lenient`: without the transactions that cannot be read. */
+  read(slot: number, lenient: boolean): Promise<SlotAnswer<SvmBlock>>
   /** A pushed block that extends the tip; null when none was. */
   pushed(tip: BlockRef): Promise<SvmBlock | null>
 }
@@ -104,13 +108,14 @@ const persistent = (
 ): Promise<SlotAnswer<SvmBlock>> =>
   retry(
     async () => {
-      const block = await calls.read(slot)
+      const block = await calls.read(slot, false)
       if (block === undefined) throw new NotYet()
       return block
     },
     { ...BLOCK_TRIES, signal },
   ).catch((error: unknown) => {
     if (error instanceof NotYet) return undefined
+    if (error instanceof Malformed) return calls.read(slot, true)
     throw error
   })
 

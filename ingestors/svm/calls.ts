@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { Malformed, Outage } from '../../core/fault.ts'
 import { type Ask, type Rpc, RpcError } from '../../core/rpc.ts'
-import type { SvmBlock, SvmTransaction } from '../../schemas/events.ts'
+import type { RefusedTransaction, SvmBlock, SvmTransaction } from '../../schemas/events.ts'
 import { listOf } from '../json.ts'
 import { wholeAt } from './json.ts'
 import { eachTransaction, normalizeHeader, type Reading, type SvmHeader } from './normalize.ts'
@@ -83,10 +83,13 @@ export const readHeader = (
     return said === undefined || said === null ? undefined : normalizeHeader(said, reading)
   })
 
-/** A whole block. Throws `Outage`, or `Malformed` with the reasons of `normalizeBlock` and `no-time`. */
+/**
+ * A whole block; `lenient` without the transactions that cannot be read. Throws `Outage`, or `Malformed` with the reasons of
+ * `normalizeBlock` and `no-time`.
+ */
 export const readBlock = (
   rpc: Rpc,
-  reading: Reading,
+  reading: Reading & { readonly lenient?: boolean },
   commitment: Commitment,
 ): Promise<SlotAnswer<SvmBlock>> =>
   everywhere(rpc, async (ask) => {
@@ -102,19 +105,24 @@ export const readBlock = (
  */
 export const unhurried = async (
   said: unknown,
-  reading: Reading,
+  reading: Reading & { readonly lenient?: boolean },
   shapeOf?: (transaction: unknown) => unknown,
 ): Promise<SvmBlock> => {
   const header = normalizeHeader(said, reading)
   if (header.timeMs === 0) throw new Malformed('no-time', `block ${reading.slot} has no time`)
   const transactions: SvmTransaction[] = []
+  const refused: RefusedTransaction[] = []
   let read = 0
-  for (const transaction of eachTransaction(said, reading.programs, shapeOf)) {
+  const transactionsOf = eachTransaction(said, reading.programs, {
+    ...(reading.lenient && { refused }),
+    ...(shapeOf && { shapeOf }),
+  })
+  for (const transaction of transactionsOf) {
     if (transaction !== undefined) transactions.push(transaction)
     read += 1
     if (read % TURN === 0) await breathe()
   }
-  return { ...header, transactions }
+  return { ...header, transactions, ...(refused.length > 0 && { refused }) }
 }
 
 /** Slots of a range that have a block, ascending. Throws `Outage` or `Malformed`. */

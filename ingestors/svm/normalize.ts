@@ -1,5 +1,10 @@
 import { Malformed } from '../../core/fault.ts'
-import type { SvmBlock, SvmInstruction, SvmTransaction } from '../../schemas/events.ts'
+import type {
+  RefusedTransaction,
+  SvmBlock,
+  SvmInstruction,
+  SvmTransaction,
+} from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { lamportChanges, tokenBalances } from './balances.ts'
 import { type Call, walkLogs } from './invocations.ts'
@@ -34,20 +39,50 @@ export const normalizeBlock = (said: unknown, reading: Reading): SvmBlock => {
   return { ...normalizeHeader(said, reading), transactions }
 }
 
-/**
- * Transactions of a block one after the other, undefined for what is left out: a caller may pause between them. `shapeOf` brings
- * each into the shape of `getBlock`, undefined for one that is known to be a vote.
- */
+/** How the transactions of a block are gone through. */
+interface Way {
+  /** Brings each into the shape of `getBlock`; undefined for one that is known to be a vote. */
+  readonly shapeOf?: (transaction: unknown) => unknown
+  /** Takes what cannot be read; absent: that is thrown. */
+  readonly refused?: RefusedTransaction[]
+}
+
+/** Transactions of a block one after the other, undefined for what is left out: a caller may pause between them. */
 export function* eachTransaction(
   said: unknown,
   programs: SvmPrograms,
-  shapeOf: (transaction: unknown) => unknown = (transaction) => transaction,
+  { shapeOf, refused }: Way = {},
 ): Generator<SvmTransaction | undefined> {
   const list = listOf(fieldsOf(said, 'block').transactions, 'block.transactions')
   for (const [index, each] of list.entries()) {
-    const shape = shapeOf(each)
-    yield shape === undefined ? undefined : normalizeTransaction(shape, { index, programs })
+    const shape = shapeOf === undefined ? each : shapeOf(each)
+    if (shape === undefined) yield undefined
+    else if (refused === undefined) yield normalizeTransaction(shape, { index, programs })
+    else yield readOrRefuse(shape, { index, programs }, refused)
   }
+}
+
+const readOrRefuse = (
+  said: unknown,
+  place: { readonly index: number; readonly programs: SvmPrograms },
+  refused: RefusedTransaction[],
+): SvmTransaction | undefined => {
+  try {
+    return normalizeTransaction(said, place)
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    const { reason, message } = error
+    refused.push({ txHash: signatureIn(said), index: place.index, reason, message, said })
+    return undefined
+  }
+}
+
+/** The signature of a transaction that cannot be read, where it can be found all the same. */
+const signatureIn = (said: unknown): string => {
+  const { transaction } = (said ?? {}) as { transaction?: { signatures?: unknown } | null }
+  const { signatures } = transaction ?? {}
+  const [signature] = Array.isArray(signatures) ? signatures : []
+  return typeof signature === 'string' ? signature.slice(0, 88) : ''
 }
 
 /** Header of a `getBlock` answer; without a recorded time `timeMs` is 0. Throws `Malformed`. */

@@ -1,12 +1,13 @@
-import { Outage } from '../../core/fault.ts'
+import { Malformed, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { retry } from '../../core/retry.ts'
 import { type Identity, openRpc, type Rpc } from '../../core/rpc.ts'
 import { pairEndpoint } from '../../core/rpc-pair.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
-import { farBlocks, type HeadWatch, headWatch } from '../heads.ts'
+import { farBlocks, finalityLie, type HeadWatch, headWatch } from '../heads.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
+import { type RefusalBook, refusalBook } from '../refusals.ts'
 import type { BlockRef, Source } from '../source.ts'
 import { accountReader } from './accounts.ts'
 import { blockQueue } from './blocks.ts'
@@ -48,12 +49,14 @@ const START_SLOTS = 1_000
 export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
   const { chain, signal, log, commitment = 'confirmed', programs = ALL_PROGRAMS, from } = options
   const streams = options.urls.filter(isStream)
+  const refusals = refusalBook(chain.id, options.metrics)
   const rpc = openRpc({
     ...options,
     urls: options.urls.filter((url) => !isStream(url)),
     chain: chain.id,
     identity: oneGenesis(),
     endpointOf: pairEndpoint,
+    onMalformed: refusals.add,
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
   const genesis = await rpc.attempt((ask) => ask({ method: 'getGenesisHash', params: [] }))
@@ -75,7 +78,7 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
   listenForBlocks(rpc, pushes, { wantsBlocks: streams.length === 0, commitment, log })
   streamBlocks(rpc, pushes, { ...options, chain: chain.id, urls: streams, commitment })
   const startMs = await firstTime(rpc, { chain: chain.id, from: from ?? head.height, commitment })
-  const node = nodeOf({ rpc, heads, pushes, commitment, programs, options })
+  const node = nodeOf({ rpc, heads, refusals, pushes, commitment, programs, options })
   const accounts = accountReader(rpc, { commitment, log })
   return {
     origin: [chain.id, genesis, ...(programs.profile ? [programs.profile.name] : [])].join(':'),
@@ -87,6 +90,7 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
       primes: (pools, book, at) => primesFromVaults(accounts, pools, book, at),
     },
     head: heads.newest,
+    refusals: refusals.take,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
   }
 }
@@ -97,6 +101,9 @@ const oneGenesis = (): Identity => {
   return {
     call: { method: 'getGenesisHash', params: [] },
     accepts: (answer) => {
+      if (typeof answer !== 'string') {
+        throw new Malformed('bad-chain-id', 'the node does not say which chain it serves')
+      }
       wanted ??= answer
       return answer === wanted
     },
@@ -126,6 +133,7 @@ const firstTime = async (
 interface NodeParts {
   readonly rpc: Rpc
   readonly heads: HeadWatch
+  readonly refusals: RefusalBook
   readonly pushes: Pushes
   readonly commitment: Commitment
   readonly programs: SvmPrograms
@@ -134,13 +142,14 @@ interface NodeParts {
 
 /** The node as each new follower asks it: with nothing fetched ahead. */
 const nodeOf =
-  ({ rpc, heads, pushes, commitment, programs, options }: NodeParts) =>
+  ({ rpc, heads, refusals, pushes, commitment, programs, options }: NodeParts) =>
   (): FollowedNode => {
     const { chain } = options
     const queue = blockQueue(
       {
         list: (range) => listSlots(rpc, range, commitment),
-        read: (slot) => readBlock(rpc, { chain: chain.id, slot, programs }, commitment),
+        read: (slot, lenient) =>
+          readBlock(rpc, { chain: chain.id, slot, programs, lenient }, commitment),
         pushed: pushes.take,
       },
       options,
@@ -154,10 +163,14 @@ const nodeOf =
       next: queue.next,
       forget: queue.forget,
       isCanonical: (ref) => isCanonical({ rpc, commitment, options }, ref),
-      finalHeight: async ({ height }) => {
+      refuse: (error) => refusals.add(error, null),
+      finalHeight: async (head) => {
+        const { height } = head
         if (height >= askedAt + FINAL_EVERY) {
           const slots = await readSlots(rpc, 'finalized')
-          final = slots.at(-1) ?? final
+          const lies = slots.flatMap((slot) => finalityLie(slot, head, chain) ?? [])
+          for (const lie of lies) refusals.add(lie, null)
+          final = slots.slice(lies.length).at(-1) ?? final
           askedAt = height
         }
         return final

@@ -1,14 +1,15 @@
 /**
  * Long drills: `npm run drill [-- KILLS]`. Crash drills are tests of `npm test` with many more kills, default 50, and that of the roles;
- * after them the soak, which `npm run drill -- soak` runs alone.
+ * with them every chain side by side for `SLUICE_DRILL_MINUTES`, which `npm run drill -- chains` runs alone, and after them the soak,
+ * which `npm run drill -- soak` runs alone.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const word = process.argv[2] ?? '50'
-if (word !== 'soak' && !/^[1-9]\d{0,3}$/.test(word)) {
-  console.error('npm run drill [-- KILLS|soak]: KILLS is a number from 1 to 9999')
+if (!['soak', 'chains'].includes(word) && !/^[1-9]\d{0,3}$/.test(word)) {
+  console.error('npm run drill [-- KILLS|chains|soak]: KILLS is a number from 1 to 9999')
   process.exit(2)
 }
 const files = [
@@ -16,6 +17,7 @@ const files = [
   'test/integration/bus-crash.test.ts',
   'test/e2e/crash-embedded.test.ts',
   'test/drills/crash-roles.test.ts',
+  'test/drills/ten-chains.test.ts',
 ]
 /** Trades per second of chain time in the drills of whole processes. */
 const RATE = '200'
@@ -29,14 +31,17 @@ const run = (
   return spawnSync(process.execPath, ['--import', 'tsx', ...words], options).status ?? 1
 }
 
+const TEST = ['--test', '--test-concurrency=1', '--test-force-exit']
+
 const crash = (kills: string): number =>
-  run(['--test', '--test-concurrency=1', '--test-force-exit', ...files], {
+  run([...TEST, ...files], {
     SLUICE_BROKER_KILLS: kills,
     SLUICE_CRASH_ROUNDS: kills,
     SLUICE_DRILL_KILLS: kills,
     SLUICE_DRILL_RATE: RATE,
   })
 
+if (word === 'chains') process.exit(run([...TEST, 'test/drills/ten-chains.test.ts']))
 const crashed = word === 'soak' ? 0 : crash(word)
 const soaked = run(['test/support/soak.ts'])
 process.exit(Math.max(crashed, soaked))

@@ -5,6 +5,7 @@ import { quoteBook } from '../../core/quotes.ts'
 import { blockHeader } from '../../ingestors/block-record.ts'
 import { decodeBlock } from '../../ingestors/decode.ts'
 import { factTable } from '../../ingestors/fact-table.ts'
+import { normalizeCheckpoint } from '../../ingestors/move/normalize.ts'
 import { blockEvents } from '../../ingestors/records/all.ts'
 import { recordedSource } from '../../ingestors/replay.ts'
 import { track } from '../../ingestors/tracked.ts'
@@ -137,4 +138,17 @@ test('coins and addresses have one writing wherever they are asked for', () => {
   const [row] = factTable([{ token: long, decimals: 9, origin: 'x' }]).tokens
   assert.equal(row?.address, SUI)
   assert.equal(USDC, CHAINS.sui.quotes[0].address)
+})
+
+test('a transaction that is out of shape is left out of its checkpoint where the others are to be read, and is told of', () => {
+  const digest = 'A'.repeat(43)
+  const broken = { digest, effects: null }
+  const said = { sequenceNumber: '5', digest, timestampMs: '1', transactions: [broken] }
+  assert.throws(() => normalizeCheckpoint(said, 'sui'), { reason: 'no-effects' })
+  const { transactions, refused } = normalizeCheckpoint(said, 'sui', { lenient: true })
+  assert.deepEqual(transactions, [])
+  assert.deepEqual(
+    refused?.map(({ txHash, index, reason }) => [txHash, index, reason]),
+    [[digest, 0, 'no-effects']],
+  )
 })

@@ -1,0 +1,64 @@
+import type { Bus, LogRecord } from '../core/bus-contract.ts'
+import { Malformed } from '../core/fault.ts'
+import { type LetterBody, letterBody } from '../ingestors/letter-body.ts'
+import { rerun } from '../ingestors/rerun.ts'
+import { topicName } from '../schemas/topics.ts'
+
+/** Topics of what ingestors could not take. */
+const TOPIC = /^dlq\.ingest\.([a-z]+)$/
+
+/** The chain of a dead-letter topic that an ingestor writes; undefined for any other. */
+export const ingestedChain = (topic: string): string | undefined => TOPIC.exec(topic)?.[1]
+
+/** What a letter of an ingestor comes to when it is run again. */
+export interface Rerun {
+  /** `again`: for the same or another reason; `taken`: it is read now; `passed`: the chain went on; `stands`: it did not. */
+  readonly outcome: 'again' | 'taken' | 'passed' | 'stands' | 'not-held'
+  readonly detail: string
+}
+
+/** Runs letters of one chain again. The newest height is read once. */
+export const letterRerun = async (
+  bus: Bus,
+  chain: string,
+): Promise<(record: LogRecord) => Rerun> => {
+  const newest = await newestHeight(bus, chain)
+  return ({ value }) => {
+    if (value === null) return { outcome: 'not-held', detail: 'the letter is empty' }
+    try {
+      return rerunOf(letterBody(value), chain, newest)
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      return { outcome: 'not-held', detail: `${error.reason}: ${error.message}` }
+    }
+  }
+}
+
+const rerunOf = (body: LetterBody, chain: string, newest: number): Rerun => {
+  if (body.kind === 'answer' || body.kind === 'chain') {
+    const stood = body.above.height ?? -1
+    return newest > stood
+      ? { outcome: 'passed', detail: `the chain stands at ${newest}` }
+      : { outcome: 'stands', detail: `nothing above ${stood} was read` }
+  }
+  const verdict = rerun(body, chain)
+  if (verdict.outcome === 'taken') return { outcome: 'taken', detail: verdict.what }
+  if (verdict.outcome === 'again') return { outcome: 'again', detail: verdict.reason }
+  return { outcome: 'not-held', detail: 'it was too large to be kept' }
+}
+
+/** Height of the newest applied block of the log; -1 where there is none. */
+const newestHeight = async (bus: Bus, chain: string): Promise<number> => {
+  const topic = topicName('blocks', chain)
+  if (!(await bus.topics(topic)).includes(topic)) return -1
+  let newest = -1
+  for (const { partition, low, end } of await bus.ends(topic)) {
+    for await (const { headers } of bus.read(topic, partition, Math.max(low, end - LOOK), end)) {
+      if (headers.op === 'A') newest = Number(headers.height)
+    }
+  }
+  return newest
+}
+
+/** Newest block operations that are looked through for an APPLY. */
+const LOOK = 256

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { Malformed } from '../../core/fault.ts'
+import { blockLetters } from '../../ingestors/dead-letters.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import type { Books } from '../../ingestors/decode-contract.ts'
+import { type LetterBody, letterBody, letterText } from '../../ingestors/letter-body.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { type Decodable, rerun } from '../../ingestors/rerun.ts'
+import type { PoolFact } from '../../schemas/events.ts'
+import { DROP_REASONS, dropReason } from '../../schemas/reasons.ts'
+import { COIN_POOL, coinTrade, handBlock, POOLS, wethTrade } from '../support/hand-chain.ts'
+
+/** The letter of a block of two swaps of which one pool is not proven. */
+const letterOf = (): Extract<LetterBody, { readonly kind: 'event' }> => {
+  const block = handBlock({ height: 100 }, [wethTrade(2_000), coinTrade(5n)])
+  const unproven: readonly PoolFact[] = POOLS.map((fact) =>
+    fact.address === COIN_POOL ? { ...fact, proven: false } : fact,
+  )
+  const books: Books = {
+    ...{ proof: 'facts', protocols: protocolBook('eth') },
+    pool: (address) => unproven.find((fact) => fact.address === address),
+  }
+  const { dropped, swaps } = decodeBlock(block, books)
+  assert.equal(swaps.length, 1)
+  const [record, ...others] = blockLetters(block, { dropped, unread: [], refusals: [], books })
+  assert.deepEqual(others, [])
+  const body = letterBody(record?.value ?? new Uint8Array())
+  assert.ok(body.kind === 'event')
+  return body
+}
+
+test('a letter keeps what decoding its event again takes', () => {
+  const body = letterOf()
+  assert.equal(body.block?.transactions.length, 1)
+  assert.deepEqual(letterBody(Buffer.from(letterText(body))), body)
+  assert.deepEqual(
+    body.pools.map(({ address }) => address),
+    [COIN_POOL],
+  )
+})
+
+test('an event is run again with the same reason, and taken once what was wrong is mended', () => {
+  const body = letterOf()
+  assert.deepEqual(rerun(body, 'eth'), { outcome: 'again', reason: body.reason })
+  const pools = body.pools.map((fact) => ({ ...fact, proven: true }))
+  const mended = rerun({ ...body, pools }, 'eth')
+  assert.ok(mended.outcome === 'taken' && mended.what.includes('1 swaps'), JSON.stringify(mended))
+})
+
+test('a letter that would be too large goes without its transaction, and says so', () => {
+  const said = { meta: 'x'.repeat(1 << 20) }
+  const body: Decodable = {
+    ...{ kind: 'transaction', reason: 'bad-hex', txHash: '', index: 0, vm: 'svm', said },
+    ...{ height: 1, hash: 'h' },
+  }
+  const text = letterText(body)
+  assert.ok(text.length < 1_024)
+  const held = letterBody(Buffer.from(text))
+  assert.ok(held.kind === 'transaction')
+  assert.deepEqual(rerun(held, 'sol'), { outcome: 'not-held' })
+})
+
+test('bytes and numbers of any size come back as they were', () => {
+  const body: LetterBody = {
+    ...{ kind: 'transaction', reason: 'bad-hex', txHash: '', index: 0, vm: 'evm' },
+    ...{ height: 1, hash: 'h', said: { amount: 2n ** 256n - 1n, data: new Uint8Array([0, 255]) } },
+  }
+  assert.deepEqual(letterBody(Buffer.from(letterText(body))), body)
+})
+
+test('what is no letter is refused', () => {
+  for (const text of ['', '{', '[]', '7', '{}', '{"kind":"other"}', '{"kind":7}']) {
+    assert.throws(() => letterBody(Buffer.from(text)), Malformed, text)
+  }
+})
+
+test('every reason that ingestors give is a label', () => {
+  const root = fileURLToPath(new URL('../../ingestors/', import.meta.url))
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  const given = files
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => {
+      const text = readFileSync(root + name, 'utf8')
+      return [
+        ...text.matchAll(
+          /(?:refuse|refused|new Malformed)\(\s*'([a-z-]+)'|reason: '([a-z-]+)'|drop\([^)]*, '([a-z-]+)'\)/g,
+        ),
+      ].map((match) => `${match[1] ?? match[2] ?? match[3]}`)
+    })
+  assert.ok(given.length > 50)
+  const listed: ReadonlySet<string> = new Set(DROP_REASONS)
+  assert.deepEqual(
+    [...new Set(given)].filter((reason) => !listed.has(reason)),
+    [],
+  )
+  assert.equal(dropReason('something else'), 'other')
+})

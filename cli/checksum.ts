@@ -3,7 +3,7 @@ import type { Bus } from '../core/bus-contract.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { OpsRefusal } from '../core/ops-server.ts'
 import type { Warehouse } from '../core/warehouse.ts'
-import { TOPICS, type Topic, topicName } from '../schemas/topics.ts'
+import { TOPICS, type Topic, type TopicRow, topicName } from '../schemas/topics.ts'
 import { type Course, courseOf } from './chain-course.ts'
 import { OTHER_TOPICS, TABLE_FACTS, TOPIC_FACTS } from './checksum-facts.ts'
 import { columnsByTable, tableDigest } from './checksum-tables.ts'
@@ -94,10 +94,12 @@ const digests = async (request: ChecksumRequest, place: ChecksumPlace): Promise<
     const list = how === 'newest' ? newest : settled
     list.push({ name, ...digest })
   }
+  const topics = new Set(await bus.topics(''))
   for (const [topic, facts] of Object.entries(TOPIC_FACTS)) {
     if (!isTopic(topic)) continue
     const name = topicName(topic, chain)
     if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
+    else if (isFeed(topic) && !topics.has(name)) leftOut.push({ name, why: 'its feed is not on' })
     else take(name, facts.how, await topicDigest({ bus, codec, place, topic, facts }))
   }
   const columns = await columnsByTable(warehouse)
@@ -110,6 +112,8 @@ const digests = async (request: ChecksumRequest, place: ChecksumPlace): Promise<
   }
   return { settled, newest, leftOut }
 }
+
+const isFeed = (topic: Topic): boolean => (TOPICS[topic] as TopicRow).optional === true
 
 const isTopic = (name: string): name is Topic => Object.hasOwn(TOPICS, name)
 

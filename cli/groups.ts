@@ -1,6 +1,7 @@
 import type { Bus } from '../core/bus-contract.ts'
 import { documentsGroup } from '../ingestors/metadata/worker.ts'
 import { PROCESS } from '../processors/all.ts'
+import { FEED_SINKS } from '../processors/feed-sinks.ts'
 import { SINKS, sinkGroup } from '../processors/sinks.ts'
 import { topicName } from '../schemas/topics.ts'
 import { TOPIC_FACTS } from './checksum-facts.ts'
@@ -20,7 +21,7 @@ const groupsOf = (chain: string): readonly HouseGroup[] => [
     topics: PROCESS.inputs.map((input) => topicName(input, chain)),
     isSettling: true,
   },
-  ...SINKS.map((sink) => ({
+  ...[...SINKS, ...FEED_SINKS].map((sink) => ({
     group: sinkGroup(sink, chain),
     topics: [topicName(sink.topic, chain)],
     isSettling: TOPIC_FACTS[sink.topic].how !== 'left out',
@@ -43,17 +44,19 @@ export interface LanePlace {
   readonly isSettling: boolean
 }
 
-/** Places of every group of a chain; of one that does not settle only where it has ever run. */
+/** Places of every group of a chain whose topics are there; of one that does not settle only where it has ever run. */
 export const lanePlaces = async (bus: Bus, chain: string): Promise<readonly LanePlace[]> => {
+  const held = new Set(await bus.topics(''))
+  const groups = groupsOf(chain).filter(({ topics }) => topics.every((topic) => held.has(topic)))
   const places = await Promise.all(
-    groupsOf(chain).map(async ({ group, topics, isSettling }) => {
+    groups.map(async ({ group, topics, isSettling }) => {
       const committed = await bus.offsets(group, topics)
       if (committed.length === 0 && !isSettling) return []
       const lanes = await Promise.all(
         topics.map(async (topic) =>
           (await bus.ends(topic)).map(({ partition, low, end }) => {
-            const held = committed.find((at) => at.topic === topic && at.partition === partition)
-            const place = Math.max(low, held?.offset ?? low)
+            const last = committed.find((at) => at.topic === topic && at.partition === partition)
+            const place = Math.max(low, last?.offset ?? low)
             return { group, topic, partition, place, end, isSettling }
           }),
         ),

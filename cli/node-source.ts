@@ -7,10 +7,16 @@ import { evmSource } from '../ingestors/evm/source.ts'
 import { moveSource } from '../ingestors/move/source.ts'
 import { primePools } from '../ingestors/prime.ts'
 import type { Source } from '../ingestors/source.ts'
-import { pumpProfile } from '../ingestors/svm/programs.ts'
+import {
+  ALL_PROGRAMS,
+  pumpProfile,
+  withInstructions,
+  withOrders,
+} from '../ingestors/svm/programs.ts'
 import { svmSource } from '../ingestors/svm/source.ts'
 import { isStream } from '../ingestors/svm/stream.ts'
 import type { ChainRow, Vm } from '../schemas/chains.ts'
+import { feedsOf } from '../schemas/feeds.ts'
 
 /** A chain to follow over its nodes. */
 export interface NodeSourceOptions {
@@ -18,7 +24,10 @@ export interface NodeSourceOptions {
   readonly urls: readonly string[]
   /** First height of a first run; null = the head. */
   readonly from: number | null
-  readonly config: Pick<Config, 'rpcConcurrency' | 'rpcPerSecond' | 'rpcTimeoutMs' | 'chainExtra'>
+  readonly config: Pick<
+    Config,
+    'rpcConcurrency' | 'rpcPerSecond' | 'rpcTimeoutMs' | 'chainExtra' | 'feeds'
+  >
   readonly metrics: Metrics
   readonly log: Logger
   readonly signal: AbortSignal
@@ -43,12 +52,16 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
     concurrency: config.rpcConcurrency,
     perSecond: config.rpcPerSecond,
     timeoutMs: config.rpcTimeoutMs,
+    feeds: feedsOf(chain, config.feeds),
   }
   if (vm === 'svm') {
     const pools = primePools(chain, config.chainExtra[chain.id]).map(({ pool }) => pool)
+    const chosen = profile === 'pump' ? pumpProfile(pools) : ALL_PROGRAMS
+    const programs = limits.feeds.has('orders') ? withOrders(chosen) : chosen
+    const isWhole = limits.feeds.has('instructions')
     return svmSource({
       ...{ ...rest, ...limits, chain },
-      ...(profile === 'pump' && { programs: pumpProfile(pools) }),
+      programs: isWhole ? withInstructions(programs) : programs,
     })
   }
   if (vm === 'move') return moveSource({ ...rest, ...limits, chain })

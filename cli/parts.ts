@@ -60,8 +60,8 @@ export const openLogParts = async (options: PartsOptions): Promise<LogParts> => 
 
 /** Makes the documented topics that are missing and registers their schemas. Throws `Outage`. */
 const prepareLog = async (bus: Bus, { config, chains, log }: PartsOptions): Promise<void> => {
-  const { partitions, retention } = config
-  const topics = topicSpecs({ chains, partitions, retention })
+  const { partitions, retention, feeds } = config
+  const topics = topicSpecs({ chains, partitions, retention, feeds })
   await bus.createTopics(topics)
   if (config.kafkaBrokers.length === 0) return
   const names = topics.map(({ topic }) => topic)

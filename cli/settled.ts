@@ -1,5 +1,6 @@
 import type { Bus } from '../core/bus-contract.ts'
 import { PROCESS, type ProcessorsRunning } from '../processors/all.ts'
+import { FEED_SINKS } from '../processors/feed-sinks.ts'
 import { SINKS, sinkGroup } from '../processors/sinks.ts'
 import { topicName } from '../schemas/topics.ts'
 
@@ -23,8 +24,9 @@ export const isSettled = async (
   const { groups } = processors.status()
   const lanes = groups[`${PROCESS.app}.${chain}`] ?? []
   if (lanes.length !== partitions || lanes.some((lane) => (lane.seq ?? 0) < seq)) return false
+  const running = FEED_SINKS.filter((sink) => sinkGroup(sink, chain) in groups)
   const sunk = await Promise.all(
-    SINKS.map(async (sink) => {
+    [...SINKS, ...running].map(async (sink) => {
       const topic = topicName(sink.topic, chain)
       const places = await bus.offsets(sinkGroup(sink, chain), [topic])
       const ends = await bus.ends(topic)

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CHAIN_WORDS } from '../schemas/chains.ts'
+import { FEED_NAMES } from '../schemas/feeds.ts'
 
 /** A secret: prints as `[redacted]`, its text only through `reveal`. */
 export class Secret {
@@ -132,6 +133,10 @@ const Settings = Type.Object({
     description: 'Largest size of the embedded log, and of the local state of one lane',
   }),
   chains: Type.Array(Type.String(), { default: ['eth'], description: 'Chains to ingest' }),
+  feeds: Type.Array(Type.Enum([...FEED_NAMES]), {
+    default: [],
+    description: `More topics and tables per chain, where it has them: ${FEED_NAMES.join(', ')}`,
+  }),
   chainExtra: Type.Record(Type.String(), ChainExtra, {
     default: {},
     description: 'JSON: extra factories, quotes and reference pools per chain (R50)',

@@ -1,3 +1,5 @@
+import { chainRow } from '../schemas/chains.ts'
+import { type Feed, feedTopics } from '../schemas/feeds.ts'
 import { TOPICS, type Topic, type TopicRow, topicName } from '../schemas/topics.ts'
 import type { TopicSpec } from './bus-contract.ts'
 
@@ -14,6 +16,8 @@ export interface TopicPlan {
   readonly partitions: number
   /** `off` keeps everything, `contract` applies the documented hours (R36). */
   readonly retention: 'off' | 'contract'
+  /** Default: none. */
+  readonly feeds?: readonly Feed[]
 }
 
 const partitionsOf = (row: TopicRow, plan: TopicPlan): number => {
@@ -29,12 +33,19 @@ const specOf = (topic: string, row: TopicRow, plan: TopicPlan): TopicSpec => ({
     plan.retention === 'off' || row.retentionHours === null ? null : row.retentionHours * HOUR_MS,
 })
 
-/** Every topic of `schemas/topics.ts`: global ones once, the others per chain. */
+const exists = (topic: Topic, row: TopicRow, chain: string, { feeds = [] }: TopicPlan): boolean => {
+  const facts = chainRow(chain)
+  return !row.optional || (facts !== undefined && feedTopics(facts, feeds).includes(topic))
+}
+
+/** Every topic of `schemas/topics.ts`: global ones once, the others per chain, those of feeds where they are on. */
 export const topicSpecs = (plan: TopicPlan): readonly TopicSpec[] =>
   (Object.entries(TOPICS) as [Topic, TopicRow][]).flatMap(([topic, row]) =>
     row.scope === 'global'
       ? [specOf(row.suffix, row, plan)]
-      : plan.chains.map((chain) => specOf(topicName(topic, chain), row, plan)),
+      : plan.chains
+          .filter((chain) => exists(topic, row, chain, plan))
+          .map((chain) => specOf(topicName(topic, chain), row, plan)),
   )
 
 /** The changelog of a state store: compacted, with as many partitions as the inputs of its stage. */

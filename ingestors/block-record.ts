@@ -6,7 +6,13 @@ import { quotePrices } from '../core/quotes.ts'
 import type { Block } from '../schemas/events.ts'
 import { TOPICS, topicName } from '../schemas/topics.ts'
 import type * as Wire from '../schemas/wire.ts'
-import { type Chunk, FAMILIES, type OperationMeta, recordHeaders } from './publish.ts'
+import {
+  type Chunk,
+  FAMILIES,
+  FEED_FAMILIES,
+  type OperationMeta,
+  recordHeaders,
+} from './publish.ts'
 import type { BlockRef } from './source.ts'
 
 /** Where a chain stands after an operation: the newest applied block, and the newest final one. */
@@ -99,10 +105,10 @@ export const blockEvent = (
   meta: { ...meta, part: 0, parts: 1 },
   quote_prices: quotePrices(quotes),
   counts: Object.fromEntries(
-    FAMILIES.map((family) => [
-      TOPICS[family].suffix,
-      sumOf(chunks, (chunk) => chunk.family === family),
-    ]),
+    [
+      ...FAMILIES,
+      ...FEED_FAMILIES.filter((feed) => chunks.some(({ family }) => family === feed)),
+    ].map((family) => [TOPICS[family].suffix, sumOf(chunks, (chunk) => chunk.family === family)]),
   ),
   spans: spans.flatMap((span) => {
     const here = (chunk: Chunk): boolean =>

@@ -5,6 +5,7 @@ import type { PriceEntry, QuoteState } from '../core/quote-state.ts'
 import { type QuoteBook, stampsAt } from '../core/quotes.ts'
 import type { ChainRow } from '../schemas/chains.ts'
 import type { Block, Decoded, TokenFact } from '../schemas/events.ts'
+import type { Feed } from '../schemas/feeds.ts'
 import type { BlockEvent } from '../schemas/wire.ts'
 import {
   type BlockHeader,
@@ -15,6 +16,8 @@ import {
   headerOf,
   NO_HEADER,
 } from './block-record.ts'
+import { nativeMoves } from './evm/native-moves.ts'
+import { trackOutcomes } from './evm/outcomes.ts'
 import { withLearned } from './facts.ts'
 import { parentHeightOf } from './follow.ts'
 import { type Learned, type Ledger, type Pending, stateChanges } from './ledger.ts'
@@ -25,7 +28,7 @@ import {
   type OperationMeta,
   revertedChunks,
 } from './publish.ts'
-import { blockEvents } from './records/all.ts'
+import { blockEvents, type Found } from './records/all.ts'
 import type { FactOrigin } from './records/tokens.ts'
 import type { Applied } from './recover.ts'
 import type { BlockRef, Commitment } from './source.ts'
@@ -36,6 +39,8 @@ export interface Workshop {
   readonly chain: ChainRow
   readonly book: QuoteBook
   readonly codec: Codec
+  /** Those of the chain that are on. Default: none. */
+  readonly feeds?: ReadonlySet<Feed>
   readonly partitions: (topic: string) => number
   /** Name of the state store, and the partition of it that this ingestor owns. */
   readonly store: string
@@ -85,13 +90,16 @@ export const applyOperation = (
   const entered = enterBlock(ledger.quotes(), parentHeightOf(block) + 1, read.primes)
   const stamps = stampsAt(entered, block.timeMs, book)
   const context = { chain, block, book, stamps, ...facts }
-  const events = blockEvents(context, { decoded, tracked, learned: told, origin: read.origin })
+  const wanted = wantedOf(workshop, ledger, read)
+  const found = { decoded, tracked, learned: told, origin: read.origin }
+  const events = blockEvents(context, { ...found, ...wanted })
   const { height, timeMs } = block
   const trades = quoteTrades(decoded, (pool) => facts.pool(pool)?.proven === true)
   const quotes = foldBlock(entered, { height, timeMs, trades }, book)
   const meta = metaOf(workshop, 'OP_APPLY', seq, block)
   const chunks = chunksOf(events, chain.id, workshop.partitions)
-  const { amounts } = tracked
+  const { outcomes } = wanted
+  const amounts = outcomes ? new Map([...tracked.amounts, ...outcomes.amounts]) : tracked.amounts
   const pending = ledger.apply({ seq, quotes, learned, amounts, expired: read.expired })
   return prepared(workshop, pending, {
     meta,
@@ -100,6 +108,21 @@ export const applyOperation = (
     chunks,
     letters: read.letters,
   })
+}
+
+/** What the chain's feeds add to a block. */
+const wantedOf = (
+  { chain, feeds }: Workshop,
+  { amount }: Ledger,
+  { block, decoded }: ReadBlock,
+): Pick<Found, 'feeds' | 'outcomes' | 'natives'> => {
+  if (feeds === undefined || feeds.size === 0) return {}
+  const hasNatives = block.vm === 'evm' && feeds.has('native-transfers')
+  return {
+    feeds,
+    ...(hasNatives && { natives: nativeMoves(block, chain) }),
+    ...(feeds.has('predictions') && { outcomes: trackOutcomes(decoded.predictions, amount) }),
+  }
 }
 
 /**

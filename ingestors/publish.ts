@@ -20,7 +20,17 @@ export const FAMILIES = [
   'balances',
   'holderDeltas',
 ] as const
-export type Family = (typeof FAMILIES)[number]
+
+/** Topics of optional feeds, written behind them. */
+export const FEED_FAMILIES = [
+  ...(['calls', 'events', 'minerRewards', 'uncles'] as const),
+  ...(['instructions', 'rewards', 'orders'] as const),
+  ...(['predictionTrades', 'predictionManagements', 'predictionSettlements'] as const),
+] as const
+export type Family = (typeof FAMILIES)[number] | (typeof FEED_FAMILIES)[number]
+
+/** Everything that may have been written for a block. */
+export const ALL_FAMILIES: readonly Family[] = [...FAMILIES, ...FEED_FAMILIES]
 
 /** Messages of the data topics: all have the shape `{meta, events[]}`. */
 export const FAMILY_MESSAGES = {
@@ -32,6 +42,16 @@ export const FAMILY_MESSAGES = {
   transfers: 'transfer.TransferEvents',
   balances: 'balance.BalanceEvents',
   holderDeltas: 'balance.BalanceEvents',
+  calls: 'evm.call.CallEvents',
+  events: 'evm.log.LogEvents',
+  minerRewards: 'evm.reward.MinerRewardEvents',
+  uncles: 'evm.uncle.UncleEvents',
+  instructions: 'svm.instruction.InstructionEvents',
+  rewards: 'svm.reward.RewardEvents',
+  orders: 'dex.order.OrderEvents',
+  predictionTrades: 'prediction.PredictionTradeEvents',
+  predictionManagements: 'prediction.PredictionManagementEvents',
+  predictionSettlements: 'prediction.PredictionSettlementEvents',
 } as const satisfies Record<Family, keyof Wire.Messages>
 type DataMessage = (typeof FAMILY_MESSAGES)[Family]
 
@@ -50,6 +70,16 @@ type AnyEvent =
   | Wire.TokenEvent
   | Wire.BalanceEvent
   | Wire.TokenSupplyEvent
+  | Wire.CallEvent
+  | Wire.LogEvent
+  | Wire.MinerRewardEvent
+  | Wire.UncleEvent
+  | Wire.InstructionEvent
+  | Wire.RewardEvent
+  | Wire.OrderEvent
+  | Wire.PredictionTradeEvent
+  | Wire.PredictionManagementEvent
+  | Wire.PredictionSettlementEvent
 
 /** Meta of a block operation; the place among the records of a partition is added to each. */
 export type OperationMeta = Omit<Wire.EventMeta, 'part' | 'parts'>
@@ -60,10 +90,12 @@ export const chunksOf = (
   chain: string,
   partitions: (topic: string) => number,
 ): readonly Chunk[] =>
-  FAMILIES.flatMap((family) => {
+  ALL_FAMILIES.flatMap((family) => {
+    const list = events[family] ?? []
+    if (list.length === 0) return []
     const topic = topicName(family, chain)
     const groups = new Map<string, Draft<AnyEvent>[]>()
-    for (const { key, event } of events[family]) {
+    for (const { key, event } of list) {
       const group = groups.get(key)
       if (group === undefined) groups.set(key, [event])
       else group.push(event)

@@ -8,14 +8,15 @@ import { staticPrimes } from '../core/quote-fold.ts'
 import { type QuoteBook, quoteBook } from '../core/quotes.ts'
 import { deadLetterSpec, stateSpec } from '../core/topic-specs.ts'
 import type { ChainRow } from '../schemas/chains.ts'
+import { feedsOf, feedTopics } from '../schemas/feeds.ts'
 import { dropReason } from '../schemas/reasons.ts'
-import { stateTopic, topicName } from '../schemas/topics.ts'
+import { stateTopic, TOPICS, type TopicRow, topicName } from '../schemas/topics.ts'
 import { ingestLetters, letterRecord } from './dead-letters.ts'
 import { type FactReader, tableFacts } from './facts.ts'
 import { followPatiently } from './patience.ts'
 import { primePools } from './prime.ts'
 import { protocolBook } from './protocols/book.ts'
-import { FAMILIES } from './publish.ts'
+import { ALL_FAMILIES } from './publish.ts'
 import { openSession, type Session, type SessionOptions } from './session.ts'
 import type { ChainOp, Source } from './source.ts'
 
@@ -31,7 +32,7 @@ export interface IngestorOptions {
   readonly source: Source
   readonly bus: Bus
   readonly codec: Codec
-  readonly config: Pick<Config, 'retention' | 'pricesStatic'>
+  readonly config: Pick<Config, 'retention' | 'pricesStatic'> & Partial<Pick<Config, 'feeds'>>
   readonly extra?: ChainExtra
   /** Default: the source's node, or nothing where it has none. */
   readonly facts?: FactReader
@@ -108,7 +109,11 @@ export const startIngestor = async (options: IngestorOptions): Promise<Ingestor>
 const sessionOptions = async (options: IngestorOptions, store: string): Promise<SessionOptions> => {
   const { chain, bus, codec, source, extra, metrics, nowMs = Date.now } = options
   const counts = new Map<string, number>()
-  for (const family of FAMILIES) {
+  const { feeds = [] } = options.config
+  const optional = feedTopics(chain, feeds)
+  for (const family of ALL_FAMILIES) {
+    const row: TopicRow = TOPICS[family]
+    if (row.optional && !optional.includes(family)) continue
     const topic = topicName(family, chain.id)
     counts.set(topic, await bus.partitions(topic))
   }
@@ -120,6 +125,7 @@ const sessionOptions = async (options: IngestorOptions, store: string): Promise<
       chain,
       book,
       codec,
+      feeds: feedsOf(chain, feeds),
       partitions: (topic) => counts.get(topic) ?? 1,
       store,
       nowMs,

@@ -3,7 +3,7 @@ import type { Codec } from '../core/codec-contract.ts'
 import { Malformed } from '../core/fault.ts'
 import { topicName } from '../schemas/topics.ts'
 import type { BlockEvent, TopicSpan } from '../schemas/wire.ts'
-import { type Chunk, FAMILIES, FAMILY_MESSAGES } from './publish.ts'
+import { ALL_FAMILIES, type Chunk, FAMILY_MESSAGES } from './publish.ts'
 
 /** Reads the records of an applied block again from where its `{c}.blocks` record says they lie. Throws `Malformed` when they are gone. */
 export const chunksAt = async (
@@ -12,7 +12,7 @@ export const chunksAt = async (
   event: BlockEvent,
 ): Promise<readonly Chunk[]> => {
   const chunks: Chunk[] = []
-  for (const family of FAMILIES) {
+  for (const family of ALL_FAMILIES) {
     const topic = topicName(family, event.meta.chain)
     const message = FAMILY_MESSAGES[family]
     for (const span of event.spans.filter((candidate) => candidate.topic === topic)) {

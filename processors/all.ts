@@ -11,6 +11,7 @@ import { chainRow } from '../schemas/chains.ts'
 import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
 import { BALANCES } from './balances.ts'
 import { CANDLES } from './candles.ts'
+import { feedSinks } from './feed-sinks.ts'
 import { type FinalizeRound, startFinalizer } from './finalize.ts'
 import { HOLDERS } from './holders.ts'
 import { MARKETS } from './markets.ts'
@@ -19,7 +20,7 @@ import { PNL } from './pnl.ts'
 import { POOLS } from './pools.ts'
 import { PRICES } from './prices.ts'
 import { type LaneStatus, startStage } from './run.ts'
-import { SINKS, sinkGroup, startSink } from './sinks.ts'
+import { SINKS, type Sink, sinkGroup, startSink } from './sinks.ts'
 import type { Stage } from './stage.ts'
 import { TOKENS } from './tokens.ts'
 import { TRADE_STATS } from './trade-stats.ts'
@@ -46,7 +47,8 @@ export interface ProcessorDeps {
   readonly bus: Bus
   readonly codec: Codec
   readonly warehouse: Warehouse
-  readonly config: Pick<Config, 'partitions' | 'retention'> & Partial<Pick<Config, 'chainExtra'>>
+  readonly config: Pick<Config, 'partitions' | 'retention'> &
+    Partial<Pick<Config, 'chainExtra' | 'feeds'>>
   readonly metrics: Metrics
   readonly log: Logger
 }
@@ -62,16 +64,28 @@ export interface ProcessorsRunning extends Running {
   status(): ProcessorsStatus
 }
 
+const sinksOf = (
+  chain: string,
+  { feeds = [] }: Partial<Pick<Config, 'feeds'>>,
+): readonly Sink[] => {
+  const row = chainRow(chain)
+  return row === undefined ? SINKS : [...SINKS, ...feedSinks(row, feeds)]
+}
+
 /** Topics that stages and sinks of these chains need beside the documented ones. */
 export const processorTopics = (
   chains: readonly string[],
-  { partitions, retention }: Pick<Config, 'partitions' | 'retention'>,
-): readonly TopicSpec[] =>
-  chains.flatMap((chain) => [
+  config: ProcessorDeps['config'],
+): readonly TopicSpec[] => {
+  const { partitions, retention } = config
+  return chains.flatMap((chain) => [
     stateSpec(stateTopic(PROCESS.app, chain), partitions),
     deadLetterSpec(deadLetterTopic(`${PROCESS.app}.${chain}`), retention),
-    ...SINKS.map((sink) => deadLetterSpec(deadLetterTopic(sinkGroup(sink, chain)), retention)),
+    ...sinksOf(chain, config).map((sink) =>
+      deadLetterSpec(deadLetterTopic(sinkGroup(sink, chain)), retention),
+    ),
   ])
+}
 
 const bookOf = (chain: string, extra: Config['chainExtra'] = {}): QuoteBook | undefined => {
   const row = chainRow(chain)
@@ -81,9 +95,9 @@ const bookOf = (chain: string, extra: Config['chainExtra'] = {}): QuoteBook | un
 /** Makes topics and tables where they are missing, then runs every stage, sink and finalizer of the chains. */
 export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRunning> => {
   const { chains, bus, warehouse, config, log } = deps
-  const { partitions, retention } = config
+  const { partitions, retention, feeds = [] } = config
   await bus.createTopics([
-    ...topicSpecs({ chains, partitions, retention }),
+    ...topicSpecs({ chains, partitions, retention, feeds }),
     ...processorTopics(chains, config),
   ])
   await migrate(warehouse, chains)
@@ -97,7 +111,9 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
         ...(book && { book }),
       }
       const stage = await startStage(PROCESS, chainDeps)
-      const sinks = await Promise.all(SINKS.map((sink) => startSink(sink, chainDeps)))
+      const sinks = await Promise.all(
+        sinksOf(chain, config).map((sink) => startSink(sink, chainDeps)),
+      )
       return { chain, groups: [stage, ...sinks], finalizer: startFinalizer(chainDeps) }
     }),
   )

@@ -18,6 +18,8 @@ const raw = (field: string, text: string, shape = RAW): void => {
   if (!shape.test(text) || (text.length > 77 && BigInt(text) > LAST_RAW))
     throw new Malformed('amount', `${field} is no base-unit amount`)
 }
+/** Throws `Malformed` for what is neither empty nor base units of 256 bits. */
+export const checkRaw = (field: string, text: string): void => raw(field, text)
 const decimal = (field: string, text: string): void => {
   if (!DECIMAL.test(text)) throw new Malformed('decimal', `${field} is no plain decimal`)
 }

@@ -48,6 +48,8 @@ export interface ChainRow {
   readonly nativeAddress: string
   /** Contract that logs every move of the coin as a token would; elsewhere the coin moves without a log. */
   readonly coinContract?: string
+  /** Contract that logs every move of the coin in its own way (`LogTransfer`), fees apart. */
+  readonly coinLogger?: string
   readonly wrappedNative: string
   /** Usual time between blocks. */
   readonly blockTimeMs: number
@@ -233,6 +235,7 @@ export const CHAINS = {
     wire: 'CHAIN_POLYGON',
     network: 'polygon',
     nativeSymbol: 'POL',
+    coinLogger: '0x0000000000000000000000000000000000001010',
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
     blockTimeMs: 1_500,
     finalityDepth: 64,

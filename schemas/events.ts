@@ -1,4 +1,5 @@
 /** What moves inside the house between normalize, decode and publish. Amounts are base units ending in `Raw`. */
+import type { Call, SvmReward, Uncle, Withdrawal } from './block-parts.ts'
 
 /** One log of a receipt. Hex is lower case with `0x`. */
 export interface Log {
@@ -37,13 +38,21 @@ export interface SvmInstruction {
   readonly accounts: readonly string[]
   /** null: of a program that no decoder reads. */
   readonly data: Uint8Array | null
+  /**
+   * Data as the node told it, base 58 or bytes; null: a parser of the node kept neither. Only where every
+   * instruction is asked for.
+   */
+  readonly raw?: string | Uint8Array | null
   /** Place among the message's own instructions; inner ones carry their outermost caller's. */
   readonly outer: number
   /** Place among the inner instructions of `outer`; null for the message's own. */
   readonly inner: number | null
   /** Depth of the call, 1 = the message's own. */
   readonly depth: number
-  /** `Program log:` and `Program data:` lines that it wrote itself, with their prefix; only for programs whose events are logs. */
+  /**
+   * `Program log:` and `Program data:` lines that it wrote itself, with their prefix; only for programs whose events are logs,
+   * unless every instruction is asked for.
+   */
   readonly logs: readonly string[]
 }
 
@@ -155,6 +164,8 @@ export interface SvmBlock extends AnyBlock {
   /** All transactions of the block, votes too. */
   readonly txCount: number
   readonly rewardsCount: number
+  /** Absent: nobody asked. */
+  readonly rewards?: readonly SvmReward[]
   readonly transactions: readonly SvmTransaction[]
 }
 
@@ -168,6 +179,14 @@ export interface EvmBlock extends AnyBlock {
   readonly difficultyRaw: bigint
   readonly nonce: string
   readonly extra: string
+  /** Absent: none. */
+  readonly withdrawals?: readonly Withdrawal[]
+  /** Hashes of the uncles that it names; absent: none. */
+  readonly uncleHashes?: readonly string[]
+  /** Absent: nobody asked. */
+  readonly uncles?: readonly Uncle[]
+  /** By transaction, in the order in which they ran; absent: nobody asked, or no node tells. */
+  readonly calls?: readonly Call[]
   readonly transactions: readonly Transaction[]
 }
 
@@ -302,6 +321,8 @@ export interface Transfer extends Spot {
   readonly amountRaw: bigint
   /** The native coin turned into its wrapped token (from the zero address) or back (to it); no transfer log says so. */
   readonly wrap: boolean
+  /** The call that moved the native coin: its place in the transaction. */
+  readonly callIndex?: number
 }
 
 /**

@@ -1,4 +1,5 @@
 import { NOTATION } from './notation.ts'
+import { FEED_NOTATION } from './notation-feeds.ts'
 
 /** Root of every record and enum name on the wire. */
 export const NAMESPACE = 'onchain.v1'
@@ -43,7 +44,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 const DEFINITIONS: ReadonlyMap<string, Definition> = new Map(
-  NOTATION.map((line) => {
+  [...NOTATION, ...FEED_NOTATION].map((line) => {
     const [, kind = '', name = '', body = ''] = /^(enum|record) (\S+) = (.*)$/.exec(line) ?? []
     return [name, { kind, body: body.split(' ') }]
   }),

@@ -16,6 +16,8 @@ export interface TopicRow {
   readonly cleanup: Cleanup
   /** Hours until deletion; null = never. */
   readonly retentionHours: number | null
+  /** There only where an operator turned on the feed that it belongs to (`feeds.ts`). */
+  readonly optional?: true
 }
 
 const row = <const Row extends TopicRow>(value: Row): Row => value
@@ -41,6 +43,11 @@ const control = (suffix: string, message: keyof Messages, key: string): TopicRow
   partitions: 'one',
   cleanup: 'compact',
   retentionHours: null,
+})
+const feed = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
+  ...token(suffix, message, 24),
+  key,
+  optional: true,
 })
 const webhook = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
   suffix,
@@ -105,6 +112,24 @@ export const TOPICS = {
     key: 'token',
   },
   candlesticks: token('candlesticks', 'candlestick.CandlestickEvents', 24),
+  calls: feed('calls', 'evm.call.CallEvents', 'address that is called'),
+  events: feed('events', 'evm.log.LogEvents', 'contract'),
+  minerRewards: feed('miner-rewards', 'evm.reward.MinerRewardEvents', 'miner'),
+  uncles: feed('uncles', 'evm.uncle.UncleEvents', 'miner'),
+  instructions: feed('instructions', 'svm.instruction.InstructionEvents', 'program'),
+  rewards: feed('rewards', 'svm.reward.RewardEvents', 'address'),
+  orders: feed('dex.orders', 'dex.order.OrderEvents', 'market'),
+  predictionTrades: feed('prediction.trades', 'prediction.PredictionTradeEvents', 'outcome token'),
+  predictionManagements: feed(
+    'prediction.managements',
+    'prediction.PredictionManagementEvents',
+    'condition or group',
+  ),
+  predictionSettlements: feed(
+    'prediction.settlements',
+    'prediction.PredictionSettlementEvents',
+    'condition or group',
+  ),
   controlOrgs: control('_control.orgs', 'control.Org', 'org id'),
   controlApplications: control('_control.applications', 'control.Application', 'client id'),
   controlApiKeys: control('_control.api-keys', 'control.ApiKey', 'key id'),

@@ -991,6 +991,276 @@ export interface Operation {
   readonly detail: Readonly<Record<string, string>>
 }
 
+/** `onchain.v1.evm.call.CallEvent` */
+export interface CallEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly tx_signer: string
+  readonly tx_fee: string
+  readonly tx_status: Status
+  readonly call_index: number
+  readonly depth: number
+  readonly from_address: string
+  readonly to_address: string
+  readonly opcode: string
+  readonly gas: number
+  readonly gas_used: number
+  readonly input: string
+  readonly output: string
+  readonly value: string
+  readonly sig_name: string | null
+  readonly signature: string | null
+  readonly success: boolean
+  readonly error: string | null
+}
+
+/** `onchain.v1.evm.call.CallEvents` */
+export interface CallEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly CallEvent[]
+}
+
+/** `onchain.v1.evm.log.LogEvent` */
+export interface LogEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly tx_from: string
+  readonly tx_to: string
+  readonly log_index: number
+  readonly contract: string
+  readonly topic0: string
+  readonly topics: readonly string[]
+  readonly data: string
+  readonly sig_name: string | null
+  readonly signature: string | null
+}
+
+/** `onchain.v1.evm.log.LogEvents` */
+export interface LogEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly LogEvent[]
+}
+
+/** `onchain.v1.evm.reward.MinerRewardEvent` */
+export interface MinerRewardEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly miner: string
+  readonly total_reward: string
+  readonly burnt_fees: string
+  readonly dynamic_reward: string
+  readonly static_reward: string
+  readonly tx_fees: string
+  readonly uncle_reward: string
+}
+
+/** `onchain.v1.evm.reward.MinerRewardEvents` */
+export interface MinerRewardEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly MinerRewardEvent[]
+}
+
+/** `onchain.v1.evm.uncle.UncleEvent` */
+export interface UncleEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly uncle_index: number
+  readonly uncle_hash: string
+  readonly uncle_parent_hash: string
+  readonly miner: string
+  readonly difficulty: string
+  readonly uncle_number: number
+  readonly gas_limit: number
+  readonly gas_used: number
+  readonly uncle_time: number
+}
+
+/** `onchain.v1.evm.uncle.UncleEvents` */
+export interface UncleEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly UncleEvent[]
+}
+
+/** `onchain.v1.svm.instruction.InstructionEvent` */
+export interface InstructionEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly tx_signer: string
+  readonly tx_fee: string
+  readonly tx_status: Status
+  readonly ix_index: number
+  readonly depth: number
+  readonly internal_seq: number
+  readonly program_address: string
+  readonly program_name: string | null
+  readonly method: string | null
+  readonly accounts: readonly string[]
+  readonly data: string
+  readonly call_path: readonly number[]
+  readonly logs: readonly string[]
+}
+
+/** `onchain.v1.svm.instruction.InstructionEvents` */
+export interface InstructionEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly InstructionEvent[]
+}
+
+/** `onchain.v1.svm.reward.RewardEvent` */
+export interface RewardEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly address: string
+  readonly amount: string
+  readonly post_balance: string
+  readonly reward_type: string
+  readonly commission: number | null
+}
+
+/** `onchain.v1.svm.reward.RewardEvents` */
+export interface RewardEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly RewardEvent[]
+}
+
+/** `onchain.v1.dex.order.OrderEvent` */
+export interface OrderEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly tx_signer: string
+  readonly tx_fee: string
+  readonly tx_status: Status
+  readonly ix_index: number
+  readonly event_type: string
+  readonly market_address: string
+  readonly order_id: string
+  readonly buy_side: boolean
+  readonly limit_price: string
+  readonly limit_amount: string
+  readonly mint: string
+  readonly owner: string
+  readonly account: string
+  readonly payer: string
+  readonly program_address: string
+  readonly protocol_name: string
+  readonly protocol_family: string
+  readonly price_ticks: string
+  readonly size_lots: string
+}
+
+/** `onchain.v1.dex.order.OrderEvents` */
+export interface OrderEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly OrderEvent[]
+}
+
+/** `onchain.v1.prediction.PredictionTradeEvent` */
+export interface PredictionTradeEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly tx_signer: string
+  readonly tx_fee: string
+  readonly tx_status: Status
+  readonly log_index: number
+  readonly marketplace: string
+  readonly protocol_family: string
+  readonly condition_id: string
+  readonly question_id: string
+  readonly market_id: string
+  readonly outcomes: readonly string[]
+  readonly collateral_token: string
+  readonly buyer: string
+  readonly seller: string
+  readonly is_outcome_buy: boolean
+  readonly amount: string
+  readonly collateral_amount: string
+  readonly price: string
+  readonly fee: string
+  readonly fee_in: string
+  readonly outcome: string
+  readonly outcome_token: string
+  readonly order_id: string
+  readonly exchange: string
+}
+
+/** `onchain.v1.prediction.PredictionTradeEvents` */
+export interface PredictionTradeEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly PredictionTradeEvent[]
+}
+
+/** `onchain.v1.prediction.PredictionManagementEvent` */
+export interface PredictionManagementEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly tx_signer: string
+  readonly tx_fee: string
+  readonly tx_status: Status
+  readonly log_index: number
+  readonly marketplace: string
+  readonly protocol_family: string
+  readonly condition_id: string
+  readonly question_id: string
+  readonly market_id: string
+  readonly outcomes: readonly string[]
+  readonly collateral_token: string
+  readonly event_type: string
+  readonly description: string
+  readonly group_id: string
+  readonly oracle: string
+  readonly outcome_count: number
+  readonly payouts: readonly string[]
+  readonly outcome_token_ids: readonly string[]
+}
+
+/** `onchain.v1.prediction.PredictionManagementEvents` */
+export interface PredictionManagementEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly PredictionManagementEvent[]
+}
+
+/** `onchain.v1.prediction.PredictionSettlementEvent` */
+export interface PredictionSettlementEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly tx_signer: string
+  readonly tx_fee: string
+  readonly tx_status: Status
+  readonly log_index: number
+  readonly marketplace: string
+  readonly protocol_family: string
+  readonly condition_id: string
+  readonly question_id: string
+  readonly market_id: string
+  readonly outcomes: readonly string[]
+  readonly collateral_token: string
+  readonly event_type: string
+  readonly holder: string
+  readonly collateral_amount: string
+  readonly outcome_token_ids: readonly string[]
+  readonly amounts: readonly string[]
+}
+
+/** `onchain.v1.prediction.PredictionSettlementEvents` */
+export interface PredictionSettlementEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly PredictionSettlementEvent[]
+}
+
 /** Message name, as in topics.ts, to the decoded record. */
 export interface Messages {
   'block.BlockEvent': BlockEvent
@@ -1020,4 +1290,14 @@ export interface Messages {
   'webhook.Health': Health
   'webhook.Attempt': Attempt
   'webhook.Operation': Operation
+  'evm.call.CallEvents': CallEvents
+  'evm.log.LogEvents': LogEvents
+  'evm.reward.MinerRewardEvents': MinerRewardEvents
+  'evm.uncle.UncleEvents': UncleEvents
+  'svm.instruction.InstructionEvents': InstructionEvents
+  'svm.reward.RewardEvents': RewardEvents
+  'dex.order.OrderEvents': OrderEvents
+  'prediction.PredictionTradeEvents': PredictionTradeEvents
+  'prediction.PredictionManagementEvents': PredictionManagementEvents
+  'prediction.PredictionSettlementEvents': PredictionSettlementEvents
 }

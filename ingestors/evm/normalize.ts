@@ -1,6 +1,7 @@
 import { Malformed } from '../../core/fault.ts'
 import type { EvmBlock, Log, RefusedTransaction, Transaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
+import { blockParts } from './block-parts.ts'
 import { addressAt, countOf, hashAt, hexOf, quantityOf } from './json.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
@@ -154,6 +155,7 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
     difficultyRaw: amount('difficulty'),
     nonce: orElse(said.nonce, 'block.nonce', { read: hexOf, fallback: '0x' }),
     extra: orElse(said.extraData, 'block.extraData', { read: hexOf, fallback: '0x' }),
+    ...blockParts(said),
   }
 }
 

@@ -1,7 +1,9 @@
 import { Malformed } from '../../core/fault.ts'
-import type { Transaction } from '../../schemas/events.ts'
+import type { Call } from '../../schemas/block-parts.ts'
+import type { EvmBlock, Transaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, refuse } from '../json.ts'
 import type { Recorded } from '../recorded.ts'
+import { callsOfFrames, callsOfTraces } from './calls.ts'
 import { nodeReceipt } from './ethers-receipt.ts'
 import { countOf, hashAt } from './json.ts'
 import {
@@ -17,7 +19,8 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /**
  * A file of recorded JSON-RPC answers of an EVM chain, named by their methods: a whole block
- * (`eth_getBlockByNumber` with transactions, `eth_getBlockReceipts`), receipts alone, one transaction
+ * (`eth_getBlockByNumber` with transactions, `eth_getBlockReceipts`, with its calls where `debug_traceBlockByHash` or
+ * `trace_block` is there), receipts alone, one transaction
  * (`eth_getTransactionByHash`, `eth_getTransactionReceipt`, the header where recorded), one `log`, the logs of a block
  * (`eth_getLogs`), or a bare receipt as a node or ethers.js prints it.
  * Throws `Malformed`; reasons of `normalizeBlock` without its counts, `unknown-shape`, `no-block`.
@@ -58,12 +61,21 @@ const blockFile = (chain: string, file: Fields): Recorded => {
     const before = transactions[at - 1]
     if (before && before.index >= index) throw refuse('tx-order', `receipts[${at}]`, index)
   })
+  const block = { ...header, transactions }
+  const calls = callsIn(block, file)
   return {
-    block: { ...header, transactions },
+    block: { ...block, ...(calls && { calls }) },
     whole: listed === null || listed.length <= receipts.length,
     timed: header.timeMs > 0,
     named: true,
   }
+}
+
+/** Calls of the recorded transactions, those of others left out. */
+const callsIn = (block: EvmBlock, file: Fields): readonly Call[] | undefined => {
+  const { debug_traceBlockByHash: frames, trace_block: traces } = file
+  if (frames !== undefined) return callsOfFrames(block, frames, { chosen: true })
+  return traces === undefined ? undefined : callsOfTraces(block, traces, { chosen: true })
 }
 
 /** Where nodes do not say the place of a transaction, its place in the recording counts. */

@@ -4,7 +4,8 @@ import type { Metrics } from '../../core/metrics.ts'
 import { retry } from '../../core/retry.ts'
 import { type Ask, type Identity, openRpc, type Rpc, RpcError } from '../../core/rpc.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
-import type { Block } from '../../schemas/events.ts'
+import type { Block, EvmBlock } from '../../schemas/events.ts'
+import type { Feed } from '../../schemas/feeds.ts'
 import { farBlocks, finalityLie, type Head, type HeadWatch, headWatch } from '../heads.ts'
 import { fieldsOf, listOf } from '../json.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
@@ -14,6 +15,8 @@ import type { BlockRef, Source } from '../source.ts'
 import { evmAnswers } from './answers.ts'
 import { normalizeBlock } from './normalize.ts'
 import { stateReader } from './state.ts'
+import { traceReader } from './traces.ts'
+import { unclesOf } from './uncles.ts'
 
 /** What a source of an EVM chain is made of. */
 export interface EvmSourceOptions {
@@ -25,6 +28,8 @@ export interface EvmSourceOptions {
   readonly timeoutMs: number
   /** First height when there is no position; null = the head. */
   readonly from: number | null
+  /** What is asked beside transactions and receipts. Default: nothing. */
+  readonly feeds?: ReadonlySet<Feed>
   readonly metrics: Metrics
   readonly log: Logger
   readonly signal: AbortSignal
@@ -70,7 +75,7 @@ const wholeBlock = async (
   ask: Ask,
   { chain, lenient }: { readonly chain: string; readonly lenient: boolean },
   at: string,
-): Promise<Block | undefined> => {
+): Promise<EvmBlock | undefined> => {
   const byHash = at.length === 66
   const method = byHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber'
   const block = await ask({ method, params: [at, true] })
@@ -184,15 +189,18 @@ interface NodeParts {
 const nodeOf = (parts: NodeParts) => (): FollowedNode => {
   const { rpc, heads, refusals, options } = parts
   const { chain } = options
+  const withParts = partsReader(rpc, options)
   const blocks = prefetcher({
     concurrency: options.concurrency,
     fetch: (height, head) => {
       const at = height === head.height && head.hash !== null ? head.hash : hex(height)
-      const ask = (lenient: boolean): Promise<Block | undefined> =>
-        rpc.attempt((each) => wholeBlock(each, { chain: chain.id, lenient }, at))
-      return retry(() => ask(false), { ...BLOCK_TRIES, signal: options.signal }).catch(
+      const read = async (lenient: boolean): Promise<Block | undefined> => {
+        const whole = await rpc.attempt((ask) => wholeBlock(ask, { chain: chain.id, lenient }, at))
+        return whole && withParts(whole)
+      }
+      return retry(() => read(false), { ...BLOCK_TRIES, signal: options.signal }).catch(
         (error: unknown) => {
-          if (error instanceof Malformed) return ask(true)
+          if (error instanceof Malformed) return read(true)
           throw error
         },
       )
@@ -234,4 +242,21 @@ const finalHeight = async ({ rpc, refusals, options }: NodeParts, head: Head): P
     heightOf,
   })
   return said.at(-1)?.height ?? head.height - chain.finalityDepth
+}
+
+/** Adds what the feeds ask for beside transactions and receipts. */
+const partsReader = (rpc: Rpc, { feeds, log }: EvmSourceOptions) => {
+  const traces = traceReader(rpc, log)
+  return async (block: EvmBlock): Promise<EvmBlock> => {
+    const told = feeds?.has('calls') ? await traces(block) : undefined
+    const hashes = block.uncleHashes ?? []
+    const isAsked = feeds?.has('uncles') || feeds?.has('miner-rewards')
+    const uncles = isAsked && hashes.length > 0 ? await unclesOf(rpc, block, hashes) : undefined
+    if (told?.kind !== 'calls' && uncles === undefined) return block
+    return {
+      ...block,
+      ...(told?.kind === 'calls' && { calls: told.calls }),
+      ...(uncles && { uncles }),
+    }
+  }
 }

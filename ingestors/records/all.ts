@@ -1,7 +1,8 @@
-import type { Decoded, Spot, TokenFact } from '../../schemas/events.ts'
+import type { Decoded, Spot, TokenFact, Transfer } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { Tracked } from '../tracked.ts'
 import { headMaker, type Keyed, type MappingContext } from './context.ts'
+import { type FeedEvents, feedEvents, type Wanted } from './feeds.ts'
 import { balanceEvent, supplyEvent, transferEvent } from './moves.ts'
 import { changeEvent, isPublished, swapEvent } from './pools.ts'
 import { sided } from './sides.ts'
@@ -9,7 +10,7 @@ import { birthEvent, type FactOrigin, factEvent, migrationEvent, TOKEN_KIND } fr
 import { tradeEvent } from './trades.ts'
 
 /** Everything that one block publishes in data topics, each in the order of its event index. */
-export interface BlockEvents {
+export interface BlockEvents extends FeedEvents {
   readonly trades: readonly Keyed<Wire.TradeEvent>[]
   readonly pools: readonly Keyed<Wire.DexPoolEvent>[]
   readonly transfers: readonly Keyed<Wire.TransferEvent>[]
@@ -22,13 +23,18 @@ export interface BlockEvents {
 }
 
 /** What was found in a block, ready to be mapped. */
-export interface Found {
+export interface Found extends Wanted {
   readonly decoded: Decoded
   readonly tracked: Tracked
   /** Facts that this block was the first to need. */
   readonly learned: readonly TokenFact[]
   readonly origin: FactOrigin
+  /** Moves of the chain's coin that no log tells. */
+  readonly natives?: readonly Transfer[]
 }
+
+/** Type of the moves of a chain's coin. */
+const NATIVE_KIND = 'native'
 
 const inChainOrder = (one: Spot, other: Spot): number =>
   one.txIndex - other.txIndex || one.logIndex - other.logIndex
@@ -39,13 +45,15 @@ const decimalsTold = ({ balances }: Decoded): ReadonlyMap<string, number> =>
 /** Maps what was found in a block to wire events. */
 export const blockEvents = (
   given: MappingContext,
-  { decoded, tracked, learned, origin }: Found,
+  { decoded, tracked, learned, origin, natives = [], ...wanted }: Found,
 ): BlockEvents => {
   const context = { ...given, told: decimalsTold(decoded) }
   const place = headMaker(context)
   const tokenKind = TOKEN_KIND[context.chain.vm]
   const onToken = (at: Spot, index: number) =>
     place({ ...at, pool: '', protocol: tokenKind, index })
+  const onCoin = (at: Spot, index: number) =>
+    place({ ...at, pool: '', protocol: NATIVE_KIND, index })
   const swaps = decoded.swaps.flatMap((swap) => sided(context, swap) ?? [])
   const poolEvents = [
     ...swaps.map((swap) => ({ at: swap.swap, swap })),
@@ -64,9 +72,15 @@ export const blockEvents = (
         ? swapEvent(context, item.swap, place({ index, ...item.swap.swap }))
         : changeEvent(context, item.change, place({ index, ...item.change })),
     ),
-    transfers: decoded.transfers.map((transfer, index) =>
-      transferEvent(context, transfer, onToken(transfer, index)),
-    ),
+    transfers: [
+      ...decoded.transfers.map((transfer, index) =>
+        transferEvent(context, transfer, onToken(transfer, index)),
+      ),
+      ...natives.map((move, place) => {
+        const index = decoded.transfers.length + place
+        return transferEvent(context, move, onCoin(move, index))
+      }),
+    ],
     tokens: launches.map((launch, index) => {
       const from = launch.kind === 'birth' ? launch.launch : launch.from
       const { protocol = tokenKind, pool = '' } = from ?? {}
@@ -84,5 +98,6 @@ export const blockEvents = (
     tokenSupplies: tracked.supplies.map((supply, index) =>
       supplyEvent(context, supply, onToken(supply, index)),
     ),
+    ...feedEvents(context, decoded, wanted),
   }
 }

@@ -8,7 +8,7 @@ import { UNKNOWN_DECIMALS } from './tokens.ts'
 /** A token that moved, keyed by the token. */
 export const transferEvent = (
   context: MappingContext,
-  { token, from, to, fromAccount, toAccount, amountRaw }: Transfer,
+  { token, from, to, fromAccount, toAccount, amountRaw, callIndex }: Transfer,
   place: Head,
 ): Keyed<Wire.TransferEvent> => ({
   key: token,
@@ -21,6 +21,7 @@ export const transferEvent = (
       token_address: token,
       token_amount: String(amountRaw),
       token_decimals: decimalsOf(context, token),
+      ...(callIndex !== undefined && { call_index: callIndex }),
       success: true,
     },
     ...place,

@@ -10,6 +10,7 @@ import { lamportChanges, tokenBalances } from './balances.ts'
 import { type Call, walkLogs } from './invocations.ts'
 import { amountAt, base58At, keyAt, wholeAt } from './json.ts'
 import { PROGRAM, type SvmPrograms } from './programs.ts'
+import { rewardsOf } from './rewards.ts'
 import { type ToldInstruction, type ToldTransaction, toldInner, toldTransaction } from './told.ts'
 
 /** Longest base 58 text that is decoded; what decoders read is a tenth of it, and decoding grows with the square. */
@@ -93,8 +94,7 @@ export const normalizeHeader = (
   const said = fieldsOf(value, 'block')
   const parentSlot = wholeAt(said.parentSlot, 'block.parentSlot')
   if (parentSlot >= slot && slot > 0) throw refuse('parent-order', 'block.parentSlot', parentSlot)
-  const count = (list: unknown, at: string): number =>
-    orElse(list, at, { read: listOf, fallback: [] }).length
+  const rewards = rewardsOf(said.rewards)
   return {
     vm: 'svm',
     chain,
@@ -104,8 +104,9 @@ export const normalizeHeader = (
     timeMs: timeOf(said.blockTime, 'block.blockTime'),
     parentSlot,
     blockHeight: orElse(said.blockHeight, 'block.blockHeight', { read: wholeAt, fallback: null }),
-    txCount: count(said.transactions, 'block.transactions'),
-    rewardsCount: count(said.rewards, 'block.rewards'),
+    txCount: orElse(said.transactions, 'block.transactions', { read: listOf, fallback: [] }).length,
+    rewardsCount: rewards.length,
+    rewards,
   }
 }
 
@@ -179,17 +180,20 @@ const flattened = (
       calls.push({ told: each, outer, inner: at, depth: each.depth, program: each.program })
     }
   }
-  const asksLogs = calls.some(({ program, depth }) => depth === null || programs.logs.has(program))
+  const keepsLogs = (program: string): boolean => programs.everything || programs.logs.has(program)
+  const asksLogs = calls.some(({ program, depth }) => depth === null || keepsLogs(program))
   const logged = asksLogs ? walkLogs(logLines(meta), calls) : undefined
-  return calls.map((call, index) => ({
+  const instructions = calls.map((call, index) => ({
     program: call.program,
     accounts: call.told.accounts,
     data: programs.data.has(call.program) ? dataOf(call.told.data) : null,
     outer: call.outer,
     inner: call.inner,
     depth: call.depth ?? logged?.[index]?.depth ?? 2,
-    logs: (programs.logs.has(call.program) ? logged?.[index]?.lines : undefined) ?? NO_LINES,
+    logs: (keepsLogs(call.program) ? logged?.[index]?.lines : undefined) ?? NO_LINES,
   }))
+  if (programs.everything !== true) return instructions
+  return instructions.map((each, index) => ({ ...each, raw: calls[index]?.told.data ?? null }))
 }
 
 const NO_LINES: readonly string[] = []

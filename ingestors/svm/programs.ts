@@ -1,3 +1,5 @@
+import { PHOENIX } from './phoenix.ts'
+
 /** Solana programs that decoders read. Sources: contract/chains.md 1.4 and 4.1, the Metaplex token metadata program. */
 export const PROGRAM = {
   system: '11111111111111111111111111111111',
@@ -25,6 +27,8 @@ export interface SvmPrograms {
   readonly data: ReadonlySet<string>
   /** Instructions of these keep the log lines that they wrote: their events are nowhere else. */
   readonly logs: ReadonlySet<string>
+  /** Every instruction keeps its lines, and its data as it was told. */
+  readonly everything?: boolean
   /** Absent: every transaction is kept. */
   readonly profile?: SvmProfile
 }
@@ -51,6 +55,18 @@ export const ALL_PROGRAMS: SvmPrograms = {
     PROGRAM.moonshot,
   ]),
 }
+
+/** The same with the programs of order books. */
+export const withOrders = (programs: SvmPrograms): SvmPrograms => ({
+  ...programs,
+  data: new Set([...programs.data, PHOENIX]),
+})
+
+/** The same with what the instructions feed tells beside it. */
+export const withInstructions = (programs: SvmPrograms): SvmPrograms => ({
+  ...programs,
+  everything: true,
+})
 
 /**
  * Only what pump.fun's tokens do, on the curve, in their pool and between wallets, and the pools that price the quotes: a

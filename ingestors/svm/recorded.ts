@@ -5,8 +5,11 @@ import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import type { Recorded } from '../recorded.ts'
 import { wholeAt } from './json.ts'
 import { normalizeHeader, normalizeTransaction, timeOf } from './normalize.ts'
-import { ALL_PROGRAMS } from './programs.ts'
+import { ALL_PROGRAMS, withOrders } from './programs.ts'
 import { getBlockShape } from './yellowstone.ts'
+
+/** Recordings are short: order books are read whether anybody asks or not. */
+const PROGRAMS = withOrders(ALL_PROGRAMS)
 
 /** What a block is called whose hash is not recorded: 32 bytes that hold its slot. */
 const nameOfSlot = (slot: number): string => {
@@ -44,7 +47,7 @@ const noticed = (file: Fields): unknown => {
 const lone = (chain: string, said: Fields): Recorded => {
   const slot = orElse(said.slot, 'slot', { read: wholeAt, fallback: 0 })
   const index = orElse(said.transactionIndex, 'transactionIndex', { read: wholeAt, fallback: 0 })
-  const transaction = normalizeTransaction(said, { index, programs: ALL_PROGRAMS })
+  const transaction = normalizeTransaction(said, { index, programs: PROGRAMS })
   const timeMs = timeOf(said.blockTime, 'blockTime')
   const block: SvmBlock = {
     vm: 'svm',
@@ -76,7 +79,7 @@ const whole = (chain: string, said: Fields, file: Fields): Recorded => {
     const index = orElse(told, 'transactionIndex', { read: wholeAt, fallback: place })
     if (seen.has(index)) throw refuse('tx-order', 'transactionIndex', index)
     seen.add(index)
-    return normalizeTransaction(each, { index, programs: ALL_PROGRAMS }) ?? []
+    return normalizeTransaction(each, { index, programs: PROGRAMS }) ?? []
   })
   transactions.sort((a, b) => a.index - b.index)
   return { block: { ...header, transactions }, whole: true, timed: header.timeMs > 0, named: true }

@@ -301,7 +301,13 @@ describe('a Sui node as a source', () => {
     const { chain, urls, from, metrics, log, signal } = optionsOf([node.url], { from: null })
     const source = await nodeSource({
       ...{ chain, urls, from, metrics, log, signal },
-      config: { rpcConcurrency: 2, rpcPerSecond: 200, rpcTimeoutMs: 500, chainExtra: {} },
+      config: {
+        rpcConcurrency: 2,
+        rpcPerSecond: 200,
+        rpcTimeoutMs: 500,
+        chainExtra: {},
+        feeds: [],
+      },
     })
     const [first] = await collect(source, (ops) => ops.length === 1)
     assert.equal(first?.op === 'apply' && first.block.height, 140)

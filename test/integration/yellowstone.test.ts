@@ -246,7 +246,13 @@ describe('Yellowstone streams beside a Solana node', () => {
       assert.rejects(
         nodeSource({
           ...{ ...base, chain: CHAINS[chain], urls: [url] },
-          config: { rpcConcurrency: 2, rpcPerSecond: 0, rpcTimeoutMs: 500, chainExtra: {} },
+          config: {
+            rpcConcurrency: 2,
+            rpcPerSecond: 0,
+            rpcTimeoutMs: 500,
+            chainExtra: {},
+            feeds: [],
+          },
         }),
         ConfigError,
       )

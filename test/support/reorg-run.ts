@@ -14,6 +14,8 @@ import { loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { CHAINS } from '../../schemas/chains.ts'
+import { type Feed, feedTopics } from '../../schemas/feeds.ts'
+import { topicName } from '../../schemas/topics.ts'
 import type { WebhookChannel } from '../../schemas/webhooks.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
 import { type Ear, listen } from './channel-fold.ts'
@@ -61,7 +63,14 @@ export interface ReorgRun {
 }
 
 const LIMIT_MS = 60_000
-const OVERRIDES = { webhookAllow: ['127.0.0.0/8'], webhookMaxEventAgeSeconds: 0 }
+/** What a made-up chain can tell beside trades. */
+const FEEDS: readonly Feed[] = [
+  ...(['native-transfers', 'events', 'miner-rewards', 'instructions', 'rewards'] as const),
+]
+const OVERRIDES = {
+  ...{ webhookAllow: ['127.0.0.0/8'], webhookMaxEventAgeSeconds: 0 },
+  feeds: [...FEEDS],
+}
 
 interface Course {
   readonly plan: ReorgPlan
@@ -86,7 +95,7 @@ const follow = async (
   let product: Product | undefined
   try {
     const { extra } = simulator
-    const config = { ...loadConfig({}, {}), chainExtra: { [chain]: extra } }
+    const config = { ...loadConfig({}, OVERRIDES), chainExtra: { [chain]: extra } }
     const source = await nodeSource({
       ...{ chain: row, urls: [simulator.wsUrl], from: 0, config, log },
       ...{ metrics: makeMetrics(), signal: closing.signal },
@@ -213,8 +222,12 @@ export const testReorgs = (name: string, plan: ReorgPlan): Promise<void> =>
       })
     }
 
-    test('once everything is final the checksums are equal', () => {
+    test('once everything is final the checksums are equal, those of the feeds too', () => {
       assertSame(disturbed.settled, clean.settled)
+      for (const topic of feedTopics(CHAINS[plan.chain], FEEDS)) {
+        const name = topicName(topic, plan.chain)
+        assert.match(clean.settled[name]?.[0] ?? '', /^[1-9]\d* /, name)
+      }
     })
 
     test('the newest object of every channel is that of a clean run', () => {

@@ -166,8 +166,10 @@ const digestsAt = async (
 ): Promise<readonly NamedDigest[]> => {
   const { chain } = place
   const digests: NamedDigest[] = []
+  const topics = new Set(await bus.topics(''))
   for (const [topic, facts] of Object.entries(TOPIC_FACTS)) {
     if (facts.how === 'left out' || !isTopic(topic) || COMPARED_AS_TABLES.has(topic)) continue
+    if (!topics.has(topicName(topic, chain))) continue
     const digest = await topicDigest({ bus, codec, place, topic, facts })
     digests.push({ name: topicName(topic, chain), ...digest })
   }

@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { topicSpecs } from '../../core/topic-specs.ts'
-import { TOPICS, topicRow } from '../../schemas/topics.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import { FEED_NAMES, feedTopics } from '../../schemas/feeds.ts'
+import { TOPICS, type Topic, type TopicRow, topicRow } from '../../schemas/topics.ts'
 
-const CHAINS = ['eth', 'bsc']
+const TWO = ['eth', 'bsc'] as const
 
-test('every row of the table becomes a topic: global ones once, the others per chain', () => {
-  const specs = topicSpecs({ chains: CHAINS, partitions: 6, retention: 'contract' })
-  const rows = Object.values(TOPICS)
-  const expected = rows.flatMap(({ suffix, scope }) => {
+const isOn = (topic: string, chain: (typeof TWO)[number]): boolean =>
+  feedTopics(CHAINS[chain], FEED_NAMES).some((each) => each === topic)
+
+test('every row of the table becomes a topic: global ones once, the others per chain that has them', () => {
+  const plan = { chains: TWO, partitions: 6, retention: 'contract', feeds: FEED_NAMES } as const
+  const specs = topicSpecs(plan)
+  const rows = Object.entries(TOPICS) as [Topic, TopicRow][]
+  const expected = rows.flatMap(([topic, { suffix, scope, optional }]) => {
     if (scope === 'global') return [suffix]
-    return CHAINS.map((chain) =>
+    return TWO.filter((chain) => !optional || isOn(topic, chain)).map((chain) =>
       scope === 'internal' ? `${suffix}.${chain}` : `${chain}.${suffix}`,
     )
   })
@@ -20,7 +26,7 @@ test('every row of the table becomes a topic: global ones once, the others per c
 
 test('partitions and retention follow the row', () => {
   const find = (topic: string, retention: 'off' | 'contract') =>
-    topicSpecs({ chains: CHAINS, partitions: 6, retention }).find((spec) => spec.topic === topic)
+    topicSpecs({ chains: TWO, partitions: 6, retention }).find((spec) => spec.topic === topic)
   assert.deepEqual(find('eth.dex.trades', 'contract'), {
     topic: 'eth.dex.trades',
     partitions: 6,
@@ -30,5 +36,6 @@ test('partitions and retention follow the row', () => {
   assert.equal(find('eth.dex.trades', 'off')?.retentionMs, null)
   assert.equal(find('eth.blocks', 'contract')?.retentionMs, null)
   assert.equal(find('eth.blocks', 'contract')?.partitions, 1)
+  assert.equal(find('eth.calls', 'off'), undefined, 'its feed is off')
   assert.equal(find('_control.orgs', 'off')?.cleanup, 'compact')
 })

@@ -46,7 +46,7 @@ export const startSideBySide = async (options: SideOptions): Promise<SideBySide>
   const bus = await openEmbeddedBus({ path: folder, mapSizeBytes, log, retention: 'off' })
   const chains = servers.map(({ chain }) => chain)
   await bus.createTopics(topicSpecs({ chains, partitions: 2, retention: 'off' }))
-  const limits = { rpcConcurrency: 8, rpcPerSecond: 0, rpcTimeoutMs, chainExtra: {} }
+  const limits = { rpcConcurrency: 8, rpcPerSecond: 0, rpcTimeoutMs, chainExtra: {}, feeds: [] }
   const start = async ({ chain: id, urls }: ReplayServer): Promise<[string, Ingestor]> => {
     const chain = chainRow(id)
     if (chain === undefined) throw new Error(`no chain ${id}`)

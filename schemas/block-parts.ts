@@ -1,0 +1,59 @@
+/** What a block holds beside transactions and their logs. Amounts are base units ending in `Raw`. */
+
+/** One call of a transaction; the first is the transaction itself. In the order in which they were entered. */
+export interface Call {
+  readonly txIndex: number
+  /** Place among the calls of its transaction. */
+  readonly index: number
+  /** 0 = the transaction itself. */
+  readonly depth: number
+  /** How it was entered, as tracers name it: `CALL`, `DELEGATECALL`, `STATICCALL`, `CREATE2`, `SELFDESTRUCT`. */
+  readonly type: string
+  readonly from: string
+  /** Who was called, what was made, or who got what a destroyed contract held; null: nothing was made. */
+  readonly to: string | null
+  /** As the tracer tells it: a DELEGATECALL repeats its caller's, and moves nothing. */
+  readonly valueRaw: bigint
+  readonly gas: number
+  readonly gasUsed: number
+  /** Hex; of a creation the init code. */
+  readonly input: string
+  /** Hex; of a creation the code that was left. */
+  readonly output: string
+  /** Why it ended in failure, as the node words it. */
+  readonly error: string | null
+  /** What it did stands: neither it nor a call above it failed. */
+  readonly success: boolean
+}
+
+/** A block that lost against its sibling and is named by a later one (proof of work). */
+export interface Uncle {
+  /** Place among the uncles of the block that names it. */
+  readonly index: number
+  readonly hash: string
+  readonly parentHash: string
+  readonly miner: string
+  readonly height: number
+  readonly difficultyRaw: bigint
+  readonly gasLimit: number
+  readonly gasUsed: number
+  readonly timeMs: number
+}
+
+/** Coins that came back from the consensus layer. */
+export interface Withdrawal {
+  readonly to: string
+  readonly amountRaw: bigint
+}
+
+/** Lamports that a Solana block paid or took beside its transactions. */
+export interface SvmReward {
+  readonly address: string
+  /** Below zero: taken. */
+  readonly amountRaw: bigint
+  readonly postRaw: bigint
+  /** As the node words it: `Fee`, `Rent`, `Staking`, `Voting`; '' where it says none. */
+  readonly type: string
+  /** Percent of the vote account; null where there is none. */
+  readonly commission: number | null
+}

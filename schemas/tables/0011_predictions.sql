@@ -1,0 +1,113 @@
+-- Prediction markets: filled where the feed is on. Rows never expire. Layout: contract/kafka.md 4.3.
+CREATE TABLE IF NOT EXISTS {chain}_prediction_trades (
+  block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
+  block_slot UInt64 CODEC(DoubleDelta, ZSTD(1)),
+  block_height UInt64 CODEC(DoubleDelta, ZSTD(1)),
+  block_hash String CODEC(ZSTD(1)),
+  tx_hash String CODEC(ZSTD(1)),
+  tx_index UInt32 CODEC(T64, ZSTD(1)),
+  tx_signer String CODEC(ZSTD(1)),
+  tx_fee UInt256 CODEC(ZSTD(1)),
+  tx_fee_native Decimal(38,12) CODEC(ZSTD(1)),
+  tx_fee_usd Nullable(Decimal(38,12)) CODEC(ZSTD(1)),
+  tx_status Enum8('UNSPECIFIED'=0,'SUCCESS'=1,'FAILED'=2),
+  event_index UInt32 CODEC(T64, ZSTD(1)),
+  log_index UInt32 CODEC(T64, ZSTD(1)),
+  marketplace LowCardinality(String),
+  protocol_family LowCardinality(String),
+  condition_id String CODEC(ZSTD(1)),
+  question_id String CODEC(ZSTD(1)),
+  market_id String CODEC(ZSTD(1)),
+  outcomes Array(String),
+  collateral_token String CODEC(ZSTD(1)),
+  buyer String CODEC(ZSTD(1)),
+  seller String CODEC(ZSTD(1)),
+  is_outcome_buy UInt8,
+  amount UInt256 CODEC(ZSTD(1)),
+  collateral_amount UInt256 CODEC(ZSTD(1)),
+  price Nullable(Float64) CODEC(ZSTD(1)),
+  fee UInt256 CODEC(ZSTD(1)),
+  fee_in LowCardinality(String),
+  outcome LowCardinality(String),
+  outcome_token String CODEC(ZSTD(1)),
+  order_id String CODEC(ZSTD(1)),
+  exchange String CODEC(ZSTD(1)),
+  _ver UInt64 CODEC(DoubleDelta, ZSTD(1)),
+  _del UInt8 DEFAULT 0,
+  INDEX bf_outcome_token outcome_token TYPE bloom_filter(0.01) GRANULARITY 4,
+  INDEX bf_buyer buyer TYPE bloom_filter(0.01) GRANULARITY 4,
+  INDEX bf_seller seller TYPE bloom_filter(0.01) GRANULARITY 4
+) ENGINE=ReplacingMergeTree(_ver, _del)
+PARTITION BY toYYYYMM(block_time)
+ORDER BY (condition_id, block_slot, tx_index, event_index)
+SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+
+CREATE TABLE IF NOT EXISTS {chain}_prediction_managements (
+  block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
+  block_slot UInt64 CODEC(DoubleDelta, ZSTD(1)),
+  block_height UInt64 CODEC(DoubleDelta, ZSTD(1)),
+  block_hash String CODEC(ZSTD(1)),
+  tx_hash String CODEC(ZSTD(1)),
+  tx_index UInt32 CODEC(T64, ZSTD(1)),
+  tx_signer String CODEC(ZSTD(1)),
+  tx_fee UInt256 CODEC(ZSTD(1)),
+  tx_fee_native Decimal(38,12) CODEC(ZSTD(1)),
+  tx_fee_usd Nullable(Decimal(38,12)) CODEC(ZSTD(1)),
+  tx_status Enum8('UNSPECIFIED'=0,'SUCCESS'=1,'FAILED'=2),
+  event_index UInt32 CODEC(T64, ZSTD(1)),
+  log_index UInt32 CODEC(T64, ZSTD(1)),
+  marketplace LowCardinality(String),
+  protocol_family LowCardinality(String),
+  condition_id String CODEC(ZSTD(1)),
+  question_id String CODEC(ZSTD(1)),
+  market_id String CODEC(ZSTD(1)),
+  outcomes Array(String),
+  collateral_token String CODEC(ZSTD(1)),
+  event_type LowCardinality(String),
+  description String CODEC(ZSTD(3)),
+  group_id String CODEC(ZSTD(1)),
+  oracle String CODEC(ZSTD(1)),
+  outcome_count UInt32,
+  payouts Array(String),
+  outcome_token_ids Array(String),
+  _ver UInt64 CODEC(DoubleDelta, ZSTD(1)),
+  _del UInt8 DEFAULT 0,
+  INDEX bf_question_id question_id TYPE bloom_filter(0.01) GRANULARITY 4
+) ENGINE=ReplacingMergeTree(_ver, _del)
+PARTITION BY toYYYYMM(block_time)
+ORDER BY (condition_id, block_slot, tx_index, event_index)
+SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+
+CREATE TABLE IF NOT EXISTS {chain}_prediction_settlements (
+  block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
+  block_slot UInt64 CODEC(DoubleDelta, ZSTD(1)),
+  block_height UInt64 CODEC(DoubleDelta, ZSTD(1)),
+  block_hash String CODEC(ZSTD(1)),
+  tx_hash String CODEC(ZSTD(1)),
+  tx_index UInt32 CODEC(T64, ZSTD(1)),
+  tx_signer String CODEC(ZSTD(1)),
+  tx_fee UInt256 CODEC(ZSTD(1)),
+  tx_fee_native Decimal(38,12) CODEC(ZSTD(1)),
+  tx_fee_usd Nullable(Decimal(38,12)) CODEC(ZSTD(1)),
+  tx_status Enum8('UNSPECIFIED'=0,'SUCCESS'=1,'FAILED'=2),
+  event_index UInt32 CODEC(T64, ZSTD(1)),
+  log_index UInt32 CODEC(T64, ZSTD(1)),
+  marketplace LowCardinality(String),
+  protocol_family LowCardinality(String),
+  condition_id String CODEC(ZSTD(1)),
+  question_id String CODEC(ZSTD(1)),
+  market_id String CODEC(ZSTD(1)),
+  outcomes Array(String),
+  collateral_token String CODEC(ZSTD(1)),
+  event_type LowCardinality(String),
+  holder String CODEC(ZSTD(1)),
+  collateral_amount UInt256 CODEC(ZSTD(1)),
+  outcome_token_ids Array(String),
+  amounts Array(UInt256),
+  _ver UInt64 CODEC(DoubleDelta, ZSTD(1)),
+  _del UInt8 DEFAULT 0,
+  INDEX bf_holder holder TYPE bloom_filter(0.01) GRANULARITY 4
+) ENGINE=ReplacingMergeTree(_ver, _del)
+PARTITION BY toYYYYMM(block_time)
+ORDER BY (condition_id, block_slot, tx_index, event_index)
+SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;

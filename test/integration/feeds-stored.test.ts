@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { recordedBlock } from '../../ingestors/recorded.ts'
+import type { ChainOp } from '../../ingestors/source.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { Block } from '../../schemas/events.ts'
+import { FEED_NAMES, feedTopics } from '../../schemas/feeds.ts'
+import { topicName } from '../../schemas/topics.ts'
+import { eventLog } from '../support/evm-logs.ts'
+import { handSource, refOf } from '../support/hand-chain.ts'
+import { type Product, startProduct } from '../support/product.ts'
+import { blockOf } from '../support/recordings.ts'
+import { solRecording } from '../support/sol-recordings.ts'
+import { tracedBlock, tracesJson } from '../support/traces.ts'
+import { until } from '../support/until.ts'
+
+const CONDITION = `0x${'c0'.repeat(32)}`
+const QUESTION = `0x${'c1'.repeat(32)}`
+const WHO = `0x${'3a'.repeat(20)}`
+const TOKENS = '0x4d97dcd97ec945f40cf65f87097ace5ea0476045'
+const EXCHANGE = '0x4bfb41d5b3570defd03c39a9a4d8de6bd8b8982e'
+const USDC = '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'
+const ZERO = `0x${'0'.repeat(40)}`
+const ROOT = `0x${'0'.repeat(64)}`
+
+/** A market is set up, split into its outcomes and traded. */
+const market = (): Block => ({
+  ...blockOf([
+    eventLog(
+      TOKENS,
+      'ConditionPreparation(bytes32 indexed conditionId, address indexed oracle, bytes32 indexed questionId, uint256 outcomeSlotCount)',
+      [CONDITION, WHO, QUESTION, 2n],
+    ),
+    eventLog(
+      TOKENS,
+      'TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values)',
+      [WHO, ZERO, WHO, [11n, 12n], [100n, 100n]],
+    ),
+    eventLog(
+      TOKENS,
+      'PositionSplit(address indexed stakeholder, address collateralToken, bytes32 indexed parentCollectionId, bytes32 indexed conditionId, uint256[] partition, uint256 amount)',
+      [WHO, USDC, ROOT, CONDITION, [1n, 2n], 100n],
+    ),
+    eventLog(
+      EXCHANGE,
+      'OrderFilled(bytes32 indexed orderHash, address indexed maker, address indexed taker, uint256 makerAssetId, uint256 takerAssetId, uint256 makerAmountFilled, uint256 takerAmountFilled, uint256 fee)',
+      [QUESTION, WHO, TOKENS, 0n, 12n, 40n, 100n, 3n],
+    ),
+  ]),
+  chain: 'polygon',
+  timeMs: 1_700_000_000_000,
+})
+
+/** A recorded block with an uncle by hand: since the merge there are none. */
+const mined = (): Block => {
+  const block = tracedBlock('block_17148268.json')
+  const uncle = {
+    ...{ index: 0, hash: block.parentHash, parentHash: block.hash, miner: WHO },
+    ...{ height: block.height - 1, difficultyRaw: 2n ** 200n, gasLimit: 5, gasUsed: 4 },
+    timeMs: block.timeMs - 1_000,
+  }
+  return { ...block, uncles: [uncle], uncleHashes: [uncle.hash] }
+}
+
+/** Tables of a chain's feeds, and how many rows a block leaves in each. */
+interface Stored {
+  readonly chain: 'eth' | 'sol' | 'polygon'
+  readonly block: () => Block
+  readonly rows: Readonly<Record<string, number>>
+}
+
+const ROWS: readonly Stored[] = [
+  {
+    chain: 'eth',
+    block: mined,
+    rows: { traces_enriched: 891, logs_enriched: 322, miner_rewards: 2, uncles: 1 },
+  },
+  {
+    chain: 'sol',
+    block: () => solRecording('yellowstone_block_344556402.json'),
+    rows: { instructions_enriched: 18, rewards: 1 },
+  },
+  {
+    chain: 'sol',
+    block: () => {
+      const { block } = recordedBlock('sol', tracesJson('sol_phoenix_orders.json'))
+      return { ...block, timeMs: 1_700_000_000_000 }
+    },
+    rows: { dex_orders: 34 },
+  },
+  {
+    chain: 'polygon',
+    block: market,
+    rows: { prediction_trades: 1, prediction_managements: 1, prediction_settlements: 1 },
+  },
+]
+
+const countsOf = async (
+  { house }: Product,
+  { chain, rows }: Stored,
+): Promise<Readonly<Record<string, number>>> => {
+  const counts: Record<string, number> = {}
+  for (const table of Object.keys(rows)) {
+    const sql = `SELECT toUInt32(count()) AS count FROM ${chain}_${table} FINAL`
+    const found = await house.warehouse.query<{ count: number }>({ sql })
+    counts[table] = Number(found.rows[0]?.count)
+  }
+  return counts
+}
+
+for (const stored of ROWS) {
+  const { chain, rows } = stored
+  test(`${chain}: ${Object.keys(rows).join(', ')} are filled, and a block that is taken back leaves it`, async () => {
+    const source = handSource()
+    const row = CHAINS[chain]
+    const product = await startProduct({
+      chain: { row, source },
+      overrides: { feeds: [...FEED_NAMES] },
+    })
+    const { house } = product
+    const push = async (seq: number, op: ChainOp): Promise<void> => {
+      source.push(op)
+      await until(
+        async () => house.ingestors[0]?.status().seq === seq && (await house.settled()),
+        `operation ${seq} is processed`,
+      )
+    }
+    try {
+      const topics = new Set(await house.bus.topics(`${chain}.`))
+      for (const topic of feedTopics(row, FEED_NAMES))
+        assert.ok(topics.has(topicName(topic, chain)))
+      const block = stored.block()
+      await push(1, { op: 'apply', block })
+      assert.deepEqual(await countsOf(product, stored), rows)
+      const letters = await house.bus.topics('dlq.')
+      for (const topic of letters) {
+        assert.ok(
+          (await house.bus.ends(topic)).every(({ low, end }) => low === end),
+          topic,
+        )
+      }
+      await push(2, { op: 'revert', ref: refOf(block) })
+      const none = Object.fromEntries(Object.keys(rows).map((table) => [table, 0]))
+      assert.deepEqual(await countsOf(product, stored), none)
+    } finally {
+      await product.stop()
+    }
+  })
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Malformed } from '../../core/fault.ts'
+import { callsOfFrames, callsOfTraces } from '../../ingestors/evm/calls.ts'
+import { nativeMoves } from '../../ingestors/evm/native-moves.ts'
+import { callEvents } from '../../ingestors/records/evm-feeds.ts'
+import type { Call } from '../../schemas/block-parts.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import { blockOf } from '../support/recordings.ts'
+import { tracedBlock, tracesJson } from '../support/traces.ts'
+
+const ODD: readonly unknown[] = [
+  ...[null, undefined, '', '0x', 'x', -1, 1.5, 2 ** 60, true, [], {}, [[]], { calls: [{}] }],
+  ...[
+    `0x${'f'.repeat(64)}`,
+    `0x${'f'.repeat(65)}`,
+    `0x${'00'.repeat(20)}`,
+    'DELEGATECALL',
+    'reward',
+  ],
+]
+
+/** The same value with the leaf or branch that the path leads to replaced; the path wraps around. */
+const replaced = (value: unknown, path: readonly number[], by: unknown): unknown => {
+  const [step, ...rest] = path
+  if (step === undefined || typeof value !== 'object' || value === null) return by
+  const entries = Object.entries(value)
+  const [name] = entries[step % Math.max(entries.length, 1)] ?? []
+  if (name === undefined) return by
+  const copy = Array.isArray(value) ? [...value] : { ...value }
+  const child = (copy as Record<string, unknown>)[name]
+  ;(copy as Record<string, unknown>)[name] = replaced(child, rest, by)
+  return copy
+}
+
+const mutation = fc.record({
+  path: fc.array(fc.nat(2_000), { minLength: 1, maxLength: 9 }),
+  by: fc.constantFrom(...ODD),
+})
+
+/** Reads and maps; a refusal has a reason, and nothing else is thrown. */
+const survives = (read: () => readonly Call[], use: (calls: readonly Call[]) => void): void => {
+  let calls: readonly Call[]
+  try {
+    calls = read()
+  } catch (error) {
+    assert.ok(error instanceof Malformed, String(error))
+    return
+  }
+  use(calls)
+}
+
+test('a tree of calls with odd parts is read or refused', () => {
+  const block = blockOf([])
+  const answer = [tracesJson('calltracer_multi_contracts.json')]
+  fc.assert(
+    fc.property(fc.array(mutation, { minLength: 1, maxLength: 3 }), (mutations) => {
+      const odd = mutations.reduce<unknown>(
+        (said, { path, by }) => replaced(said, path, by),
+        answer,
+      )
+      survives(
+        () => callsOfFrames(block, odd),
+        (calls) => {
+          callEvents({ ...block, calls })
+          for (const { amountRaw } of nativeMoves({ ...block, calls }, CHAINS.eth)) {
+            assert.ok(amountRaw > 0n)
+          }
+        },
+      )
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a list of calls with odd parts is read or refused', () => {
+  const block = tracedBlock('block_17148268.json')
+  const { trace_block: answer } = tracesJson('block_17148268.json')
+  fc.assert(
+    fc.property(mutation, ({ path, by }) => {
+      survives(
+        () => callsOfTraces(block, replaced(answer, path, by)),
+        (calls) => assert.ok(calls.length > 800 && calls.every(({ depth }) => depth < 1_024)),
+      )
+    }),
+    { numRuns: 100 },
+  )
+})

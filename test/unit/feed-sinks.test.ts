@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { localCodec } from '../../core/codec.ts'
+import { Malformed } from '../../core/fault.ts'
+import { FEED_SINKS, feedSinks } from '../../processors/feed-sinks.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import { FEED_NAMES, feedTopics } from '../../schemas/feeds.ts'
+import type { Topic } from '../../schemas/topics.ts'
+
+const codec = localCodec()
+const meta = { chain: 'eth', op: 'OP_APPLY', seq: 7, height: 5, slot: 5, hash: '0x05' } as const
+
+const sinkOf = (topic: Topic) => {
+  const sink = FEED_SINKS.find((each) => each.topic === topic)
+  assert.ok(sink)
+  return sink
+}
+
+const rowsOf = (topic: Topic, bytes: Uint8Array) => sinkOf(topic).map(codec, bytes).tables[0]?.rows
+
+test('every feed topic has a sink, and a chain runs those that it has and that are on', () => {
+  const all = Object.values(CHAINS).flatMap((chain) => feedTopics(chain, FEED_NAMES))
+  assert.deepEqual([...new Set(all)].sort(), FEED_SINKS.map(({ topic }) => topic).toSorted())
+  const topics = (chain: keyof typeof CHAINS) =>
+    feedSinks(CHAINS[chain], FEED_NAMES).map(({ topic }) => topic)
+  assert.deepEqual(topics('base'), ['calls', 'events'])
+  assert.deepEqual(topics('sui'), [])
+  assert.deepEqual(feedSinks(CHAINS.eth, []), [])
+})
+
+test('a call as a row: its marks are numbers, its fee is in coins, unknown is null', () => {
+  const event = {
+    ...{ block_height: 5, event_index: 3, tx_hash: '0xaa', tx_signer: '0xbb', tx_index: 1 },
+    ...{ tx_fee: '1500000000000000000', value: '7', success: true },
+    tx_status: 'STATUS_FAILED',
+  } as const
+  const [row] =
+    rowsOf('calls', codec.encode('evm.call.CallEvents', { meta, events: [event] })) ?? []
+  assert.deepEqual(
+    [row?.success, row?.tx_status, row?.tx_fee_native, row?.sig_name, row?.error, row?.event_index],
+    [1, 'FAILED', '1.5', null, null, 3],
+  )
+  assert.equal(row?._ver, String((7n << 24n) | 3n))
+  assert.equal(row?._del, 0)
+})
+
+test('a retraction counts backwards and marks its row', () => {
+  const events = [{ block_height: 5, event_index: 3, contract: '0xcc' }]
+  const bytes = codec.encode('evm.log.LogEvents', { meta: { ...meta, op: 'OP_REVERT' }, events })
+  const [row] = rowsOf('events', bytes) ?? []
+  assert.equal(row?._ver, String((7n << 24n) | (0xff_ffffn - 3n)))
+  assert.equal(row?._del, 1)
+})
+
+test('a reward may be below zero; a price that is not known is null', () => {
+  const reward = { address: 'a', amount: '-7', post_balance: '5', commission: 8 }
+  const rewards = codec.encode('svm.reward.RewardEvents', { meta, events: [reward] })
+  const [row] = rowsOf('rewards', rewards) ?? []
+  assert.deepEqual([row?.amount, row?.post_balance, row?.commission], ['-7', '5', 8])
+  const orders = codec.encode('dex.order.OrderEvents', { meta, events: [{ price_ticks: '9' }] })
+  const [order] = rowsOf('orders', orders) ?? []
+  assert.deepEqual([order?.limit_price, order?.price_ticks], [null, '9'])
+})
+
+const POISON: readonly (readonly [string, Topic, Uint8Array])[] = [
+  ['no Avro', 'calls', Buffer.from('no avro')],
+  [
+    'a value that is none',
+    'calls',
+    codec.encode('evm.call.CallEvents', { meta, events: [{ value: '0x7' }] }),
+  ],
+  [
+    'a fee that is none',
+    'calls',
+    codec.encode('evm.call.CallEvents', { meta, events: [{ value: '7', tx_fee: '-1' }] }),
+  ],
+  [
+    'a reward beyond 64 bits',
+    'rewards',
+    codec.encode('svm.reward.RewardEvents', { meta, events: [{ amount: '9'.repeat(20) }] }),
+  ],
+  [
+    'an amount of an outcome that is none',
+    'predictionSettlements',
+    codec.encode('prediction.PredictionSettlementEvents', { meta, events: [{ amounts: ['x'] }] }),
+  ],
+]
+for (const [what, topic, bytes] of POISON) {
+  test(`${what} is poison, not a row`, () => {
+    assert.throws(() => rowsOf(topic, bytes), Malformed)
+  })
+}

@@ -12,7 +12,7 @@ import {
 import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader'
 import { Malformed, Outage } from './fault.ts'
 import { pause, retry } from './retry.ts'
-import { type Endpoint, labelOf, MAX_ANSWER_BYTES, RpcError } from './rpc-endpoint.ts'
+import { type Endpoint, labelOf, MAX_ANSWER_BYTES, type OnBytes, RpcError } from './rpc-endpoint.ts'
 
 /** Services of a file by their full name, `sui.rpc.v2.LedgerService`. */
 export type GrpcServices = Readonly<Record<string, ServiceDefinition>>
@@ -95,11 +95,13 @@ export const grpcEndpoint = (url: string, { services, timeoutMs }: GrpcOptions):
   return {
     url,
     label: labelOf(url),
-    request: ({ method, params }, signal) => {
+    request: ({ method, params }, signal, onBytes) => {
       const [request = {}] = params as readonly object[]
-      const deadline = Date.now() + timeoutMs
-      const call = { client, method: methodOf(services, method), metadata, request, deadline }
-      return callOnce(call, signal)
+      const at = { deadline: Date.now() + timeoutMs, ...(onBytes && { onBytes }) }
+      return callOnce(
+        { client, method: methodOf(services, method), metadata, request, ...at },
+        signal,
+      )
     },
     stream,
     subscribe: ({ method, params }, onMessage, signal) => {
@@ -138,16 +140,21 @@ interface OneCall {
   readonly metadata: Metadata
   readonly request: object
   readonly deadline: number
+  readonly onBytes?: OnBytes
 }
 
 const callOnce = (
-  { client, method, metadata, request, deadline }: OneCall,
+  { client, method, metadata, request, deadline, onBytes }: OneCall,
   signal: AbortSignal,
 ): Promise<unknown> =>
   new Promise((resolve, reject) => {
     const { path, requestSerialize, responseDeserialize } = method
+    const read = (bytes: Buffer): object => {
+      onBytes?.(bytes.length)
+      return responseDeserialize(bytes)
+    }
     const call = client.makeUnaryRequest(
-      ...([path, requestSerialize, responseDeserialize, request, metadata, { deadline }] as const),
+      ...([path, requestSerialize, read, request, metadata, { deadline }] as const),
       (error, answer) => {
         signal.removeEventListener('abort', cancel)
         if (error !== null) reject(signal.aborted ? signal.reason : errorOf(error))

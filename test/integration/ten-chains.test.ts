@@ -75,9 +75,10 @@ describe('every chain side by side, over nodes that make mistakes', () => {
     for (const { chain } of servers) {
       const records = await dataOf(run.bus, run.codec, chain)
       const transfers = records.filter(({ family }) => family === 'transfers')
-      assert.ok(transfers.length > 0, `${chain} has transfers`)
+      // The recorded transactions of Sui are swaps of one address each: nobody else is paid.
+      assert.equal(transfers.length > 0, chain !== 'sui', `${chain} has transfers`)
     }
-    for (const chain of ['eth', 'bsc', 'polygon', 'sol']) {
+    for (const chain of ['eth', 'bsc', 'polygon', 'sol', 'sui']) {
       const records = await dataOf(run.bus, run.codec, chain)
       assert.ok(
         records.some(({ family }) => family === 'trades'),

@@ -4,6 +4,7 @@ import { evmReplayChain } from './evm-chain.ts'
 import type { FaultPlan, ReplayFault } from './faults.ts'
 import { type ReplayNode, startReplayNode } from './json-rpc-node.ts'
 import { always, noFaults } from './plans.ts'
+import { startSuiServer } from './sui-server.ts'
 import { svmReplayChain } from './svm-chain.ts'
 
 /** A replay server of one chain as a run over many chains uses it, whatever protocol it speaks. */
@@ -59,9 +60,9 @@ const replayChain = (row: ChainRow, { head, headMs }: ServerOptions): ReplayChai
     : evmReplayChain({ ...row, chainId }, { genesisMs })
 }
 
-/** One server per chain that speaks JSON-RPC. A server of another protocol is one more entry of the list. */
+/** One server per chain. */
 export const startServers = (options: ServerOptions): Promise<readonly ReplayServer[]> =>
-  Promise.all(JSON_RPC_ROWS.map((row) => startServer(row, options)))
+  Promise.all([...JSON_RPC_ROWS.map((row) => startServer(row, options)), startSuiServer(options)])
 
 /** A node under its socket and its HTTP address, and one that says it is of another chain when it is asked. */
 export const startServer = async (row: ChainRow, options: ServerOptions): Promise<ReplayServer> => {

@@ -137,12 +137,16 @@ const real = async (
   const { config, from, profile } = plan
   const [chain] = plan.chains
   if (chain === undefined) throw new UsageError(['--chain: no chain'])
+  // Once it is open the node is let go after what reads from it.
+  const closing = new AbortController()
+  const giveUp = (): void => closing.abort(signal.reason)
+  signal.addEventListener('abort', giveUp, { once: true })
   const source = await nodeSource({
     ...{ chain, urls, config, metrics, ...(profile && { profile }) },
     from: from ?? (config.fromHeight === -1 ? null : config.fromHeight),
     log: log.child({ role: 'ingest', chain: chain.id }),
-    signal,
-  })
+    signal: closing.signal,
+  }).finally(() => signal.removeEventListener('abort', giveUp))
   const sinceMs = folder.origin?.sinceMs ?? source.startMs ?? Date.now()
   folder.claim({ kind: 'node', chain: chain.id, genesis: source.origin, sinceMs })
   const extra = config.chainExtra[chain.id]
@@ -152,6 +156,6 @@ const real = async (
     chainExtra: config.chainExtra,
     label: `${chain.name}, from a node`,
     progress: true,
-    stop: async () => undefined,
+    stop: async () => closing.abort(new Error('nothing reads from the node any more')),
   }
 }

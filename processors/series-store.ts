@@ -110,7 +110,9 @@ export const makeSeriesStore = (state: StageState, kept: number): SeriesStore =>
     },
     saved: (series) => {
       series.nextEndMs = nextEnd(series)
-      changed.set(SERIES + series.key, isOver(series) ? null : textOf(series))
+      // The blocks that are not final keep what is unfinalized: without a final bucket there is nothing to keep here.
+      const isEmpty = series.nextEndMs === Number.POSITIVE_INFINITY
+      changed.set(SERIES + series.key, isEmpty ? null : textOf(series))
     },
     release: (series) => {
       const rests = series.hotBlocks === 0

@@ -37,6 +37,8 @@ const rpcUrl = Type.String({ pattern: '^(https?|wss?|grpcs?)://' })
 const FactoryRow = Type.Object({
   protocol: Type.String({ minLength: 1 }),
   factory: address,
+  /** Contracts beside the factory that know its pools: Uniswap V4's PositionManager. */
+  registries: Type.Optional(Type.Array(address, { maxItems: 16 })),
 })
 const QuoteRow = Type.Object({
   address,

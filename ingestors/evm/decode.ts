@@ -202,7 +202,7 @@ const takeTransfer = (
 /** A pool that a listed factory of its family made is proven from here on; some pools trade at once. */
 const takePool = (
   { protocols, made, out }: BlockScope,
-  { pool, tokens, factory, feePips, opens }: SaidPool,
+  { pool, tokens, factory, vault, feePips, opens }: SaidPool,
   place: Place,
 ): readonly Waiting[] => {
   const row = protocols.factory(factory)
@@ -221,7 +221,8 @@ const takePool = (
   }
   made.set(pool, fact)
   out.pools.push(fact)
-  const said = { kind: 'change', pool, usual: row.id, change: 'initialize' } as const
+  const opened = { kind: 'change', pool, usual: row.id, change: 'initialize' } as const
+  const said = vault === undefined ? opened : { ...opened, vault }
   const waits = { reserves: undefined, holder: undefined }
   return opens ? [{ ...place, said: { ...said, amountsRaw: [0n, 0n] }, ...waits }] : []
 }

@@ -5,8 +5,8 @@ import type { Given, PoolProof } from './proof-contract.ts'
 
 /**
  * Proof by the preimage of a pool's id, which is the hash of its key: who gives the key need not be believed. The PositionManager
- * keeps the keys of pools in which it opened a position; others stay unknown. Source: Uniswap/v4-core src/types/PoolId.sol,
- * v4-periphery src/PositionManager.sol.
+ * keeps the keys of pools in which it opened a position; others stay unknown until it does. Source: Uniswap/v4-core
+ * src/types/PoolId.sol, v4-periphery src/PositionManager.sol.
  */
 
 const POOL_KEYS = '0x86b6be7d' // poolKeys(bytes25)
@@ -35,6 +35,7 @@ const isKeyOf = (id: string, given: Given): given is string =>
 
 /** Proof of a Uniswap V4 pool by its key. */
 export const keyProof: PoolProof = {
+  later: true,
   ask: (pool, listed) =>
     asked(listed).map(({ registry: to }) => ({
       to,

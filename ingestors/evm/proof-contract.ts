@@ -14,8 +14,10 @@ export interface PoolProof {
   readonly ask: (pool: string, listed: readonly ListedProtocol[]) => readonly Call[]
   /** Second round: usually to the factory that the pool claims. Absent: there is none. */
   readonly confirm?: (questions: Questions) => readonly Call[]
-  /** The fact, proven or not; undefined: a contract of another kind. */
+  /** The fact, proven or not; undefined: a contract of another kind, or `later`. */
   readonly conclude: (questions: Questions, confirmed: readonly Given[]) => PoolFact | undefined
+  /** Who is asked may learn of a pool after it traded: what is not known is asked for again. */
+  readonly later?: true
 }
 
 /** A pool whose first round was answered. */

@@ -43,7 +43,7 @@ export const openProof = (
 /** Second round. */
 export const confirmCalls = (open: OpenProof): readonly Call[] => open.proof.confirm?.(open) ?? []
 
-/** The verdict from the answers to `confirmCalls`. */
+/** The verdict from the answers to `confirmCalls`; `no-state` when nobody could say by now. */
 export const poolFact = (
   open: OpenProof,
   answers: readonly CallAnswer[],
@@ -51,7 +51,8 @@ export const poolFact = (
   const given = givenOf(answers)
   if (given === 'no-state') return given
   const fact = open.proof.conclude(open, given)
-  return fact === undefined ? 'no-pool' : tradedFact(fact, open)
+  if (fact === undefined) return open.proof.later ? 'no-state' : 'no-pool'
+  return tradedFact(fact, open)
 }
 
 /** The fact with the chain's coin as trades name it (R29). */

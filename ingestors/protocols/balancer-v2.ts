@@ -51,6 +51,7 @@ const registered = (log: Log): Said => {
     kind: 'pool',
     pool,
     factory: log.address,
+    vault: log.address,
     tokens: [...tokens.filter((each) => each !== pool), ...tokens.filter((each) => each === pool)],
     feePips: null,
     opens: true,

@@ -45,8 +45,10 @@ const listed = (chain: string): readonly (readonly [string, ProtocolRow])[] =>
 export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook => {
   const problems: ConfigProblem[] = []
   const factories = new Map(extra?.replace ? [] : listed(chain))
-  for (const { protocol, factory } of extra?.factories ?? []) {
+  const ownRegistries = new Map<string, readonly string[]>()
+  for (const { protocol, factory, registries } of extra?.factories ?? []) {
     const row = protocolRow(protocol)
+    if (registries !== undefined) ownRegistries.set(factory, registries)
     if (row) factories.set(factory, row)
     else problems.push({ variable: 'CHAIN_EXTRA', message: `${chain}: no protocol ${protocol}` })
   }
@@ -58,8 +60,8 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
   const own = chainFacts?.wrappedNative
   if (own !== undefined && !extra?.replace) wrapped.add(own)
   const coin = own !== undefined && wrapped.has(own) ? own : [...wrapped][0]
-  const registriesOf = ({ registries }: ProtocolRow): readonly string[] =>
-    extra?.replace ? [] : (registries?.[chain] ?? [])
+  const registriesOf = (factory: string, { registries }: ProtocolRow): readonly string[] =>
+    ownRegistries.get(factory) ?? (extra?.replace ? [] : (registries?.[chain] ?? []))
   const isCoin = (token: string): boolean => token === chainFacts?.coinContract
   const speakers = new Map<string, readonly ListedProtocol[]>()
   return {
@@ -69,7 +71,7 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
       if (known !== undefined) return known
       const found = [...factories]
         .filter(([, row]) => speaks(row, family))
-        .map(([factory, row]) => ({ row, factory, registries: registriesOf(row) }))
+        .map(([factory, row]) => ({ row, factory, registries: registriesOf(factory, row) }))
       speakers.set(family, found)
       return found
     },

@@ -46,6 +46,7 @@ const opened = (log: Log): Said => ({
   kind: 'pool',
   pool: poolId(log),
   factory: log.address,
+  vault: VAULT,
   tokens: [topicAddress(log.topics[2]), topicAddress(log.topics[3])],
   feePips: feeOf(wordAt(log.data, 1)),
   opens: true,

@@ -68,6 +68,8 @@ export interface SaidPool {
   readonly kind: 'pool'
   readonly pool: string
   readonly factory: string
+  /** As of a swap. */
+  readonly vault?: string
   /** In the pool's own order; two or more, else the pool is not kept. */
   readonly tokens: readonly string[]
   /** Hundredths of a basis point; null: the protocol row tells. */

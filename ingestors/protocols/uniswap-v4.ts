@@ -60,6 +60,7 @@ export const uniswapV4: EvmFamily = {
         kind: 'pool',
         pool: poolId(log),
         factory: log.address,
+        vault: log.address,
         tokens: [topicAddress(log.topics[2]), topicAddress(log.topics[3])],
         feePips: keyFee(wordAt(log.data, 0)),
         opens: true,

@@ -23,6 +23,14 @@ const VECTORS: Readonly<Partial<Record<Family, string>>> = {
   aftermath: 'sui-swaps',
 }
 
+/** Tests in which a protocol's own compiled contracts run on a real node; forks are not shown by them. */
+const ON_NODE: Readonly<Record<string, string>> = {
+  uniswap_v2: 'test/e2e/anvil.test.ts',
+  uniswap_v3: 'test/e2e/anvil.test.ts',
+  uniswap_v4: 'test/e2e/anvil-vaults.test.ts',
+  balancer_v2: 'test/e2e/anvil-vaults.test.ts',
+}
+
 /** Protocols whose swaps are events of their own within their family: what others log shows nothing of them. */
 const OWN_EVENTS: ReadonlySet<string> = new Set([
   'pancakeswap_v3',
@@ -109,6 +117,14 @@ const vectorsOf = (family: Family): string => {
   return path
 }
 
+/** The test that runs a protocol's contracts, or nothing. Throws where it is gone. */
+const onNode = ({ id }: ProtocolRow): string => {
+  const path = ON_NODE[id]
+  if (path === undefined) return ''
+  if (!existsSync(ROOT + path)) throw new Error(`no test of ${id} at ${path}`)
+  return `; made on a node: \`${path}\``
+}
+
 const lineOf = (chain: ChainRow, row: ProtocolRow, seen: Seen): string => {
   const { name, family } = row
   const shape = shapeOf(row)
@@ -120,7 +136,7 @@ const lineOf = (chain: ChainRow, row: ProtocolRow, seen: Seen): string => {
       ? `same events, recorded on ${elsewhere[0].split(' ')[0]}: ${filesText(elsewhere[1].files)}`
       : `not verified by chain data; vectors: \`${vectorsOf(family)}\``
   const kinds = [...((here ?? elsewhere?.[1])?.kinds ?? [])].sort().join(', ')
-  return `| ${chain.name} | ${name} | ${family} | ${kinds || '–'} | ${how} |`
+  return `| ${chain.name} | ${name} | ${family} | ${kinds || '–'} | ${how}${onNode(row)} |`
 }
 
 const HEAD = `# Protocols
@@ -129,7 +145,8 @@ Written by \`node --import tsx test/support/write-protocols.ts\`; a test holds t
 
 A row is a protocol on a chain whose factory, program or package is listed in \`schemas/protocols.ts\`. "Seen" is what the recordings under
 \`test/fixtures\` show of the family's events when they are decoded without a node; events beyond that are tested with vectors that
-follow the layouts. A recording proves the layout and the amounts of the family, not that a fork's factory is the one listed.
+follow the layouts. "Made on a node" names the test in which the protocol's own compiled contracts log the events of real transactions
+on a local node. A recording proves the layout and the amounts of the family, not that a fork's factory is the one listed.
 
 | chain | protocol | decoder | seen | verified how |
 | --- | --- | --- | --- | --- |

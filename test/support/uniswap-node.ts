@@ -1,14 +1,7 @@
-import { createRequire } from 'node:module'
-import { type Abi, type Address, encodeAbiParameters, getAddress, type Hex, parseAbi } from 'viem'
+import { type Address, type Hex, parseAbi } from 'viem'
 import type { ChainExtra } from '../../core/config.ts'
 import { type AnvilClient, accountAt } from './anvil.ts'
-
-const require = createRequire(import.meta.url)
-
-interface Artifact {
-  readonly abi: Abi
-  readonly bytecode: string
-}
+import { deployer, sorted } from './deployer.ts'
 
 /** Real compiled contracts; only their bytecode is used, on the local node. */
 const ARTIFACTS = {
@@ -55,31 +48,6 @@ export interface Market {
   swapV3(tokenIn: Address, tokenOut: Address, amount: bigint): Promise<Hex>
 }
 
-const deployer = (client: AnvilClient) => {
-  const deploy = async (name: keyof typeof ARTIFACTS, types: string[], values: unknown[]) => {
-    const { bytecode } = require(ARTIFACTS[name]) as Artifact
-    const code = bytecode.startsWith('0x') ? bytecode.slice(2) : bytecode
-    const args = encodeAbiParameters(
-      types.map((type) => ({ type })),
-      values,
-    ).slice(2)
-    const hash = await client.sendTransaction({ data: `0x${code}${args}` })
-    const { contractAddress } = await client.waitForTransactionReceipt({ hash })
-    if (!contractAddress) throw new Error(`${name} was not deployed`)
-    return getAddress(contractAddress)
-  }
-  const write = async (address: Address, abi: Abi, functionName: string, args: unknown[]) => {
-    const hash = await client.writeContract({ address, abi, functionName, args, gas: 8_000_000n })
-    const { status } = await client.waitForTransactionReceipt({ hash })
-    if (status !== 'success') throw new Error(`${functionName} failed`)
-    return hash
-  }
-  return { deploy, write }
-}
-
-const sorted = (a: Address, b: Address): [Address, Address] =>
-  a.toLowerCase() < b.toLowerCase() ? [a, b] : [b, a]
-
 const isqrt = (value: bigint): bigint => {
   let root = 1n << BigInt(Math.ceil(value.toString(2).length / 2))
   for (;;) {
@@ -91,7 +59,7 @@ const isqrt = (value: bigint): bigint => {
 
 /** Deploys factories, routers and three pools: 1 WETH = 2,000 USD, 1 token = 0.001 WETH. */
 export const deployMarket = async (client: AnvilClient): Promise<Market> => {
-  const { deploy, write } = deployer(client)
+  const { deploy, write } = deployer(client, ARTIFACTS)
   const owner = accountAt(0).address
   const supply = 10n ** 27n
   const usd = await deploy('erc20', ['uint256'], [supply])

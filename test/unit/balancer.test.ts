@@ -233,8 +233,8 @@ test('tokens registered for a V2 pool prove it; its own shares stand last', () =
     },
   ])
   assert.deepEqual(
-    made.poolChanges.map(({ kind, tokenA, tokenB }) => [kind, tokenA, tokenB]),
-    [['initialize', TOKEN_A, TOKEN_B]],
+    made.poolChanges.map(({ kind, vault, tokenA, tokenB }) => [kind, vault, tokenA, tokenB]),
+    [['initialize', V2_VAULT, TOKEN_A, TOKEN_B]],
   )
   assert.deepEqual(decodeBlock(blockOf([tokensRegistered([TOKEN_A], V2_VAULT)]), facts).pools, [])
   assert.deepEqual(

@@ -144,6 +144,7 @@ test('pools open with their key; the coin counts as its wrapped token; a fee may
   )
   assert.equal(swaps[0]?.tokenIn, WBNB)
   assert.equal(poolChanges[0]?.kind, 'initialize')
+  assert.equal(poolChanges[0]?.vault, swaps[0]?.vault)
   assert.deepEqual(
     decoded([bin], none).pools.map(({ feePips, protocol }) => [feePips, protocol]),
     [[null, 'pancakeswap_infinity_bin']],

@@ -283,7 +283,7 @@ test('no other key, and no answer, proves a V4 pool', () => {
     value('0x'),
     reverted,
   ]) {
-    assert.equal(v4(id, answer), 'no-pool')
+    assert.equal(v4(id, answer), 'no-state', 'its key may be kept later')
   }
   assert.equal(v4(id, noState), 'no-state')
 })
@@ -323,4 +323,14 @@ test('contracts of the configuration replace the tables, registries too', () => 
     )
   assert.deepEqual(asked(true), [ROUTER])
   assert.ok(asked(false).includes(ROUTER) && asked(false).includes(META_REGISTRY))
+})
+
+test('a factory of the configuration brings its own registries', () => {
+  const factories = [{ protocol: 'uniswap_v4', factory: ROUTER, registries: [POOL] }]
+  const book = protocolBook('eth', { factories, quotes: [], referencePools: [], replace: true })
+  const subject = { address: keccak256(keyOf(ZERO, 3000)), family: 'uniswap_v4' }
+  assert.deepEqual(
+    poolCalls(subject, book).map(({ to }) => to),
+    [POOL],
+  )
 })

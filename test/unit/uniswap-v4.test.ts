@@ -148,8 +148,8 @@ test('a pool is proven by its Initialize and trades from then on; a flag is no f
     fact({ tokenA: WETH, tokenB: TOKEN_B, factory: MANAGER, feePips: 3000 }),
   ])
   assert.deepEqual(
-    made.poolChanges.map(({ kind, pool, logIndex }) => [kind, pool, logIndex]),
-    [['initialize', ID, 0]],
+    made.poolChanges.map(({ kind, pool, vault, logIndex }) => [kind, pool, vault, logIndex]),
+    [['initialize', ID, MANAGER, 0]],
   )
   assert.deepEqual(
     made.swaps.map(({ tokenIn }) => tokenIn),

@@ -144,7 +144,7 @@ export const testRecorded = (run: RecordedRun): Promise<void> =>
       frames = await product.subscribe(`dex-trade:eth_${busiest}`)
       gate.release()
       await product.house.ingestors[0]?.done
-      await until(() => product.house.settled(), 'everything is processed', 60_000)
+      await until(() => product.house.settled(), 'everything is processed', 240_000)
     })
     after(async () => {
       await product?.stop()

@@ -80,7 +80,7 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
       const replay = async (): Promise<void> => {
         gate.release()
         await started.house.ingestors[0]?.done
-        await until(() => started.house.settled(), 'everything is processed', 60_000)
+        await until(() => started.house.settled(), 'everything is processed', 240_000)
       }
       return { started, replay }
     }

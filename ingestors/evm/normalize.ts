@@ -1,6 +1,7 @@
 import { Malformed } from '../../core/fault.ts'
 import type { EvmBlock, Log, RefusedTransaction, Transaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
+import { readOrRefuse } from '../lenient.ts'
 import { blockParts } from './block-parts.ts'
 import { addressAt, countOf, hashAt, hexOf, quantityOf } from './json.ts'
 
@@ -84,21 +85,16 @@ const normalizeAll = (
   return receipts.flatMap((receipt, index) => {
     const transaction = transactions[index] ?? null
     const place = { index, logs, unplaced }
-    try {
+    const hash = (receipt as Fields | null)?.transactionHash
+    const refusable = { name: hash, longest: 66, index, said: { transaction, receipt, place } }
+    const read = () => {
       const said =
         index < transactions.length ? fieldsOf(transaction, `transactions[${index}]`) : null
-      const placed = placedTransaction(name, { transaction: said, receipt }, place)
-      logs = placed.next
-      return [placed.transaction]
-    } catch (error) {
-      if (refused === undefined || !(error instanceof Malformed)) throw error
-      const { reason, message } = error
-      const hash = (receipt as Fields | null)?.transactionHash
-      const txHash = typeof hash === 'string' ? hash.slice(0, 66) : ''
-      refused.push({ txHash, index, reason, message, said: { transaction, receipt, place } })
-      logs = undefined
-      return []
+      return placedTransaction(name, { transaction: said, receipt }, place)
     }
+    const placed = readOrRefuse(read, refusable, refused)
+    logs = placed?.next
+    return placed === undefined ? [] : [placed.transaction]
   })
 }
 

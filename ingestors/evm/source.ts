@@ -1,13 +1,13 @@
 import { Malformed, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
-import { retry } from '../../core/retry.ts'
 import { type Ask, type Identity, openRpc, type Rpc, RpcError } from '../../core/rpc.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block, EvmBlock } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import { farBlocks, finalityLie, type Head, type HeadWatch, headWatch } from '../heads.ts'
 import { fieldsOf, listOf } from '../json.ts'
+import { leniently } from '../lenient.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import { prefetcher } from '../prefetch.ts'
 import { type RefusalBook, refusalBook } from '../refusals.ts'
@@ -198,12 +198,7 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
         const whole = await rpc.attempt((ask) => wholeBlock(ask, { chain: chain.id, lenient }, at))
         return whole && withParts(whole)
       }
-      return retry(() => read(false), { ...BLOCK_TRIES, signal: options.signal }).catch(
-        (error: unknown) => {
-          if (error instanceof Malformed) return read(true)
-          throw error
-        },
-      )
+      return leniently(read, { ...BLOCK_TRIES, signal: options.signal })
     },
   })
   return {

@@ -1,6 +1,7 @@
 import { Malformed } from '../../core/fault.ts'
 import type { MoveBlock, MoveTransaction, RefusedTransaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
+import { readOrRefuse } from '../lenient.ts'
 import { amountAt, keyAt, wholeAt } from '../svm/json.ts'
 import { type GrpcObjects, objectsOf, toldByGrpc } from './grpc.ts'
 import { nameOfHeight, protoTimeAt } from './json.ts'
@@ -12,7 +13,7 @@ export type MoveHeader = Omit<MoveBlock, 'transactions'>
 
 const NO_OBJECTS: GrpcObjects = new Map()
 /** Longest base 58 text of 32 bytes. */
-const MAX_DIGEST = 44
+const LONGEST_DIGEST = 44
 
 /**
  * A checkpoint with its transactions as a block: a `Checkpoint` of `sui.rpc.v2`, or a `sui_getCheckpoint` answer in whose
@@ -31,29 +32,13 @@ export const normalizeCheckpoint = (
     throw new Malformed('no-transactions', 'the checkpoint names its transactions only')
   }
   const refused: RefusedTransaction[] = []
-  const transactions = list.flatMap((each, index) =>
-    lenient
-      ? readOrRefuse(each, { index, objects }, refused)
-      : [normalizeTransaction(each, { index, objects })],
-  )
+  const transactions = list.flatMap((said, index) => {
+    const { digest: name } = (said ?? {}) as { readonly digest?: unknown }
+    const place = { name, longest: LONGEST_DIGEST, index, said }
+    const read = (): MoveTransaction => normalizeTransaction(said, { index, objects })
+    return readOrRefuse(read, place, lenient ? refused : undefined) ?? []
+  })
   return { ...normalizeHeader(said, chain), transactions, ...(refused.length > 0 && { refused }) }
-}
-
-const readOrRefuse = (
-  said: unknown,
-  reading: MoveReading,
-  refused: RefusedTransaction[],
-): readonly MoveTransaction[] => {
-  try {
-    return [normalizeTransaction(said, reading)]
-  } catch (error) {
-    if (!(error instanceof Malformed)) throw error
-    const { reason, message } = error
-    const { digest } = (said ?? {}) as { readonly digest?: unknown }
-    const txHash = typeof digest === 'string' ? digest.slice(0, MAX_DIGEST) : ''
-    refused.push({ txHash, index: reading.index, reason, message, said })
-    return []
-  }
 }
 
 /** Header of a checkpoint in either form; the first of all has no parent. Throws `Malformed`. */

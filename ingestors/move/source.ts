@@ -2,11 +2,11 @@ import { Malformed, Outage } from '../../core/fault.ts'
 import { type GrpcServices, grpcEndpoint, grpcServices } from '../../core/grpc.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
-import { retry } from '../../core/retry.ts'
 import { type Identity, openRpc, type Rpc } from '../../core/rpc.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { MoveBlock } from '../../schemas/events.ts'
 import { farBlocks, type HeadWatch, headWatch } from '../heads.ts'
+import { leniently } from '../lenient.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import { prefetcher } from '../prefetch.ts'
 import { type RefusalBook, refusalBook } from '../refusals.ts'
@@ -118,10 +118,7 @@ const nodeOf =
           const block = await readCheckpoint(ask, { chain: chain.id, lenient }, height)
           return block === undefined || tip === null ? block : onTopOf(tip, block)
         })
-      return retry(() => read(false), { ...BLOCK_TRIES, signal }).catch((error: unknown) => {
-        if (error instanceof Malformed) return read(true)
-        throw error
-      })
+      return leniently(read, { ...BLOCK_TRIES, signal })
     }
     const blocks = prefetcher({ concurrency, fetch: (height) => persistent(null, height) })
     return {

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit'
-import { Malformed, Outage } from '../../core/fault.ts'
-import { retry } from '../../core/retry.ts'
+import { Outage } from '../../core/fault.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
 import type { Head } from '../heads.ts'
+import { leniently } from '../lenient.ts'
 import type { BlockRef } from '../source.ts'
 import type { SlotAnswer } from './calls.ts'
 
@@ -106,16 +106,15 @@ const persistent = (
   slot: number,
   signal: AbortSignal,
 ): Promise<SlotAnswer<SvmBlock>> =>
-  retry(
-    async () => {
-      const block = await calls.read(slot, false)
+  leniently(
+    async (lenient) => {
+      const block = await calls.read(slot, lenient)
       if (block === undefined) throw new NotYet()
       return block
     },
     { ...BLOCK_TRIES, signal },
   ).catch((error: unknown) => {
     if (error instanceof NotYet) return undefined
-    if (error instanceof Malformed) return calls.read(slot, true)
     throw error
   })
 

@@ -6,6 +6,7 @@ import type {
   SvmTransaction,
 } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
+import { readOrRefuse } from '../lenient.ts'
 import { lamportChanges, tokenBalances } from './balances.ts'
 import { type Call, walkLogs } from './invocations.ts'
 import { amountAt, base58At, keyAt, wholeAt } from './json.ts'
@@ -58,32 +59,21 @@ export function* eachTransaction(
   for (const [index, each] of list.entries()) {
     const shape = shapeOf === undefined ? each : shapeOf(each)
     if (shape === undefined) yield undefined
-    else if (refused === undefined) yield normalizeTransaction(shape, { index, programs })
-    else yield readOrRefuse(shape, { index, programs }, refused)
+    else {
+      const place = { name: signatureIn(shape), longest: LONGEST_SIGNATURE, index, said: shape }
+      yield readOrRefuse(() => normalizeTransaction(shape, { index, programs }), place, refused)
+    }
   }
 }
 
-const readOrRefuse = (
-  said: unknown,
-  place: { readonly index: number; readonly programs: SvmPrograms },
-  refused: RefusedTransaction[],
-): SvmTransaction | undefined => {
-  try {
-    return normalizeTransaction(said, place)
-  } catch (error) {
-    if (!(error instanceof Malformed)) throw error
-    const { reason, message } = error
-    refused.push({ txHash: signatureIn(said), index: place.index, reason, message, said })
-    return undefined
-  }
-}
+/** Longest base 58 text of 64 bytes. */
+const LONGEST_SIGNATURE = 88
 
 /** The signature of a transaction that cannot be read, where it can be found all the same. */
-const signatureIn = (said: unknown): string => {
+const signatureIn = (said: unknown): unknown => {
   const { transaction } = (said ?? {}) as { transaction?: { signatures?: unknown } | null }
   const { signatures } = transaction ?? {}
-  const [signature] = Array.isArray(signatures) ? signatures : []
-  return typeof signature === 'string' ? signature.slice(0, 88) : ''
+  return Array.isArray(signatures) ? signatures[0] : undefined
 }
 
 /** Header of a `getBlock` answer; without a recorded time `timeMs` is 0. Throws `Malformed`. */

@@ -52,12 +52,14 @@ export const flatRows = (
 ): readonly Row[] =>
   meta === null
     ? []
-    : events.map((event) => ({
-        ...placed(meta, event),
-        ...(isPaid(event) && paid(meta, event)),
-        ...ownColumns(event, shape),
-        ...versionColumns(meta, event.event_index),
-      }))
+    : events.map((event) =>
+        Object.assign(
+          ownColumns(event, shape),
+          placed(meta, event),
+          isPaid(event) ? paid(meta, event) : undefined,
+          versionColumns(meta, event.event_index),
+        ),
+      )
 
 const placed = (meta: EventMeta, { block_height, event_index }: FlatEvent): Row => ({
   ...placeColumns(meta, { instruction: null, block: null, transaction: null, d_app: null }),

@@ -24,6 +24,7 @@ import {
 } from '../support/kafka.ts'
 import { testRecorded } from '../support/recorded-run.ts'
 import { testRecordedSol } from '../support/recorded-sol-run.ts'
+import { within } from '../support/until.ts'
 
 const ETH_TRADES = 'eth.dex.trades.processed'
 const SOL_TRADES = 'sol.dex.trades.processed'
@@ -59,7 +60,7 @@ const consumeAll = async (
   const consumer = kafka.consumer({ groupId: `somebody-else-${topic}`, maxWaitTimeInMs: 100 })
   await consumer.connect()
   await consumer.subscribe({ topic, fromBeginning: true })
-  await new Promise<void>((resolve, reject) => {
+  const read = new Promise<void>((resolve, reject) => {
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       const end = open.get(payload.partition)
       if (end !== undefined && Number(payload.lastOffset) >= end - 1) open.delete(payload.partition)
@@ -73,6 +74,7 @@ const consumeAll = async (
       })
       .catch(reject)
   })
+  await within(read, `all of ${topic} is read`, 240_000)
   await consumer.disconnect()
   return values
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { until } from './until.ts'
 
-const run = promisify(execFile)
+const execute = promisify(execFile)
 const HERE = fileURLToPath(new URL('./kafka/', import.meta.url))
 /** Downloads of the tests: jars and a Java runtime, kept between runs. */
 const CACHE = process.env.SLUICE_TEST_CACHE ?? join(homedir(), '.cache', 'sluice-test')
@@ -19,8 +19,8 @@ const PYTHON_CLIENT = join(CACHE, 'confluent-kafka-2.16.0')
 const JAVA = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : 'java'
 const CLUSTER_ID = '4L6g3nShT-eMCtK--X86sw'
 const START_LIMIT_MS = Number(process.env.SLUICE_TEST_START_MS ?? 90_000)
-/** For whole topics on a machine that others use too. */
-const READ_LIMIT_MS = 300_000
+/** For a download, or whole topics, on a machine that others use too. */
+const PROGRAM_LIMIT_MS = 240_000
 
 /** A Kafka cluster of real brokers on free ports and a temporary folder. */
 export interface KafkaCluster {
@@ -140,7 +140,18 @@ export const startRegistry = async (): Promise<Registry> => {
   return { url, stop: () => end(child, 'SIGKILL') }
 }
 
+/** Makes the folder unless it is complete; a download that stalls or breaks begins again, twice. */
 const fetchOnce = async (target: string, make: (draft: string) => Promise<void>): Promise<void> => {
+  for (let left = 2; ; left -= 1) {
+    try {
+      return await fetchInto(target, make)
+    } catch (error) {
+      if (left === 0) throw error
+    }
+  }
+}
+
+const fetchInto = async (target: string, make: (draft: string) => Promise<void>): Promise<void> => {
   if (existsSync(join(target, '.complete'))) return
   await mkdir(dirname(target), { recursive: true })
   const draft = await mkdtemp(`${target}-`)
@@ -150,6 +161,21 @@ const fetchOnce = async (target: string, make: (draft: string) => Promise<void>)
     await rm(draft, { recursive: true, force: true })
     if (!existsSync(join(target, '.complete'))) throw new Error(`${target} is in the way`)
   })
+}
+
+/** Runs a program to its end; one that does not end is ended, and says so. */
+const run = async (
+  program: string,
+  args: readonly string[],
+  options: Parameters<typeof execute>[2] = {},
+): Promise<string> => {
+  try {
+    const { stdout } = await execute(program, args, { timeout: PROGRAM_LIMIT_MS, ...options })
+    return String(stdout)
+  } catch (error) {
+    if ((error as { killed?: boolean }).killed !== true) throw error
+    throw new Error(`${program} ${args[0] ?? ''} did not end within its limit`)
+  }
 }
 
 const maven = (...args: readonly string[]): Promise<unknown> =>
@@ -186,10 +212,9 @@ export const readWithPython = async (
   topics: readonly string[],
 ): Promise<readonly PythonRecord[]> => {
   const script = join(HERE, 'read_avro.py')
-  const { stdout } = await run('python3', [script, brokers.join(), registryUrl, ...topics], {
+  const stdout = await run('python3', [script, brokers.join(), registryUrl, ...topics], {
     env: { ...process.env, PYTHONPATH: PYTHON_CLIENT },
     maxBuffer: 256 << 20,
-    timeout: READ_LIMIT_MS,
   })
   const lines = stdout.split('\n').filter((line) => line !== '')
   return lines.map((line) => JSON.parse(line))

@@ -10,6 +10,7 @@ import { type Config, type ConfigOverrides, loadConfig } from '../../core/config
 import { silentLogger } from '../../core/log.ts'
 import { type Metrics, makeMetrics } from '../../core/metrics.ts'
 import type { Messages } from '../../schemas/wire.ts'
+import { within } from './until.ts'
 
 /** The whole product in this process, and what a user of it can do. */
 export interface Product {
@@ -42,6 +43,10 @@ export interface ProductOptions {
   readonly overrides?: ConfigOverrides
 }
 
+/** For one step of the product; what takes longer hangs. */
+const LIMIT_MS = 120_000
+const limit = (): AbortSignal => AbortSignal.timeout(LIMIT_MS)
+
 const configOf = ({ chain, overrides }: ProductOptions): Config => {
   const config = loadConfig({}, { port: 0, keyPepper: 'a pepper for tests', ...overrides })
   return { ...config, chainExtra: chain.extra ? { [chain.row.id]: chain.extra } : {} }
@@ -51,7 +56,7 @@ const configOf = ({ chain, overrides }: ProductOptions): Config => {
 export const startProduct = async (options: ProductOptions): Promise<Product> => {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'sluice-product-'))
   const metrics = makeMetrics()
-  const house = await openHouse({
+  const opening = openHouse({
     config: configOf(options),
     chains: [options.chain],
     logPath: join(folder, 'log'),
@@ -62,6 +67,7 @@ export const startProduct = async (options: ProductOptions): Promise<Product> =>
       throw error
     },
   })
+  const house = await within(opening, 'the product starts', LIMIT_MS)
   const { apiKey } = await house.accounts.createDemo()
   const { baseUrl, graphqlUrl, wsUrl, bus, codec } = house
   const centrifuge = new Centrifuge(wsUrl, { token: apiKey, websocket: WebSocket })
@@ -70,14 +76,16 @@ export const startProduct = async (options: ProductOptions): Promise<Product> =>
   return {
     ...{ house, apiKey, metrics },
     rest: async (path) => {
-      const response = await fetch(`${baseUrl}${path}`, { headers })
+      const response = await fetch(`${baseUrl}${path}`, { headers, signal: limit() })
       const body = await response.text()
       if (response.status !== 200) throw new Error(`${path}: ${response.status} ${body}`)
       return JSON.parse(body)
     },
     cube: async (query) => {
       const body = JSON.stringify({ query })
-      const response = await fetch(graphqlUrl, { method: 'POST', headers, body })
+      const response = await fetch(graphqlUrl, {
+        ...{ method: 'POST', headers, body, signal: limit() },
+      })
       const { data, errors } = (await response.json()) as { data: unknown; errors?: unknown }
       if (errors) throw new Error(`${query}: ${JSON.stringify(errors)}`)
       const [group] = Object.values(data as object)
@@ -109,7 +117,7 @@ export const startProduct = async (options: ProductOptions): Promise<Product> =>
     },
     stop: async () => {
       centrifuge.disconnect()
-      await house.stop('test ended')
+      await within(house.stop('test ended'), 'the product stops', LIMIT_MS)
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
     },
   }

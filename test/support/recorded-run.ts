@@ -25,7 +25,7 @@ import {
   recordingJson,
   recordingPath,
 } from './recordings.ts'
-import { until } from './until.ts'
+import { until, within } from './until.ts'
 
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
 /** What the run is told an ether and a bitcoin cost: recorded blocks are months apart and have no price of their own. */
@@ -143,7 +143,7 @@ export const testRecorded = (run: RecordedRun): Promise<void> =>
       })
       frames = await product.subscribe(`dex-trade:eth_${busiest}`)
       gate.release()
-      await product.house.ingestors[0]?.done
+      await within(product.house.ingestors[0]?.done, 'the recordings are read', 240_000)
       await until(() => product.house.settled(), 'everything is processed', 240_000)
     })
     after(async () => {

@@ -26,7 +26,7 @@ import {
   textOf,
 } from './recorded-sol-brute.ts'
 import { solPath } from './sol-recordings.ts'
-import { until } from './until.ts'
+import { until, within } from './until.ts'
 
 /** A wallet of several recordings, and a token that is traded twice in one transaction. */
 const TRADER = 'BwWK17cbHxwWBKZkUYvzxLcNQ1YVyaFezduWbtm2de6s'
@@ -79,7 +79,7 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
       })
       const replay = async (): Promise<void> => {
         gate.release()
-        await started.house.ingestors[0]?.done
+        await within(started.house.ingestors[0]?.done, 'the recordings are read', 240_000)
         await until(() => started.house.settled(), 'everything is processed', 240_000)
       }
       return { started, replay }

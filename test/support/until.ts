@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits until the condition gives something and returns that; throws its last error, or says `what`, after `limitMs`. */
+/**
+ * Waits until the condition gives something and returns that; throws its last error, or says `what`, after `limitMs`, also
+ * when an attempt never ends.
+ */
 export const until = async <T>(
   condition: () => T | Promise<T>,
   what = 'the condition',
@@ -8,7 +11,7 @@ export const until = async <T>(
 ): Promise<NonNullable<Exclude<T, false>>> => {
   const endMs = Date.now() + limitMs
   for (;;) {
-    const outcome = await attempt(condition)
+    const outcome = await attempt(() => within(condition(), what, endMs - Date.now() + 1_000))
     if (outcome.value !== undefined && outcome.value !== null && outcome.value !== false) {
       return outcome.value as NonNullable<Exclude<T, false>>
     }
@@ -16,6 +19,23 @@ export const until = async <T>(
       throw outcome.error ?? new Error(`${what}: not true within ${limitMs} ms`)
     }
     await sleep(10)
+  }
+}
+
+/** What the promise gives; an error that says `what` when it has given nothing after `limitMs`. */
+export const within = async <T>(
+  work: T | Promise<T>,
+  what: string,
+  limitMs: number,
+): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: no answer within ${limitMs} ms`)), limitMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -9,10 +9,10 @@ import { rolesDrill } from '../support/roles-drill.ts'
 const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
 const RATE = Number(process.env.SLUICE_DRILL_RATE ?? 10)
 const BLOCK_MS = 12_000
-/** How far a life gets. */
-const BLOCKS_PER_LIFE = RATE < 100 ? 5 : 1
+/** How far a life gets: blocks at a high rate hold thousands of trades. */
+const BLOCKS_PER_LIFE = RATE < 100 ? 5 : 0.5
 /** Blocks that are final lie 64 below the tip, so a chain has to be longer than that. */
-const BLOCKS = 80 + BLOCKS_PER_LIFE * KILLS
+const BLOCKS = 80 + Math.ceil(BLOCKS_PER_LIFE * KILLS)
 const GENESIS = Date.UTC(2026, 1, 1)
 
 const first = await kafkaOrExplain(

@@ -11,3 +11,5 @@ const { main } = await import(
   existsSync(built) ? built.href : new URL('./main.ts', import.meta.url).href
 )
 process.exitCode = await main(process.argv.slice(2))
+// What did not stop in its time, such as a client of a server that is gone, keeps no process alive.
+setTimeout(() => process.exit(), 2_000).unref()

@@ -10,18 +10,32 @@ export interface Part {
 export interface Lifecycle {
   /** Registers a running part; returns it. */
   add<P extends Part>(part: P): P
-  /** Stops everything in reverse order; a part that does not stop within `limitMs` is left behind and logged. */
+  /** Stops everything in reverse order; a part that does not stop in its time is left behind and logged. */
   stop(reason: string): Promise<void>
 }
 
+/** Times of a stop, in milliseconds. */
+interface StopLimits {
+  /** For one part. */
+  readonly partMs: number
+  /** For all of them; a part whose turn comes later is told to stop and hardly waited for. */
+  readonly wholeMs: number
+}
+
+/** Service managers wait half a minute before they kill. */
+const LIMITS: StopLimits = { partMs: 10_000, wholeMs: 20_000 }
+const LATE_PART_MS = 500
+
 /** Makes a lifecycle. A second `stop` joins the first. */
-export const makeLifecycle = (log: Logger, limitMs = 10_000): Lifecycle => {
+export const makeLifecycle = (log: Logger, limits: StopLimits = LIMITS): Lifecycle => {
   const parts: Part[] = []
   let stopping: Promise<void> | undefined
   const stopAll = async (reason: string): Promise<void> => {
     log.info({ reason }, 'stopping')
+    const endMs = performance.now() + limits.wholeMs
     for (const part of parts.toReversed()) {
-      await withLimit(part.stop(), limitMs).catch((error: unknown) =>
+      const leftMs = Math.max(endMs - performance.now(), LATE_PART_MS)
+      await withLimit(part.stop(), Math.min(limits.partMs, leftMs)).catch((error: unknown) =>
         log.error({ err: error, part: part.name }, 'part did not stop'),
       )
     }

@@ -11,7 +11,7 @@ import {
 } from '../support/installation.ts'
 import { kafkaOrExplain } from '../support/kafka.ts'
 import { sluice, sluiceText } from '../support/sluice.ts'
-import { until } from '../support/until.ts'
+import { until, within } from '../support/until.ts'
 
 const GENESIS = Date.UTC(2026, 1, 1)
 /** The chain is shown up to here, and further when a test says so. */
@@ -118,6 +118,14 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
       assert.equal(await role(name).kill('SIGTERM'), 0, `${name}: ${role(name).out.errors}`)
       running.delete(name)
     }
+  })
+
+  test('a role ends at a signal also when its brokers are gone', async () => {
+    const started = await (await installation()).start('process')
+    running.set('process', started)
+    await parts[0].stop()
+    process.kill(started.pid, 'SIGTERM')
+    assert.equal(await within(started.exit, 'the role ends', 60_000), 0, started.out.errors)
   })
 }
 

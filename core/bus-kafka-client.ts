@@ -58,7 +58,8 @@ const CONSUMER = {
   metadataMaxAge: 60_000,
   rebalanceTimeout: 60_000,
   allowAutoTopicCreation: false,
-  retry: { ...KAFKA_RETRY, restartOnFailure: async () => true },
+  // The owner of a consumer starts it again, after every crash.
+  retry: { ...KAFKA_RETRY, restartOnFailure: async () => false },
 }
 const SESSION_MS = 45_000
 const HEARTBEAT_MS = 3_000

@@ -7,7 +7,8 @@ import {
   type PartitionAssigner,
 } from 'kafkajs'
 import type { Ends, LogRecord } from './bus-contract.ts'
-import { busOutage, type KafkaClient } from './bus-kafka-client.ts'
+import type { KafkaClient } from './bus-kafka-client.ts'
+import { openConsumer } from './bus-kafka-consumer.ts'
 import { Halt } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
@@ -62,56 +63,49 @@ export interface Reader {
  * resets are refused.
  */
 export const openReader = async (plan: ReaderPlan): Promise<Reader> => {
-  const { kafka, groupId, assigner } = plan
-  const consumer = kafka.consumer(groupId, assigner)
+  const { kafka, log, groupId, assigner, topics } = plan
   const places = new Map(plan.sources.map((source) => [nameOf(source), source.from]))
   const moved = new Set<string>()
-  consumer.on('consumer.crash', ({ payload }) =>
-    plan.log.warn({ groupId, err: payload.error }, 'consumer starts again'),
-  )
-  consumer.on('consumer.group_join', ({ payload }) => {
-    seekOwned(consumer, places, payload.memberAssignment)
-    plan.onAssigned?.(payload.memberAssignment)
-  })
-  consumer.on('consumer.end_batch_process', ({ payload }) => {
-    const { topic, partition, batchSize, firstOffset, lastOffset } = payload
-    const name = nameOf({ topic, partition })
-    const place = places.get(name)
-    const next = Number(lastOffset) + 1
-    if (batchSize > 0 || place === undefined || next <= place) return
-    if (moved.has(name) && Number(firstOffset) > place) return
-    places.set(name, next)
-    plan.onEmpty?.({ topic, partition, next })
-  })
-  try {
-    await consumer.connect()
-    await consumer.subscribe({ topics: [...plan.topics], fromBeginning: true })
-    await consumer.run({
+  const consumer = await openConsumer({
+    ...{ kafka, log, groupId, assigner, topics },
+    config: {
       autoCommit: false,
       eachBatchAutoResolve: false,
       partitionsConsumedConcurrently: CONCURRENCY,
       eachBatch: (payload) => deliver(plan, places, payload),
-    })
-  } catch (error) {
-    await consumer.disconnect().catch(() => undefined)
-    throw busOutage(`reader ${groupId} was not opened`, error)
-  }
+    },
+    onJoined: (member, owned) => {
+      seekOwned(member, places, owned)
+      plan.onAssigned?.(owned)
+    },
+    onEmpty: ({ topic, partition, first, last }) => {
+      const name = nameOf({ topic, partition })
+      const place = places.get(name)
+      const next = last + 1
+      if (place === undefined || next <= place) return
+      if (moved.has(name) && first > place) return
+      places.set(name, next)
+      plan.onEmpty?.({ topic, partition, next })
+    },
+  })
   const of = ({ topic, partition }: At) => [{ topic, partitions: [partition] }]
   return {
     open: (source) => {
       const { topic, partition, from } = source
       places.set(nameOf(source), from)
       moved.add(nameOf(source))
-      consumer.seek({ topic, partition, offset: String(from) })
-      consumer.resume(of(source))
+      consumer.whileMember((member) => {
+        member.seek({ topic, partition, offset: String(from) })
+        member.resume(of(source))
+      })
     },
     close: (at) => {
       places.delete(nameOf(at))
-      consumer.pause(of(at))
+      consumer.whileMember((member) => member.pause(of(at)))
     },
-    pause: (at) => consumer.pause(of(at)),
-    resume: (at) => consumer.resume(of(at)),
-    stop: () => consumer.disconnect(),
+    pause: (at) => consumer.whileMember((member) => member.pause(of(at))),
+    resume: (at) => consumer.whileMember((member) => member.resume(of(at))),
+    stop: () => consumer.stop(),
   }
 }
 
@@ -119,7 +113,7 @@ const CONCURRENCY = 12
 
 /** Sets every owned partition to its place; those that nobody opened rest. */
 const seekOwned = (
-  consumer: Consumer,
+  consumer: Pick<Consumer, 'seek' | 'pause'>,
   places: ReadonlyMap<string, number>,
   owned: Readonly<Record<string, readonly number[]>>,
 ): void => {

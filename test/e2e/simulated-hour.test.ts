@@ -21,8 +21,8 @@ import type { ChildOrder, ChildWord } from '../support/product-child.ts'
 import { until } from '../support/until.ts'
 
 const HOUR_MS = 3_600_000
-/** Times faster than the clock: the hour goes by in about a minute and a half. */
-const PACE = 40
+/** Times faster than the clock: the hour goes by in a minute. */
+const PACE = 60
 const GENESIS_MS = Date.UTC(2026, 0, 5)
 const CHILD = fileURLToPath(new URL('../support/product-child.ts', import.meta.url))
 const KILLS = 3

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { type Admin, Kafka, logLevel, Partitioners } from 'kafkajs'
 import { type KafkaBusOptions, openKafkaBus } from '../../core/bus.ts'
 import type { Bus } from '../../core/bus-contract.ts'
 import type { Outage } from '../../core/fault.ts'
-import { silentLogger } from '../../core/log.ts'
+import { type Logger, silentLogger } from '../../core/log.ts'
 import { kafkaStateSuite } from '../support/bus-kafka-suite.ts'
 import { busSuite, readAll } from '../support/bus-suite.ts'
 import {
@@ -22,6 +24,7 @@ import { until } from '../support/until.ts'
 const cluster = await kafkaOrExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
 
 const MAP_BYTES = 268_435_456
+const FOREIGN_MEMBER = fileURLToPath(new URL('../support/foreign-member-child.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'sluice-state-'))
 
 const openAt = (
@@ -174,7 +177,7 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
       await write('first')
       const running = await join()
       await until(() => taken.length === 1, 'the record was taken')
-      return { topic, taken, running, join, write, isAtEnd, expireAll }
+      return { topic, group, taken, running, join, write, isAtEnd, expireAll }
     }
 
     test('retention may pass the marker behind the last record that a group has read', async () => {
@@ -217,6 +220,33 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
       await until(() => lane.taken.length === 2 || halts.length > 0, 'the lane goes on', 30_000)
       assert.deepEqual([lane.taken, halts], [['first', 'second'], []])
       await again.stop()
+      await bus.close()
+    })
+
+    test('a member that its group has forgotten and refuses reads on when it gets in again', async () => {
+      const warnings: string[] = []
+      const log = {
+        ...silentLogger(),
+        warn: (_: object, message: string) => warnings.push(message),
+        child: () => log,
+      } as unknown as Logger
+      const bus = await openAt(brokers, [], { log, sessionTimeoutMs: 2_000 })
+      const lane = await readToItsEnd('forgotten', bus)
+      // Nothing of this process runs until the other has joined: the session ends meanwhile.
+      const words = [brokers[0] ?? '', lane.group, lane.topic]
+      const { status } = spawnSync(
+        process.execPath,
+        ['--import', 'tsx', FOREIGN_MEMBER, ...words],
+        {
+          timeout: 60_000,
+        },
+      )
+      assert.equal(status, 0)
+      await until(() => warnings.includes('consumer starts again'), 'the join is refused', 30_000)
+      await lane.write('second')
+      await until(() => lane.taken.length === 2, 'the lane goes on', 30_000)
+      assert.deepEqual(lane.taken, ['first', 'second'])
+      await lane.running.stop()
       await bus.close()
     })
 

@@ -8,11 +8,11 @@ import { rolesDrill } from '../support/roles-drill.ts'
 /** Many for `npm run drill`, and a chain of as many trades per second as it is to bear. */
 const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
 const RATE = Number(process.env.SLUICE_DRILL_RATE ?? 10)
-const BLOCK_MS = 12_000
-/** How far a life gets: blocks at a high rate hold thousands of trades. */
-const BLOCKS_PER_LIFE = RATE < 100 ? 5 : 0.5
-/** Blocks that are final lie 64 below the tip, so a chain has to be longer than that. */
-const BLOCKS = 80 + Math.ceil(BLOCKS_PER_LIFE * KILLS)
+const SLOT_MS = 400
+/** How far a life gets: slots at a high rate hold dozens of trades. */
+const SLOTS_PER_LIFE = RATE < 100 ? 60 : 5
+/** Long enough for every life between two kills, and for blocks that are final: 32 below the tip. */
+const SLOTS = 150 + SLOTS_PER_LIFE * KILLS
 const GENESIS = Date.UTC(2026, 1, 1)
 
 const first = await kafkaOrExplain(
@@ -25,10 +25,9 @@ if (first) {
   test(`roles killed ${KILLS} times under load: nothing lost, nothing twice`, async () => {
     const { kills, clean, killed } = await rolesDrill({
       chain: {
-        ...{ seed: 12, ratePerSecond: RATE, genesisMs: GENESIS },
-        endMs: GENESIS + BLOCKS * BLOCK_MS,
+        ...{ id: 'sol', seed: 12, ratePerSecond: RATE, genesisMs: GENESIS },
+        endMs: GENESIS + SLOTS * SLOT_MS,
       },
-      endHeight: BLOCKS,
       servers: async () => parked.pop() ?? startServers(),
       kills: KILLS,
       lifeMs: 3_000,
@@ -37,7 +36,7 @@ if (first) {
     })
     assertWorthy(kills)
     assertSameContent(killed, clean)
-    const trades = clean.settled.digests.find(({ name }) => name === 'eth_dex_trades')
+    const trades = clean.settled.digests.find(({ name }) => name === 'sol_dex_trades')
     assert.ok((trades?.rows ?? 0) > 500, `${trades?.rows} final trades were compared`)
   })
 }

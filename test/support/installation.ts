@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLogger } from '../../core/log.ts'
+import { CHAINS } from '../../schemas/chains.ts'
 import { startSimulator } from '../../simulator/start.ts'
 import { freePort } from './anvil.ts'
 import { startClickHouse } from './clickhouse-bridge.ts'
@@ -28,11 +29,15 @@ export interface Installation {
   /** Environment of commands: the compose file's, with the places of this installation. */
   environment(name: string): Promise<Record<string, string>>
   start(name: RoleProcessName): Promise<RoleProcess>
+  /** Height of the newest block that the chain shows. */
+  headHeight(): number
   stop(): Promise<void>
 }
 
 /** The chain that the installation follows; with `endMs` it ends there. */
 export interface InstallationChain {
+  /** Internal id. */
+  readonly id: 'sol' | 'eth'
   readonly seed: number
   readonly ratePerSecond: number
   readonly genesisMs: number
@@ -54,17 +59,19 @@ export const openInstallation = async (
 ): Promise<Installation> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-roles-'))
   const clickhouse = await startClickHouse(join(folder, 'warehouse'))
-  const { endMs, ...spec } = chain
+  const { id, endMs, ...spec } = chain
+  const { apiName } = CHAINS[id]
   const simulator = await startSimulator({
-    ...{ chain: 'eth', nowMs: () => endMs, checkpointDir: join(folder, 'simulator') },
+    ...{ chain: id, nowMs: () => endMs, checkpointDir: join(folder, 'simulator') },
     ...spec,
     log: silentLogger(),
   })
   const environment = async (name: string): Promise<Record<string, string>> => {
     const { environment: own } = composeService(name, {
       KEY_PEPPER: 'a pepper for tests',
-      RPC_URLS_ETHEREUM: simulator.wsUrl,
-      CHAIN_EXTRA: JSON.stringify({ eth: simulator.extra }),
+      CHAINS: apiName,
+      [`RPC_URLS_${apiName.toUpperCase()}`]: simulator.wsUrl,
+      CHAIN_EXTRA: JSON.stringify({ [id]: simulator.extra }),
       FROM_HEIGHT: '0',
       RETENTION: 'off',
       LOG_LEVEL: 'warn',
@@ -83,6 +90,7 @@ export const openInstallation = async (
   }
   return {
     environment,
+    headHeight: () => simulator.head().height,
     start: async (name) => {
       const activityFile = join(folder, `${name}.activity`)
       const own: Record<string, string> = {

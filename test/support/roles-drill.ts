@@ -18,8 +18,6 @@ type Servers = Awaited<ReturnType<typeof startServers>>
 /** A crash drill over the roles on real Kafka; ClickHouse and the brokers stay alive. */
 export interface RolesDrill {
   readonly chain: InstallationChain
-  /** Height of the last block of the chain. */
-  readonly endHeight: number
   /** Fresh servers for each of the two runs. */
   readonly servers: () => Promise<Servers>
   readonly kills: number
@@ -61,7 +59,7 @@ const follow = async (
     await sluiceText(['init'], environment)
     for (const name of WRITERS) running.push(await installation.start(name))
     const kills = await killAll(drill, installation, running)
-    const isAtEnd = makeEndCheck(() => running[0]?.opsUrl ?? '', drill.endHeight)
+    const isAtEnd = makeEndCheck(() => running[0]?.opsUrl ?? '', installation)
     await until(isAtEnd, 'everything is processed', LIMIT_MS)
     const [sum] = JSON.parse(await sluiceText(['checksum', '--json'], environment))
     return { kills, sum }
@@ -98,16 +96,19 @@ const killAll = async (
 }
 
 /** Whether the log holds the last block and no group has moved for so long that none has anything left to read. */
-const makeEndCheck = (opsUrl: () => string, endHeight: number): (() => Promise<boolean>) => {
+const makeEndCheck = (
+  opsUrl: () => string,
+  { headHeight }: Installation,
+): (() => Promise<boolean>) => {
   let [seen, sinceMs] = ['', performance.now()]
   return async () => {
     const report = (await (await fetch(`${opsUrl()}/status`)).json()) as StatusReport
-    const [eth] = report.chains
-    const behind = eth?.lanes.flatMap((lane) => lane.behind) ?? []
-    const now = JSON.stringify([eth?.head?.height, eth?.lanes])
+    const [chain] = report.chains
+    const behind = chain?.lanes.flatMap((lane) => lane.behind) ?? []
+    const now = JSON.stringify([chain?.head?.height, chain?.lanes])
     if (now !== seen) [seen, sinceMs] = [now, performance.now()]
     return (
-      eth?.head?.height === endHeight &&
+      chain?.head?.height === headHeight() &&
       Math.max(...behind) <= MARKERS &&
       performance.now() - sinceMs > STILL_MS
     )

@@ -1,4 +1,5 @@
-import type { Birth, SupplyChange, TokenFact, Transaction, Transfer } from '../../schemas/events.ts'
+import type { Birth, SupplyChange, Transaction, Transfer } from '../../schemas/events.ts'
+import type { Books } from '../decode-contract.ts'
 
 const ZERO = `0x${'0'.repeat(40)}`
 
@@ -17,7 +18,7 @@ export const supplyChange = (transfer: Transfer): SupplyChange | undefined => {
 export const tokenBirth = (
   { contractAddress, from }: Transaction,
   transfers: readonly Transfer[],
-  fact: (address: string) => TokenFact | undefined,
+  books: Books,
 ): Birth | undefined => {
   const first =
     contractAddress === null
@@ -29,7 +30,7 @@ export const tokenBirth = (
     kind: 'birth',
     txIndex,
     logIndex,
-    fact: fact(address) ?? {
+    fact: books.token?.(address) ?? {
       address,
       decimals: null,
       name: null,

@@ -1,4 +1,4 @@
-import type { Decoded, EvmBlock, PoolFact, TokenFact, Transfer } from '../../schemas/events.ts'
+import type { Decoded, EvmBlock, PoolFact, Transfer } from '../../schemas/events.ts'
 import type { ProtocolRow } from '../../schemas/protocols.ts'
 import { type Books, emptyDraft, type Subjects } from '../decode-contract.ts'
 import { eventOf } from '../protocols/all.ts'
@@ -18,13 +18,9 @@ export const decodeEvmBlock = (block: EvmBlock, books: Books): Decoded => {
   const out = emptyDraft()
   const made = new Map<string, PoolFact>()
   const { protocols } = books
-  const evidence = books.proof === 'evidence'
-  const poolFact = (address: string) =>
-    (made.size > 0 ? made.get(address) : undefined) ?? books.pool(address)
-  const tokenFact = (address: string) => books.token?.(address)
   for (const tx of block.transactions) {
     if (!tx.success || tx.logs.length === 0) continue
-    decodeTransaction({ tx, out, evidence, poolFact, protocols, made, tokenFact })
+    decodeTransaction({ tx, out, books, protocols, made })
   }
   return out
 }
@@ -60,32 +56,25 @@ export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects 
   }
 }
 
-interface BlockScope extends Scope {
-  readonly protocols: ProtocolBook
-  /** Pools that listed factories made in this block so far. */
-  readonly made: Map<string, PoolFact>
-  readonly tokenFact: (address: string) => TokenFact | undefined
-}
-
 const NONE: readonly never[] = []
 const SHORT: Said = { kind: 'refused', reason: 'short-data' }
 
-/** What was read from a transaction and waits for its end. */
+/** What was read from a transaction and waits for its end. Most hold one swap or nothing: no list is made ahead. */
 interface Held {
-  readonly waiting: Waiting[]
+  waiting: Waiting[] | undefined
   operations: Operation[] | undefined
   launches: Launch[] | undefined
   predicted: Predicted[] | undefined
   synced: Map<string, readonly [bigint, bigint]> | undefined
 }
 
-const decodeTransaction = (scope: BlockScope): void => {
+const decodeTransaction = (scope: Scope): void => {
   const { tx, out, protocols } = scope
   const firstTransfer = out.transfers.length
   const firstSwap = out.swaps.length
   const firstChange = out.poolChanges.length
   const held: Held = {
-    waiting: [],
+    waiting: undefined,
     operations: undefined,
     launches: undefined,
     predicted: undefined,
@@ -94,23 +83,22 @@ const decodeTransaction = (scope: BlockScope): void => {
   for (const log of tx.logs) {
     const found = eventOf(log)
     if (found === undefined) continue
-    const { event } = found
-    const { family } = found.family
-    const spoken = event.by === 'singleton' || event.by === 'listed'
+    const { name: family, by } = found
+    const spoken = by === 'singleton' || by === 'listed'
     const row = spoken ? protocols.factory(log.address) : undefined
-    if (event.by === 'listed' && row?.family !== family) continue
-    const said = wordCount(log.data) < event.words ? SHORT : event.read(log)
+    if (by === 'listed' && row?.family !== family) continue
+    const said = wordCount(log.data) < found.words ? SHORT : found.read(log)
     if (said === undefined) continue
     const heard: Heard = { family, logIndex: log.index, said, row, from: log.address }
-    if (event.by === 'singleton' && row?.family !== family) drop(scope, heard, 'foreign-event')
+    if (by === 'singleton' && row?.family !== family) drop(scope, heard, 'foreign-event')
     else take(scope, held, heard)
   }
   if (tx.contractAddress !== null) {
-    const birth = tokenBirth(tx, out.transfers.slice(firstTransfer), scope.tokenFact)
+    const birth = tokenBirth(tx, out.transfers.slice(firstTransfer), scope.books)
     if (birth !== undefined) out.births.push(birth)
   }
   const { waiting, operations = NONE, launches, predicted } = held
-  if (waiting.length > 0) settle(scope, { waiting, operations, firstTransfer })
+  if (waiting) settle(scope, { waiting, operations, firstTransfer })
   if (launches) takeLaunches(scope, launches, { swap: firstSwap, change: firstChange })
   if (predicted) takePredictions(scope, predicted, out.transfers.slice(firstTransfer))
 }
@@ -123,7 +111,7 @@ interface Heard extends Place {
 }
 
 /** Hot: one object per log and no copies of it. */
-const take = (scope: BlockScope, held: Held, heard: Heard): void => {
+const take = (scope: Scope, held: Held, heard: Heard): void => {
   const { said, row } = heard
   switch (said.kind) {
     case 'transfer':
@@ -138,13 +126,13 @@ const take = (scope: BlockScope, held: Held, heard: Heard): void => {
       held.operations.push({ sender: said.sender, logIndex: heard.logIndex })
       break
     case 'pool':
-      held.waiting.push(...takePool(scope, said, placeOf(heard)))
+      wait(held, takePool(scope, said, placeOf(heard)))
       break
     case 'birth':
       if (row === undefined) break
       held.launches ??= []
       held.launches.push({ ...placeOf(heard), said, row })
-      held.waiting.push(...takeCurve(scope, { ...placeOf(heard), said, row }, heard.from))
+      wait(held, takeCurve(scope, { ...placeOf(heard), said, row }, heard.from))
       break
     case 'migration':
       if (row === undefined) break
@@ -163,7 +151,7 @@ const take = (scope: BlockScope, held: Held, heard: Heard): void => {
       drop(scope, heard, said.reason)
       break
     default:
-      held.waiting.push({
+      wait(held, {
         family: heard.family,
         logIndex: heard.logIndex,
         said,
@@ -174,10 +162,16 @@ const take = (scope: BlockScope, held: Held, heard: Heard): void => {
   }
 }
 
+const wait = (held: Held, item: Waiting | undefined): void => {
+  if (item === undefined) return
+  if (held.waiting === undefined) held.waiting = [item]
+  else held.waiting.push(item)
+}
+
 const placeOf = ({ family, logIndex }: Heard): Place => ({ family, logIndex })
 
 const takeTransfer = (
-  { tx, protocols, out }: BlockScope,
+  { tx, protocols, out }: Scope,
   { token: logger, from, to, amountRaw, wrap, leaves }: SaidTransfer,
   logIndex: number,
 ): void => {
@@ -201,14 +195,16 @@ const takeTransfer = (
 
 /** A pool that a listed factory of its family made is proven from here on; some pools trade at once. */
 const takePool = (
-  { protocols, made, out }: BlockScope,
+  { protocols, made, out }: Scope,
   { pool, tokens, factory, vault, feePips, opens }: SaidPool,
   place: Place,
-): readonly Waiting[] => {
+): Waiting | undefined => {
   const row = protocols.factory(factory)
   const coins = tokens.map(protocols.traded)
   const [tokenA, tokenB] = coins
-  if (row?.family !== place.family || tokenA === undefined || tokenB === undefined) return []
+  if (row?.family !== place.family || tokenA === undefined || tokenB === undefined) {
+    return undefined
+  }
   const fact: PoolFact = {
     address: pool,
     tokenA,
@@ -224,17 +220,17 @@ const takePool = (
   const opened = { kind: 'change', pool, usual: row.id, change: 'initialize' } as const
   const said = vault === undefined ? opened : { ...opened, vault }
   const waits = { reserves: undefined, holder: undefined }
-  return opens ? [{ ...place, said: { ...said, amountsRaw: [0n, 0n] }, ...waits }] : []
+  return opens ? { ...place, said: { ...said, amountsRaw: [0n, 0n] }, ...waits } : undefined
 }
 
 /** A curve that a listed launchpad made is proven where it says what the curve is paid in; some open at once. */
 const takeCurve = (
-  { protocols, made, out }: BlockScope,
+  { protocols, made, out }: Scope,
   { said, row, family, logIndex }: Launch & { readonly said: SaidBirth },
   factory: string,
-): readonly Waiting[] => {
+): Waiting | undefined => {
   const { token, pool, quote, opens } = said
-  if (pool === null) return []
+  if (pool === null) return undefined
   if (quote !== undefined) {
     const fact: PoolFact = {
       address: pool,
@@ -248,7 +244,7 @@ const takeCurve = (
     made.set(pool, fact)
     out.pools.push(fact)
   }
-  if (opens === undefined) return []
+  if (opens === undefined) return undefined
   const { tokensRaw } = opens
   const change: SaidChange = {
     kind: 'change',
@@ -260,5 +256,5 @@ const takeCurve = (
     legs: [token, 1],
   }
   const reserves = tokensRaw === null ? undefined : ([tokensRaw, 0n] as const)
-  return [{ family, logIndex, said: change, reserves, holder: row }]
+  return { family, logIndex, said: change, reserves, holder: row }
 }

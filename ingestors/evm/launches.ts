@@ -1,4 +1,4 @@
-import type { LaunchPlace, TokenFact } from '../../schemas/events.ts'
+import type { LaunchPlace } from '../../schemas/events.ts'
 import type { ProtocolRow } from '../../schemas/protocols.ts'
 import type { SaidBirth, SaidMigration } from '../protocols/types.ts'
 import type { Place, Scope } from './settle.ts'
@@ -7,10 +7,6 @@ import type { Place, Scope } from './settle.ts'
 export interface Launch extends Place {
   readonly said: SaidBirth | SaidMigration
   readonly row: ProtocolRow
-}
-
-interface LaunchScope extends Scope {
-  readonly tokenFact: (address: string) => TokenFact | undefined
 }
 
 /** Where the events of the transaction start among those of the block. */
@@ -26,11 +22,7 @@ type Gone = Launch & { readonly said: SaidMigration }
  * Births and migrations of a transaction that was read to its end: the pool that a token went to is one that the same
  * transaction opened or filled. A token migrates once; of two events that say so the certain one counts.
  */
-export const takeLaunches = (
-  scope: LaunchScope,
-  launches: readonly Launch[],
-  first: First,
-): void => {
+export const takeLaunches = (scope: Scope, launches: readonly Launch[], first: First): void => {
   const gone = new Map<string, Gone>()
   for (const { said, ...launch } of launches) {
     if (said.kind === 'birth') {
@@ -42,10 +34,10 @@ export const takeLaunches = (
   for (const launch of gone.values()) takeMigration(scope, launch, first)
 }
 
-const takeBirth = (scope: LaunchScope, { said, row, logIndex }: Born, first: First): void => {
+const takeBirth = (scope: Scope, { said, row, logIndex }: Born, first: First): void => {
   const { tx, out } = scope
   const { token: address, fact, dev } = said
-  const known = scope.tokenFact(address)
+  const known = scope.books.token?.(address)
   const pool = said.pool ?? poolOf(scope, address, row, first)?.pool ?? ''
   const maker = dev ?? tx.from
   out.births.push({
@@ -65,7 +57,7 @@ const takeBirth = (scope: LaunchScope, { said, row, logIndex }: Born, first: Fir
   })
 }
 
-const takeMigration = (scope: LaunchScope, launch: Gone, first: First): void => {
+const takeMigration = (scope: Scope, launch: Gone, first: First): void => {
   const { tx, out } = scope
   const { said, row, logIndex } = launch
   const { token, pooled, certain } = said
@@ -78,7 +70,7 @@ const takeMigration = (scope: LaunchScope, launch: Gone, first: First): void => 
 
 /** The pool of another protocol that the transaction gave the token to; one that got liquidity before one that only opened. */
 const poolOf = (
-  { out }: LaunchScope,
+  { out }: Scope,
   token: string,
   row: ProtocolRow,
   { change }: First,
@@ -94,7 +86,7 @@ const poolOf = (
 }
 
 /** The curve that sold the token in this transaction; '' where none did. */
-const curveOf = ({ out }: LaunchScope, token: string, row: ProtocolRow, { swap }: First): string =>
+const curveOf = ({ out }: Scope, token: string, row: ProtocolRow, { swap }: First): string =>
   out.swaps
     .slice(swap)
     .findLast(

@@ -1,6 +1,6 @@
 import type { PoolFact, Swap, Transaction } from '../../schemas/events.ts'
 import { type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
-import type { Draft } from '../decode-contract.ts'
+import type { Books, Draft } from '../decode-contract.ts'
 import { type ProtocolBook, speaks } from '../protocols/book.ts'
 import type { EvmFamily, Leg, SaidChange, SaidSwap } from '../protocols/types.ts'
 import { changesOf } from './changes.ts'
@@ -17,9 +17,10 @@ import {
 export interface Scope {
   readonly tx: Transaction
   readonly out: Draft
-  readonly evidence: boolean
+  readonly books: Books
   readonly protocols: ProtocolBook
-  readonly poolFact: (address: string) => PoolFact | undefined
+  /** Pools that listed factories made in this block so far. */
+  readonly made: Map<string, PoolFact>
 }
 
 /** Which log of which family. */
@@ -63,7 +64,8 @@ const flowsIn = ({ out }: Scope, sortable: Sortable): Flows => {
 
 /** Takes or drops what waited, in log order. An ERC-4337 operation is logged after all that it did. */
 export const settle = (scope: Scope, { waiting, operations, firstTransfer }: Ended): void => {
-  const { tx, out } = scope
+  const { tx, out, protocols } = scope
+  const evidence = scope.books.proof === 'evidence'
   const sortable: Sortable = { from: firstTransfer, flows: undefined }
   let next = 0
   for (const item of waiting) {
@@ -71,17 +73,15 @@ export const settle = (scope: Scope, { waiting, operations, firstTransfer }: End
     const { said, logIndex, reserves } = item
     const told = said.kind === 'swap' ? said.trader : undefined
     const trader = told ?? operations[next]?.sender ?? tx.from
-    const pool = identify(scope, item, scope.evidence ? flowsIn(scope, sortable) : undefined)
+    const pool = identify(scope, item, evidence ? flowsIn(scope, sortable) : undefined)
     if (typeof pool === 'string') {
       drop(scope, item, pool)
       continue
     }
-    const { protocols } = scope
     if (said.kind === 'swap') {
-      const known = { pool, protocols }
-      const tokenIn = tokenOfLeg(known, said.tokenIn, pool.seen?.tokenIn)
-      const tokenOut = tokenOfLeg(known, said.tokenOut, pool.seen?.tokenOut)
-      const reason = unusable(tokenIn, tokenOut, scope.evidence)
+      const tokenIn = traded(protocols, tokenOfLeg(pool, said.tokenIn, pool.seen?.tokenIn))
+      const tokenOut = traded(protocols, tokenOfLeg(pool, said.tokenOut, pool.seen?.tokenOut))
+      const reason = unusable(tokenIn, tokenOut, evidence)
       if (reason !== undefined) drop(scope, item, reason)
       else
         out.swaps.push(
@@ -92,7 +92,7 @@ export const settle = (scope: Scope, { waiting, operations, firstTransfer }: End
     const tokenOf = (leg: Leg): string | null =>
       isPaid(leg)
         ? paidCoin(paidToken(said, leg.paidOutRaw, flowsIn(scope, sortable)), pool)
-        : tokenOfLeg({ pool, protocols }, leg)
+        : traded(protocols, tokenOfLeg(pool, leg))
     const changes = changesOf(said, { coins: coinsOf(pool), tokenOf, reserves })
     if (changes === undefined) drop(scope, item, 'unknown-token')
     else {
@@ -124,11 +124,11 @@ const coinsOf = ({ coins, tokenA, tokenB }: Identity): readonly (string | null)[
 
 /** Which pool this is, or why it does not count; contract/chains.md 2.8 and 2.9. */
 const identify = (
-  { poolFact }: Scope,
+  scope: Scope,
   { said, family, reserves, holder }: Waiting,
   flows: Flows | undefined,
 ): Identity | string => {
-  const fact = poolFact(said.pool)
+  const fact = poolFact(scope, said.pool)
   if (fact !== undefined && isProven(fact)) {
     const row = protocolRow(fact.protocol)
     return row && speaks(row, family) ? fact : 'foreign-event'
@@ -147,6 +147,10 @@ const identify = (
   return holder !== undefined || reserves !== undefined ? { protocol, ...UNKNOWN } : 'no-evidence'
 }
 
+/** What is known of a pool so far, in this block or before it. */
+const poolFact = ({ made, books }: Scope, address: string): PoolFact | undefined =>
+  (made.size > 0 ? made.get(address) : undefined) ?? books.pool(address)
+
 const isProven = (fact: PoolFact): fact is PoolFact & { readonly protocol: string } =>
   fact.proven && fact.protocol !== null
 
@@ -156,18 +160,15 @@ const tellsTokens = (said: SaidSwap | SaidChange): boolean =>
     ? typeof said.tokenIn === 'string' && typeof said.tokenOut === 'string'
     : said.legs?.every((leg) => typeof leg === 'string') === true
 
-/**
- * Address behind a leg of a pool's event, as trades name it; null where it is not known. What the event does not name itself
- * may have been seen in transfers.
- */
-const tokenOfLeg = (
-  { pool, protocols }: { readonly pool: Identity; readonly protocols: ProtocolBook },
-  leg: Leg,
-  seen?: string | null,
-): string | null => {
-  const token = typeof leg === 'string' ? leg : seen === undefined ? placed(pool, leg) : seen
-  return token === null || token === undefined ? null : protocols.traded(token)
+/** Address behind a leg of a pool's event. What the event does not name itself may have been seen in transfers. */
+const tokenOfLeg = (pool: Identity, leg: Leg, seen?: string | null): string | null | undefined => {
+  if (typeof leg === 'string') return leg
+  return seen === undefined ? placed(pool, leg) : seen
 }
+
+/** The token as trades name it; null where it is not known. */
+const traded = (protocols: ProtocolBook, token: string | null | undefined): string | null =>
+  token === null || token === undefined ? null : protocols.traded(token)
 
 const placed = (pool: Identity, leg: Exclude<Leg, string>): string | null | undefined => {
   if (leg === 0) return pool.tokenA

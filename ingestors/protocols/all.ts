@@ -38,8 +38,15 @@ export const EVM_FAMILIES: readonly EvmFamily[] = [
   erc4337,
 ]
 
-/** An event with the family that reads it. */
+/**
+ * An event with the family that reads it. What every log asks for stands in it once more: events and families have many shapes,
+ * and V8 looks their fields up by name; all of these have one.
+ */
 export interface FamilyEvent {
+  readonly name: EvmFamily['family']
+  readonly by: EvmEvent['by']
+  readonly words: number
+  readonly read: EvmEvent['read']
   readonly family: EvmFamily
   readonly event: EvmEvent
 }
@@ -55,7 +62,8 @@ const shapes = (
       table.set(topic0, byCount)
       for (const event of [events].flat()) {
         if (byCount[event.topics]) throw new Error(`two events of the shape of ${event.signature}`)
-        byCount[event.topics] = { family, event }
+        const { by, words, read } = event
+        byCount[event.topics] = { name: family.family, by, words, read, family, event }
       }
     }
   }

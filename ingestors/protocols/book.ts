@@ -27,10 +27,9 @@ export interface ProtocolBook {
 }
 
 /** How contracts name the chain's coin where a token is asked for. Sources: Uniswap/v4-core, curvefi; contract/chains.md 2.15. */
-const COIN_NAMES: ReadonlySet<string> = new Set([
-  '0x0000000000000000000000000000000000000000',
-  '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
-])
+const isCoinName = (token: string): boolean =>
+  token === '0x0000000000000000000000000000000000000000' ||
+  token === '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 const ROWS: readonly ProtocolRow[] = PROTOCOLS
 
@@ -78,6 +77,6 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
     isWrappedNative: (token) => wrapped.has(token),
     isCoin,
     held: (token) => (isCoin(token) ? (chainFacts?.nativeAddress ?? token) : token),
-    traded: (token) => (COIN_NAMES.has(token) ? (coin ?? token) : token),
+    traded: (token) => (isCoinName(token) ? (coin ?? token) : token),
   }
 }

@@ -211,7 +211,9 @@ const IMPOSSIBLE_AMOUNT = 1n << 255n
 /** The refusal, or undefined, for amounts that no trade has: nothing on one side (a loan paid back), or beyond any token. */
 export const refusal = (amountInRaw: bigint, amountOutRaw: bigint): Refused | undefined => {
   if (amountInRaw <= 0n || amountOutRaw <= 0n) return { kind: 'refused', reason: 'zero-amount' }
-  return impossible([amountInRaw, amountOutRaw])
+  return amountInRaw >= IMPOSSIBLE_AMOUNT || amountOutRaw >= IMPOSSIBLE_AMOUNT
+    ? { kind: 'refused', reason: 'impossible-amount' }
+    : undefined
 }
 
 /** The refusal, or undefined, for amounts of which one is beyond any token. */

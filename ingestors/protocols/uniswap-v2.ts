@@ -1,7 +1,7 @@
 import type { Log } from '../../schemas/events.ts'
 import { factoryProof } from '../evm/factory-proof.ts'
 import { type EvmFamily, refusal, type Said } from './types.ts'
-import { addressIn, topicAddress, wordAt } from './words.ts'
+import { addressIn, topicAddress, wordAt, wordsOf } from './words.ts'
 
 const net = (a: bigint, b: bigint): bigint => (a > b ? a - b : 0n)
 
@@ -12,10 +12,7 @@ const net = (a: bigint, b: bigint): bigint => (a > b ? a - b : 0n)
 export const pairSwap =
   (usual: string) =>
   ({ address: pool, data }: Log): Said => {
-    const in0 = wordAt(data, 0)
-    const in1 = wordAt(data, 1)
-    const out0 = wordAt(data, 2)
-    const out1 = wordAt(data, 3)
+    const [in0 = 0n, in1 = 0n, out0 = 0n, out1 = 0n] = wordsOf(data, 4)
     const tokenIn = in0 > out0 ? 0 : 1
     const amountInRaw = tokenIn === 0 ? in0 - out0 : net(in1, out1)
     const amountOutRaw = tokenIn === 0 ? net(out1, in1) : net(out0, in0)
@@ -44,11 +41,10 @@ export const pairChange =
   })
 
 /** Reserves that a pair states before the event that changed them. */
-export const pairReserves = ({ address: pool, data }: Log): Said => ({
-  kind: 'reserves',
-  pool,
-  reserves: [wordAt(data, 0), wordAt(data, 1)],
-})
+export const pairReserves = ({ address: pool, data }: Log): Said => {
+  const [reserve0 = 0n, reserve1 = 0n] = wordsOf(data, 2)
+  return { kind: 'reserves', pool, reserves: [reserve0, reserve1] }
+}
 
 /** Constant-product AMMs with the events of Uniswap V2. Source: Uniswap/v2-core contracts/interfaces; contract/chains.md 3.2. */
 export const uniswapV2: EvmFamily = {

@@ -1,14 +1,15 @@
 import type { Log } from '../../schemas/events.ts'
 import { factoryProof } from '../evm/factory-proof.ts'
 import { type EvmEvent, type EvmFamily, refusal, type Said, type SaidChange } from './types.ts'
-import { addressIn, signedAt, topicAddress, topicNumber, wordAt } from './words.ts'
+import { addressIn, signed, topicAddress, topicNumber, wordAt, wordsOf } from './words.ts'
 
 /** The sign is the pool's view: above zero came in. */
 const swap =
   (usual: string) =>
   ({ address: pool, data }: Log): Said => {
-    const amount0 = signedAt(data, 0)
-    const amount1 = signedAt(data, 1)
+    const [word0 = 0n, word1 = 0n, sqrtPriceX96 = 0n, liquidityRaw = 0n] = wordsOf(data, 4)
+    const amount0 = signed(word0)
+    const amount1 = signed(word1)
     const tokenIn = amount0 > 0n ? 0 : 1
     const amountInRaw = tokenIn === 0 ? amount0 : amount1
     const amountOutRaw = tokenIn === 0 ? -amount1 : -amount0
@@ -21,8 +22,8 @@ const swap =
         tokenOut: tokenIn === 0 ? 1 : 0,
         amountInRaw,
         amountOutRaw,
-        sqrtPriceX96: wordAt(data, 2),
-        liquidityRaw: wordAt(data, 3),
+        sqrtPriceX96,
+        liquidityRaw,
       }
     )
   }

@@ -95,6 +95,11 @@ const onlySwaps = (block: EvmBlock): EvmBlock => ({
   })),
 })
 
+interface Row {
+  readonly samples: number[]
+  readonly work: () => void
+}
+
 const elapsedMs = (work: () => void): number => {
   const start = process.hrtime.bigint()
   work()
@@ -119,27 +124,43 @@ export const decodeBench = (): void => {
   const viem: number[] = []
   const block: number[] = []
   let swaps = 0
+  const rows: readonly [Row, Row, ...Row[]] = [
+    {
+      samples: ours,
+      work: () => {
+        swaps = fixture.reduce((sum, each) => sum + decodeBlock(each, books).swaps.length, 0)
+      },
+    },
+    {
+      samples: bare,
+      work: () => {
+        const found = fixture.reduce((sum, each) => sum + bareBlock(each).length, 0)
+        if (found < swaps) throw new Error('the bare decoder missed swaps')
+      },
+    },
+    {
+      samples: viem,
+      work: () => {
+        if (fixture.reduce((sum, each) => sum + viemBlock(each), 0) < swaps) {
+          throw new Error('viem missed swaps')
+        }
+      },
+    },
+    {
+      samples: block,
+      work: () => {
+        if (whole) decodeBlock(whole, books)
+      },
+    },
+  ]
   for (let round = -ROUNDS / 4; round < ROUNDS; round += 1) {
-    const oursMs = elapsedMs(() => {
-      swaps = fixture.reduce((sum, each) => sum + decodeBlock(each, books).swaps.length, 0)
-    })
-    const bareMs = elapsedMs(() => {
-      const found = fixture.reduce((sum, each) => sum + bareBlock(each).length, 0)
-      if (found < swaps) throw new Error('the bare decoder missed swaps')
-    })
-    const viemMs = elapsedMs(() => {
-      if (fixture.reduce((sum, each) => sum + viemBlock(each), 0) < swaps) {
-        throw new Error('viem missed swaps')
-      }
-    })
-    const blockMs = elapsedMs(() => {
-      if (whole) decodeBlock(whole, books)
-    })
-    if (round < 0) continue
-    ours.push(oursMs)
-    bare.push(bareMs)
-    viem.push(viemMs)
-    block.push(blockMs)
+    // Who goes second finds the logs in the processor's caches, so the first two take turns.
+    const [one, other, ...rest] = rows
+    const turns = round % 2 === 0 ? [one, other, ...rest] : [other, one, ...rest]
+    for (const { samples, work } of turns) {
+      const tookMs = elapsedMs(work)
+      if (round >= 0) samples.push(tookMs)
+    }
   }
   for (const samples of [ours, bare, viem, block]) samples.sort((a, b) => a - b)
   const perSecond = (swaps / quantile(ours, 0.5)) * 1_000

@@ -20,6 +20,7 @@ const DERIVED = 'the same facts are compared where they are published'
 export const TOPIC_FACTS: Readonly<Record<Topic, TopicFacts>> = {
   blocks: { how: 'blocks' },
   trades: { how: 'netted' },
+  tradesPending: { how: 'left out', why: 'what a block may come to hold, not what it holds' },
   tradesProcessed: { how: 'netted' },
   pools: { how: 'netted' },
   poolsProcessed: { how: 'netted' },

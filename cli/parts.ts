@@ -11,6 +11,7 @@ import { Outage } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import { topicSpecs } from '../core/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../core/warehouse.ts'
+import { flashblocksUrl } from './flashblocks.ts'
 
 /** The log and how its records are written. */
 export interface LogParts {
@@ -61,7 +62,8 @@ export const openLogParts = async (options: PartsOptions): Promise<LogParts> => 
 /** Makes the documented topics that are missing and registers their schemas. Throws `Outage`. */
 const prepareLog = async (bus: Bus, { config, chains, log }: PartsOptions): Promise<void> => {
   const { partitions, retention, feeds } = config
-  const topics = topicSpecs({ chains, partitions, retention, feeds })
+  const pending = chains.filter((chain) => flashblocksUrl(config, chain) !== '')
+  const topics = topicSpecs({ chains, partitions, retention, feeds, pending })
   await bus.createTopics(topics)
   if (config.kafkaBrokers.length === 0) return
   const names = topics.map(({ topic }) => topic)

@@ -19,6 +19,7 @@ import { ADMIN_PATH, type AdminDeps, makeAdminServer } from '../serving/http/adm
 import { oauthPlugin } from '../serving/http/oauth.ts'
 import { makeServer } from '../serving/http/server.ts'
 import { startRealtime } from '../serving/realtime/server.ts'
+import { flashblocksUrl } from './flashblocks.ts'
 import type { LogParts, Parts } from './parts.ts'
 import { startWebhookPiece } from './webhooks.ts'
 
@@ -91,9 +92,11 @@ export const startIngest = async (
     },
   })
   for (const { row, source, extra, facts, until } of houseChains) {
+    const url = flashblocksUrl(config, row.id)
     const ingestor = await startIngestor({
       ...{ chain: row, source, bus, codec, config, metrics, onFatal },
       log: log.child({ role: 'ingest', chain: row.id }),
+      ...(url !== '' && { flashblocks: { url, timeoutMs: config.rpcTimeoutMs } }),
       ...(extra && { extra }),
       ...(facts && { facts }),
       ...(until !== undefined && { until }),

@@ -153,6 +153,11 @@ const Settings = Type.Object({
     description:
       'Node endpoints of one chain, best first: RPC_URLS_SOL, RPC_URLS_ETHEREUM; RPC_URLS_SOL takes Yellowstone streams too (grpcs://TOKEN@host)',
   }),
+  flashblocksUrlBase: Type.String({
+    pattern: '^$|^wss?://',
+    default: '',
+    description: "Stream of Base's blocks in the making; empty = not followed",
+  }),
   rpcConcurrency: Type.Integer({
     minimum: 1,
     maximum: 256,

@@ -13,6 +13,7 @@ export interface Metrics {
   readonly unknownPools: Counter<'chain' | 'protocol'>
   readonly rpcSeconds: Histogram<'chain' | 'method'>
   readonly decoded: Counter<'chain' | 'protocol' | 'kind'>
+  readonly pendingTrades: Counter<'chain' | 'op'>
   readonly recordsProcessed: Counter<'app'>
   readonly processLagSeconds: Gauge<'app'>
   readonly insertedRows: Counter<'table'>
@@ -84,6 +85,12 @@ export const makeMetrics = (): Metrics => {
     ),
     rpcSeconds: histogram('ingest_rpc_seconds', 'Time of a call', 'chain', 'method'),
     decoded: counter('ingest_decoded_total', 'Decoded events', 'chain', 'protocol', 'kind'),
+    pendingTrades: counter(
+      'ingest_pending_trades_total',
+      'Trades of blocks in the making',
+      'chain',
+      'op',
+    ),
     recordsProcessed: counter('process_records_total', 'Records folded', 'app'),
     processLagSeconds: gauge('process_lag_seconds', 'Age of the newest folded block', 'app'),
     insertedRows: counter('process_inserted_rows_total', 'Rows inserted', 'table'),

@@ -18,6 +18,8 @@ export interface TopicPlan {
   readonly retention: 'off' | 'contract'
   /** Default: none. */
   readonly feeds?: readonly Feed[]
+  /** Chains whose blocks in the making are followed. Default: none. */
+  readonly pending?: readonly string[]
 }
 
 const partitionsOf = (row: TopicRow, plan: TopicPlan): number => {
@@ -33,7 +35,13 @@ const specOf = (topic: string, row: TopicRow, plan: TopicPlan): TopicSpec => ({
     plan.retention === 'off' || row.retentionHours === null ? null : row.retentionHours * HOUR_MS,
 })
 
-const exists = (topic: Topic, row: TopicRow, chain: string, { feeds = [] }: TopicPlan): boolean => {
+const exists = (
+  topic: Topic,
+  row: TopicRow,
+  chain: string,
+  { feeds = [], pending = [] }: TopicPlan,
+): boolean => {
+  if (topic === 'tradesPending') return pending.includes(chain)
   const facts = chainRow(chain)
   return !row.optional || (facts !== undefined && feedTopics(facts, feeds).includes(topic))
 }

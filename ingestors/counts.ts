@@ -6,15 +6,14 @@ import type { UnreadName } from './ledger.ts'
 
 /** What moves tokens of a kind of chain, as a label. */
 const TOKENS = { evm: 'erc20', svm: 'spl_token', move: 'sui_coin' } as const
+/** Label of what is known of a chain's own coin. */
+const COIN = 'coin'
 /** Label of what no protocol is known of. */
 const NONE = 'none'
 
 /** Counts what was decoded from a block, by protocol and kind. */
-export const countDecoded = (
-  { decoded: counter }: Metrics,
-  found: Decoded,
-  { chain, vm }: Block,
-): void => {
+export const countDecoded = ({ decoded: counter }: Metrics, found: Decoded, block: Block): void => {
+  const { chain, vm } = block
   const add = (protocol: string, kind: string, count = 1): void => {
     if (count > 0) counter.inc({ chain, protocol, kind }, count)
   }
@@ -26,6 +25,7 @@ export const countDecoded = (
   add(TOKENS[vm], 'transfer', found.transfers.length)
   add(TOKENS[vm], 'balance', found.balances.length)
   add(TOKENS[vm], 'supply', found.supplies.length)
+  if (block.vm === 'evm') add(COIN, 'balance', block.coins?.length ?? 0)
 }
 
 /** What was found in a block and not taken. */

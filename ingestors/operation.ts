@@ -16,6 +16,7 @@ import {
   headerOf,
   NO_HEADER,
 } from './block-record.ts'
+import { coinChanges } from './evm/coin-changes.ts'
 import { nativeMoves } from './evm/native-moves.ts'
 import { trackOutcomes } from './evm/outcomes.ts'
 import { withLearned } from './facts.ts'
@@ -115,12 +116,13 @@ const wantedOf = (
   { chain, feeds }: Workshop,
   { amount }: Ledger,
   { block, decoded }: ReadBlock,
-): Pick<Found, 'feeds' | 'outcomes' | 'natives'> => {
+): Pick<Found, 'feeds' | 'outcomes' | 'natives' | 'coins'> => {
   if (feeds === undefined || feeds.size === 0) return {}
   const hasNatives = block.vm === 'evm' && feeds.has('native-transfers')
   return {
     feeds,
     ...(hasNatives && { natives: nativeMoves(block, chain) }),
+    ...(block.vm === 'evm' && block.coins && { coins: coinChanges(block.coins, chain) }),
     ...(feeds.has('predictions') && { outcomes: trackOutcomes(decoded.predictions, amount) }),
   }
 }

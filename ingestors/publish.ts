@@ -4,6 +4,7 @@ import { partitionOf } from '../core/partition.ts'
 import { topicName } from '../schemas/topics.ts'
 import type * as Wire from '../schemas/wire.ts'
 import type { BlockEvents } from './records/all.ts'
+import type { Keyed } from './records/context.ts'
 
 /** Most events of one record, and most bytes of its events before encoding (contract/kafka.md 2.3). */
 export const MAX_RECORD_EVENTS = 250
@@ -94,23 +95,32 @@ export const chunksOf = (
     const list = events[family] ?? []
     if (list.length === 0) return []
     const topic = topicName(family, chain)
-    const groups = new Map<string, Draft<AnyEvent>[]>()
-    for (const { key, event } of list) {
-      const group = groups.get(key)
-      if (group === undefined) groups.set(key, [event])
-      else group.push(event)
-    }
-    return [...groups].flatMap(([key, group]) => {
-      const partition = partitionOf(key, partitions(topic))
-      return cut(group).map((part) => ({
-        family,
-        topic,
-        partition,
-        key,
-        events: part,
-      }))
-    })
+    return chunksByKey(list, { family, topic, partitions: partitions(topic) })
   })
+
+/** Where events are written, and as what. */
+interface Destination {
+  readonly family: Family
+  readonly topic: string
+  readonly partitions: number
+}
+
+/** Groups events by key and cuts the groups into records, in a fixed order. */
+export const chunksByKey = (
+  list: readonly Keyed<AnyEvent>[],
+  { family, topic, partitions }: Destination,
+): readonly Chunk[] => {
+  const groups = new Map<string, Draft<AnyEvent>[]>()
+  for (const { key, event } of list) {
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [event])
+    else group.push(event)
+  }
+  return [...groups].flatMap(([key, group]) => {
+    const partition = partitionOf(key, partitions)
+    return cut(group).map((part) => ({ family, topic, partition, key, events: part }))
+  })
+}
 
 /** The records that take a block's records back: the same bodies, newest first. */
 export const revertedChunks = (chunks: readonly Chunk[]): readonly Chunk[] =>

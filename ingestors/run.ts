@@ -13,10 +13,12 @@ import { dropReason } from '../schemas/reasons.ts'
 import { stateTopic, TOPICS, type TopicRow, topicName } from '../schemas/topics.ts'
 import { ingestLetters, letterRecord } from './dead-letters.ts'
 import { type FactReader, tableFacts } from './facts.ts'
+import { besideChain, type FlashblocksFeed, type FlashblocksParts } from './flashblocks/start.ts'
 import { followPatiently } from './patience.ts'
 import { primePools } from './prime.ts'
 import { protocolBook } from './protocols/book.ts'
 import { ALL_FAMILIES } from './publish.ts'
+import { type RefusalBook, refusalBook } from './refusals.ts'
 import { openSession, type Session, type SessionOptions } from './session.ts'
 import type { ChainOp, Source } from './source.ts'
 
@@ -34,6 +36,8 @@ export interface IngestorOptions {
   readonly codec: Codec
   readonly config: Pick<Config, 'retention' | 'pricesStatic'> & Partial<Pick<Config, 'feeds'>>
   readonly extra?: ChainExtra
+  /** Its blocks in the making are followed too, their trades published as pre-confirmations. */
+  readonly flashblocks?: FlashblocksFeed
   /** Default: the source's node, or nothing where it has none. */
   readonly facts?: FactReader
   readonly metrics: Metrics
@@ -84,14 +88,15 @@ export const ingestTopics = (
 export const startIngestor = async (options: IngestorOptions): Promise<Ingestor> => {
   const { chain, bus, config } = options
   const store = stateTopic(APP, chain.id)
-  const session = await sessionOptions(options, store)
+  const refusals = refusalBook(chain.id, options.metrics)
+  const session = await sessionOptions(options, store, refusals)
   await bus.createTopics(ingestTopics(chain.id, config))
   const ending = new AbortController()
   const board = statusBoard(options)
   const running = await bus.subscribe({
     group: `${APP}.${chain.id}`,
     topics: [topicName('blocks', chain.id)],
-    run: (lane) => runLane({ options, session, board, ending: ending.signal }, lane),
+    run: (lane) => runLane({ options, session, board, refusals, ending: ending.signal }, lane),
   })
   return {
     name: `ingest ${chain.id}`,
@@ -106,7 +111,11 @@ export const startIngestor = async (options: IngestorOptions): Promise<Ingestor>
   }
 }
 
-const sessionOptions = async (options: IngestorOptions, store: string): Promise<SessionOptions> => {
+const sessionOptions = async (
+  options: IngestorOptions,
+  store: string,
+  refusals: RefusalBook,
+): Promise<SessionOptions> => {
   const { chain, bus, codec, source, extra, metrics, nowMs = Date.now } = options
   const counts = new Map<string, number>()
   const { feeds = [] } = options.config
@@ -134,7 +143,7 @@ const sessionOptions = async (options: IngestorOptions, store: string): Promise<
     protocols,
     facts: options.facts ?? source.node?.facts(protocols) ?? tableFacts(),
     primes: primesOf(options, book),
-    ...(source.refusals && { refusals: source.refusals }),
+    refusals: () => [...(source.refusals?.() ?? []), ...refusals.take()],
     metrics,
   }
 }
@@ -206,6 +215,8 @@ interface Run {
   readonly options: IngestorOptions
   readonly session: SessionOptions
   readonly board: Board
+  /** What was wrong with blocks in the making. */
+  readonly refusals: RefusalBook
   readonly ending: AbortSignal
 }
 
@@ -243,7 +254,15 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
       await writeLetter(run, lane, error)
       board.enter('halted', error.reason)
     }
-    await followPatiently({ source, position: session.position, take, onStill, log }, signal)
+    const over = new AbortController()
+    const parts: FlashblocksParts = { ...sessionOf, ...sessionOf.workshop, refusals: run.refusals }
+    const beside = besideChain(options, parts, session, AbortSignal.any([signal, over.signal]))
+    try {
+      await followPatiently({ source, position: session.position, take, onStill, log }, signal)
+    } finally {
+      over.abort(new Error('the chain is not followed any more'))
+      await beside
+    }
   }
   if (!signal.aborted) board.enter('done')
 }

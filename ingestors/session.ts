@@ -49,6 +49,8 @@ interface Standing {
 export interface Session {
   readonly position: () => Position | null
   readonly standing: () => Standing
+  /** Facts and prices as of the newest block. */
+  readonly known: Pick<Ledger, 'token' | 'pool' | 'quotes'>
   /** Commits one operation. Throws `Outage` when the outcome is not known: the session is over then. */
   readonly take: (op: ChainOp, signal: AbortSignal) => Promise<void>
 }
@@ -108,6 +110,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
   return {
     position: () => positionOf({ seq, cursor, stack }),
     standing: () => ({ seq, tip: cursor.tip }),
+    known: ledger,
     take: async (op, signal) => {
       if (op.op === 'apply') await apply(op.block, signal)
       else if (op.op === 'revert') await revert(op.ref)

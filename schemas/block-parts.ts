@@ -26,6 +26,15 @@ export interface Call {
   readonly success: boolean
 }
 
+/** What an account holds of the chain's coin after a block that changed it. */
+export interface CoinBalance {
+  readonly account: string
+  /** The transaction that changed it last; the number of transactions where the block itself did. */
+  readonly txIndex: number
+  readonly preRaw: bigint
+  readonly postRaw: bigint
+}
+
 /** A block that lost against its sibling and is named by a later one (proof of work). */
 export interface Uncle {
   /** Place among the uncles of the block that names it. */

@@ -1,5 +1,5 @@
 /** What moves inside the house between normalize, decode and publish. Amounts are base units ending in `Raw`. */
-import type { Call, SvmReward, Uncle, Withdrawal } from './block-parts.ts'
+import type { Call, CoinBalance, SvmReward, Uncle, Withdrawal } from './block-parts.ts'
 
 /** One log of a receipt. Hex is lower case with `0x`. */
 export interface Log {
@@ -187,6 +187,8 @@ export interface EvmBlock extends AnyBlock {
   readonly uncles?: readonly Uncle[]
   /** By transaction, in the order in which they ran; absent: nobody asked, or no node tells. */
   readonly calls?: readonly Call[]
+  /** One per account, in the order of the transactions that ended them; absent as `calls`. */
+  readonly coins?: readonly CoinBalance[]
   readonly transactions: readonly Transaction[]
 }
 

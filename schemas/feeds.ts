@@ -16,6 +16,12 @@ const FEEDS = {
   calls: { vm: 'evm', topics: ['calls'] },
   /** The coin's own moves, in the topic of transfers; with `calls` also those inside transactions. */
   'native-transfers': { vm: 'evm', topics: [] },
+  /** What accounts hold of the coin, in the topic of balances; the node is asked for traces. ZKsync's coin is a contract. */
+  'coin-balances': {
+    vm: 'evm',
+    chains: ['eth', 'bsc', 'base', 'polygon', 'arbitrum', 'optimism', 'avalanche'],
+    topics: [],
+  },
   /** Every log. */
   events: { vm: 'evm', topics: ['events'] },
   /** What a block pays who made it, on chains whose rule is known. */

@@ -71,6 +71,8 @@ export const TOPICS = {
     retentionHours: null,
   }),
   trades: token('dex.trades', 'dex.trade.TradeEvents', 72),
+  /** Trades of blocks in the making; there only where such are followed (`core/topic-specs.ts`). */
+  tradesPending: { ...token('dex.trades.pending', 'dex.trade.TradeEvents', 1), optional: true },
   tradesProcessed: token('dex.trades.processed', 'dex.trade.TradeEvents', 72),
   pools: token('dex.pools', 'dex.pool.DexPoolEvents', 72),
   poolsProcessed: token('dex.pools.processed', 'dex.pool.DexPoolEvents', 72),

@@ -1,22 +1,11 @@
-import { Malformed } from '../../core/fault.ts'
 import type { Call } from '../../schemas/block-parts.ts'
-import type { EvmBlock, Transaction } from '../../schemas/events.ts'
+import type { Transaction } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { addressAt, countOf, hashAt, hexOf, quantityOf } from './json.ts'
+import { checkComplete, eachTraced, type Named, ownersOf, type Reading } from './traced.ts'
 
 /** Most calls of one block that are read: a hundred times what the fullest blocks of the recorded chains hold. */
 const MAX_CALLS = 500_000
-
-const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
-
-/** Whose calls are read. */
-type Named = Pick<EvmBlock, 'hash' | 'transactions'>
-
-/** What an answer is read with. */
-interface Reading {
-  /** True: the block holds some of its transactions only, and calls of others are passed over (R40). */
-  readonly chosen?: boolean
-}
 
 /**
  * A `debug_traceBlockByHash` answer of the `callTracer`, one tree of calls per transaction. Source: go-ethereum
@@ -25,19 +14,7 @@ interface Reading {
  */
 export const callsOfFrames = (block: Named, answer: unknown, reading: Reading = {}): Call[] => {
   const calls: Call[] = []
-  const owners = ownersOf(block)
-  const traced = new Set<number>()
-  for (const [place, each] of listOf(answer, 'traces').entries()) {
-    const at = `traces[${place}]`
-    const { txHash, result, error } = fieldsOf(each, at)
-    const tx = owners(txHash ?? block.transactions[place]?.hash, at, reading)
-    if (tx === undefined) continue
-    if (result === undefined || result === null) throw refuse('no-trace', at, error)
-    if (traced.has(tx.index)) throw refuse('call-count', at, 'a transaction that was traced before')
-    traced.add(tx.index)
-    walkFrames(tx, fieldsOf(result, at), calls)
-  }
-  checkComplete(block, traced)
+  eachTraced(block, answer, (tx, root) => walkFrames(tx, root, calls), reading)
   return calls
 }
 
@@ -81,7 +58,7 @@ const walkFrames = (tx: Transaction, root: Fields, calls: Call[]): void => {
  */
 export const callsOfTraces = (block: Named, answer: unknown, reading: Reading = {}): Call[] => {
   const calls: Call[] = []
-  const owners = ownersOf(block)
+  const owners = ownersOf(block, reading)
   const traced = new Set<number>()
   let owner: Transaction | undefined
   let index = 0
@@ -94,7 +71,7 @@ export const callsOfTraces = (block: Named, answer: unknown, reading: Reading = 
       throw refuse('wrong-block', `${at}.blockHash`, said.blockHash)
     }
     if (said.type === 'reward' || said.transactionHash === null) continue
-    const tx = owners(said.transactionHash, at, reading)
+    const tx = owners(said.transactionHash, at)
     if (tx === undefined) continue
     const depth = listOf(said.traceAddress, `${at}.traceAddress`).length
     if ((depth === 0) !== (tx !== owner)) throw refuse('call-order', `${at}.traceAddress`, depth)
@@ -172,25 +149,4 @@ const opcodeOf = (value: unknown): string => {
     throw refuse('unknown-opcode', 'call.type', value)
   }
   return name
-}
-
-type Owners = (hash: unknown, at: string, reading: Reading) => Transaction | undefined
-
-/** Finds the transaction of a hash; undefined where it may be missing. */
-const ownersOf = ({ transactions }: Named): Owners => {
-  const byHash = new Map(transactions.map((tx) => [tx.hash, tx]))
-  return (hash, at, { chosen }) => {
-    const owner = byHash.get(hashAt(hash, `${at}.transactionHash`))
-    if (owner === undefined && chosen !== true) throw refuse('foreign-call', at, hash)
-    return owner
-  }
-}
-
-/** Every transaction was traced but what a chain sends itself. */
-const checkComplete = ({ transactions }: Named, traced: ReadonlySet<number>): void => {
-  const missing = transactions.find(
-    ({ index, from }) => from !== ZERO_ADDRESS && !traced.has(index),
-  )
-  if (missing === undefined) return
-  throw new Malformed('call-count', `transaction ${missing.index} has no traces`)
 }

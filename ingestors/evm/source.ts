@@ -13,6 +13,7 @@ import { prefetcher } from '../prefetch.ts'
 import { type RefusalBook, refusalBook } from '../refusals.ts'
 import type { BlockRef, Source } from '../source.ts'
 import { evmAnswers } from './answers.ts'
+import { coinReader } from './coin-balances.ts'
 import { normalizeBlock } from './normalize.ts'
 import { stateReader } from './state.ts'
 import { traceReader } from './traces.ts'
@@ -242,16 +243,14 @@ const finalHeight = async ({ rpc, refusals, options }: NodeParts, head: Head): P
 /** Adds what the feeds ask for beside transactions and receipts. */
 const partsReader = (rpc: Rpc, { feeds, log }: EvmSourceOptions) => {
   const traces = traceReader(rpc, log)
+  const coinBalances = coinReader(rpc, log)
   return async (block: EvmBlock): Promise<EvmBlock> => {
-    const told = feeds?.has('calls') ? await traces(block) : undefined
+    const calls = feeds?.has('calls') ? await traces(block) : undefined
+    const coins = feeds?.has('coin-balances') ? await coinBalances(block) : undefined
     const hashes = block.uncleHashes ?? []
     const isAsked = feeds?.has('uncles') || feeds?.has('miner-rewards')
     const uncles = isAsked && hashes.length > 0 ? await unclesOf(rpc, block, hashes) : undefined
-    if (told?.kind !== 'calls' && uncles === undefined) return block
-    return {
-      ...block,
-      ...(told?.kind === 'calls' && { calls: told.calls }),
-      ...(uncles && { uncles }),
-    }
+    if (calls === undefined && coins === undefined && uncles === undefined) return block
+    return { ...block, ...(calls && { calls }), ...(coins && { coins }), ...(uncles && { uncles }) }
   }
 }

@@ -1,4 +1,4 @@
-import type { Decoded, Spot, TokenFact, Transfer } from '../../schemas/events.ts'
+import type { BalanceChange, Decoded, Spot, TokenFact, Transfer } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { Tracked } from '../tracked.ts'
 import { headMaker, type Keyed, type MappingContext } from './context.ts'
@@ -31,6 +31,8 @@ export interface Found extends Wanted {
   readonly origin: FactOrigin
   /** Moves of the chain's coin that no log tells. */
   readonly natives?: readonly Transfer[]
+  /** What accounts hold of the chain's coin, behind all other balances. */
+  readonly coins?: readonly BalanceChange[]
 }
 
 /** Type of the moves of a chain's coin. */
@@ -45,7 +47,7 @@ const decimalsTold = ({ balances }: Decoded): ReadonlyMap<string, number> =>
 /** Maps what was found in a block to wire events. */
 export const blockEvents = (
   given: MappingContext,
-  { decoded, tracked, learned, origin, natives = [], ...wanted }: Found,
+  { decoded, tracked, learned, origin, natives = [], coins = [], ...wanted }: Found,
 ): BlockEvents => {
   const context = { ...given, told: decimalsTold(decoded) }
   const place = headMaker(context)
@@ -62,9 +64,15 @@ export const blockEvents = (
     ),
   ].sort((a, b) => inChainOrder(a.at, b.at))
   const launches = [...decoded.births, ...decoded.migrations].sort(inChainOrder)
-  const balances = tracked.balances.map((balance, index) =>
-    balanceEvent(context, balance, onToken(balance, index)),
-  )
+  const balances = [
+    ...tracked.balances.map((balance, index) =>
+      balanceEvent(context, balance, onToken(balance, index)),
+    ),
+    ...coins.map((coin, place) => {
+      const index = tracked.balances.length + place
+      return balanceEvent(context, coin, onCoin(coin, index))
+    }),
+  ]
   return {
     trades: swaps.map((swap, index) => tradeEvent(context, swap, place({ index, ...swap.swap }))),
     pools: poolEvents.map((item, index) =>

@@ -34,7 +34,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   ws: /^(core\/rpc|serving\/realtime\/|simulator\/|cli\/listen\.ts$)/,
   '@noble/curves': /^ingestors\/svm\/program-address\.ts$/,
   '@noble/hashes': /^ingestors\/(evm\/key-proof|move\/checkpoint-file)\.ts$/,
-  viem: /^simulator\//,
+  viem: /^(simulator\/|ingestors\/flashblocks\/transactions\.ts$)/,
   fastify: /^serving\//,
   '@fastify/cors': /^serving\/http\//,
   '@fastify/swagger': /^serving\/http\//,

@@ -37,5 +37,11 @@ test('partitions and retention follow the row', () => {
   assert.equal(find('eth.blocks', 'contract')?.retentionMs, null)
   assert.equal(find('eth.blocks', 'contract')?.partitions, 1)
   assert.equal(find('eth.calls', 'off'), undefined, 'its feed is off')
+  assert.equal(find('eth.dex.trades.pending', 'contract'), undefined, 'nobody follows them')
+  const plan = { chains: TWO, partitions: 6, retention: 'contract', pending: ['bsc'] } as const
+  const pending = topicSpecs(plan).filter(({ topic }) => topic.endsWith('.pending'))
+  assert.deepEqual(pending, [
+    { topic: 'bsc.dex.trades.pending', partitions: 6, cleanup: 'delete', retentionMs: 3_600_000 },
+  ])
   assert.equal(find('_control.orgs', 'off')?.cleanup, 'compact')
 })

@@ -1,0 +1,99 @@
+import { Outage } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import { type Ask, type Rpc, RpcError } from '../../core/rpc.ts'
+import type { RpcCall } from '../../core/rpc-endpoint.ts'
+import type { EvmBlock } from '../../schemas/events.ts'
+
+/** One way in which a node may tell something of a block beside its transactions and receipts. */
+export interface Way<T> {
+  readonly call: (block: EvmBlock) => RpcCall
+  /** What the endpoint's answer says; undefined: it does not know the block. Throws `Malformed`. */
+  readonly read: (block: EvmBlock, answer: unknown, ask: Ask) => Promise<T | undefined>
+}
+
+/** What is told, and by which ways, the preferred one first. */
+export interface TracerOptions<T> {
+  readonly rpc: Rpc
+  readonly log: Logger
+  readonly ways: readonly Way<T>[]
+  /** In words: `calls`. */
+  readonly what: string
+}
+
+/**
+ * What a node says of a method that it does not have, or that its plan leaves out. Sources: JSON-RPC 2.0, EIP-1474.
+ */
+const REFUSED: ReadonlySet<number> = new Set([-32_601, -32_004, -32_600])
+
+/** What was found out of the endpoints so far, each once. */
+interface Known<T> {
+  /** null: it has none of the ways. */
+  readonly ways: WeakMap<Ask, Way<T> | null>
+  /** One of them has a way. */
+  met: boolean
+}
+
+/**
+ * Asks the first endpoint that has one of the ways; undefined where none has, which is said once. Throws `Outage` while an endpoint
+ * that has one does not answer, `Malformed` for an answer out of shape.
+ */
+export const tracer = <T>(
+  options: TracerOptions<T>,
+): ((block: EvmBlock) => Promise<T | undefined>) => {
+  const { rpc, log, what } = options
+  const known: Known<T> = { ways: new WeakMap(), met: false }
+  let warned = false
+  return async (block) => {
+    let refused = false
+    const told = await rpc
+      .attempt(async (ask) => {
+        const held = known.ways.get(ask)
+        const way = held === undefined ? await wayOf(ask, block, options, known) : held
+        refused ||= way === null
+        if (way === null) return undefined
+        const answer = await ask(way.call(block))
+        const value = answer === null ? undefined : await way.read(block, answer, ask)
+        return value === undefined ? undefined : { value }
+      })
+      .catch((error: unknown) => {
+        if (error instanceof Outage && refused && !known.met) return undefined
+        if (!(error instanceof RpcError)) throw error
+        throw new Outage('rpc', `no ${what} of block ${block.height}`, { cause: error })
+      })
+    if (told !== undefined) return told.value
+    if (known.met || !refused) {
+      throw new Outage('rpc', `the ${what} of ${block.height} are not there`)
+    }
+    if (!warned) log.warn({ height: block.height, what }, 'no endpoint tells it; blocks go without')
+    warned = true
+    return undefined
+  }
+}
+
+/** Asks an endpoint once for each way; what goes wrong otherwise says nothing about it. */
+const wayOf = async <T>(
+  ask: Ask,
+  block: EvmBlock,
+  { ways }: TracerOptions<T>,
+  known: Known<T>,
+): Promise<Way<T> | null> => {
+  let found: Way<T> | null = null
+  for (const way of ways) {
+    if (await isRefused(ask, way.call(block))) continue
+    found = way
+    break
+  }
+  known.ways.set(ask, found)
+  known.met ||= found !== null
+  return found
+}
+
+const isRefused = async (ask: Ask, call: RpcCall): Promise<boolean> => {
+  try {
+    await ask(call)
+    return false
+  } catch (error) {
+    if (error instanceof RpcError && REFUSED.has(error.code)) return true
+    throw error
+  }
+}

@@ -1,0 +1,99 @@
+import { brotliDecompressSync } from 'node:zlib'
+import { Malformed } from '../../core/fault.ts'
+import { addressAt, countOf, hashAt, hexOf } from '../evm/json.ts'
+import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
+
+/** Longest frame as it comes, and as JSON: whole blocks of the fullest chains stay far below. */
+export const MAX_FRAME_BYTES = 8 * 1_024 * 1_024
+const MAX_JSON_BYTES = 32 * 1_024 * 1_024
+
+/** What holds for all parts of a block in the making. */
+export interface FlashblockBase {
+  readonly height: number
+  readonly parentHash: string
+  readonly timeMs: number
+  readonly coinbase: string
+}
+
+/** One part of a block in the making. */
+export interface Flashblock {
+  /** Names the attempt at the block: another one of the same height replaces it. */
+  readonly payloadId: string
+  /** Place among the parts, from 0. */
+  readonly index: number
+  /** With the first part only. */
+  readonly base: FlashblockBase | null
+  /** null: not told. */
+  readonly height: number | null
+  /** What this part adds, as signed. */
+  readonly transactions: readonly string[]
+  /** By hash of the transaction. */
+  readonly receipts: Fields
+  /** Of its JSON. */
+  readonly bytes: number
+}
+
+/**
+ * A frame of the flashblocks stream: JSON, as text or bytes, or compressed with Brotli. Sources: Base's websocket reference,
+ * ethereum-optimism/specs flashblocks.md. Throws `Malformed`; reasons: `bad-compression`, `too-big`, `not-json` and those of the readers.
+ */
+export const flashblockOf = (data: Buffer, isBinary: boolean): Flashblock => {
+  const isPlain = !isBinary || data[0] === OPENING_BRACE
+  const json = isPlain ? data : inflated(data)
+  const said = fieldsOf(parsed(json), 'flashblock')
+  const diff = fieldsOf(said.diff, 'flashblock.diff')
+  const metadata = orElse(said.metadata, 'flashblock.metadata', { read: fieldsOf, fallback: NONE })
+  return {
+    payloadId: hexOf(said.payload_id, 'flashblock.payload_id', 8),
+    index: wholeOf(said.index, 'flashblock.index'),
+    base: orElse(said.base, 'flashblock.base', { read: baseOf, fallback: null }),
+    height: orElse(metadata.block_number, 'metadata.block_number', {
+      ...{ read: wholeOf, fallback: null },
+    }),
+    transactions: listOf(diff.transactions, 'diff.transactions').map((raw) =>
+      hexOf(raw, 'diff.transactions[]'),
+    ),
+    receipts: orElse(metadata.receipts, 'metadata.receipts', { read: fieldsOf, fallback: NONE }),
+    bytes: json.length,
+  }
+}
+
+const OPENING_BRACE = 0x7b
+const NONE: Fields = {}
+
+const inflated = (data: Buffer): Buffer => {
+  try {
+    return brotliDecompressSync(data, { maxOutputLength: MAX_JSON_BYTES })
+  } catch (cause) {
+    const isLong = (cause as { readonly code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE'
+    const reason = isLong ? 'too-big' : 'bad-compression'
+    throw new Malformed(reason, `a frame of ${data.length} bytes does not inflate`, { cause })
+  }
+}
+
+const parsed = (json: Buffer): unknown => {
+  try {
+    return JSON.parse(json.toString('utf8'))
+  } catch (cause) {
+    throw new Malformed('not-json', 'a frame is no JSON', { cause })
+  }
+}
+
+const baseOf = (value: unknown, at: string): FlashblockBase => {
+  const said = fieldsOf(value, at)
+  const timeMs = countOf(said.timestamp, `${at}.timestamp`) * 1_000
+  if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', `${at}.timestamp`, said.timestamp)
+  return {
+    height: countOf(said.block_number, `${at}.block_number`),
+    parentHash: hashAt(said.parent_hash, `${at}.parent_hash`),
+    timeMs,
+    coinbase: addressAt(said.fee_recipient, `${at}.fee_recipient`),
+  }
+}
+
+/** A whole number, as such or as a hex quantity. */
+const wholeOf = (value: unknown, at: string): number => {
+  if (typeof value === 'string') return countOf(value, at)
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw refuse('bad-number', at, value)
+  return Number(value)
+}

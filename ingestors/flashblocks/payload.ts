@@ -1,0 +1,99 @@
+import { Malformed } from '../../core/fault.ts'
+import type { Learned } from '../ledger.ts'
+import type { Flashblock, FlashblockBase } from './frame.ts'
+
+/** Most transactions and bytes of JSON of one block in the making: ten times what its gas has room for. */
+const MAX_TRANSACTIONS = 50_000
+const MAX_BYTES = 128 * 1_024 * 1_024
+/** How far from the node's head a block in the making may be: another chain's numbers are millions away. */
+const FAR_BLOCKS = 256
+
+/** A block in the making, as far as it has been read. */
+export interface Payload extends FlashblockBase {
+  readonly id: string
+  /** Index of the part that comes next. */
+  readonly next: number
+  /** Transactions, logs, published trades and bytes so far. */
+  readonly transactions: number
+  readonly logs: number
+  readonly trades: number
+  readonly bytes: number
+  /** Facts that it needed and the chain had not needed before. */
+  readonly learned: Learned
+}
+
+/** What is being read. */
+export interface Reading {
+  /** null: the next part with index 0 is waited for. */
+  readonly payload: Payload | null
+  /** The payload that a part is missing of; its other parts are passed over. */
+  readonly lost: string | null
+}
+
+/** Nothing was read yet. */
+export const NOTHING_READ: Reading = { payload: null, lost: null }
+
+/** Where the chain stands. */
+export interface Standing {
+  /** Newest block that was committed. */
+  readonly tip: number
+  /** The node's head. */
+  readonly head: number
+}
+
+/** What a part is: the next one of the payload as it then is, one that is passed over, or one that is refused. */
+export type Entered =
+  | { readonly kind: 'next'; readonly payload: Payload }
+  | { readonly kind: 'passed' }
+  | { readonly kind: 'refused'; readonly error: Malformed }
+
+/** Where a part belongs. Reasons of refusals: `frame-order`, `wrong-height`, `other-chain`, `missing-field`, `too-big`. Pure. */
+export const enter = (
+  { payload, lost }: Reading,
+  frame: Flashblock,
+  standing: Standing,
+): Entered => {
+  const { payloadId, index } = frame
+  const isSame = payload?.id === payloadId
+  if (isSame && index < payload.next) return PASSED
+  if (index === 0) return begun(frame, standing)
+  // Whoever begins to listen does so in the middle of a block.
+  if (lost === payloadId || (payload === null && lost === null)) return PASSED
+  if (!isSame || index !== payload.next) {
+    return refused('frame-order', `part ${index} of ${payloadId} misses the one before it`)
+  }
+  if (frame.height !== null && frame.height !== payload.height) {
+    return refused('wrong-height', `${payloadId} is of ${payload.height} and of ${frame.height}`)
+  }
+  return payload.height <= standing.tip ? PASSED : grown(payload, frame)
+}
+
+const begun = (frame: Flashblock, { tip, head }: Standing): Entered => {
+  const { base, payloadId, height } = frame
+  if (base === null) return refused('missing-field', `${payloadId} begins without its base`)
+  if (height !== null && height !== base.height) {
+    return refused('wrong-height', `${payloadId} is of ${base.height} and of ${height}`)
+  }
+  if (Math.abs(base.height - Math.max(tip, head)) > FAR_BLOCKS) {
+    return refused('other-chain', `${payloadId} is of ${base.height}, the chain stands at ${head}`)
+  }
+  if (base.height <= tip) return PASSED
+  const learned = { tokens: [], pools: [] }
+  const nothing = { next: 0, transactions: 0, logs: 0, trades: 0, bytes: 0, learned }
+  return grown({ id: payloadId, ...base, ...nothing }, frame)
+}
+
+const grown = (payload: Payload, { bytes, transactions }: Flashblock): Entered => {
+  const most = payload.transactions + transactions.length
+  if (most > MAX_TRANSACTIONS || payload.bytes + bytes > MAX_BYTES) {
+    return refused('too-big', `${payload.id} has ${most} transactions`)
+  }
+  return { kind: 'next', payload: { ...payload, bytes: payload.bytes + bytes } }
+}
+
+const PASSED: Entered = { kind: 'passed' }
+
+const refused = (reason: string, message: string): Entered => ({
+  kind: 'refused',
+  error: new Malformed(reason, message),
+})

@@ -1,0 +1,46 @@
+import type { QuoteBook } from '../../core/quotes.ts'
+import { tableFacts } from '../facts.ts'
+import type { ProtocolBook } from '../protocols/book.ts'
+import type { RefusalBook } from '../refusals.ts'
+import type { IngestorOptions } from '../run.ts'
+import type { Session } from '../session.ts'
+import { followFlashblocks } from './worker.ts'
+
+/** Where the blocks in the making of a chain are streamed from. */
+export interface FlashblocksFeed {
+  readonly url: string
+  /** Limit of the handshake. */
+  readonly timeoutMs: number
+}
+
+/** What blocks in the making are decoded with, and where what is wrong with them goes. */
+export interface FlashblocksParts {
+  readonly book: QuoteBook
+  readonly protocols: ProtocolBook
+  readonly refusals: RefusalBook
+}
+
+/** Follows the blocks in the making of an ingestor's chain beside the chain itself, where there is a feed of them. Never rejects. */
+export const besideChain = async (
+  options: IngestorOptions,
+  { book, protocols, refusals }: FlashblocksParts,
+  session: Session,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { chain, source, flashblocks, bus, codec, metrics, log, nowMs = Date.now } = options
+  const { chainId } = chain
+  if (flashblocks === undefined || chainId === undefined) return
+  await followFlashblocks(
+    {
+      ...{ ...flashblocks, bus, codec, metrics, log, nowMs, book, protocols, refusals },
+      chain: { ...chain, chainId },
+      facts: options.facts ?? source.node?.facts(protocols) ?? tableFacts(),
+      standing: () => {
+        const { seq, tip } = session.standing()
+        return tip === null ? null : { seq, tip, known: session.known }
+      },
+      head: () => source.head()?.height ?? null,
+    },
+    signal,
+  )
+}

@@ -1,0 +1,121 @@
+import {
+  fromRlp,
+  type Hex,
+  keccak256,
+  parseTransaction,
+  recoverTransactionAddress,
+  type TransactionSerialized,
+} from 'viem'
+import { Malformed } from '../../core/fault.ts'
+import type { Log, Transaction } from '../../schemas/events.ts'
+import { addressAt, hashAt, hexOf } from '../evm/json.ts'
+import { type Fields, fieldsOf, listOf, refuse } from '../json.ts'
+
+/** What Ethereum deposits on rollups of the OP stack: unsigned, its sender is in it. Source: ethereum-optimism/specs deposits.md. */
+const DEPOSIT = '0x7e'
+/** Fields of a deposit, and place of its sender and of who is called. */
+const DEPOSIT_FIELDS = 8
+const [FROM, TO] = [1, 2]
+
+/** Where the transactions of a part stand. */
+export interface PartPlace {
+  readonly chainId: number
+  /** Transactions and logs of the block before it. */
+  readonly index: number
+  readonly logs: number
+}
+
+/**
+ * Transactions of a part with their logs, numbered as in the block; senders of signed ones are still '' (`senderOf`), fees are not told.
+ * Receipts lie under the transaction's hash, bare or below the name of its type. Throws `Malformed`; reasons: those of the readers,
+ * `receipt-count`, `unknown-shape`, `bad-status`, `other-chain`, `topic-count`.
+ */
+export const partTransactions = (
+  raws: readonly string[],
+  receipts: Fields,
+  { chainId, index: first, logs: firstLog }: PartPlace,
+): readonly Transaction[] => {
+  let next = firstLog
+  return raws.map((raw, place) => {
+    const hash = keccak256(raw as Hex)
+    const receipt = receiptIn(receipts, hash)
+    const success = isSuccess(receipt.status)
+    const said = listOf(receipt.logs, 'receipt.logs')
+    const logs = success ? said.map((log, at) => logOf(log, next + at)) : []
+    next += logs.length
+    const { from, to } = partiesOf(raw, chainId)
+    return {
+      ...{ hash, index: first + place, from, to, valueRaw: 0n, feeRaw: 0n, success },
+      ...{ contractAddress: null, logs },
+    }
+  })
+}
+
+const receiptIn = (receipts: Fields, hash: string): Fields => {
+  const said = Object.hasOwn(receipts, hash) ? receipts[hash] : undefined
+  if (said === undefined) throw new Malformed('receipt-count', `there is no receipt of ${hash}`)
+  const receipt = fieldsOf(said, 'receipt')
+  if (receipt.logs !== undefined) return receipt
+  const [below, ...others] = Object.values(receipt)
+  if (others.length > 0) throw refuse('unknown-shape', 'receipt', receipt)
+  return fieldsOf(below, 'receipt')
+}
+
+const isSuccess = (status: unknown): boolean => {
+  if (status === true || status === '0x1') return true
+  if (status === false || status === '0x0') return false
+  throw refuse('bad-status', 'receipt.status', status)
+}
+
+const logOf = (value: unknown, index: number): Log => {
+  const said = fieldsOf(value, 'log')
+  const topics = listOf(said.topics, 'log.topics')
+  if (topics.length > 4) throw refuse('topic-count', 'log.topics', topics.length)
+  return {
+    address: addressAt(said.address, 'log.address'),
+    topics: topics.map((topic) => hashAt(topic, 'log.topics')),
+    data: hexOf(said.data, 'log.data'),
+    index,
+  }
+}
+
+const partiesOf = (raw: string, chainId: number): Pick<Transaction, 'from' | 'to'> => {
+  const isDeposit = raw.startsWith(DEPOSIT)
+  if (isDeposit) return depositParties(raw)
+  const parsed = orMalformed(() => parseTransaction(raw as TransactionSerialized))
+  if (parsed.chainId !== undefined && parsed.chainId !== chainId) {
+    throw refuse('other-chain', 'transaction.chainId', parsed.chainId)
+  }
+  return { from: '', to: parsed.to?.toLowerCase() ?? null }
+}
+
+const depositParties = (raw: string): Pick<Transaction, 'from' | 'to'> => {
+  const fields = orMalformed(() => fromRlp(`0x${raw.slice(DEPOSIT.length)}`, 'hex'))
+  if (!Array.isArray(fields) || fields.length !== DEPOSIT_FIELDS) {
+    throw refuse('unknown-shape', 'transaction', raw)
+  }
+  const to = fields[TO]
+  return {
+    from: addressAt(fields[FROM], 'transaction.from'),
+    to: to === '0x' ? null : addressAt(to, 'transaction.to'),
+  }
+}
+
+/** The codec throws errors of its own kinds for bytes that are no transaction. */
+const orMalformed = <T>(read: () => T): T => {
+  try {
+    return read()
+  } catch (cause) {
+    throw new Malformed('unknown-shape', 'bytes that are no transaction', { cause })
+  }
+}
+
+/** Who signed, from the signature; '' where it names nobody. A hundred times the work of the rest. */
+export const senderOf = async (raw: string): Promise<string> => {
+  try {
+    const serializedTransaction = raw as TransactionSerialized
+    return (await recoverTransactionAddress({ serializedTransaction })).toLowerCase()
+  } catch {
+    return ''
+  }
+}

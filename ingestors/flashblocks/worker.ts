@@ -1,0 +1,210 @@
+import type { Bus, OutRecord, Writer } from '../../core/bus-contract.ts'
+import type { Codec } from '../../core/codec-contract.ts'
+import { Malformed, Outage } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import { retry } from '../../core/retry.ts'
+import { labelOf } from '../../core/rpc-endpoint.ts'
+import { followFrames } from '../../core/rpc-frames.ts'
+import { topicName } from '../../schemas/topics.ts'
+import type { Chunk, OperationMeta } from '../publish.ts'
+import { chunksByKey, encodedRecords, revertedChunks } from '../publish.ts'
+import type { RefusalBook } from '../refusals.ts'
+import { type Flashblock, flashblockOf, MAX_FRAME_BYTES } from './frame.ts'
+import { enter, NOTHING_READ, type Payload, type Reading } from './payload.ts'
+import { type PendingBase, type PendingDeps, partTrades } from './pending.ts'
+
+/** What follows the flashblocks of a chain. */
+export interface FlashblocksOptions extends PendingDeps {
+  readonly url: string
+  readonly timeoutMs: number
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly refusals: RefusalBook
+  readonly nowMs: () => number
+  /** Where the chain stands; null before its first block. */
+  readonly standing: () => (PendingBase & { readonly seq: number }) | null
+  /** Height of the node's head; null: not known. */
+  readonly head: () => number | null
+}
+
+/** Pauses before a topic that nobody has made yet (`sluice init`) is looked for again. */
+const TOPIC_AGAIN = { firstMs: 1_000, maxMs: 30_000 } as const
+/** Frames that wait; more mean that this process does not keep up, and the block in the making is given up. */
+const MAX_WAITING = 64
+/** Blocks whose published trades can still be taken back. */
+const MAX_PUBLISHED = 16
+
+/** Trades that were published of a payload. */
+interface Published {
+  readonly payload: Payload
+  readonly chunks: readonly Chunk[]
+}
+
+/**
+ * Follows the parts of blocks in the making and publishes their trades as pre-confirmations, until the signal aborts; what another
+ * payload of the same height replaces is taken back. A frame out of shape is counted and left for the dead letters. Never rejects.
+ */
+export const followFlashblocks = async (
+  options: FlashblocksOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { url, timeoutMs, log, bus, chain } = options
+  const topic = topicName('tradesPending', chain.id)
+  try {
+    const partitions = await retry(() => bus.partitions(topic), {
+      ...{ ...TOPIC_AGAIN, tries: Number.POSITIVE_INFINITY, signal },
+      onRetry: (error) => log.warn({ err: error, topic }, 'there is no topic for pending trades'),
+    })
+    const follower = new Follower(options, partitions, signal)
+    const onFrame = (data: Buffer, isBinary: boolean): void => follower.hear(data, isBinary)
+    await followFrames({ url, timeoutMs, maxBytes: MAX_FRAME_BYTES, onFrame, log, signal })
+    await follower.end()
+  } catch (error) {
+    if (!signal.aborted) log.error({ err: error }, 'blocks in the making are not followed')
+  }
+}
+
+/** One follower: frames are taken one after the other. */
+class Follower {
+  readonly #options: FlashblocksOptions
+  readonly #partitions: number
+  readonly #signal: AbortSignal
+  readonly #published = new Map<number, Published>()
+  #reading: Reading = NOTHING_READ
+  #waiting = 0
+  #work: Promise<void> = Promise.resolve()
+  #writer: Writer | undefined
+
+  constructor(options: FlashblocksOptions, partitions: number, signal: AbortSignal) {
+    this.#options = options
+    this.#partitions = partitions
+    this.#signal = signal
+  }
+
+  hear(data: Buffer, isBinary: boolean): void {
+    if (this.#waiting >= MAX_WAITING) {
+      this.#refuse(new Malformed('late-frames', `${this.#waiting} frames wait`))
+      return
+    }
+    this.#waiting += 1
+    this.#work = this.#work.then(async () => {
+      this.#waiting -= 1
+      if (!this.#signal.aborted) await this.#take(data, isBinary)
+    })
+  }
+
+  async end(): Promise<void> {
+    await this.#work
+    await this.#dropWriter()
+  }
+
+  async #take(data: Buffer, isBinary: boolean): Promise<void> {
+    try {
+      await this.#read(flashblockOf(data, isBinary))
+    } catch (error) {
+      if (this.#signal.aborted) return
+      if (error instanceof Malformed) return this.#refuse(error)
+      const { log } = this.#options
+      if (error instanceof Outage) log.warn({ err: error }, 'pending trades are not published')
+      else log.error({ err: error }, 'a flashblock failed')
+      this.#lose()
+      await this.#dropWriter()
+    }
+  }
+
+  async #read(frame: Flashblock): Promise<void> {
+    const standing = this.#options.standing()
+    if (standing === null) return
+    const { tip } = standing
+    this.#forget(tip.height)
+    const head = this.#options.head() ?? tip.height
+    const entered = enter(this.#reading, frame, { tip: tip.height, head })
+    if (entered.kind === 'passed') return
+    if (entered.kind === 'refused') throw entered.error
+    const begins = frame.index === 0
+    this.#reading = { payload: entered.payload, lost: null }
+    if (begins) await this.#takeBack(entered.payload.height, standing.seq)
+    const read = await partTrades(
+      this.#options,
+      { payload: entered.payload, frame },
+      standing,
+      this.#signal,
+    )
+    const chunks = this.#chunksOf(read.trades)
+    if (chunks.length > 0) await this.#commit('OP_APPLY', read.payload, chunks, standing.seq)
+    const before = this.#published.get(read.payload.height)?.chunks ?? []
+    if (chunks.length > 0) {
+      this.#published.set(read.payload.height, {
+        payload: read.payload,
+        chunks: [...before, ...chunks],
+      })
+    }
+    this.#reading = { payload: read.payload, lost: null }
+    const { metrics, chain } = this.#options
+    metrics.pendingTrades.inc({ chain: chain.id, op: 'apply' }, read.trades.length)
+  }
+
+  /** What was published of a height, when its block is begun anew. */
+  async #takeBack(height: number, seq: number): Promise<void> {
+    const published = this.#published.get(height)
+    if (published === undefined) return
+    await this.#commit('OP_REVERT', published.payload, revertedChunks(published.chunks), seq)
+    this.#published.delete(height)
+    const { metrics, chain } = this.#options
+    const count = published.chunks.reduce((sum, { events }) => sum + events.length, 0)
+    metrics.pendingTrades.inc({ chain: chain.id, op: 'revert' }, count)
+  }
+
+  #chunksOf(trades: Awaited<ReturnType<typeof partTrades>>['trades']): readonly Chunk[] {
+    const topic = topicName('tradesPending', this.#options.chain.id)
+    return chunksByKey(trades, { family: 'trades', topic, partitions: this.#partitions })
+  }
+
+  async #commit(
+    op: OperationMeta['op'],
+    { id, height, parentHash, timeMs }: Payload,
+    chunks: readonly Chunk[],
+    seq: number,
+  ): Promise<void> {
+    const { chain, codec, nowMs } = this.#options
+    const records: readonly OutRecord[] = encodedRecords(
+      chunks,
+      {
+        ...{ chain: chain.id, op, seq, commitment: 'COMMITMENT_PROCESSED', height, slot: height },
+        ...{ hash: id, parent_hash: parentHash, block_time: timeMs, produced_at: nowMs() },
+      },
+      codec,
+    )
+    this.#writer ??= await this.#options.bus.writer(`pending.${chain.id}`)
+    await this.#writer.commit({ records })
+  }
+
+  #refuse(error: Malformed): void {
+    this.#options.refusals.add(error, labelOf(this.#options.url))
+    this.#lose()
+  }
+
+  /** The next block in the making is waited for; what was published of this one stays until it is replaced. */
+  #lose(): void {
+    const { payload, lost } = this.#reading
+    this.#reading = { payload: null, lost: payload?.id ?? lost }
+  }
+
+  /** A writer whose commit failed is dead. */
+  async #dropWriter(): Promise<void> {
+    const writer = this.#writer
+    this.#writer = undefined
+    await writer?.close().catch(() => undefined)
+  }
+
+  /** Blocks that came are beyond replacing. */
+  #forget(tip: number): void {
+    for (const height of this.#published.keys()) {
+      const isOver = height <= tip || this.#published.size > MAX_PUBLISHED
+      if (isOver) this.#published.delete(height)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Malformed } from '../../core/fault.ts'
+import { coinDiffs } from '../../ingestors/evm/coin-balances.ts'
+import { flashblockOf } from '../../ingestors/flashblocks/frame.ts'
+import { partTransactions } from '../../ingestors/flashblocks/transactions.ts'
+import { flashblocksOf } from '../support/replay/flashblocks.ts'
+
+const ODD: readonly unknown[] = [
+  ...[null, '', '0x', 'x', -1, 1.5, 2 ** 60, true, [], {}, [[]], '0x7e', '0x7ec0', '0x02c0'],
+  ...[`0x${'f'.repeat(64)}`, `0x${'f'.repeat(65)}`, `0x${'00'.repeat(20)}`, { Eip1559: {} }],
+]
+
+/** The same value with the leaf or branch that the path leads to replaced; the path wraps around. */
+const replaced = (value: unknown, path: readonly number[], by: unknown): unknown => {
+  const [step, ...rest] = path
+  if (step === undefined || typeof value !== 'object' || value === null) return by
+  const entries = Object.entries(value)
+  const [name] = entries[step % Math.max(entries.length, 1)] ?? []
+  if (name === undefined) return by
+  const copy = Array.isArray(value) ? [...value] : { ...value }
+  const child = (copy as Record<string, unknown>)[name]
+  ;(copy as Record<string, unknown>)[name] = replaced(child, rest, by)
+  return copy
+}
+
+const mutation = fc.record({
+  path: fc.array(fc.nat(2_000), { minLength: 1, maxLength: 7 }),
+  by: fc.constantFrom(...ODD),
+})
+
+/** A refusal has a reason, and nothing else is thrown. */
+const survives = (read: () => void): void => {
+  try {
+    read()
+  } catch (error) {
+    assert.ok(error instanceof Malformed, String(error))
+  }
+}
+
+test('a part with odd places is read or refused', () => {
+  const parts = { payloadId: '0x0000000000000001', height: 2_000_000, parts: 2 }
+  const [whole] = flashblocksOf('base/block_2000000.json', parts)
+  fc.assert(
+    fc.property(fc.array(mutation, { minLength: 1, maxLength: 3 }), (mutations) => {
+      const odd = mutations.reduce<unknown>((said, { path, by }) => replaced(said, path, by), whole)
+      survives(() => {
+        const { transactions, receipts } = flashblockOf(Buffer.from(JSON.stringify(odd)), false)
+        partTransactions(transactions, receipts, { chainId: 8_453, index: 0, logs: 0 })
+      })
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('bytes of any kind are read or refused', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 64 }), fc.boolean(), (bytes, isBinary) => {
+      survives(() => flashblockOf(Buffer.from(bytes), isBinary))
+    }),
+  )
+})
+
+test('states before and after a transaction with odd places are read or refused', () => {
+  const hash = `0x${'a'.repeat(64)}`
+  const account = `0x${'b'.repeat(40)}`
+  const transaction = {
+    ...{ hash, index: 0, from: account, to: null, valueRaw: 0n, feeRaw: 0n, success: true },
+    ...{ contractAddress: null, logs: [] },
+  }
+  const state = { [account]: { balance: '0x1', nonce: 1 }, [`0x${'c'.repeat(40)}`]: { nonce: 2 } }
+  const answer = [{ txHash: hash, result: { pre: state, post: state } }]
+  fc.assert(
+    fc.property(mutation, ({ path, by }) => {
+      survives(() => {
+        for (const { preRaw } of coinDiffs(
+          { hash, transactions: [transaction] },
+          replaced(answer, path, by),
+        ).values()) {
+          assert.ok(preRaw >= 0n)
+        }
+      })
+    }),
+    { numRuns: 500 },
+  )
+})

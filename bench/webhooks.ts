@@ -11,8 +11,9 @@ import {
 
 const EVENTS = 2_000
 const EVENTS_PER_RECORD = 1_000
-const WARMUP = 300
-const ROUNDS = 3
+/** As much as a round: both sides are compiled when the first one begins. */
+const WARMUP = EVENTS
+const ROUNDS = 5
 const AT_THE_SAME_TIME = 10
 
 /** A receiver in another thread that answers 200 and counts. */

@@ -1,6 +1,7 @@
 import { ulid } from 'ulid'
 import type { Attempt, Delivery, Health, WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Post } from './client.ts'
+import type { Credentials } from './credentials.ts'
 import type { Outcome, Verdict } from './schedule.ts'
 import { signatureHeaders } from './sign.ts'
 
@@ -25,26 +26,20 @@ const LEAST_SPREAD_MS = 43_200_000
 export const postOf = (
   endpoint: WebhookEndpoint,
   { message_id: id, body }: Pick<Delivery, 'message_id' | 'body'>,
-  { secrets, user, nowMs, style }: PostContext,
-): Post => ({
-  url: endpoint.url,
-  body,
-  timeoutMs: style.timeoutMs,
-  headers: {
-    ...endpoint.headers,
-    'content-type': 'application/json',
-    'user-agent': USER_AGENT,
-    ...(user !== '' && { authorization: `Basic ${Buffer.from(user).toString('base64')}` }),
-    ...signatureHeaders({ id, body, secrets, nowMs, legacy: style.legacy, svix: style.svix }),
-  },
-})
+  { credentials: { user, secrets }, nowMs, style }: PostContext,
+): Post => {
+  const { legacy, svix, timeoutMs } = style
+  const headers: Record<string, string> = { ...endpoint.headers }
+  headers['content-type'] = 'application/json'
+  headers['user-agent'] = USER_AGENT
+  if (user !== '') headers.authorization = `Basic ${Buffer.from(user).toString('base64')}`
+  Object.assign(headers, signatureHeaders({ id, body, secrets, nowMs, legacy, svix }))
+  return { url: endpoint.url, body, timeoutMs, headers }
+}
 
 /** What a request needs beside the endpoint and the message. */
 export interface PostContext {
-  /** Live secrets, the current one first. */
-  readonly secrets: readonly string[]
-  /** `user:password` of the URL; "" = none. */
-  readonly user: string
+  readonly credentials: Credentials
   readonly nowMs: number
   readonly style: SendStyle
 }
@@ -55,7 +50,14 @@ export const attemptOf = (
   endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
   { outcome, verdict, nowMs }: { outcome: Outcome; verdict: Verdict; nowMs: number },
 ): Attempt => ({
-  ...subjectOf(delivery, endpoint, nowMs),
+  id: attemptId(nowMs),
+  message_id: delivery.message_id,
+  endpoint_id: delivery.endpoint_id,
+  org_id: delivery.org_id,
+  channel: delivery.channel,
+  trigger: delivery.trigger,
+  url: endpoint?.url ?? '',
+  at: nowMs,
   status: verdict.status,
   response_status: outcome.status,
   response: outcome.response,
@@ -72,21 +74,26 @@ export const endOf = (
   endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
   { status, nowMs }: { readonly status: 'canceled' | 'dropped'; readonly nowMs: number },
 ): Attempt => ({
-  ...subjectOf(delivery, endpoint, nowMs),
+  id: attemptId(nowMs),
+  message_id: delivery.message_id,
+  endpoint_id: delivery.endpoint_id,
+  org_id: delivery.org_id,
+  channel: delivery.channel,
+  trigger: delivery.trigger,
+  url: endpoint?.url ?? '',
+  at: nowMs,
   status,
-  ...{ response_status: 0, response: '', duration_ms: 0, error_kind: '', error: '' },
-  ...{ attempt: delivery.attempt - 1, next_at: 0 },
+  response_status: 0,
+  response: '',
+  duration_ms: 0,
+  error_kind: '',
+  error: '',
+  attempt: delivery.attempt - 1,
+  next_at: 0,
 })
 
-const subjectOf = (
-  { message_id, endpoint_id, org_id, channel, trigger }: Delivery,
-  endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
-  nowMs: number,
-) => ({
-  // Names a row and guards nothing: cheap chance is enough.
-  ...{ id: `atmpt_${ulid(nowMs, Math.random)}`, message_id, endpoint_id, org_id, channel, trigger },
-  ...{ url: endpoint?.url ?? '', at: nowMs },
-})
+/** Names a row and guards nothing: cheap chance is enough. */
+const attemptId = (nowMs: number): string => `atmpt_${ulid(nowMs, Math.random)}`
 
 /** Operational event of an attempt; null = nobody needs to know. */
 export const eventOf = ({ attempt }: Delivery, verdict: Verdict): string | null => {

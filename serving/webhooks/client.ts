@@ -3,7 +3,7 @@ import {
   codeOf,
   failureOf,
   type Outbound,
-  type OutboundReply,
+  type OutboundAnswer,
   openOutbound,
   type Resolve,
 } from '../../core/outbound.ts'
@@ -45,12 +45,14 @@ export const makePoster = (deps: PosterDeps): Poster => {
   return {
     post: async (post) => {
       const startedMs = performance.now()
-      const signal = AbortSignal.timeout(post.timeoutMs)
-      const first = await attemptOnce(outbound, post, signal, deps.nowMs)
+      const first = await attemptOnce(outbound, post, deps.nowMs)
       const elapsedMs = performance.now() - startedMs
-      const again = first.errorKind === 'connect' && elapsedMs < EARLY_MS && !signal.aborted
-      const last = again ? await attemptOnce(outbound, post, signal, deps.nowMs) : first
-      return { ...last, durationMs: Math.round(performance.now() - startedMs) }
+      const leftMs = Math.ceil(post.timeoutMs - elapsedMs)
+      const isEarly = first.errorKind === 'connect' && elapsedMs < EARLY_MS && leftMs > 0
+      const last = isEarly
+        ? await attemptOnce(outbound, { ...post, timeoutMs: leftMs }, deps.nowMs)
+        : first
+      return { durationMs: Math.round(performance.now() - startedMs), ...last }
     },
     close: () => outbound.close(),
   }
@@ -61,50 +63,46 @@ type Answer = Omit<Outcome, 'durationMs'>
 const attemptOnce = async (
   outbound: Outbound,
   { url, headers, body, timeoutMs }: Post,
-  signal: AbortSignal,
   nowMs: () => number,
 ): Promise<Answer> => {
-  let response: OutboundReply
+  let answer: OutboundAnswer
   try {
-    response = await outbound.request(url, { method: 'POST', headers, body, timeoutMs, signal })
+    const mostBytes = READ_BYTES
+    answer = await outbound.exchange(url, { method: 'POST', headers, body, timeoutMs, mostBytes })
   } catch (error) {
     return failed(0, failureOf(error), error)
   }
-  const { status } = response
-  const wish = response.headers['webhook-delivery']
-  const known = {
+  const { status, start, broken } = answer
+  const word = answer.headers['webhook-delivery']
+  const wish = word === 'disable' || word === 'abort-message' ? word : null
+  const retryAfterMs = retryAfterOf(single(answer.headers['retry-after']), nowMs())
+  if (broken !== undefined) {
+    const kind = failureOf(broken) === 'timeout' ? 'timeout' : 'body'
+    return { ...failed(status, kind, broken), wish, retryAfterMs }
+  }
+  const isGood = status >= 200 && status < 300
+  return {
     status,
-    retryAfterMs: retryAfterOf(single(response.headers['retry-after']), nowMs()),
-    wish: wish === 'disable' || wish === 'abort-message' ? wish : null,
-  } as const
-  try {
-    const text = await startOf(response.body)
-    const isGood = status >= 200 && status < 300
-    const error = isGood ? '' : `answered ${status}`
-    return { ...known, errorKind: isGood ? null : 'status', error, response: text }
-  } catch (error) {
-    const kind = failureOf(error) === 'timeout' ? 'timeout' : 'body'
-    return { ...failed(status, kind, error), wish: known.wish, retryAfterMs: known.retryAfterMs }
+    errorKind: isGood ? null : 'status',
+    error: isGood ? '' : `answered ${status}`,
+    response: textOf(start),
+    retryAfterMs,
+    wish,
   }
 }
 
 const single = (header: string | readonly string[] | undefined): string | undefined =>
   typeof header === 'string' ? header : header?.[0]
 
-/** The first part of a body as text; the rest is not read and its connection closed. */
-const startOf = async (body: AsyncIterable<Buffer>): Promise<string> => {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    bytes += chunk.byteLength
-    if (bytes >= READ_BYTES) break
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, KEPT_BYTES))
-}
+const textOf = (start: Buffer): string =>
+  start.byteLength === 0 ? '' : new TextDecoder().decode(start.subarray(0, KEPT_BYTES))
 
 const failed = (status: number, errorKind: ErrorKind, error: unknown): Answer => ({
-  ...{ status, errorKind, response: '', retryAfterMs: null, wish: null },
+  status,
+  errorKind,
+  response: '',
+  retryAfterMs: null,
+  wish: null,
   error: TEXTS[errorKind] ?? `${errorKind}: ${codeOf(error)}`,
 })
 

@@ -1,5 +1,4 @@
 import { Fault } from '../../core/fault.ts'
-import type { Sealer } from '../../core/seal.ts'
 import type { WebhookEndpointBody } from '../../schemas/api/webhook.ts'
 import { WEBHOOK_CHANNEL_NAMES } from '../../schemas/webhooks.ts'
 import type { SealedKey, WebhookEndpoint } from '../../schemas/wire.ts'
@@ -120,23 +119,3 @@ export const rotatedSecrets = (
     .filter(({ expires_at }) => expires_at > nowMs)
   return [{ sealed, created_at: nowMs, expires_at: 0 }, ...old.slice(0, MOST_OLD_SECRETS)]
 }
-
-/** Live secrets in the clear, the current one first. */
-export const liveSecrets = (
-  { endpoint_id, secrets }: Pick<WebhookEndpoint, 'endpoint_id' | 'secrets'>,
-  sealer: Sealer,
-  nowMs: number,
-): readonly string[] =>
-  secrets
-    .filter(({ expires_at }) => expires_at === 0 || expires_at > nowMs)
-    .map(({ sealed }) => sealer.open(sealed, endpoint_id))
-
-/** What a request is signed with, in the clear. Throws `Malformed` when it was sealed under another key. */
-export const credentialsOf = (
-  endpoint: WebhookEndpoint,
-  sealer: Sealer,
-  nowMs: number,
-): { readonly user: string; readonly secrets: readonly string[] } => ({
-  user: endpoint.user_enc === '' ? '' : sealer.open(endpoint.user_enc, endpoint.endpoint_id),
-  secrets: liveSecrets(endpoint, sealer, nowMs),
-})

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   Commit,
   GroupOffset,
@@ -12,6 +11,8 @@ export interface Part {
   readonly records?: readonly OutRecord[]
   readonly state?: readonly StateChange[]
   readonly next?: readonly GroupOffset[]
+  /** Somebody waits for it: it goes at once, with those that wait already. */
+  readonly isUrgent?: boolean
 }
 
 /** Commits of one writer, one at a time; parts that come while one is on its way go together with the next. */
@@ -21,7 +22,9 @@ export interface GroupCommit {
 }
 
 /** How long a part waits for others: a commit costs the disk the same for one part and for a hundred. */
-const LINGER_MS = 15
+const LINGER_MS = 40
+/** A disk that is slow is asked less often: a part waits twice as long as the last commit took, up to this. */
+const MOST_LINGER_MS = 200
 /** So many parts wait for no others. */
 const ENOUGH = 128
 
@@ -34,28 +37,41 @@ interface Pending {
 /** Makes one over a lane's writer. A part's offsets must be newer than those of the parts before it. */
 export const groupCommit = (writer: Writer, group: string): GroupCommit => {
   let waiting: Pending[] = []
+  let isUrgent = false
   let busy = false
+  let lingerMs = LINGER_MS
+  let timer: NodeJS.Timeout | undefined
   const flush = async (): Promise<void> => {
-    if (busy) return
+    clearTimeout(timer)
+    timer = undefined
+    const batch = waiting
+    waiting = []
+    isUrgent = false
     busy = true
-    while (waiting.length > 0) {
-      if (waiting.length < ENOUGH) await sleep(LINGER_MS)
-      const batch = waiting
-      waiting = []
-      try {
-        await writer.commit(commitOf(batch, group))
-        for (const { resolve } of batch) resolve()
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+    const startedMs = performance.now()
+    try {
+      await writer.commit(commitOf(batch, group))
+      for (const { resolve } of batch) resolve()
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
     }
     busy = false
+    const tookMs = performance.now() - startedMs
+    lingerMs = Math.min(MOST_LINGER_MS, Math.max(LINGER_MS, 2 * tookMs))
+    schedule()
+  }
+  /** Whatever waits goes when it is enough, when one of them is urgent, or when it waited long enough. */
+  const schedule = (): void => {
+    if (busy || waiting.length === 0) return
+    if (isUrgent || waiting.length >= ENOUGH) flush()
+    else timer ??= setTimeout(flush, lingerMs)
   }
   return {
     add: (part) =>
       new Promise((resolve, reject) => {
         waiting.push({ part, resolve, reject })
-        flush()
+        isUrgent ||= part.isUrgent === true
+        schedule()
       }),
   }
 }

@@ -1,4 +1,3 @@
-import type { LaneState } from '../../core/bus-contract.ts'
 import type { Codec } from '../../core/codec-contract.ts'
 import type { Health, WebhookEndpoint } from '../../schemas/wire.ts'
 import { healthAfter } from './attempt.ts'
@@ -26,36 +25,34 @@ export interface HealthBook {
   ended(endpointOf: (endpointId: string) => WebhookEndpoint | undefined): readonly HealthRow[]
 }
 
-/** The book over a lane's store, which holds the rows. */
-export const makeHealthBook = (codec: Codec, state: Pick<LaneState, 'get'>): HealthBook => {
-  const failedAtMs = new Map<string, number>()
+/** An empty book; it holds an entry per endpoint that failed last. */
+export const makeHealthBook = (codec: Codec): HealthBook => {
+  const failing = new Map<string, Health>()
   const knownOf = (endpointId: string, enabledAtMs: number): Health | undefined => {
-    const bytes = failedAtMs.has(endpointId) ? state.get(endpointId + SUFFIX) : undefined
-    const known = bytes && codec.decode('webhook.Health', bytes)
+    const known = failing.get(endpointId)
     return known && known.last_failed_at >= enabledAtMs ? known : undefined
   }
   return {
     load: (key, bytes) => {
       if (!key.endsWith(SUFFIX)) return false
-      const { last_failed_at } = codec.decode('webhook.Health', bytes)
-      failedAtMs.set(key.slice(0, -SUFFIX.length), last_failed_at)
+      failing.set(key.slice(0, -SUFFIX.length), codec.decode('webhook.Health', bytes))
       return true
     },
     after: ({ endpoint_id: endpointId, enabled_at }, verdict, nowMs) => {
       const key = endpointId + SUFFIX
       const health = healthAfter(knownOf(endpointId, enabled_at), verdict, nowMs)
       if (health.failed_attempts > 0) {
-        failedAtMs.set(endpointId, nowMs)
+        failing.set(endpointId, health)
         return { health, rows: [{ key, value: codec.encode('webhook.Health', health) }] }
       }
-      return { health, rows: failedAtMs.delete(endpointId) ? [{ key, value: null }] : [] }
+      return { health, rows: failing.delete(endpointId) ? [{ key, value: null }] : [] }
     },
     ended: (endpointOf) => {
       const rows: HealthRow[] = []
-      for (const [endpointId, atMs] of failedAtMs) {
+      for (const [endpointId, { last_failed_at }] of failing) {
         const endpoint = endpointOf(endpointId)
-        if (endpoint && endpoint.enabled_at <= atMs) continue
-        failedAtMs.delete(endpointId)
+        if (endpoint && endpoint.enabled_at <= last_failed_at) continue
+        failing.delete(endpointId)
         rows.push({ key: endpointId + SUFFIX, value: null })
       }
       return rows

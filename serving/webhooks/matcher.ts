@@ -53,7 +53,7 @@ export interface Matcher extends Running {
 
 const TAKE = { maxRecords: 500, maxWaitMs: 250 }
 /** A commit takes no more events once it has so many records: an event has one for each endpoint that wants it. */
-const ENOUGH_RECORDS = 2_000
+const ENOUGH_RECORDS = 500
 /** Filters that are asked before others get a turn; each takes up to a millisecond. */
 const FILTERS_PER_TURN = 20
 const APP = 'webhooks'
@@ -163,11 +163,19 @@ class MatcherLane {
     const lane = this.#lane.partition
     const body = bodyOf(event, { lane, seq }, config.webhookPayload)
     const atMs = nowMs()
-    const common = { channel: event.channel, body, event_time: event.timeMs }
+    const { channel, timeMs: event_time, chain, tokenAddress: token_address, tx, slot } = event
     const message = codec.encode('webhook.Message', {
-      ...{ ...common, created_at: atMs },
-      ...{ id: event.id, chain: event.chain, token_address: event.tokenAddress },
-      ...{ tx: event.tx, slot: event.slot, seq, lane },
+      id: event.id,
+      channel,
+      body,
+      event_time,
+      created_at: atMs,
+      chain,
+      token_address,
+      tx,
+      slot,
+      seq,
+      lane,
     })
     const records: OutRecord[] = [{ topic: MESSAGES, key: event.id, value: message }]
     for (const endpoint of [...store.all()]) {
@@ -181,9 +189,17 @@ class MatcherLane {
       if (match !== 'match') continue
       const { endpoint_id, org_id, enabled_at } = endpoint
       const value = codec.encode('webhook.Delivery', {
-        ...common,
-        ...{ message_id: event.id, endpoint_id, org_id, trigger: 'scheduled', attempt: 1 },
-        ...{ queued_at: atMs, due_at: atMs, enabled_at },
+        message_id: event.id,
+        endpoint_id,
+        org_id,
+        channel,
+        body,
+        event_time,
+        trigger: 'scheduled',
+        attempt: 1,
+        queued_at: atMs,
+        due_at: atMs,
+        enabled_at,
       })
       records.push({ topic: OUTBOX, key: endpoint_id, value })
     }

@@ -33,6 +33,7 @@ export interface WebhookPlace {
 }
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const CROCKFORD_BITS = 5
 const ID_LENGTH = 26
 
 /** Longest name or symbol, UTF-8 bytes. Source: contract/webhooks.md 3. */
@@ -46,13 +47,12 @@ export const messageId = (
   path: string,
 ): string => {
   const digest = createHash('sha256').update(`${channel}|${tokenAddress}|${tx}|${path}`).digest()
-  let rest = BigInt(`0x${digest.subarray(0, 17).toString('hex')}`) >> 6n
-  let text = ''
-  for (let place = 0; place < ID_LENGTH; place += 1) {
-    text = CROCKFORD.charAt(Number(rest & 31n)) + text
-    rest >>= 5n
+  let text = 'msg_'
+  for (let bit = 0; bit < ID_LENGTH * CROCKFORD_BITS; bit += CROCKFORD_BITS) {
+    const sixteen = digest.readUInt16BE(bit >> 3)
+    text += CROCKFORD.charAt((sixteen >> (16 - CROCKFORD_BITS - (bit & 7))) & 31)
   }
-  return `msg_${text}`
+  return text
 }
 
 /** Where in its transaction an event happened: `3`, or `3.1` inside another instruction. */
@@ -128,8 +128,7 @@ export const bodyOf = (
   payload: 'full' | 'reference',
 ): string => {
   const { id, channel, timeMs: timestamp, data, chain, slot, tx, path: ix, commitment } = event
-  const documented = { channel, timestamp, data }
-  if (payload === 'reference') return JSON.stringify(documented)
+  if (payload === 'reference') return JSON.stringify({ channel, timestamp, data })
   const meta = { chain, slot, tx, ix, commitment, lane, seq }
-  return JSON.stringify({ ...documented, id, type: channel, meta })
+  return JSON.stringify({ channel, timestamp, data, id, type: channel, meta })
 }

@@ -23,7 +23,7 @@ const BOUNDS: PlaceBounds = { most: 1_024, reserved: 256, slow: 512 }
 
 interface Waiter {
   readonly isSlow: boolean
-  readonly start: () => Promise<void>
+  readonly start: () => void
 }
 
 /** Makes them. Endpoints take turns; how many wait is bounded by what each may have on its way. */
@@ -32,11 +32,17 @@ export const makePlaces = ({ most, reserved, slow }: PlaceBounds = BOUNDS): Plac
   const heldBy = new Map<string, number>()
   let held = 0
   let heldBySlow = 0
-  const isAdmitted = (endpointId: string, isSlow: boolean): boolean => {
+  const isAdmitted = ({ endpointId, isSlow }: Asker): boolean => {
+    if (held >= most) return false
     if (isSlow) return heldBySlow < slow
     return !heldBy.has(endpointId) || held < most - reserved
   }
-  const release = (endpointId: string, isSlow: boolean): void => {
+  const hold = ({ endpointId, isSlow }: Asker): void => {
+    held += 1
+    if (isSlow) heldBySlow += 1
+    heldBy.set(endpointId, (heldBy.get(endpointId) ?? 0) + 1)
+  }
+  const release = ({ endpointId, isSlow }: Asker): void => {
     held -= 1
     if (isSlow) heldBySlow -= 1
     const rest = (heldBy.get(endpointId) ?? 1) - 1
@@ -44,35 +50,32 @@ export const makePlaces = ({ most, reserved, slow }: PlaceBounds = BOUNDS): Plac
     else heldBy.set(endpointId, rest)
     admit()
   }
-  const seat = (endpointId: string, [first, ...others]: readonly Waiter[]): void => {
-    if (!first) return
-    // Behind all others: endpoints take turns.
-    waiting.delete(endpointId)
-    if (others.length > 0) waiting.set(endpointId, others)
-    held += 1
-    if (first.isSlow) heldBySlow += 1
-    heldBy.set(endpointId, (heldBy.get(endpointId) ?? 0) + 1)
-    first.start().finally(() => release(endpointId, first.isSlow))
-  }
   const admit = (): void => {
-    for (const [endpointId, own] of waiting) {
+    for (const [endpointId, [first, ...others]] of waiting) {
       if (held >= most) return
-      if (isAdmitted(endpointId, own[0]?.isSlow === true)) seat(endpointId, own)
+      if (!first || !isAdmitted({ endpointId, isSlow: first.isSlow })) continue
+      // Behind all others: endpoints take turns.
+      waiting.delete(endpointId)
+      if (others.length > 0) waiting.set(endpointId, others)
+      hold({ endpointId, isSlow: first.isSlow })
+      first.start()
     }
   }
+  const turn = (asker: Asker): Promise<void> =>
+    new Promise((start) => {
+      const { endpointId, isSlow } = asker
+      waiting.set(endpointId, [...(waiting.get(endpointId) ?? []), { isSlow, start }])
+      admit()
+    })
   return {
-    run: ({ endpointId, isSlow }, work) =>
-      new Promise((resolve, reject) => {
-        const start = async (): Promise<void> => {
-          try {
-            resolve(await work())
-          } catch (error) {
-            reject(error)
-          }
-        }
-        const own = waiting.get(endpointId) ?? []
-        waiting.set(endpointId, [...own, { isSlow, start }])
-        admit()
-      }),
+    run: async (asker, work) => {
+      if (waiting.size === 0 && isAdmitted(asker)) hold(asker)
+      else await turn(asker)
+      try {
+        return await work()
+      } finally {
+        release(asker)
+      }
+    },
   }
 }

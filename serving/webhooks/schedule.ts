@@ -51,16 +51,11 @@ const TOO_MANY = 429
 
 /** The next step after an attempt. Pure. Source: contract/webhooks.md 6. */
 export const verdictOf = (outcome: Outcome, plan: AttemptPlan): Verdict => {
-  const over = { nextAtMs: null, exhausted: false }
   const { status, errorKind, wish } = outcome
-  if (wish === 'disable') {
-    return { ...over, status: errorKind === null ? 'success' : 'fail', disable: 'receiver' }
-  }
-  if (errorKind === null) return { ...over, status: 'success', disable: null }
-  if (status === GONE) return { ...over, status: 'fail', disable: 'gone' }
-  if (wish === 'abort-message' || plan.trigger === 'manual') {
-    return { ...over, status: 'fail', disable: null }
-  }
+  if (wish === 'disable') return over(errorKind === null ? 'success' : 'fail', 'receiver')
+  if (errorKind === null) return over('success', null)
+  if (status === GONE) return over('fail', 'gone')
+  if (wish === 'abort-message' || plan.trigger === 'manual') return over('fail', null)
   const pauseMs = plan.scheduleMs[plan.attempt]
   if (pauseMs === undefined) {
     return { status: 'fail', nextAtMs: null, disable: null, exhausted: true }
@@ -68,6 +63,13 @@ export const verdictOf = (outcome: Outcome, plan: AttemptPlan): Verdict => {
   const nextAtMs = plan.nowMs + Math.round(waitOf(outcome, pauseMs, plan.random))
   return { status: 'pending', nextAtMs, disable: null, exhausted: false }
 }
+
+const over = (status: 'success' | 'fail', disable: Verdict['disable']): Verdict => ({
+  status,
+  nextAtMs: null,
+  disable,
+  exhausted: false,
+})
 
 const waitOf = (outcome: Outcome, pauseMs: number, random: () => number): number => {
   const scheduledMs = pauseMs * (1 - JITTER + 2 * JITTER * random())

@@ -1,59 +1,20 @@
 import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Lane, LaneState, LogRecord, OutRecord, StateChange } from '../../core/bus-contract.ts'
-import type { Codec } from '../../core/codec-contract.ts'
+import type { Lane, LogRecord, OutRecord, StateChange } from '../../core/bus-contract.ts'
 import { deadLetter, orPoison } from '../../core/dead-letter.ts'
 import { Malformed } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
-import type { Sealer } from '../../core/seal.ts'
-import { globalTopic } from '../../schemas/topics.ts'
 import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
-import { attemptOf, type EndpointFate, eventOf, fateOf, postOf, type SendStyle } from './attempt.ts'
-import type { Poster } from './client.ts'
-import {
-  dueKey,
-  isSameTarget,
-  type OrgOf,
-  type Standing,
-  standingOf,
-  triggerOf,
-  UNSIGNED,
-} from './delivery.ts'
-import { attemptRecord, deliveryOperation, endRecords, type Held } from './ended.ts'
-import { credentialsOf } from './endpoint.ts'
-import type { EndpointStore } from './endpoints.ts'
+import { type EndpointFate, fateOf } from './attempt.ts'
+import { dueKey, isSameTarget, standingOf } from './delivery.ts'
+import { DUE, type DueBook, dueChange, makeDueBook } from './due-book.ts'
+import type { Held } from './ended.ts'
 import { fateStep } from './fate.ts'
-import { type GroupCommit, groupCommit, type Part } from './group-commit.ts'
+import { type GroupCommit, groupCommit } from './group-commit.ts'
 import { type HealthBook, makeHealthBook } from './health-book.ts'
 import { type Line, type Lines, makeLines } from './lines.ts'
-import type { Places } from './places.ts'
 import type { EndpointQueue, Pace, Waiting } from './queue.ts'
-import { type Outcome, type Verdict, verdictOf } from './schedule.ts'
-
-/** What the lanes of a sender share. */
-export interface SenderDeps {
-  readonly codec: Codec
-  readonly store: EndpointStore
-  readonly orgOf: OrgOf
-  readonly sealer: Sealer
-  readonly poster: Pick<Poster, 'post'>
-  readonly places: Places
-  readonly style: SendStyle
-  /** Pause before each attempt, milliseconds. */
-  readonly scheduleMs: readonly number[]
-  /** Attempts at the same time per endpoint. */
-  readonly inFlight: number
-  readonly metrics: Metrics
-  readonly log: Logger
-  readonly nowMs: () => number
-  readonly random: () => number
-}
-
-/** Consumer group of the sender. */
-export const SENDER_GROUP = 'webhooks.sender'
-
-const DUE = globalTopic('webhookDue')
+import { type Ended, type EndStatus, endingPart, type Sent, send, sentPart } from './send.ts'
+import { addresseeOf, SENDER_GROUP, type SenderDeps } from './sender-deps.ts'
 
 const TAKE = { maxRecords: 500, maxWaitMs: 250 }
 /** Messages that wait for one endpoint; then the oldest are dropped. */
@@ -86,7 +47,7 @@ export class SenderLane {
   readonly #lines: Lines
   readonly #running = new Set<Promise<void>>()
   readonly #failure = new AbortController()
-  #state: LaneState | undefined
+  #due: DueBook | undefined
   #health: HealthBook | undefined
 
   constructor(deps: SenderDeps, lane: Lane) {
@@ -126,8 +87,8 @@ export class SenderLane {
   /** Reads what waits, in turns with whatever else the process does; nothing starts before all of it is there. */
   async #load(): Promise<void> {
     const state = await this.#lane.state(DUE)
-    const health = makeHealthBook(this.#deps.codec, state)
-    this.#state = state
+    const health = makeHealthBook(this.#deps.codec)
+    this.#due = makeDueBook(this.#deps.codec, state)
     this.#health = health
     let loaded = 0
     for (const [key, bytes] of state.entries()) {
@@ -167,17 +128,28 @@ export class SenderLane {
           continue
         }
         const key = dueKey(delivery)
-        if (this.#state?.get(key) !== undefined || arrived.has(key)) continue
+        if (this.#due?.has(key) || arrived.has(key)) continue
         arrived.set(key, delivery)
         state.push(this.#change(key, record.value))
       }
       const next = [{ topic: last.topic, partition, offset: last.offset + 1 }]
-      await this.#commits.add({ records: poison, state, next })
-      for (const [key, { endpoint_id: endpointId, due_at: dueAtMs }] of arrived) {
-        this.#lines.enqueue(endpointId, { key, dueAtMs })
+      const isUrgent = this.#isAwaited(arrived)
+      await this.#commits.add({ records: poison, state, next, isUrgent })
+      const nowMs = this.#deps.nowMs()
+      for (const [key, delivery] of arrived) {
+        this.#due?.keep({ key, delivery }, nowMs)
+        this.#lines.enqueue(delivery.endpoint_id, { key, dueAtMs: delivery.due_at })
       }
       await this.#dropBeyondBound(arrived)
     }
+  }
+
+  /** True when an endpoint that has nothing else waiting could be sent to. */
+  #isAwaited(arrived: ReadonlyMap<string, Delivery>): boolean {
+    for (const { endpoint_id: endpointId } of arrived.values()) {
+      if (this.#lines.of(endpointId).queue.size === 0) return true
+    }
+    return false
   }
 
   #deliveryOf(record: LogRecord): Delivery | Malformed {
@@ -197,110 +169,83 @@ export class SenderLane {
   }
 
   #change(key: string, value: Uint8Array | null): StateChange {
-    return { store: DUE, partition: this.#lane.partition, key, value }
+    return dueChange(this.#lane.partition, key, value)
   }
 
   /** null = paused: an organization that is suspended gets nothing until it is not. */
   #paceOf(endpointId: string): Pace | null {
-    const { endpoint, org } = this.#addressee(endpointId)
+    const { endpoint, org } = addresseeOf(this.#deps, endpointId)
     if (org?.suspended) return null
     return { inFlight: this.#deps.inFlight, perSecond: endpoint?.rate_limit ?? null }
   }
 
   #start(endpointId: string, line: Line, waiting: Waiting): void {
-    const again = (): void => this.#lines.pump(endpointId, line)
-    const asker = { endpointId, isSlow: line.queue.isSlow(this.#deps.nowMs()) }
-    const work = this.#deps.places
-      .run(asker, () => this.#attempt(line.queue, waiting))
-      .finally(() => {
-        line.queue.answered()
-        again()
-      })
-      .then((ended) => this.#conclude(waiting.key, ended))
-      .catch((error: unknown) => this.#failure.abort(error))
-      .finally(() => {
-        this.#running.delete(work)
-        line.queue.recorded()
-        again()
-      })
+    const work = this.#carry(endpointId, line, waiting)
     this.#running.add(work)
+    work.then(() => this.#running.delete(work))
   }
 
-  /** One request, or why there is none; nothing of it is stored yet. */
+  /** From the place that an attempt waits for to its record. */
+  async #carry(endpointId: string, line: Line, waiting: Waiting): Promise<void> {
+    const { queue } = line
+    const asker = { endpointId, isSlow: queue.isSlow(this.#deps.nowMs()) }
+    try {
+      let ended: Ended | undefined
+      try {
+        ended = await this.#deps.places.run(asker, () => this.#attempt(queue, waiting))
+      } finally {
+        queue.answered()
+        this.#lines.pump(endpointId, line)
+      }
+      await this.#conclude(waiting.key, ended)
+    } catch (error) {
+      this.#failure.abort(error)
+    }
+    queue.recorded()
+    this.#lines.pump(endpointId, line)
+  }
+
   async #attempt(queue: EndpointQueue, { key, dueAtMs }: Waiting): Promise<Ended | undefined> {
-    const { poster, sealer, nowMs, metrics, scheduleMs, random, style, log } = this.#deps
-    const bytes = this.#isOver() ? undefined : this.#state?.get(key)
-    if (bytes === undefined) return undefined
-    const delivery = this.#decoded(bytes)
-    const { endpoint, org } = this.#addressee(delivery.endpoint_id)
-    const standing = standingOf(delivery, { endpoint, org }, nowMs())
-    if (standing === 'later') return { kind: 'later', delivery }
-    if (standing !== 'good' || !endpoint) {
-      return { kind: 'over', delivery, status: standing === 'good' ? 'canceled' : standing }
-    }
-    const startedMs = nowMs()
-    metrics.webhookDueLagSeconds.set(Math.max(0, startedMs - dueAtMs) / 1_000)
-    const opened = orPoison(() => credentialsOf(endpoint, sealer, startedMs))
-    if (opened instanceof Malformed) {
-      log.error({ endpointId: endpoint.endpoint_id, err: opened }, 'no signature')
-    }
-    const outcome =
-      opened instanceof Malformed
-        ? UNSIGNED
-        : await poster.post(
-            postOf(endpoint, delivery, { ...opened.value, nowMs: startedMs, style }),
-          )
-    if (OVERLOADED.has(outcome.status)) queue.ease(nowMs())
-    if (outcome.errorKind === 'timeout') queue.slow(nowMs())
-    const trigger = triggerOf(delivery)
-    const plan = { attempt: delivery.attempt, trigger, scheduleMs, nowMs: nowMs(), random }
-    return { kind: 'sent', delivery, endpoint, outcome, verdict: verdictOf(outcome, plan) }
+    const delivery = this.#isOver() ? undefined : this.#due?.take(key)
+    if (delivery === undefined) return undefined
+    const ended = await send(this.#deps, delivery, dueAtMs)
+    if (ended.kind !== 'sent') return ended
+    const { status, errorKind } = ended.outcome
+    if (OVERLOADED.has(status)) queue.ease(this.#deps.nowMs())
+    if (errorKind === 'timeout') queue.slow(this.#deps.nowMs())
+    return ended
   }
 
   async #conclude(key: string, ended: Ended | undefined): Promise<void> {
     if (ended?.kind === 'sent') return this.#record(key, ended)
     if (ended?.kind === 'over') {
-      return this.#commits.add(this.#ending([{ key, delivery: ended.delivery }], ended.status))
+      return this.#end([{ key, delivery: ended.delivery }], ended.status)
     }
     if (!ended) return
     const dueAtMs = this.#deps.nowMs() + LATER_MS * (1 + this.#deps.random())
     this.#lines.enqueue(ended.delivery.endpoint_id, { key, dueAtMs })
   }
 
-  #addressee(endpointId: string) {
-    const endpoint = this.#deps.store.get(endpointId)
-    return { endpoint, org: endpoint && this.#deps.orgOf(endpoint.org_id) }
-  }
-
   #isOver(): boolean {
     return this.#failure.signal.aborted || this.#lane.signal.aborted
   }
 
-  async #record(key: string, { delivery, endpoint, outcome, verdict }: Sent): Promise<void> {
-    const { codec, nowMs, metrics, store } = this.#deps
-    const atMs = nowMs()
+  async #record(key: string, sent: Sent): Promise<void> {
+    const { codec, nowMs: clock, metrics, store } = this.#deps
+    const { delivery, endpoint, outcome, verdict } = sent
+    const nowMs = clock()
+    const { partition } = this.#lane
     const isCurrent = isSameTarget(endpoint, store.get(endpoint.endpoint_id))
-    const checkup = isCurrent ? this.#health?.after(endpoint, verdict, atMs) : undefined
-    const again: Delivery | null =
-      verdict.nextAtMs === null
-        ? null
-        : { ...delivery, attempt: delivery.attempt + 1, due_at: verdict.nextAtMs }
-    const event = eventOf(delivery, verdict)
-    await this.#commits.add({
-      records: [
-        attemptRecord(codec, attemptOf(delivery, endpoint, { outcome, verdict, nowMs: atMs })),
-        ...(event === null ? [] : [deliveryOperation(codec, event, delivery, atMs)]),
-      ],
-      state: [
-        this.#change(key, again && codec.encode('webhook.Delivery', again)),
-        ...(checkup?.rows.map((row) => this.#change(row.key, row.value)) ?? []),
-      ],
-    })
+    const checkup = isCurrent ? this.#health?.after(endpoint, verdict, nowMs) : undefined
+    const rows = checkup?.rows ?? []
+    await this.#commits.add(sentPart(codec, sent, { key, partition, nowMs, rows }))
     metrics.webhookAttempts.inc({ result: verdict.status, kind: outcome.errorKind ?? 'none' })
     metrics.webhookSeconds.observe(outcome.durationMs / 1_000)
-    if (again) this.#lines.enqueue(delivery.endpoint_id, { key, dueAtMs: again.due_at })
+    if (verdict.nextAtMs !== null) {
+      this.#lines.enqueue(delivery.endpoint_id, { key, dueAtMs: verdict.nextAtMs })
+    }
     if (!checkup) return
-    await this.#applyFate(endpoint, fateOf(endpoint, verdict, { ...checkup, nowMs: atMs }))
+    await this.#applyFate(endpoint, fateOf(endpoint, verdict, { health: checkup.health, nowMs }))
   }
 
   async #applyFate(attempted: WebhookEndpoint, fate: EndpointFate): Promise<void> {
@@ -328,8 +273,9 @@ export class SenderLane {
       this.#commits.add({ state }).catch(fail)
     }
     const nowMs = this.#deps.nowMs()
+    this.#due?.sweep(nowMs)
     for (const [endpointId, { queue, sweptUntilMs }] of this.#lines.all()) {
-      const { endpoint, org } = this.#addressee(endpointId)
+      const { endpoint, org } = addresseeOf(this.#deps, endpointId)
       const isGone = !endpoint || !org || endpoint.disabled
       if (isGone && sweptUntilMs <= nowMs) this.#cancel(endpointId).catch(fail)
       const isIdle = queue.size === 0 && queue.busy === 0
@@ -341,12 +287,12 @@ export class SenderLane {
     const waiting = this.#lines.clear(endpointId)
     for (let at = 0; at < waiting.length; at += MOST_ENDED) {
       const held = this.#held(waiting.slice(at, at + MOST_ENDED))
-      const addressee = this.#addressee(endpointId)
+      const addressee = addresseeOf(this.#deps, endpointId)
       const nowMs = this.#deps.nowMs()
       const isCanceled = ({ delivery }: Held): boolean =>
         standingOf(delivery, addressee, nowMs) === 'canceled'
       const canceled = held.filter(isCanceled)
-      if (canceled.length > 0) await this.#commits.add(this.#ending(canceled, 'canceled'))
+      if (canceled.length > 0) await this.#end(canceled, 'canceled')
       for (const { key, delivery } of held.filter((each) => !isCanceled(each))) {
         this.#lines.of(endpointId).sweptUntilMs = nowMs + STAYED_MS
         this.#lines.enqueue(endpointId, { key, dueAtMs: delivery.due_at })
@@ -365,47 +311,18 @@ export class SenderLane {
       }
       for (let at = 0; at < dropped.length; at += MOST_ENDED) {
         const held = this.#held(dropped.slice(at, at + MOST_ENDED))
-        await this.#commits.add(this.#ending(held, 'dropped', 'webhook.backlog'))
+        await this.#end(held, 'dropped', 'webhook.backlog')
       }
     }
   }
 
   #held(waiting: readonly Waiting[]): readonly Held[] {
-    return waiting.flatMap(({ key }) => {
-      const bytes = this.#state?.get(key)
-      return bytes === undefined ? [] : [{ key, delivery: this.#decoded(bytes) }]
-    })
+    return this.#due?.takeAll(waiting.map(({ key }) => key)) ?? []
   }
 
-  /** The end of one endpoint's messages, told as an operational event where there is a name for it. */
-  #ending(held: readonly Held[], status: EndStatus, event?: string): Part {
-    const { codec, metrics, store } = this.#deps
-    const [first] = held
-    if (first === undefined) return {}
-    const nowMs = this.#deps.nowMs()
-    const endpoint = store.get(first.delivery.endpoint_id)
-    metrics.webhookAttempts.inc({ result: status, kind: 'none' }, held.length)
-    return {
-      records: [
-        ...endRecords(codec, held, { endpoint, status, nowMs }),
-        ...(event ? [deliveryOperation(codec, event, first.delivery, nowMs)] : []),
-      ],
-      state: held.map(({ key }) => this.#change(key, null)),
-    }
+  #end(held: readonly Held[], status: EndStatus, event?: string): Promise<void> {
+    const { partition } = this.#lane
+    const place = { status, partition, ...(event !== undefined && { event }) }
+    return this.#commits.add(endingPart(this.#deps, held, place))
   }
 }
-
-type EndStatus = Extract<Standing, 'canceled' | 'dropped'>
-
-interface Sent {
-  readonly kind: 'sent'
-  readonly delivery: Delivery
-  readonly endpoint: WebhookEndpoint
-  readonly outcome: Outcome
-  readonly verdict: Verdict
-}
-
-type Ended =
-  | Sent
-  | { readonly kind: 'later'; readonly delivery: Delivery }
-  | { readonly kind: 'over'; readonly delivery: Delivery; readonly status: EndStatus }

@@ -1,13 +1,17 @@
 import type { Bus, Running } from '../../core/bus-contract.ts'
 import type { Config } from '../../core/config.ts'
+import type { Sealer } from '../../core/seal.ts'
 import { deadLetterSpec } from '../../core/topic-specs.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
+import { makeCredentials } from './credentials.ts'
 import { makePlaces } from './places.ts'
-import { SENDER_GROUP, type SenderDeps, SenderLane } from './sender-lane.ts'
+import { SENDER_GROUP, type SenderDeps } from './sender-deps.ts'
+import { SenderLane } from './sender-lane.ts'
 
 /** What a sender is started with. */
 export interface SenderOptions
-  extends Omit<SenderDeps, 'style' | 'scheduleMs' | 'inFlight' | 'places'> {
+  extends Omit<SenderDeps, 'style' | 'scheduleMs' | 'inFlight' | 'places' | 'credentialsOf'> {
+  readonly sealer: Sealer
   readonly bus: Bus
   readonly config: Pick<
     Config,
@@ -38,6 +42,7 @@ export const startSender = async (options: SenderOptions): Promise<Sender> => {
   const deps: SenderDeps = {
     ...options,
     places: makePlaces(),
+    credentialsOf: makeCredentials(options.sealer),
     inFlight: config.webhookInFlight,
     scheduleMs:
       options.scheduleMs ?? config.webhookRetrySeconds.map((seconds) => Number(seconds) * 1_000),

@@ -49,19 +49,21 @@ export const signatureHeaders = (signing: Signing): Readonly<Record<string, stri
     .map((secret) => createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`))
     .map((hmac) => `v1,${hmac.digest('base64')}`)
     .join(' ')
-  const [current = ''] = secrets
-  return {
+  const headers: Record<string, string> = {
     'webhook-id': id,
     'webhook-timestamp': timestamp,
     'webhook-signature': signature,
-    ...(signing.svix && {
-      'svix-id': id,
-      'svix-timestamp': timestamp,
-      'svix-signature': signature,
-    }),
-    ...(signing.legacy && {
-      'x-webhook-timestamp': String(nowMs),
-      'x-webhook-signature': createHmac('sha256', current).update(`${nowMs}.${body}`).digest('hex'),
-    }),
   }
+  if (signing.svix) {
+    headers['svix-id'] = id
+    headers['svix-timestamp'] = timestamp
+    headers['svix-signature'] = signature
+  }
+  if (signing.legacy) {
+    const [current = ''] = secrets
+    const hmac = createHmac('sha256', current).update(`${nowMs}.${body}`)
+    headers['x-webhook-timestamp'] = String(nowMs)
+    headers['x-webhook-signature'] = hmac.digest('hex')
+  }
+  return headers
 }

@@ -7,7 +7,8 @@ import { Fault } from '../../core/fault.ts'
 import { makeSealer } from '../../core/seal.ts'
 import type { TokenEvents } from '../../schemas/wire.ts'
 import { fateOf, healthAfter } from '../../serving/webhooks/attempt.ts'
-import { fitsType, liveSecrets, rotatedSecrets } from '../../serving/webhooks/endpoint.ts'
+import { liveSecrets, makeCredentials } from '../../serving/webhooks/credentials.ts'
+import { fitsType, rotatedSecrets } from '../../serving/webhooks/endpoint.ts'
 import { compileFilter } from '../../serving/webhooks/filter.ts'
 import { bodyOf, eventsOf, messageId } from '../../serving/webhooks/message.ts'
 import { EndpointQueue } from '../../serving/webhooks/queue.ts'
@@ -117,6 +118,18 @@ test('a rotated secret signs until its grace ends, and the verifier agrees', () 
   assert.deepEqual(at(nowMs + HOUR - 1), [fresh, old])
   assert.deepEqual(at(nowMs + HOUR), [fresh])
   assert.throws(() => liveSecrets({ endpoint_id: 'other', secrets }, sealer, nowMs))
+  const credentialsOf = makeCredentials(sealer)
+  const kept = { endpoint_id: 'ep', user_enc: sealer.seal('me:pass', 'ep'), secrets }
+  const isUser = { user: 'me:pass' }
+  assert.deepEqual(credentialsOf(kept, nowMs), { ...isUser, secrets: [fresh, old] })
+  assert.equal(credentialsOf(kept, nowMs), credentialsOf(kept, nowMs + HOUR - 1), 'opened once')
+  assert.deepEqual(credentialsOf(kept, nowMs + HOUR), { ...isUser, secrets: [fresh] })
+  assert.deepEqual(credentialsOf({ ...kept, user_enc: '', secrets: first }, nowMs), {
+    ...{ user: '', secrets: [old] },
+  })
+  assert.throws(() => credentialsOf({ ...kept, endpoint_id: 'other' }, nowMs), {
+    name: 'Malformed',
+  })
   const signed = (list: readonly string[]) =>
     signatureHeaders({ id: 'msg_1', body: '{}', secrets: list, nowMs, legacy: false, svix: false })
   for (const secret of [old, fresh]) new Webhook(secret).verify('{}', signed(at(nowMs)))

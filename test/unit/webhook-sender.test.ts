@@ -4,6 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { localCodec } from '../../core/codec.ts'
 import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
 import { isSameTarget, type Standing, standingOf } from '../../serving/webhooks/delivery.ts'
+import { makeDueBook } from '../../serving/webhooks/due-book.ts'
+import type { Held } from '../../serving/webhooks/ended.ts'
 import { fateStep } from '../../serving/webhooks/fate.ts'
 import { makeHealthBook } from '../../serving/webhooks/health-book.ts'
 import { matchOf } from '../../serving/webhooks/match.ts'
@@ -209,7 +211,7 @@ const WENT_WELL: Verdict = { ...FAILED, status: 'success', exhausted: false }
 
 test('health is counted from the last enabling, and its rows end with what they tell of', () => {
   const rows = new Map<string, Uint8Array>()
-  const open = () => makeHealthBook(codec, { get: (key) => rows.get(key) })
+  const open = () => makeHealthBook(codec)
   const keep = (changes: ReturnType<ReturnType<typeof open>['ended']>): readonly string[] => {
     for (const { key, value } of changes) {
       if (value) rows.set(key, value)
@@ -218,13 +220,13 @@ test('health is counted from the last enabling, and its rows end with what they 
     return changes.map(({ key, value }) => `${value ? 'put' : 'end'} ${key}`)
   }
   const book = open()
-  const fail = (at: number, enabled_at = NOW) => {
-    const { health, rows: changes } = book.after(endpoint({ enabled_at }), FAILED, at)
+  const fail = (at: number, enabled_at = NOW, of = book) => {
+    const { health, rows: changes } = of.after(endpoint({ enabled_at }), FAILED, at)
     return [health.failed_attempts, ...keep(changes)]
   }
   assert.deepEqual(keep(book.after(endpoint(), WENT_WELL, NOW).rows), [])
   assert.deepEqual(fail(NOW + 1), [1, 'put ep_1/health'])
-  assert.deepEqual(fail(NOW + 2), [2, 'put ep_1/health'])
+  assert.deepEqual(fail(NOW + 2), [2, 'put ep_1/health'], 'also before the first row is durable')
   assert.deepEqual(fail(NOW + 9, NOW + 5), [1, 'put ep_1/health'], 'on again since')
   assert.deepEqual(keep(book.ended(() => endpoint({ enabled_at: NOW + 5 }))), [])
 
@@ -235,8 +237,37 @@ test('health is counted from the last enabling, and its rows end with what they 
   assert.deepEqual(keep(again.ended(() => endpoint({ enabled_at: NOW + 10 }))), ['end ep_1/health'])
   assert.deepEqual(keep(again.ended(() => undefined)), [])
 
-  assert.deepEqual(fail(NOW + 20), [1, 'put ep_1/health'])
-  assert.deepEqual(keep(book.ended(() => undefined)), ['end ep_1/health'], 'the endpoint is gone')
-  fail(NOW + 30)
-  assert.deepEqual(keep(book.after(endpoint(), WENT_WELL, NOW + 31).rows), ['end ep_1/health'])
+  assert.deepEqual(fail(NOW + 20, NOW, again), [1, 'put ep_1/health'])
+  assert.deepEqual(keep(again.ended(() => undefined)), ['end ep_1/health'], 'the endpoint is gone')
+  fail(NOW + 30, NOW, again)
+  assert.deepEqual(keep(again.after(endpoint(), WENT_WELL, NOW + 31).rows), ['end ep_1/health'])
+})
+
+test('what arrived is held for its turn, once; whatever is not held is read from the store', () => {
+  const rows = new Map<string, Uint8Array>()
+  const put = (key: string, message_id: string): Held => {
+    const held = { key, delivery: delivery({ message_id }) }
+    rows.set(key, codec.encode('webhook.Delivery', held.delivery))
+    return held
+  }
+  const book = makeDueBook(codec, { get: (key) => rows.get(key) })
+  const first = put('one', 'msg_1')
+  book.keep(first, NOW)
+  assert.equal(book.take('one'), first.delivery)
+  assert.notEqual(book.take('one'), first.delivery)
+  assert.deepEqual(book.take('one'), first.delivery, 'the row is there until it ends')
+  rows.delete('one')
+  assert.equal(book.take('one'), undefined)
+  assert.ok(!book.has('one'))
+
+  const late = put('late', 'msg_2')
+  book.keep(late, NOW)
+  book.sweep(NOW + MINUTE)
+  assert.notEqual(book.take('late'), late.delivery)
+  const many = Array.from({ length: 3_000 }, (_, index) => put(`key${index}`, `msg_${index}`))
+  for (const held of many) book.keep(held, NOW)
+  const taken = book.takeAll([...many.map(({ key }) => key), 'ended'])
+  assert.deepEqual(taken, many)
+  const isHeld = ({ delivery: known }: Held, at: number): boolean => known === many[at]?.delivery
+  assert.equal(taken.filter(isHeld).length, 2_048)
 })

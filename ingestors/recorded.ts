@@ -42,7 +42,7 @@ const parsed = (content: string | Uint8Array): unknown => {
 }
 
 /**
- * A parsed file of what a node of the chain answered; the shapes are those of `recordedEvm`, `recordedSvm` and
+ * A parsed file of what a node of the chain answered, also in its JSON-RPC messages; the shapes are those of `recordedEvm`, `recordedSvm` and
  * `recordedMove`. Throws `Malformed`; their reasons and `other-chain`.
  */
 export const recordedBlock = (chain: string, json: unknown): Recorded => {
@@ -53,8 +53,24 @@ export const recordedBlock = (chain: string, json: unknown): Recorded => {
   return READERS[chainRow(chain)?.vm ?? 'evm'](chain, file)
 }
 
+/** Answers out of their JSON-RPC messages: that of the whole file, and those that stand in it by the name of their method. */
+const opened = (file: Fields): Fields => {
+  const whole = answerIn(file)
+  return Object.fromEntries(
+    Object.entries(isFields(whole) ? whole : file).map(([name, each]) => [name, answerIn(each)]),
+  )
+}
+
+const answerIn = (value: unknown): unknown =>
+  isFields(value) && value.jsonrpc !== undefined && value.result !== undefined
+    ? value.result
+    : value
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 const READERS: Readonly<Record<Vm, (chain: string, file: Fields) => Recorded>> = {
-  evm: recordedEvm,
-  svm: recordedSvm,
+  evm: (chain, file) => recordedEvm(chain, opened(file)),
+  svm: (chain, file) => recordedSvm(chain, opened(file)),
   move: recordedMove,
 }

@@ -54,6 +54,8 @@ export interface SvmInstruction {
    * unless every instruction is asked for.
    */
   readonly logs: readonly string[]
+  /** A token instruction that the batch before it held: it was not called by itself. */
+  readonly batched?: true
 }
 
 /** A token account before and after a transaction; null = it was not there. */

@@ -48,7 +48,8 @@ export type PoolLookup =
 
 /**
  * One row per DEX: which factory makes its pools, and which decoder family reads their events.
- * Factories: contract/chains.md 3.2 to 3.12, 4.1 and 5. Adding a DEX on a known family is adding a row.
+ * Factories: contract/chains.md 3.2 to 3.12, 4.1 and 5; those of Pangolin, Biswap, ShibaSwap, BaseSwap, Alien Base and
+ * THENA as several public repositories name them. Adding a DEX on a known family is adding a row.
  */
 export interface ProtocolRow {
   /** Snake-case id on the wire and in tables (R28). */
@@ -490,6 +491,43 @@ export const PROTOCOLS = [
     factories: { avalanche: ['0x9ad6c38be94206ca50bb0d90783181662f0cfa10'] },
   },
   {
+    id: 'pangolin',
+    name: 'Pangolin',
+    family: 'uniswap_v2',
+    short: 'pangolin',
+    feePips: 3000,
+    factories: { avalanche: ['0xefa94de7a4656d787667c749f7e1223d71e9fd88'] },
+  },
+  {
+    id: 'biswap',
+    name: 'Biswap',
+    family: 'uniswap_v2',
+    short: 'biswap',
+    factories: { bsc: ['0x858e3312ed3a876947ea49d572a7c42de08af7ee'] },
+  },
+  {
+    id: 'shibaswap',
+    name: 'ShibaSwap',
+    family: 'uniswap_v2',
+    short: 'shibaswap',
+    feePips: 3000,
+    factories: { eth: ['0x115934131916c8b277dd010ee02de363c09d037c'] },
+  },
+  {
+    id: 'baseswap',
+    name: 'BaseSwap',
+    family: 'uniswap_v2',
+    short: 'baseswap',
+    factories: { base: ['0xfda619b6d20975be80a10332cd39b9a4b0faa8bb'] },
+  },
+  {
+    id: 'alien_base',
+    name: 'Alien Base',
+    family: 'uniswap_v2',
+    short: 'alienbase',
+    factories: { base: ['0x3e84d913803b02a4a7f027165e8ca42c14c0fde7'] },
+  },
+  {
     id: 'camelot_v2',
     name: 'Camelot V2',
     family: 'uniswap_v2',
@@ -525,6 +563,14 @@ export const PROTOCOLS = [
         '0xd490f2f6990c0291597fd1247651b4e0dcf684dd',
       ],
     },
+  },
+  {
+    id: 'thena_fusion',
+    name: 'THENA Fusion',
+    family: 'uniswap_v3',
+    short: 'thenafusion',
+    lookup: 'pool_by_pair',
+    factories: { bsc: ['0x306f06c147f064a010530292a1eb6737c3e378e4'] },
   },
   {
     id: 'aerodrome_cl',
@@ -598,6 +644,16 @@ export const PROTOCOLS = [
     lookup: 'pair_stable',
     mixedCurves: true,
     factories: { optimism: ['0x25cbddb98b35ab1ff77413456b31ec81a6b6b746'] },
+  },
+  {
+    id: 'thena',
+    name: 'THENA',
+    family: 'solidly',
+    speaks: ['uniswap_v2'],
+    short: 'thena',
+    lookup: 'pair_stable',
+    mixedCurves: true,
+    factories: { bsc: ['0xafd89d21bdb66d00817d4153e055830b1c2b3970'] },
   },
   {
     id: 'lfj_v2',

@@ -31,6 +31,10 @@ export const quantityOf = (value: unknown, at: string): bigint => {
   return BigInt(value)
 }
 
+/** The same of an amount: `0x`, as some clients write nothing, is zero. Reason: `bad-hex`. */
+export const amountOf = (value: unknown, at: string): bigint =>
+  value === '0x' ? 0n : quantityOf(value, at)
+
 /** A hex quantity that counts or names something: an exact integer. Reasons: `bad-hex`, `too-big`. */
 export const countOf = (value: unknown, at: string): number => {
   const count = Number(quantityOf(value, at))

@@ -3,7 +3,7 @@ import type { EvmBlock, Log, RefusedTransaction, Transaction } from '../../schem
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { readOrRefuse } from '../lenient.ts'
 import { blockParts } from './block-parts.ts'
-import { addressAt, countOf, hashAt, hexOf, quantityOf } from './json.ts'
+import { addressAt, amountOf, countOf, hashAt, hexOf } from './json.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
@@ -134,7 +134,7 @@ const isStateSync = (receipt: unknown): boolean => {
 export const normalizeHeader = (chain: string, block: unknown): Header => {
   const said = fieldsOf(block, 'block')
   const amount = (key: string) =>
-    orElse(said[key], `block.${key}`, { read: quantityOf, fallback: 0n })
+    orElse(said[key], `block.${key}`, { read: amountOf, fallback: 0n })
   const timeMs = countOf(said.timestamp, 'block.timestamp') * 1_000
   if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'block.timestamp', said.timestamp)
   return {
@@ -144,7 +144,7 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
     hash: hashAt(said.hash, 'block.hash'),
     parentHash: hashAt(said.parentHash, 'block.parentHash'),
     timeMs,
-    coinbase: addressAt(said.miner, 'block.miner'),
+    coinbase: orElse(said.miner, 'block.miner', { read: addressAt, fallback: ZERO_ADDRESS }),
     gasLimitRaw: amount('gasLimit'),
     gasUsedRaw: amount('gasUsed'),
     baseFeeRaw: amount('baseFeePerGas'),
@@ -172,12 +172,11 @@ export const normalizeTransaction = (
   const receipt = fieldsOf(pair.receipt, 'receipt')
   const said = pair.transaction === null ? null : fieldsOf(pair.transaction, 'transaction')
   const hash = hashAt(receipt.transactionHash, 'receipt.transactionHash')
-  checkBelongs(receipt, name, 'receipt')
+  checkBelongs(receipt, name)
   if (said !== null && hashAt(said.hash, 'transaction.hash') !== hash) {
     throw refuse('foreign-receipt', 'receipt.transactionHash', hash)
   }
-  const success =
-    orElse(receipt.status, 'receipt.status', { read: quantityOf, fallback: 1n }) === 1n
+  const success = orElse(receipt.status, 'receipt.status', { read: amountOf, fallback: 1n }) === 1n
   checkLogOrder(receipt, pair.chosen)
   const logs = listOf(receipt.logs, 'receipt.logs')
   return {
@@ -185,15 +184,21 @@ export const normalizeTransaction = (
     index: countOf(receipt.transactionIndex, 'receipt.transactionIndex'),
     from: addressAt(said?.from ?? receipt.from, 'transaction.from'),
     to: orElse(said?.to ?? receipt.to, 'transaction.to', { read: addressAt, fallback: null }),
-    valueRaw: orElse(said?.value, 'transaction.value', { read: quantityOf, fallback: 0n }),
+    valueRaw: orElse(said?.value, 'transaction.value', { read: amountOf, fallback: 0n }),
     feeRaw: feeOf(receipt, said),
     success,
-    contractAddress: orElse(receipt.contractAddress, 'receipt.contractAddress', {
-      read: addressAt,
-      fallback: null,
-    }),
+    contractAddress: madeBy(receipt),
     logs: success ? logs.map((log) => normalizeLog(log, { name, hash })) : [],
   }
+}
+
+/** The contract that a transaction made; clients in Go say the zero address where it made none. */
+const madeBy = ({ contractAddress }: Fields): string | null => {
+  const made = orElse(contractAddress, 'receipt.contractAddress', {
+    read: addressAt,
+    fallback: ZERO_ADDRESS,
+  })
+  return made === ZERO_ADDRESS ? null : made
 }
 
 const normalizeLog = (
@@ -201,8 +206,8 @@ const normalizeLog = (
   { name, hash }: { readonly name: BlockName; readonly hash: string },
 ): Log => {
   const said = fieldsOf(log, 'log')
-  checkBelongs(said, name, 'log')
-  if (hashAt(said.transactionHash, 'log.transactionHash') !== hash) {
+  checkLogBelongs(said, name)
+  if (hashAt(said.transactionHash ?? hash, 'log.transactionHash') !== hash) {
     throw refuse('foreign-log', 'log.transactionHash', said.transactionHash)
   }
   if (said.removed === true) throw refuse('removed-log', 'log.removed', true)
@@ -225,12 +230,23 @@ export const bloomAgrees = (block: unknown, receipts: readonly unknown[]): boole
   return blooms.reduce<bigint>((union, bloom) => union | bits(bloom), 0n) === bits(expected)
 }
 
-const checkBelongs = (said: Fields, name: BlockName, what: 'receipt' | 'log'): void => {
-  if (hashAt(said.blockHash, `${what}.blockHash`) !== name.hash) {
-    throw refuse(`foreign-${what}`, `${what}.blockHash`, said.blockHash)
+const checkBelongs = (said: Fields, name: BlockName): void => {
+  if (hashAt(said.blockHash, 'receipt.blockHash') !== name.hash) {
+    throw refuse('foreign-receipt', 'receipt.blockHash', said.blockHash)
   }
-  if (countOf(said.blockNumber, `${what}.blockNumber`) !== name.height) {
-    throw refuse(`foreign-${what}`, `${what}.blockNumber`, said.blockNumber)
+  if (countOf(said.blockNumber, 'receipt.blockNumber') !== name.height) {
+    throw refuse('foreign-receipt', 'receipt.blockNumber', said.blockNumber)
+  }
+}
+
+/** A log stands in its receipt: what it does not say of its block is the receipt's. */
+const checkLogBelongs = (said: Fields, { hash, height }: BlockName): void => {
+  const { blockHash = null, blockNumber = null } = said
+  if (blockHash !== null && hashAt(blockHash, 'log.blockHash') !== hash) {
+    throw refuse('foreign-log', 'log.blockHash', blockHash)
+  }
+  if (blockNumber !== null && countOf(blockNumber, 'log.blockNumber') !== height) {
+    throw refuse('foreign-log', 'log.blockNumber', blockNumber)
   }
 }
 
@@ -256,7 +272,7 @@ const DEPOSIT_TYPE = '0x7e'
 
 const feeOf = (receipt: Fields, transaction: Fields | null): bigint => {
   if ((receipt.type ?? transaction?.type) === DEPOSIT_TYPE) return 0n
-  const read = quantityOf
+  const read = amountOf
   const gas = orElse(receipt.gasUsed, 'receipt.gasUsed', { read, fallback: 0n })
   const price = orElse(receipt.effectiveGasPrice ?? transaction?.gasPrice, 'effectiveGasPrice', {
     read,

@@ -77,6 +77,12 @@ export const PROVABLE: ReadonlyMap<string, PoolProof> = new Map(
   EVM_FAMILIES.flatMap(({ family, proof }) => (proof ? [[family, proof]] : [])),
 )
 
-/** The event that a log's topics name; undefined for all others. Its data may still be too short. */
-export const eventOf = ({ topics }: Log): FamilyEvent | undefined =>
-  topics[0] === undefined ? undefined : SHAPES.get(topics[0])?.[topics.length]
+/** In whose name a chain logs moves of its coin, with the event of a token. Source: EIP-7708. */
+const SYSTEM = '0xfffffffffffffffffffffffffffffffffffffffe'
+
+/**
+ * The event that a log's topics name; undefined for all others. Its data may still be too short. What the chain itself logs
+ * is no event of a contract: its coin is no token, and calls tell of its moves.
+ */
+export const eventOf = ({ address, topics }: Log): FamilyEvent | undefined =>
+  topics[0] === undefined || address === SYSTEM ? undefined : SHAPES.get(topics[0])?.[topics.length]

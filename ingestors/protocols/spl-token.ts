@@ -1,6 +1,6 @@
 import type { SvmInstruction } from '../../schemas/events.ts'
 import { keyAt, offsetsOf, textsAt, u64, viewOf } from '../svm/layout.ts'
-import { PROGRAM } from '../svm/programs.ts'
+import { isTokenProgram, PROGRAM } from '../svm/programs.ts'
 import { calledBy, callerAt, holderOf, pathOf, ranBelow, SOL, type SvmScope } from '../svm/scope.ts'
 import { isRead, type SvmReader } from './svm-types.ts'
 
@@ -33,10 +33,6 @@ export interface Moved {
   /** What left `from`; of a token with a transfer fee less arrives. */
   readonly amountRaw: bigint
 }
-
-/** The program is one of the two token programs. */
-const isTokenProgram = (program: string): boolean =>
-  program === PROGRAM.token || program === PROGRAM.token2022
 
 /** What a token instruction moved; undefined for all others and for one that is cut short. */
 const movedBy = (instruction: SvmInstruction): Moved | undefined => {

@@ -22,7 +22,8 @@ export const instructionEvents = (block: SvmBlock): readonly Keyed<Wire.Instruct
   for (const tx of block.transactions) {
     const transaction = transactionFields(tx)
     const nextPath = pathMaker()
-    for (const [index, instruction] of tx.instructions.entries()) {
+    const called = tx.instructions.filter(({ batched }) => batched !== true)
+    for (const [index, instruction] of called.entries()) {
       const { program, outer, accounts, data } = instruction
       const depth = Math.min(instruction.depth, MAX_DEPTH)
       events.push({

@@ -2,7 +2,7 @@ import { base58Encode } from '../../core/base58.ts'
 import type { SvmInstruction, SvmLamports, SvmTokenBalance } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { amountAt, keyAt, wholeAt } from './json.ts'
-import { PROGRAM } from './programs.ts'
+import { isTokenProgram, PROGRAM } from './programs.ts'
 
 const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
@@ -88,15 +88,12 @@ const toldBalances = (value: unknown, keys: readonly string[]): ReadonlyMap<stri
   return told
 }
 
-const isToken = ({ program }: SvmInstruction): boolean =>
-  program === PROGRAM.token || program === PROGRAM.token2022
-
 /** Made and closed in one transaction. One whose mint's decimals the transaction does not show is left out. */
 const passingAccounts = (
   balances: readonly SvmTokenBalance[],
   instructions: readonly SvmInstruction[],
 ): readonly SvmTokenBalance[] => {
-  const tokenCalls = instructions.filter(isToken)
+  const tokenCalls = instructions.filter(({ program }) => isTokenProgram(program))
   const made = tokenCalls.flatMap((each) => madeAccount(each) ?? [])
   if (made.length === 0) return []
   const listed = new Set(balances.map(({ account }) => account))

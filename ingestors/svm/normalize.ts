@@ -8,6 +8,7 @@ import type {
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { readOrRefuse } from '../lenient.ts'
 import { lamportChanges, tokenBalances } from './balances.ts'
+import { withBatched } from './batch.ts'
 import { type Call, walkLogs } from './invocations.ts'
 import { amountAt, base58At, keyAt, wholeAt } from './json.ts'
 import { PROGRAM, type SvmPrograms } from './programs.ts'
@@ -156,7 +157,7 @@ const isKept = (
   })
 }
 
-/** Every instruction in the order in which it ran. */
+/** Every instruction in the order in which it ran, those of a batch behind it. */
 const flattened = (
   told: ToldTransaction,
   meta: Fields,
@@ -182,8 +183,10 @@ const flattened = (
     depth: call.depth ?? logged?.[index]?.depth ?? 2,
     logs: (keepsLogs(call.program) ? logged?.[index]?.lines : undefined) ?? NO_LINES,
   }))
-  if (programs.everything !== true) return instructions
-  return instructions.map((each, index) => ({ ...each, raw: calls[index]?.told.data ?? null }))
+  if (programs.everything !== true) return withBatched(instructions)
+  return withBatched(
+    instructions.map((each, index) => ({ ...each, raw: calls[index]?.told.data ?? null })),
+  )
 }
 
 const NO_LINES: readonly string[] = []

@@ -1,6 +1,7 @@
-import { type Fields, fieldsOf, refuse } from '../json.ts'
+import { type Fields, fieldsOf, listOf, refuse } from '../json.ts'
+import { batchOf } from './batch.ts'
 import { amountAt, base58At, keyAt, wholeAt } from './json.ts'
-import { PROGRAM } from './programs.ts'
+import { isTokenProgram, PROGRAM } from './programs.ts'
 
 /** An instruction as it was before the node took it apart. */
 interface Encoded {
@@ -150,6 +151,19 @@ const NOTHING: Encoded = { accounts: [], data: null }
  */
 export const reEncoded = (program: string, parsed: unknown): Encoded => {
   if (typeof parsed === 'string') return NOTHING
+  const { type, info } = fieldsOf(parsed, 'parsed')
+  if (type !== 'batch' || !isTokenProgram(program)) return encoded(program, parsed)
+  const parts = listOf(fieldsOf(info, 'parsed.info').instructions, 'parsed.info.instructions')
+  return batchOf(
+    parts.flatMap((part) => {
+      const { accounts, data } = encoded(program, part)
+      return data === null ? [] : [{ accounts, data }]
+    }),
+  )
+}
+
+/** One instruction; a batch is none. */
+const encoded = (program: string, parsed: unknown): Encoded => {
   const { type, info } = fieldsOf(parsed, 'parsed')
   const recipes = RECIPES[program]
   const recipe =

@@ -21,6 +21,10 @@ export const PROGRAM = {
   vote: 'Vote111111111111111111111111111111111111111',
 } as const
 
+/** The program is one of the two token programs. */
+export const isTokenProgram = (program: string): boolean =>
+  program === PROGRAM.token || program === PROGRAM.token2022
+
 /** What a normalizer keeps of a block. */
 export interface SvmPrograms {
   /** Instructions of these keep their data. */

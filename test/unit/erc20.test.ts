@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AbiParameter, parseAbi, toEventSelector } from 'viem'
-import { decodeBlock } from '../../ingestors/decode.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
 import { EVM_FAMILIES } from '../../ingestors/protocols/all.ts'
 import {
   booksOf,
@@ -38,6 +38,13 @@ test('three topics are a token that moved, also none of it; four are a collectib
       [TOKEN_A, USER, ROUTER, 2n ** 256n - 1n, false],
     ],
   )
+})
+
+test('moves of the coin that the chain itself logs are no moves of a token', () => {
+  const system = '0xfffffffffffffffffffffffffffffffffffffffe'
+  const logs = [transfer(system, USER, ROUTER, 5n), transfer(TOKEN_A, USER, ROUTER, 6n)]
+  assert.deepEqual(transfersOf(logs), [[TOKEN_A, USER, ROUTER, 6n, false]])
+  assert.deepEqual(subjectsOf(blockOf(logs), booksOf('facts').protocols).tokens, [TOKEN_A])
 })
 
 test('a transfer without its amount is dropped', () => {

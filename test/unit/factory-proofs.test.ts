@@ -16,6 +16,7 @@ const ABI = parseAbi([
   'function tickSpacing() view returns (int24)',
   'function getPool(address, address, bool) view returns (address)',
   'function getPool(address, address, int24) view returns (address)',
+  'function getPair(address, address) view returns (address)',
   'function getPair(address, address, bool) view returns (address)',
   'function poolByPair(address, address) view returns (address)',
   'function isPool(address) view returns (bool)',
@@ -78,6 +79,9 @@ interface Case {
 
 const AERODROME = '0x420dd381b31aef6683db6b902084cb0ffece40da'
 const VELODROME_V1 = '0x25cbddb98b35ab1ff77413456b31ec81a6b6b746'
+const THENA = '0xafd89d21bdb66d00817d4153e055830b1c2b3970'
+const THENA_FUSION = '0x306f06c147f064a010530292a1eb6737c3e378e4'
+const BISWAP = '0x858e3312ed3a876947ea49d572a7c42de08af7ee'
 const SLIPSTREAM = '0x5e7bb104d84c7cb9b682aac2f3d509f5f406809a'
 const QUICKSWAP_V3 = '0x411b0facc3489691f28ad58c47006af5e3ab3a28'
 const SYNCSWAP = '0xbb05918e9b4ba9fe2c8384d223f0844867909ffb'
@@ -104,6 +108,27 @@ const CASES: readonly Case[] = [
     factory: VELODROME_V1,
     claim: claims(null, [[call('stable'), number(0n)]]),
     question: call('getPair', [...pair, false]),
+    yes: address(POOL),
+  },
+  {
+    what: 'THENA, whose pairs do not name their factory either',
+    ...{ chain: 'bsc', family: 'uniswap_v2', protocol: 'thena', factory: THENA },
+    claim: claims(null, [[call('stable'), number(1n)]]),
+    question: call('getPair', [...pair, true]),
+    yes: address(POOL),
+  },
+  {
+    what: 'a pair of a chain with stable pairs that has none of them',
+    ...{ chain: 'bsc', family: 'uniswap_v2', protocol: 'biswap', factory: BISWAP },
+    claim: claims(BISWAP, []),
+    question: call('getPair', pair),
+    yes: address(POOL),
+  },
+  {
+    what: 'THENA Fusion',
+    ...{ chain: 'bsc', family: 'uniswap_v3', protocol: 'thena_fusion', factory: THENA_FUSION },
+    claim: claims(THENA_FUSION, []),
+    question: call('poolByPair', pair),
     yes: address(POOL),
   },
   {
@@ -263,7 +288,7 @@ test('a key of no manager, of another manager, without tokens or too short prove
 })
 
 test('where a chain lists no protocol of a family, its pools are not asked', () => {
-  assert.deepEqual(poolCalls({ address: POOL, family: 'solidly' }, protocolBook('bsc')), [])
+  assert.deepEqual(poolCalls({ address: POOL, family: 'solidly' }, protocolBook('eth')), [])
   assert.deepEqual(poolCalls({ address: ID, family: 'pancake_infinity' }, protocolBook('eth')), [])
-  assert.equal(prove({ chain: 'bsc', family: 'solidly' }, {}), 'no-pool')
+  assert.equal(prove({ chain: 'eth', family: 'solidly' }, {}), 'no-pool')
 })

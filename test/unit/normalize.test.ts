@@ -63,6 +63,26 @@ test('fields that old or other chains lack have a meaning', () => {
   assert.equal(at(block.transactions, 0).feeRaw, 0xec18n * 0x54a485839n + 5n)
 })
 
+test('what nodes leave out or write in their own way loses nothing', () => {
+  const expected = normalizeBlock('eth', answers().block, answers().receipts)
+  const all = answers()
+  delete all.block.miner
+  for (const receipt of all.receipts) {
+    receipt.contractAddress ??= `0x${'0'.repeat(40)}`
+    if (receipt.status === '0x0') receipt.status = '0x'
+    for (const log of receipt.logs) {
+      for (const key of ['blockHash', 'blockNumber', 'transactionHash']) delete log[key]
+    }
+  }
+  for (const transaction of all.block.transactions) {
+    if (transaction.value === '0x0') transaction.value = '0x'
+  }
+  const read = normalizeBlock('eth', all.block, all.receipts)
+  assert.deepEqual({ ...read, coinbase: expected.coinbase }, expected)
+  assert.equal(read.coinbase, `0x${'0'.repeat(40)}`)
+  assert.ok(expected.transactions.some(({ success }) => !success))
+})
+
 const REFUSED: readonly (readonly [string, string, (all: Answers) => unknown])[] = [
   ['a block that is null', 'not-an-object', (all) => Object.assign(all, { block: null })],
   ['a block that is a list', 'not-an-object', (all) => Object.assign(all, { block: [] })],

@@ -6,6 +6,7 @@ import { chainRecordingJson } from '../support/chain-recordings.ts'
 
 type Json = Record<string, unknown>
 const RECEIPT = 'zksync/receipt_eth_withdrawal-to-different-address.json'
+const ENVELOPED = 'arbitrum/tx_joe21_swap_1756eca9.json'
 const LOGS = 'avalanche/getLogs_block_30825190_nodex.json'
 
 const readEvm = (chain: string, json: unknown) => {
@@ -129,4 +130,18 @@ test('where places are not said, those in the recording count', () => {
   assert.throws(() => recordedBlock('base', { eth_getBlockReceipts: receipts }), {
     reason: 'tx-order',
   })
+})
+
+test('answers in their JSON-RPC messages are read like the answers', () => {
+  const message = (result: unknown) => ({ jsonrpc: '2.0', id: 1, result })
+  const file = chainRecordingJson(ENVELOPED)
+  const expected = recordedBlock('arbitrum', file)
+  const named = Object.fromEntries(
+    Object.entries(file).map(([name, each]) => [name, message(each)]),
+  )
+  assert.deepEqual(recordedBlock('arbitrum', named), expected)
+  assert.deepEqual(recordedBlock('arbitrum', message(file)), expected)
+  const alone = file.eth_getTransactionReceipt as Json
+  assert.deepEqual(recordedBlock('arbitrum', message(alone)), recordedBlock('arbitrum', alone))
+  assert.throws(() => recordedBlock('arbitrum', message(null)), { reason: 'unknown-shape' })
 })

@@ -5,14 +5,9 @@ import { startServers } from '../support/installation.ts'
 import { kafkaOrExplain } from '../support/kafka.ts'
 import { rolesDrill } from '../support/roles-drill.ts'
 
-/** Many for `npm run drill`, and a chain of as many trades per second as it is to bear. */
+/** Many for `npm run drill`, and a chain of as many trades per second as it is to bear, which goes on while roles die. */
 const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
 const RATE = Number(process.env.SLUICE_DRILL_RATE ?? 10)
-const SLOT_MS = 400
-/** How far a life gets: slots at a high rate hold dozens of trades. */
-const SLOTS_PER_LIFE = RATE < 100 ? 60 : 5
-/** Long enough for every life between two kills, and for blocks that are final: 32 below the tip. */
-const SLOTS = 150 + SLOTS_PER_LIFE * KILLS
 const GENESIS = Date.UTC(2026, 1, 1)
 
 const first = await kafkaOrExplain(
@@ -24,10 +19,7 @@ if (first) {
   const parked = [first]
   test(`roles killed ${KILLS} times under load: nothing lost, nothing twice`, async () => {
     const { kills, clean, killed } = await rolesDrill({
-      chain: {
-        ...{ id: 'sol', seed: 12, ratePerSecond: RATE, genesisMs: GENESIS },
-        endMs: GENESIS + SLOTS * SLOT_MS,
-      },
+      chain: { id: 'sol', seed: 12, ratePerSecond: RATE, genesisMs: GENESIS },
       servers: async () => parked.pop() ?? startServers(),
       kills: KILLS,
       lifeMs: 3_000,

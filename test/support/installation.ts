@@ -34,16 +34,15 @@ export interface Installation {
   stop(): Promise<void>
 }
 
-/** The chain that the installation follows; with `endMs` it ends there. */
+/** The chain that the installation follows. */
 export interface InstallationChain {
   /** Internal id. */
   readonly id: 'sol' | 'eth'
   readonly seed: number
   readonly ratePerSecond: number
   readonly genesisMs: number
-  readonly endMs: number
-  /** How far the chain is shown, epoch milliseconds; default: to its end. */
-  readonly nowMs?: () => number
+  /** How far the chain is shown, epoch milliseconds. */
+  readonly nowMs: () => number
 }
 
 const READY_MS = 120_000
@@ -59,10 +58,10 @@ export const openInstallation = async (
 ): Promise<Installation> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-roles-'))
   const clickhouse = await startClickHouse(join(folder, 'warehouse'))
-  const { id, endMs, ...spec } = chain
+  const { id, ...spec } = chain
   const { apiName } = CHAINS[id]
   const simulator = await startSimulator({
-    ...{ chain: id, nowMs: () => endMs, checkpointDir: join(folder, 'simulator') },
+    ...{ chain: id, checkpointDir: join(folder, 'simulator') },
     ...spec,
     log: silentLogger(),
   })

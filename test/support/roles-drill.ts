@@ -17,7 +17,7 @@ type Servers = Awaited<ReturnType<typeof startServers>>
 
 /** A crash drill over the roles on real Kafka; ClickHouse and the brokers stay alive. */
 export interface RolesDrill {
-  readonly chain: InstallationChain
+  readonly chain: Omit<InstallationChain, 'nowMs'>
   /** Fresh servers for each of the two runs. */
   readonly servers: () => Promise<Servers>
   readonly kills: number
@@ -27,6 +27,8 @@ export interface RolesDrill {
   readonly report: (line: string) => void
 }
 
+/** How much of the chain is there when the first role starts. */
+const HISTORY_MS = 60_000
 /** The roles that write; what serving does is not part of the content. */
 const WRITERS = ['ingest', 'process'] as const
 /** For a whole chain of many trades on a machine that others use too. */
@@ -38,27 +40,53 @@ const MARKERS = 8
 /** Longer than a group waits for a member that was killed. */
 const STILL_MS = 12_000
 
-/** Follows the chain once undisturbed and once under kills, and takes both checksums at the same height. */
+/**
+ * Follows the chain once under kills while it goes on at its own pace, and once undisturbed to where it stood after the last
+ * kill; takes both checksums at the same height.
+ */
 export const rolesDrill = async (drill: RolesDrill): Promise<DrillResult> => {
-  const startedMs = performance.now()
-  const clean = await follow({ ...drill, kills: 0 })
-  drill.report(`clean run: ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`)
-  const killed = await follow(drill)
+  const { genesisMs } = drill.chain
+  const startedMs = Date.now()
+  const clockMs = (): number => genesisMs + HISTORY_MS + Date.now() - startedMs
+  let endMs: number | undefined
+  const killed = await follow(drill, {
+    nowMs: () => endMs ?? clockMs(),
+    onKilled: () => {
+      endMs = clockMs()
+    },
+  })
+  const end = endMs ?? clockMs()
+  drill.report(`under kills, to the end of the chain: ${seconds(Date.now() - startedMs)} s`)
+  const clean = await follow(
+    { ...drill, kills: 0 },
+    { nowMs: () => end, onKilled: () => undefined },
+  )
   assert.equal(clean.sum.settled.height, killed.sum.settled.height)
   return { kills: killed.kills, clean: clean.sum, killed: killed.sum }
 }
 
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
+
+interface Pace {
+  /** How far the chain is shown. */
+  readonly nowMs: () => number
+  /** Called after the last kill. */
+  readonly onKilled: () => void
+}
+
 const follow = async (
   drill: RolesDrill,
+  { nowMs, onKilled }: Pace,
 ): Promise<{ readonly kills: readonly Kill[]; readonly sum: ChainChecksum }> => {
   const servers = await drill.servers()
-  const installation = await openInstallation(servers, drill.chain)
+  const installation = await openInstallation(servers, { ...drill.chain, nowMs })
   const running: RoleProcess[] = []
   try {
     const environment = await installation.environment('init')
     await sluiceText(['init'], environment)
     for (const name of WRITERS) running.push(await installation.start(name))
     const kills = await killAll(drill, installation, running)
+    onKilled()
     const isAtEnd = makeEndCheck(() => running[0]?.opsUrl ?? '', installation)
     await until(isAtEnd, 'everything is processed', LIMIT_MS)
     const [sum] = JSON.parse(await sluiceText(['checksum', '--json'], environment))

@@ -35,6 +35,7 @@ const WRITERS = ['ingest', 'process'] as const
 const LIMIT_MS = 2_400_000
 /** A role without work for so long is killed all the same, and the kill counts as one that hit nothing. */
 const FIRST_SIGN_MS = 20_000
+const SIGN_AGAIN_MS = 3_000
 /** Ends of transactions count as records of a Kafka partition; so many may lie behind its last one. */
 const MARKERS = 8
 /** Longer than a group waits for a member that was killed. */
@@ -113,6 +114,8 @@ const killAll = async (
     await until(isBusy, `${victim.name} has work`, FIRST_SIGN_MS).catch(() => undefined)
     const afterMs = drill.random() * drill.lifeMs
     await sleep(afterMs)
+    // Between two commits nothing can break: the kill waits for one, or for an insert.
+    await until(isBusy, `${victim.name} has work again`, SIGN_AGAIN_MS).catch(() => undefined)
     await victim.kill('SIGKILL')
     const inFlight = activityIn(victim.activityFile)
     const kill: Kill = { role: victim.name, afterMs, height: null, inFlight }

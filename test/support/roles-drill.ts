@@ -28,7 +28,7 @@ export interface RolesDrill {
 }
 
 /** How much of the chain is there when the first role starts. */
-const HISTORY_MS = 60_000
+const HISTORY_MS = 40_000
 /** The roles that write; what serving does is not part of the content. */
 const WRITERS = ['ingest', 'process'] as const
 /** For a whole chain of many trades on a machine that others use too. */
@@ -42,52 +42,57 @@ const MARKERS = 8
 const STILL_MS = 12_000
 
 /**
- * Follows the chain once under kills while it goes on at its own pace, and once undisturbed to where it stood after the last
- * kill; takes both checksums at the same height.
+ * Follows the chain once under kills, and once undisturbed to where it stood after the last of them; takes both checksums
+ * at the same height. The chain goes on at its own pace as long as all roles live.
  */
 export const rolesDrill = async (drill: RolesDrill): Promise<DrillResult> => {
-  const { genesisMs } = drill.chain
   const startedMs = Date.now()
-  const clockMs = (): number => genesisMs + HISTORY_MS + Date.now() - startedMs
-  let endMs: number | undefined
-  const killed = await follow(drill, {
-    nowMs: () => endMs ?? clockMs(),
-    onKilled: () => {
-      endMs = clockMs()
-    },
-  })
-  const end = endMs ?? clockMs()
+  const clock = makeClock(drill.chain.genesisMs + HISTORY_MS)
+  const killed = await follow(drill, clock)
   drill.report(`under kills, to the end of the chain: ${seconds(Date.now() - startedMs)} s`)
-  const clean = await follow(
-    { ...drill, kills: 0 },
-    { nowMs: () => end, onKilled: () => undefined },
-  )
+  const clean = await follow({ ...drill, kills: 0 }, clock)
   assert.equal(clean.sum.settled.height, killed.sum.settled.height)
   return { kills: killed.kills, clean: clean.sum, killed: killed.sum }
 }
 
-const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
-
-interface Pace {
-  /** How far the chain is shown. */
+/** A clock that can be held. */
+interface Clock {
   readonly nowMs: () => number
-  /** Called after the last kill. */
-  readonly onKilled: () => void
+  readonly go: () => void
+  readonly hold: () => void
 }
+
+const makeClock = (startMs: number): Clock => {
+  let shownMs = startMs
+  let goesSinceMs: number | undefined
+  const nowMs = (): number =>
+    shownMs + (goesSinceMs === undefined ? 0 : performance.now() - goesSinceMs)
+  return {
+    nowMs,
+    go: () => {
+      goesSinceMs ??= performance.now()
+    },
+    hold: () => {
+      shownMs = nowMs()
+      goesSinceMs = undefined
+    },
+  }
+}
+
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
 
 const follow = async (
   drill: RolesDrill,
-  { nowMs, onKilled }: Pace,
+  clock: Clock,
 ): Promise<{ readonly kills: readonly Kill[]; readonly sum: ChainChecksum }> => {
   const servers = await drill.servers()
-  const installation = await openInstallation(servers, { ...drill.chain, nowMs })
+  const installation = await openInstallation(servers, { ...drill.chain, nowMs: clock.nowMs })
   const running: RoleProcess[] = []
   try {
     const environment = await installation.environment('init')
     await sluiceText(['init'], environment)
     for (const name of WRITERS) running.push(await installation.start(name))
-    const kills = await killAll(drill, installation, running)
-    onKilled()
+    const kills = await killAll(drill, installation, { running, clock })
     const isAtEnd = makeEndCheck(() => running[0]?.opsUrl ?? '', installation)
     await until(isAtEnd, 'everything is processed', LIMIT_MS)
     const [sum] = JSON.parse(await sluiceText(['checksum', '--json'], environment))
@@ -102,7 +107,7 @@ const follow = async (
 const killAll = async (
   drill: RolesDrill,
   installation: Installation,
-  running: RoleProcess[],
+  { running, clock }: { readonly running: RoleProcess[]; readonly clock: Clock },
 ): Promise<readonly Kill[]> => {
   const kills: Kill[] = []
   while (kills.length < drill.kills) {
@@ -110,13 +115,16 @@ const killAll = async (
     const victim = running[index]
     assert.ok(victim, 'a role to kill')
     // A member that was killed is missed for a session's length; a life begins with the first thing begun.
+    if (victim.name === 'ingest') clock.go()
     const isBusy = (): boolean => activityIn(victim.activityFile).length > 0
     await until(isBusy, `${victim.name} has work`, FIRST_SIGN_MS).catch(() => undefined)
+    clock.go()
     const afterMs = drill.random() * drill.lifeMs
     await sleep(afterMs)
     // Between two commits nothing can break: the kill waits for one, or for an insert.
     await until(isBusy, `${victim.name} has work again`, SIGN_AGAIN_MS).catch(() => undefined)
     await victim.kill('SIGKILL')
+    clock.hold()
     const inFlight = activityIn(victim.activityFile)
     const kill: Kill = { role: victim.name, afterMs, height: null, inFlight }
     drill.report(killLine(kill, kills.length))

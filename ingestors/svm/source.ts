@@ -13,7 +13,6 @@ import { accountReader } from './accounts.ts'
 import { blockQueue } from './blocks.ts'
 import { type Commitment, listSlots, readBlock, readHeader, readSlots } from './calls.ts'
 import { svmFacts } from './facts.ts'
-import { primesFromVaults } from './primes.ts'
 import { ALL_PROGRAMS, type SvmPrograms } from './programs.ts'
 import { listenForBlocks, type Pushes, pushDesk } from './pushes.ts'
 import { isStream, streamBlocks } from './stream.ts'
@@ -87,7 +86,8 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
     gaps: true,
     node: {
       facts: () => svmFacts(accounts),
-      primes: (pools, book, at) => primesFromVaults(accounts, pools, book, at),
+      // A node keeps the newest state only: what pools held behind the first block depends on when it is asked (R46).
+      primes: async () => [],
     },
     head: heads.newest,
     refusals: refusals.take,

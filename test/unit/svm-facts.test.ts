@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Decode } from '../../core/base58.ts'
-import { quoteBook } from '../../core/quotes.ts'
 import type { Account, AccountReader } from '../../ingestors/svm/accounts.ts'
 import { svmFacts } from '../../ingestors/svm/facts.ts'
 import { mintFact, ownTexts } from '../../ingestors/svm/mint.ts'
-import { primesFromVaults } from '../../ingestors/svm/primes.ts'
 import { programAddress } from '../../ingestors/svm/program-address.ts'
 import { PROGRAM } from '../../ingestors/svm/programs.ts'
-import { CHAINS } from '../../schemas/chains.ts'
 import { handBlock } from '../support/hand-chain.ts'
 import { solExpectations } from '../support/sol-recordings.ts'
 import { keyOf } from '../support/svm-transaction.ts'
@@ -116,63 +113,4 @@ test('a damaged account says nothing or something, and throws nothing', () => {
   const unready = mintData()
   unready[45] = 0
   assert.equal(mintFact(MINT, { owner: PROGRAM.token, data: unready }), undefined)
-})
-
-const SOL = CHAINS.sol
-const [REFERENCE] = SOL.referencePools
-const BOOK = quoteBook(SOL)
-const PROGRAM_ID = PROGRAM.raydiumV4
-const [COIN_VAULT, PC_VAULT] = [keyOf(21), keyOf(22)]
-
-const pool = (coin: string, pc: string, taken: readonly [bigint, bigint]): Account => {
-  const data = Buffer.alloc(752)
-  data.writeBigUInt64LE(taken[0], 192)
-  data.writeBigUInt64LE(taken[1], 200)
-  for (const [at, key] of [
-    [336, COIN_VAULT],
-    [368, PC_VAULT],
-    [400, coin],
-    [432, pc],
-  ] as const) {
-    data.set(bytesOf(key), at)
-  }
-  return { owner: PROGRAM_ID, data }
-}
-const vault = (mint: string, amountRaw: bigint): Account => {
-  const data = Buffer.alloc(165)
-  data.set(bytesOf(mint))
-  data.writeBigUInt64LE(amountRaw, 64)
-  return { owner: PROGRAM.token, data }
-}
-const primes = (accounts: Readonly<Record<string, Account>>) =>
-  primesFromVaults(node(accounts).reader, [REFERENCE], BOOK, { hash: '', timeMs: 7, signal })
-
-test('a reference pool primes the price from its vaults, in either order, less what its owner took', async () => {
-  const { pool: address, token, quote } = REFERENCE
-  const want = [{ token, quote, price: 150, timeMs: 7 }]
-  const accounts = {
-    [address]: pool(token, quote, [5_000_000_000n, 1_000_000n]),
-    [COIN_VAULT]: vault(token, 1_005_000_000_000n),
-    [PC_VAULT]: vault(quote, 150_001_000_000n),
-  }
-  assert.deepEqual(await primes(accounts), want)
-  const turned = {
-    [address]: pool(quote, token, [0n, 0n]),
-    [COIN_VAULT]: vault(quote, 150_000_000_000n),
-    [PC_VAULT]: vault(token, 1_000_000_000_000n),
-  }
-  assert.deepEqual(await primes(turned), want)
-})
-
-test('a pool of another program, of other tokens, empty or not there primes nothing', async () => {
-  const { pool: address, token, quote } = REFERENCE
-  const real = pool(token, quote, [0n, 0n])
-  const vaults = { [COIN_VAULT]: vault(token, 5n), [PC_VAULT]: vault(quote, 5n) }
-  assert.deepEqual(await primes(vaults), [])
-  assert.deepEqual(await primes({ ...vaults, [address]: { ...real, owner: keyOf(9) } }), [])
-  assert.deepEqual(await primes({ ...vaults, [address]: pool(token, keyOf(9), [0n, 0n]) }), [])
-  assert.deepEqual(await primes({ ...vaults, [address]: real, [COIN_VAULT]: vault(token, 0n) }), [])
-  assert.deepEqual(await primes({ [address]: real }), [])
-  const foreign = { ...vaults, [address]: real, [PC_VAULT]: vault(keyOf(9), 5n) }
-  assert.deepEqual(await primes(foreign), [])
 })

@@ -1,15 +1,15 @@
 /**
  * Long drills: `npm run drill [-- KILLS]`. Crash drills are tests of `npm test` with many more kills, default 50, and that of the roles;
  * with them every chain side by side for `SLUICE_DRILL_MINUTES`, which `npm run drill -- chains` runs alone, and after them the soak,
- * which `npm run drill -- soak` runs alone.
+ * which `npm run drill -- soak` runs alone. `npm run drill -- short` is what CI runs of them beside `npm test`: the roles, three kills.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const word = process.argv[2] ?? '50'
-if (!['soak', 'chains'].includes(word) && !/^[1-9]\d{0,3}$/.test(word)) {
-  console.error('npm run drill [-- KILLS|chains|soak]: KILLS is a number from 1 to 9999')
+if (!['soak', 'chains', 'short'].includes(word) && !/^[1-9]\d{0,3}$/.test(word)) {
+  console.error('npm run drill [-- KILLS|chains|soak|short]: KILLS is a number from 1 to 9999')
   process.exit(2)
 }
 const files = [
@@ -42,6 +42,7 @@ const crash = (kills: string): number =>
   })
 
 if (word === 'chains') process.exit(run([...TEST, 'test/drills/ten-chains.test.ts']))
+if (word === 'short') process.exit(run([...TEST, 'test/drills/crash-roles.test.ts']))
 const crashed = word === 'soak' ? 0 : crash(word)
 const soaked = run(['test/support/soak.ts'])
 process.exit(Math.max(crashed, soaked))

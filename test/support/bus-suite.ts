@@ -495,6 +495,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       const topic = await make('t')
       const writer = await bus.writer(name('writer'))
       await writer.commit({ records: numbered(topic, 0, 20) })
+      await until(async () => (await readAll(bus, topic)).length === 20, 'the records are seen')
       const heard = { early: [] as number[], late: [] as number[] }
       let caughtUpAt: number | undefined
       const early = await bus.tail({

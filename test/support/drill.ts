@@ -1,7 +1,7 @@
 /**
  * Long drills: `npm run drill [-- KILLS]`. Crash drills are tests of `npm test` with many more kills, default 50, and that of the roles;
  * with them every chain side by side for `SLUICE_DRILL_MINUTES`, which `npm run drill -- chains` runs alone, and after them the soak,
- * which `npm run drill -- soak` runs alone. `npm run drill -- short` is what CI runs of them beside `npm test`: the roles, three kills.
+ * which `npm run drill -- soak` runs alone. `npm run drill -- short` is that of the roles with three kills.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

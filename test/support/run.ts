@@ -1,7 +1,6 @@
 /**
  * Runs the tests: `npm test` runs every tier, `npm test -- unit property` only those. Pure tiers run in two processes side by
- * side, as do files of the integration tier, which wait more than they work; whole products run one after the other, because two
- * cores are what CI has.
+ * side; tiers that start brokers, engines or nodes run file after file, because two cores are what CI has.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -12,8 +11,6 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TIERS = ['unit', 'property', 'contract', 'integration', 'e2e']
 const PURE = new Set(['unit', 'property'])
-/** Processes at the same time; other tiers have one. */
-const WIDTH: Readonly<Record<string, number>> = { unit: 2, property: 2, integration: 2 }
 /** Each imports one half of the files of a pure tier. */
 const HALVES = ['first-half', 'second-half'].map((name) => join('test', 'support', `${name}.ts`))
 
@@ -40,7 +37,7 @@ for (const tier of TIERS.filter((name) => asked.length === 0 || asked.includes(n
       ...['--import', 'tsx', '--test', '--test-reporter=spec'],
       '--test-force-exit',
       '--test-timeout=900000',
-      `--test-concurrency=${WIDTH[tier] ?? 1}`,
+      `--test-concurrency=${PURE.has(tier) ? HALVES.length : 1}`,
       ...(PURE.has(tier) ? HALVES : files),
     ],
     {

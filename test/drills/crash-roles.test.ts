@@ -22,6 +22,7 @@ if (first) {
       chain: { id: 'sol', seed: 12, ratePerSecond: RATE, genesisMs: GENESIS },
       servers: async () => parked.pop() ?? startServers(),
       kills: KILLS,
+      historyMs: RATE < 100 ? 120_000 : 40_000,
       lifeMs: 3_000,
       random: Math.random,
       report: (line) => console.log(line),

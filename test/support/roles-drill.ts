@@ -21,14 +21,16 @@ export interface RolesDrill {
   /** Fresh servers for each of the two runs. */
   readonly servers: () => Promise<Servers>
   readonly kills: number
+  /** How much of the chain is there when the first role starts. */
+  readonly historyMs: number
   /** Longest life of a role that is going to be killed, from its first work on. */
   readonly lifeMs: number
   readonly random: () => number
   readonly report: (line: string) => void
 }
 
-/** How much of the chain is there when the first role starts. */
-const HISTORY_MS = 40_000
+/** Two runs hear of finality at other moments: so many blocks more or less are final at the end of the same chain. */
+const FINAL_SPREAD = 10
 /** The roles that write; what serving does is not part of the content. */
 const WRITERS = ['ingest', 'process'] as const
 /** For a whole chain of many trades on a machine that others use too. */
@@ -47,10 +49,11 @@ const STILL_MS = 12_000
  */
 export const rolesDrill = async (drill: RolesDrill): Promise<DrillResult> => {
   const startedMs = Date.now()
-  const clock = makeClock(drill.chain.genesisMs + HISTORY_MS)
-  const killed = await follow(drill, clock)
+  const clock = makeClock(drill.chain.genesisMs + drill.historyMs)
+  const killed = await follow(drill, clock, (final) => final - FINAL_SPREAD)
   drill.report(`under kills, to the end of the chain: ${seconds(Date.now() - startedMs)} s`)
-  const clean = await follow({ ...drill, kills: 0 }, clock)
+  const { height } = killed.sum.settled
+  const clean = await follow({ ...drill, kills: 0 }, clock, () => height)
   assert.equal(clean.sum.settled.height, killed.sum.settled.height)
   return { kills: killed.kills, clean: clean.sum, killed: killed.sum }
 }
@@ -84,6 +87,7 @@ const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
 const follow = async (
   drill: RolesDrill,
   clock: Clock,
+  heightAt: (final: number) => number,
 ): Promise<{ readonly kills: readonly Kill[]; readonly sum: ChainChecksum }> => {
   const servers = await drill.servers()
   const installation = await openInstallation(servers, { ...drill.chain, nowMs: clock.nowMs })
@@ -95,8 +99,10 @@ const follow = async (
     const kills = await killAll(drill, installation, { running, clock })
     const isAtEnd = makeEndCheck(() => running[0]?.opsUrl ?? '', installation)
     await until(isAtEnd, 'everything is processed', LIMIT_MS)
-    const [sum] = JSON.parse(await sluiceText(['checksum', '--json'], environment))
-    return { kills, sum }
+    const sumAt = async (...words: readonly string[]): Promise<ChainChecksum> =>
+      JSON.parse(await sluiceText(['checksum', '--json', ...words], environment))[0]
+    const { settled } = await sumAt()
+    return { kills, sum: await sumAt('--height', String(heightAt(settled.height))) }
   } finally {
     for (const each of running) await each.kill('SIGKILL')
     await installation.stop()

@@ -1,4 +1,4 @@
-import { refuse } from '../json.ts'
+import { type Fields, listOf, refuse } from '../json.ts'
 
 /** Readers of hex, on top of `../json.ts`. Each throws `Malformed`. */
 
@@ -40,4 +40,11 @@ export const countOf = (value: unknown, at: string): number => {
   const count = Number(quantityOf(value, at))
   if (!Number.isSafeInteger(count)) throw refuse('too-big', at, value)
   return count
+}
+
+/** Topics of a log, at most four. Reasons: `topic-count` and those of `hashAt`. */
+export const topicsOf = (log: Fields): readonly string[] => {
+  const topics = listOf(log.topics, 'log.topics')
+  if (topics.length > 4) throw refuse('topic-count', 'log.topics', topics.length)
+  return topics.map((topic) => hashAt(topic, 'log.topics'))
 }

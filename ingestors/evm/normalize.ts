@@ -3,7 +3,7 @@ import type { EvmBlock, Log, RefusedTransaction, Transaction } from '../../schem
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { readOrRefuse } from '../lenient.ts'
 import { blockParts } from './block-parts.ts'
-import { addressAt, amountOf, countOf, hashAt, hexOf } from './json.ts'
+import { addressAt, amountOf, countOf, hashAt, hexOf, topicsOf } from './json.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
@@ -211,11 +211,9 @@ const normalizeLog = (
     throw refuse('foreign-log', 'log.transactionHash', said.transactionHash)
   }
   if (said.removed === true) throw refuse('removed-log', 'log.removed', true)
-  const topics = listOf(said.topics, 'log.topics')
-  if (topics.length > 4) throw refuse('topic-count', 'log.topics', topics.length)
   return {
     address: addressAt(said.address, 'log.address'),
-    topics: topics.map((topic) => hashAt(topic, 'log.topics')),
+    topics: topicsOf(said),
     data: hexOf(said.data, 'log.data'),
     index: countOf(said.logIndex, 'log.logIndex'),
   }

@@ -8,7 +8,7 @@ import {
 } from 'viem'
 import { Malformed } from '../../core/fault.ts'
 import type { Log, Transaction } from '../../schemas/events.ts'
-import { addressAt, hashAt, hexOf } from '../evm/json.ts'
+import { addressAt, hexOf, topicsOf } from '../evm/json.ts'
 import { type Fields, fieldsOf, listOf, refuse } from '../json.ts'
 
 /** What Ethereum deposits on rollups of the OP stack: unsigned, its sender is in it. Source: ethereum-optimism/specs deposits.md. */
@@ -69,11 +69,9 @@ const isSuccess = (status: unknown): boolean => {
 
 const logOf = (value: unknown, index: number): Log => {
   const said = fieldsOf(value, 'log')
-  const topics = listOf(said.topics, 'log.topics')
-  if (topics.length > 4) throw refuse('topic-count', 'log.topics', topics.length)
   return {
     address: addressAt(said.address, 'log.address'),
-    topics: topics.map((topic) => hashAt(topic, 'log.topics')),
+    topics: topicsOf(said),
     data: hexOf(said.data, 'log.data'),
     index,
   }

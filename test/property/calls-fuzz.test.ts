@@ -8,6 +8,7 @@ import { callEvents } from '../../ingestors/records/evm-feeds.ts'
 import type { Call } from '../../schemas/block-parts.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { blockOf } from '../support/recordings.ts'
+import { replaced } from '../support/replaced.ts'
 import { tracedBlock, tracesJson } from '../support/traces.ts'
 
 const ODD: readonly unknown[] = [
@@ -20,19 +21,6 @@ const ODD: readonly unknown[] = [
     'reward',
   ],
 ]
-
-/** The same value with the leaf or branch that the path leads to replaced; the path wraps around. */
-const replaced = (value: unknown, path: readonly number[], by: unknown): unknown => {
-  const [step, ...rest] = path
-  if (step === undefined || typeof value !== 'object' || value === null) return by
-  const entries = Object.entries(value)
-  const [name] = entries[step % Math.max(entries.length, 1)] ?? []
-  if (name === undefined) return by
-  const copy = Array.isArray(value) ? [...value] : { ...value }
-  const child = (copy as Record<string, unknown>)[name]
-  ;(copy as Record<string, unknown>)[name] = replaced(child, rest, by)
-  return copy
-}
 
 const mutation = fc.record({
   path: fc.array(fc.nat(2_000), { minLength: 1, maxLength: 9 }),

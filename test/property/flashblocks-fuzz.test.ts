@@ -5,25 +5,13 @@ import { Malformed } from '../../core/fault.ts'
 import { coinDiffs } from '../../ingestors/evm/coin-balances.ts'
 import { flashblockOf } from '../../ingestors/flashblocks/frame.ts'
 import { partTransactions } from '../../ingestors/flashblocks/transactions.ts'
+import { replaced } from '../support/replaced.ts'
 import { flashblocksOf } from '../support/replay/flashblocks.ts'
 
 const ODD: readonly unknown[] = [
   ...[null, '', '0x', 'x', -1, 1.5, 2 ** 60, true, [], {}, [[]], '0x7e', '0x7ec0', '0x02c0'],
   ...[`0x${'f'.repeat(64)}`, `0x${'f'.repeat(65)}`, `0x${'00'.repeat(20)}`, { Eip1559: {} }],
 ]
-
-/** The same value with the leaf or branch that the path leads to replaced; the path wraps around. */
-const replaced = (value: unknown, path: readonly number[], by: unknown): unknown => {
-  const [step, ...rest] = path
-  if (step === undefined || typeof value !== 'object' || value === null) return by
-  const entries = Object.entries(value)
-  const [name] = entries[step % Math.max(entries.length, 1)] ?? []
-  if (name === undefined) return by
-  const copy = Array.isArray(value) ? [...value] : { ...value }
-  const child = (copy as Record<string, unknown>)[name]
-  ;(copy as Record<string, unknown>)[name] = replaced(child, rest, by)
-  return copy
-}
 
 const mutation = fc.record({
   path: fc.array(fc.nat(2_000), { minLength: 1, maxLength: 7 }),

@@ -6,7 +6,7 @@ import { curveAround, type Reserves, type VaultTexts, vaultsAround } from './cur
 import { type Enrichment, foldEnrichment, type Place } from './enrich.ts'
 import type { Stage } from './stage.ts'
 import { factorBetween, SUSPECT_LIMITS, suspectReason, type TradeSigns } from './suspect.ts'
-import { numbersOf, over, type TradeNumbers } from './trade.ts'
+import { numbersOf, over, priceOf, type TradeNumbers } from './trade.ts'
 
 /** A price level that is not believed yet. */
 interface Level {
@@ -146,7 +146,7 @@ export const judge = (
       token_a_price_in_quote: decimalText(numbers.priceInQuote),
       token_a_price_in_usd: decimalText(numbers.priceUsd),
       token_a_price_in_native: decimalText(numbers.priceNative),
-      token_b_price_in_base: decimalText(over(numbers.baseUnits, numbers.quoteUnits)),
+      token_b_price_in_base: decimalText(priceOf(numbers.baseUnits, numbers.quoteUnits)),
       token_b_price_in_usd: event.quote_price_in_usd,
       token_b_price_in_native: event.quote_price_in_native,
       is_token_a_price_in_usd_suspect: !good,

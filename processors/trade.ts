@@ -36,6 +36,10 @@ export const over = (one: number | null, other: number | null): number | null =>
   return quotient !== null && Number.isFinite(quotient) ? quotient : null
 }
 
+/** A price from what was paid and what was got; null as well where nothing was paid: dust has no price. */
+export const priceOf = (paid: number | null, got: number | null): number | null =>
+  paid === 0 ? null : over(paid, got)
+
 /** Value of either leg: quote amount times the quote's stamped price. */
 export const valuesOf = (
   event: TradeEvent,
@@ -58,9 +62,9 @@ export const numbersOf = (event: TradeEvent, trade: Trade): TradeNumbers => {
     quoteUnits,
     valueUsd,
     valueNative,
-    priceInQuote: over(quoteUnits, baseUnits),
-    priceUsd: over(valueUsd, baseUnits),
-    priceNative: over(valueNative, baseUnits),
+    priceInQuote: priceOf(quoteUnits, baseUnits),
+    priceUsd: priceOf(valueUsd, baseUnits),
+    priceNative: priceOf(valueNative, baseUnits),
   }
 }
 

@@ -48,7 +48,9 @@ const push = (map: Map<string, Transfer[]>, account: string, transfer: Transfer)
  * that holds many pools moves much else, so there only the very amounts count. Where one side may be the chain's coin, which
  * no transfer shows, the very amount of the other side is enough.
  */
-export const swapTokens = (swap: SaidSwap, { into, outOf }: Flows): SwapTokens | undefined => {
+export const swapTokens = (swap: SaidSwap, flows: Flows): SwapTokens | undefined => {
+  if (swap.amountInRaw === 0n || swap.amountOutRaw === 0n) return halfSwapTokens(swap, flows)
+  const { into, outOf } = flows
   const holder = swap.vault ?? swap.pool
   const ins = into.get(holder) ?? []
   const outs = outOf.get(holder) ?? []
@@ -75,6 +77,22 @@ export const swapTokens = (swap: SaidSwap, { into, outOf }: Flows): SwapTokens |
   const tokenOf = (exact: readonly Transfer[], all: readonly Transfer[]): string | null =>
     swap.coin === true && all.length === 0 ? COIN : only(exact.map(({ token }) => token))
   return { tokenIn: tokenOf(exactIns, ins), tokenOut: tokenOf(exactOuts, outs) }
+}
+
+/** The same of a swap of which one side is nothing: that side's token shows only where the pool moved it besides. */
+const halfSwapTokens = (swap: SaidSwap, flows: Flows): SwapTokens | undefined => {
+  const { pool, vault, amountInRaw, amountOutRaw } = swap
+  const pays = amountOutRaw === 0n
+  const moved = (pays ? flows.into : flows.outOf).get(vault ?? pool) ?? []
+  const exact = exactly(moved, pays ? amountInRaw : amountOutRaw)
+  const seen = exact.length > 0 || vault !== undefined ? exact : moved
+  const token = only(seen.map((transfer) => transfer.token))
+  if (token === null) return undefined
+  const pair = vault === undefined ? poolTokens(pool, flows) : undefined
+  const other = pair?.find((each) => each !== token) ?? null
+  const [tokenIn, tokenOut] = pays ? [token, other] : [other, token]
+  const fits = tokenIn === null || tokenOut === null || inOrder(swap, tokenIn, tokenOut)
+  return fits ? { tokenIn, tokenOut } : undefined
 }
 
 /**
@@ -131,19 +149,21 @@ const poolTokens = (
     : [tokenA, tokenB]
 }
 
+/** A pool of two tokens lists them by address, unless its kind does not. */
+const inOrder = ({ tokenIn, tokenOut, unordered }: SaidSwap, a: string, b: string): boolean =>
+  unordered === true ||
+  typeof tokenIn !== 'number' ||
+  typeof tokenOut !== 'number' ||
+  a < b === tokenIn < tokenOut
+
 const pairs = (
-  { tokenIn, tokenOut, unordered }: SaidSwap,
+  swap: SaidSwap,
   ins: readonly Transfer[],
   outs: readonly Transfer[],
 ): readonly (readonly [string, string])[] => {
   const tokens = (list: readonly Transfer[]) => [...new Set(list.map(({ token }) => token))]
-  const inOrder = (a: string, b: string): boolean =>
-    unordered === true ||
-    typeof tokenIn !== 'number' ||
-    typeof tokenOut !== 'number' ||
-    a < b === tokenIn < tokenOut
   return tokens(ins).flatMap((a) =>
-    tokens(outs).flatMap((b) => (a !== b && inOrder(a, b) ? [[a, b] as const] : [])),
+    tokens(outs).flatMap((b) => (a !== b && inOrder(swap, a, b) ? [[a, b] as const] : [])),
   )
 }
 

@@ -17,14 +17,14 @@ export interface SaidMoveSwap {
   readonly liquidityRaw?: bigint | undefined
 }
 
-/** Adds a swap; the reason when nothing went in or out. Coins that nothing tells stay unknown. */
+/** Adds a swap; the reason when nothing moved. Coins that nothing tells stay unknown. */
 export const takeSwap = (
   scope: MoveScope,
   listed: ListedEvent,
   said: SaidMoveSwap,
 ): string | undefined => {
   const { pool, way, amountInRaw, amountOutRaw, reserves, sqrtPriceX64, liquidityRaw } = said
-  if (amountInRaw === 0n || amountOutRaw === 0n) return 'zero-amount'
+  if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   const [tokenIn, tokenOut] =
     typeof way === 'object' ? [way.in, way.out] : legs(coinsOf(scope, listed, pool), way)
   scope.out.swaps.push({

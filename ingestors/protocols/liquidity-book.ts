@@ -36,12 +36,13 @@ const swap = ({ address: pool }: Log, { usual, tokenIn, amountInRaw, amountOutRa
 const packedSwap = (log: Log): Said => {
   const ins = packedAt(log.data, 1)
   const outs = packedAt(log.data, 2)
-  const tokenIn = ins[0] > 0n ? 0 : 1
+  const tokenIn = ins[0] > 0n || outs[1] > 0n ? 0 : 1
+  const tokenOut = tokenIn === 0 ? 1 : 0
   return swap(log, {
     usual: 'lfj_v2_1',
     tokenIn,
-    amountInRaw: ins[tokenIn],
-    amountOutRaw: outs[tokenIn === 0 ? 1 : 0],
+    amountInRaw: ins[tokenIn] - outs[tokenIn],
+    amountOutRaw: outs[tokenOut] - ins[tokenOut],
   })
 }
 

@@ -46,7 +46,7 @@ const takeSwap = (
   if (!paysA && vaultOut !== vaults[0]) return 'foreign-vault'
   const paidRaw = sumOf(moved.filter(({ from }) => from === userIn))
   const [amountInRaw, amountOutRaw] = told ?? [paidRaw, sumOf(got)]
-  if (amountInRaw === 0n || amountOutRaw === 0n) return 'zero-amount'
+  if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   showPool(scope, { row, program }, { address: pool, tokenA, tokenB })
   scope.out.swaps.push({
     kind: 'swap',

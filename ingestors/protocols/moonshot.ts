@@ -40,7 +40,7 @@ const takeTrade = (scope: SvmScope, ran: Ran, trade: Trade): string | undefined 
   const { buys, quote, tokensRaw, quoteRaw } = trade
   const { accounts } = instruction
   if (accounts.length <= TRADE.mint) return 'missing-account'
-  if (tokensRaw === 0n || quoteRaw === 0n) return 'zero-amount'
+  if (tokensRaw === 0n && quoteRaw === 0n) return 'zero-amount'
   const named = (index: number): string => accounts[index] ?? ''
   const [mint, pool, user] = [named(TRADE.mint), named(TRADE.curve), named(TRADE.user)]
   const [userTokens, vault] = [named(TRADE.userTokens), named(TRADE.vault)]

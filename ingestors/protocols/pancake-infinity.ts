@@ -23,7 +23,7 @@ const swap =
     const { data } = log
     const amount0 = signedAt(data, 0)
     const amount1 = signedAt(data, 1)
-    const tokenIn = amount0 < 0n ? 0 : 1
+    const tokenIn = amount0 < 0n || amount1 > 0n ? 0 : 1
     const amountInRaw = tokenIn === 0 ? -amount0 : -amount1
     const amountOutRaw = tokenIn === 0 ? amount1 : amount0
     return (

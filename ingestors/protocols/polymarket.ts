@@ -1,6 +1,6 @@
 import type { Log, PredictionManagement, PredictionSettlement } from '../../schemas/events.ts'
 import { textIn, wordsIn } from './dynamic.ts'
-import { type EvmEvent, type EvmFamily, type Refused, refusal, type Said } from './types.ts'
+import { type EvmEvent, type EvmFamily, impossible, type Refused, type Said } from './types.ts'
 import { addressIn, topicAddress, topicNumber, wordAt } from './words.ts'
 
 /** What the first exchanges and the market makers are paid in (USDC.e), and the second ones. Source: contract/chains.md 3.12. */
@@ -24,8 +24,12 @@ interface Fill {
   readonly feeIn: 'collateral' | 'shares'
 }
 
+/** The refusal, or undefined, where one of the amounts is nothing or beyond any token: a share of nothing has no price. */
+const lacking = (...amountsRaw: readonly bigint[]): Refused | undefined =>
+  amountsRaw.includes(0n) ? refused('zero-amount') : impossible(amountsRaw)
+
 const fill = ({ address: exchange, topics }: Log, filled: Fill): Said =>
-  refusal(filled.collateralRaw, filled.sharesRaw) ?? {
+  lacking(filled.collateralRaw, filled.sharesRaw) ?? {
     kind: 'prediction-trade',
     exchange,
     orderHash: hash(topics[1]),
@@ -71,7 +75,7 @@ const deal =
   ({ address: maker, topics, data }: Log): Said => {
     const [collateralRaw, feeRaw, sharesRaw] = [wordAt(data, 0), wordAt(data, 1), wordAt(data, 2)]
     return (
-      refusal(collateralRaw, sharesRaw) ?? {
+      lacking(collateralRaw, sharesRaw) ?? {
         kind: 'deal',
         maker,
         taker: topicAddress(topics[1]),
@@ -133,7 +137,7 @@ type Settled = Pick<PredictionSettlement, 'type' | 'holder' | 'amountRaw'> &
 
 /** What nobody won pays nothing and is settled all the same. */
 const settled = (told: Settled): Said =>
-  refusal(1n, told.type === 'Redemption' ? told.amountRaw + 1n : told.amountRaw) ?? {
+  (told.type === 'Redemption' ? impossible([told.amountRaw]) : lacking(told.amountRaw)) ?? {
     conditionId: null,
     marketId: null,
     collateral: null,

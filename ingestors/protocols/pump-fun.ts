@@ -173,7 +173,7 @@ const readTrade: EventRow['read'] = (scope, event) => {
   const quote = quoteOf(event, form)
   const quoteMint = quote.mint ?? WRAPPED_SOL
   const tokenRaw = u64(view, EVENT_START + TRADE.tokenAmount)
-  if (quote.amountRaw === 0n || tokenRaw === 0n) return 'zero-amount'
+  if (quote.amountRaw === 0n && tokenRaw === 0n) return 'zero-amount'
   const buys = view.getUint8(EVENT_START + TRADE.isBuy) !== 0
   const realTokenRaw = u64(view, EVENT_START + TRADE.realToken)
   const atEvent = form.at === 'event'

@@ -111,7 +111,7 @@ const tradeAccounts = (event: CpiEvent, buys: boolean): SwapAccounts => {
 const readTrade = (scope: SvmScope, event: CpiEvent, buys: boolean): string | undefined => {
   const baseRaw = amount(event, TRADED.baseAmount)
   const quoteRaw = amount(event, TRADED.userQuoteAmount)
-  if (baseRaw === 0n || quoteRaw === 0n) return 'zero-amount'
+  if (baseRaw === 0n && quoteRaw === 0n) return 'zero-amount'
   const reason = showNamed(scope, event, TRADE)
   if (reason !== undefined) return reason
   const base = named(event, TRADE.base)

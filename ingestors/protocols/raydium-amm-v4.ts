@@ -101,7 +101,7 @@ const readSwap = (
   const paysPc = paid.to === pcVault
   if (!paysPc && paid.to !== coinVault) return 'foreign-vault'
   if (got.from !== (paysPc ? coinVault : pcVault)) return 'foreign-vault'
-  if (paid.amountRaw === 0n || got.amountRaw === 0n) return 'zero-amount'
+  if (paid.amountRaw === 0n && got.amountRaw === 0n) return 'zero-amount'
   const tokenIn = mintOf(scope, paid)
   const tokenOut = mintOf(scope, got)
   if (tokenIn === undefined || tokenOut === undefined) return 'unknown-token'

@@ -70,7 +70,7 @@ const readTrade: EventRow['read'] = (scope, event) => {
   const at = (offset: number): bigint => u64(view, EVENT_START + offset)
   const amountInRaw = at(TRADE_EVENT.amountIn)
   const amountOutRaw = at(TRADE_EVENT.amountOut)
-  if (amountInRaw === 0n || amountOutRaw === 0n) return 'zero-amount'
+  if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   const { buys } = side
   const { pool, user: trader, base, quote } = traded
   const realTokenRaw = without(at(TRADE_EVENT.totalBase), at(TRADE_EVENT.realBase))

@@ -63,7 +63,7 @@ export const takeHop = (
   const into = paid?.to === vaults[0] ? 0 : 1
   const got = moved.find(({ from }) => from === vaults[1 - into])
   if (paid === undefined || got === undefined) return 'foreign-vault'
-  if (paid.amountRaw === 0n || got.amountRaw === 0n) return 'zero-amount'
+  if (paid.amountRaw === 0n && got.amountRaw === 0n) return 'zero-amount'
   const tokenIn = mints?.[into] ?? mintOf(scope, paid)
   const tokenOut = mints?.[1 - into] ?? mintOf(scope, got)
   if (tokenIn === undefined || tokenOut === undefined) return 'unknown-token'

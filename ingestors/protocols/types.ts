@@ -208,9 +208,14 @@ export interface EvmFamily {
 /** Amounts from here on do not exist on any chain: they are forged or misread. */
 const IMPOSSIBLE_AMOUNT = 1n << 255n
 
-/** The refusal, or undefined, for amounts that no trade has: nothing on one side (a loan paid back), or beyond any token. */
+/**
+ * The refusal, or undefined, for amounts that no swap has: nothing at all, both on one side, or beyond any token. One side may be
+ * nothing: dust for which a pool pays nothing, the fee of a loan that was paid back (contract/chains.md 2.13).
+ */
 export const refusal = (amountInRaw: bigint, amountOutRaw: bigint): Refused | undefined => {
-  if (amountInRaw <= 0n || amountOutRaw <= 0n) return { kind: 'refused', reason: 'zero-amount' }
+  if (amountInRaw < 0n || amountOutRaw < 0n || (amountInRaw === 0n && amountOutRaw === 0n)) {
+    return { kind: 'refused', reason: 'zero-amount' }
+  }
   return amountInRaw >= IMPOSSIBLE_AMOUNT || amountOutRaw >= IMPOSSIBLE_AMOUNT
     ? { kind: 'refused', reason: 'impossible-amount' }
     : undefined

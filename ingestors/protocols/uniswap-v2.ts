@@ -3,8 +3,6 @@ import { factoryProof } from '../evm/factory-proof.ts'
 import { type EvmFamily, refusal, type Said } from './types.ts'
 import { addressIn, topicAddress, wordAt, wordsOf } from './words.ts'
 
-const net = (a: bigint, b: bigint): bigint => (a > b ? a - b : 0n)
-
 /**
  * A swap that states amount0In, amount1In, amount0Out, amount1Out. What came back is not paid: each side is netted, then one side
  * came in and the other went out.
@@ -13,9 +11,9 @@ export const pairSwap =
   (usual: string) =>
   ({ address: pool, data }: Log): Said => {
     const [in0 = 0n, in1 = 0n, out0 = 0n, out1 = 0n] = wordsOf(data, 4)
-    const tokenIn = in0 > out0 ? 0 : 1
-    const amountInRaw = tokenIn === 0 ? in0 - out0 : net(in1, out1)
-    const amountOutRaw = tokenIn === 0 ? net(out1, in1) : net(out0, in0)
+    const tokenIn = in0 > out0 || out1 > in1 ? 0 : 1
+    const amountInRaw = tokenIn === 0 ? in0 - out0 : in1 - out1
+    const amountOutRaw = tokenIn === 0 ? out1 - in1 : out0 - in0
     return (
       refusal(amountInRaw, amountOutRaw) ?? {
         kind: 'swap',

@@ -10,7 +10,7 @@ const swap =
     const [word0 = 0n, word1 = 0n, sqrtPriceX96 = 0n, liquidityRaw = 0n] = wordsOf(data, 4)
     const amount0 = signed(word0)
     const amount1 = signed(word1)
-    const tokenIn = amount0 > 0n ? 0 : 1
+    const tokenIn = amount0 > 0n || amount1 < 0n ? 0 : 1
     const amountInRaw = tokenIn === 0 ? amount0 : amount1
     const amountOutRaw = tokenIn === 0 ? -amount1 : -amount0
     return (

@@ -39,7 +39,7 @@ export const takeVaultSwap = (
   const paid = moved.find(({ to }) => to === vaultIn)
   const got = moved.find(({ from }) => from === vaultOut)
   const [amountInRaw, amountOutRaw] = paid && got ? [paid.amountRaw, got.amountRaw] : toldRaw
-  if (amountInRaw === 0n || amountOutRaw === 0n) return 'zero-amount'
+  if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   const reserves = swap.reserves ?? vaultsAfter(scope, event, swap.vaults)
   showPool(scope, event, { address: pool, tokenA: tokens[0], tokenB: tokens[1] })
   scope.out.swaps.push({

@@ -2,16 +2,17 @@ import type { Log } from '../../schemas/events.ts'
 import { addressGiven } from '../evm/given.ts'
 import type { PoolProof, Questions } from '../evm/proof-contract.ts'
 import { type EvmEvent, type EvmFamily, refusal, type Said } from './types.ts'
-import { addressIn, topicAddress, wordAt } from './words.ts'
+import { addressIn, topicAddress, wordsOf } from './words.ts'
 
 /** What every curve is paid in: VIRTUAL on Base. */
 const VIRTUAL = '0x0b3e328455c4059eeb9e3f84b5543f74e24e7e1b'
 
 /** In and out of the launched token, then in and out of VIRTUAL: another order than in Uniswap V2. */
 const swap = ({ address: pool, data }: Log): Said => {
-  const buys = wordAt(data, 1) > 0n
-  const amountInRaw = wordAt(data, buys ? 2 : 0)
-  const amountOutRaw = wordAt(data, buys ? 1 : 3)
+  const [tokenIn = 0n, tokenOut = 0n, quoteIn = 0n, quoteOut = 0n] = wordsOf(data, 4)
+  const buys = quoteIn > quoteOut || tokenOut > tokenIn
+  const amountInRaw = buys ? quoteIn - quoteOut : tokenIn - tokenOut
+  const amountOutRaw = buys ? tokenOut - tokenIn : quoteOut - quoteIn
   return (
     refusal(amountInRaw, amountOutRaw) ?? {
       kind: 'swap',

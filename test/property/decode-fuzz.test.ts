@@ -82,8 +82,9 @@ for (const [name, books] of [
         const { swaps, transfers, poolChanges, dropped } = decodeBlock(block, books)
         subjectsOf(block, books.protocols)
         for (const { amountInRaw, amountOutRaw, tokenIn, tokenOut, logIndex } of swaps) {
-          assert.ok(amountInRaw > 0n && amountInRaw < LIMIT)
-          assert.ok(amountOutRaw > 0n && amountOutRaw < LIMIT)
+          assert.ok(amountInRaw >= 0n && amountInRaw < LIMIT)
+          assert.ok(amountOutRaw >= 0n && amountOutRaw < LIMIT)
+          assert.ok(amountInRaw > 0n || amountOutRaw > 0n)
           assert.ok(tokenIn === null || tokenIn !== tokenOut)
           assert.ok(logIndex < list.length)
         }

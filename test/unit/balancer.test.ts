@@ -113,8 +113,7 @@ for (const [name, log, protocol] of [
 
 test('amounts that no trade has', () => {
   for (const [amounts, reason] of [
-    [[0n, 7n], 'zero-amount'],
-    [[10n, 0n], 'zero-amount'],
+    [[0n, 0n], 'zero-amount'],
     [[HUGE, 7n], 'impossible-amount'],
     [[10n, -1n], 'impossible-amount'],
   ] as const) {

@@ -119,8 +119,7 @@ const REFUSED: readonly (readonly [
   readonly [bigint, bigint],
   string,
 ])[] = [
-  ['nothing sold', [0n, 0n], [1n, 7n], 'zero-amount'],
-  ['nothing bought', [0n, 10n], [1n, 0n], 'zero-amount'],
+  ['nothing', [0n, 0n], [1n, 0n], 'zero-amount'],
   ['more than there can be', [0n, HUGE], [1n, 7n], 'impossible-amount'],
   ['the largest number', [0n, 10n], [1n, -1n], 'impossible-amount'],
   ['a coin that the pool does not have', [0n, 10n], [2n, 7n], 'unknown-token'],

@@ -258,10 +258,13 @@ test('what others log in the name of the launchpad is theirs', () => {
 })
 
 const BAD: readonly (readonly [string, Unplaced, string])[] = [
-  ['a purchase of nothing', trade('TokenPurchase', { amount: 0n }), 'zero-amount'],
-  ['a purchase for nothing', trade('TokenPurchase', { cost: 0n }), 'zero-amount'],
+  ['a purchase of nothing', trade('TokenPurchase', { amount: 0n, cost: 0n }), 'zero-amount'],
   ['a sale of everything there is', trade('TokenSale', { amount: MAX }), 'impossible-amount'],
-  ['a first purchase for nothing', firstTrade('TokenPurchase', { cost: 0n }), 'zero-amount'],
+  [
+    'a first purchase of nothing',
+    firstTrade('TokenPurchase', { amount: 0n, cost: 0n }),
+    'zero-amount',
+  ],
   ['a first sale of too much', firstTrade('TokenSale', { amount: MAX }), 'impossible-amount'],
   ['a cut purchase', cut(trade('TokenPurchase')), 'short-data'],
   ['a cut first sale', cut(firstTrade('TokenSale')), 'short-data'],

@@ -128,8 +128,7 @@ test('what cannot be taken says why', () => {
   assert.equal(reason(swapOf({ calls: MOVES.slice(0, 2) })), 'no-transfers')
   const elsewhere = inVaults(tokenTransfer([key('other'), USER_B, AUTHORITY], 39n))
   assert.equal(reason(swapOf({ calls: [elsewhere] })), 'foreign-vault')
-  assert.equal(reason(swapOf({ logs: [swapped(0n, 40n)] })), 'zero-amount')
-  assert.equal(reason(swapOf({ logs: [swapped(300n, 0n)] })), 'zero-amount')
+  assert.equal(reason(swapOf({ logs: [swapped(0n, 0n)] })), 'zero-amount')
   assert.equal(reason(swapOf({ data: 'a8e3323ebdab54b0' })), 'unknown-instruction')
 })
 

@@ -179,8 +179,7 @@ test('what cannot be taken says why', () => {
   assert.deepEqual(reason(swapOf([event], { accounts: SWAP_LIST.slice(0, 10) })), [
     'missing-account',
   ])
-  assert.deepEqual(reason(swapOf([swapped(0n, 40n, true)])), ['zero-amount'])
-  assert.deepEqual(reason(swapOf([swapped(300n, 0n, true)])), ['zero-amount'])
+  assert.deepEqual(reason(swapOf([swapped(0n, 0n, true)])), ['zero-amount'])
   const whole = swapOf([{ ...event, data: data.subarray(0, 16 + 89) }])
   assert.equal(decodeCalls([whole]).swaps.length, 1)
   const grown = swapOf([{ ...event, data: Buffer.concat([data, Buffer.alloc(90, 7)]) }])

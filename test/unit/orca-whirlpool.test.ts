@@ -201,7 +201,9 @@ test('what cannot be taken says why', () => {
   assert.equal(reasonOf(swapOf({ calls: [] })), 'no-transfers')
   assert.equal(reasonOf(swapOf({ calls: [got, got] })), 'foreign-vault')
   const nothing = tokenTransfer([VAULT_B, USER_B, POOL], 0n)
-  assert.equal(reasonOf(swapOf({ calls: [paid, nothing] })), 'zero-amount')
+  const none = tokenTransfer([USER_A, VAULT_A, USER], 0n)
+  assert.equal(reasonOf(swapOf({ calls: [none, nothing] })), 'zero-amount')
+  assert.equal(decoded(swapOf({ calls: [paid, nothing] })).swaps[0]?.amountOutRaw, 0n)
   assert.equal(decodeCalls([swapOf()]).dropped[0]?.reason, 'unknown-token')
   for (const data of ['2e9cf3760dcdfbb2', '5fb40aac54aee828', 'bfa9e00b83139efd']) {
     assert.equal(reasonOf(swapOf({ data, accounts: [] })), 'missing-account', data)

@@ -39,6 +39,8 @@ const CASES: readonly (readonly [string, Words, readonly [0 | 1, bigint, bigint]
   ['token0 paid', [-10n, 7n], [0, 10n, 7n]],
   ['token1 paid', [7n, -10n], [1, 10n, 7n]],
   ['the largest numbers', [-MAX, MAX - 1n], [0, MAX, MAX - 1n]],
+  ['nothing came out', [-1n, 0n], [0, 1n, 0n]],
+  ['nothing was paid', [0n, 1n], [0, 0n, 1n]],
   ['both paid', [-1n, -1n], 'zero-amount'],
   ['both got', [1n, 1n], 'zero-amount'],
   ['nothing', [0n, 0n], 'zero-amount'],

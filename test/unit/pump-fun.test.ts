@@ -215,8 +215,15 @@ test('what cannot be taken says why', () => {
     'unknown-instruction',
   ])
   assert.deepEqual(reasons(decodeCalls([trade(BUY, V1.slice(0, 5), first())])), ['missing-account'])
-  assert.deepEqual(reasons(decodeCalls([trade(BUY, V1, first({ sol: 0n }))])), ['zero-amount'])
-  assert.deepEqual(reasons(decodeCalls([trade(BUY, V1, first({ tokens: 0n }))])), ['zero-amount'])
+  assert.deepEqual(reasons(decodeCalls([trade(BUY, V1, first({ sol: 0n, tokens: 0n }))])), [
+    'zero-amount',
+  ])
+})
+
+test('dust that the curve pays nothing for was sold all the same', () => {
+  const sold = first({ sol: 0n, tokens: 3n, buys: false })
+  const { tokenIn, amountInRaw, amountOutRaw } = onlySwap(decodeCalls([trade(SELL, V1, sold)]))
+  assert.deepEqual([tokenIn, amountInRaw, amountOutRaw], [MINT, 3n, 0n])
 })
 
 test('a pool that is known is not shown again', () => {

@@ -127,7 +127,9 @@ test('what cannot be taken says why', () => {
   const elsewhere = tokenTransfer([USER_PC, key('other'), USER], 300n)
   assert.equal(reasonOf(swapOf({ calls: [elsewhere, got] })), 'foreign-vault')
   const nothing = tokenTransfer([USER_PC, PC_VAULT, USER], 0n)
-  assert.equal(reasonOf(swapOf({ calls: [nothing, got] })), 'zero-amount')
+  const none = tokenTransfer([COIN_VAULT, USER_COIN, AUTHORITY], 0n)
+  assert.equal(reasonOf(swapOf({ calls: [nothing, none] })), 'zero-amount')
+  assert.equal(decoded(swapOf({ calls: [paid, none] })).swaps[0]?.amountOutRaw, 0n)
   const { dropped } = decodeCalls([swapOf()])
   assert.deepEqual(
     dropped.map(({ reason, protocol }) => `${protocol} ${reason}`),

@@ -117,7 +117,8 @@ test('what cannot be taken says why', () => {
   const given = tokenTransfer([key('other'), USER_OUT, AUTHORITY], 40n)
   assert.equal(reasonOf(swapOf({ calls: [paid, given] })), 'foreign-vault')
   const nothing = tokenTransfer([USER_IN, VAULT_IN, USER], 0n)
-  assert.equal(reasonOf(swapOf({ calls: [nothing, got] })), 'zero-amount')
+  const none = tokenTransfer([VAULT_OUT, USER_OUT, AUTHORITY], 0n)
+  assert.equal(reasonOf(swapOf({ calls: [nothing, none] })), 'zero-amount')
   const deposit = { ...swapOf(), data: 'f223c68952e1f2b6' }
   assert.equal(reasonOf({ ...deposit, accounts: SWAP.slice(0, 9) }), 'missing-account')
   assert.equal(reasonOf({ ...deposit, calls: [] }), 'no-transfers')

@@ -184,6 +184,19 @@ test('a new level is believed once three trades in two blocks agree on it', () =
   assert.deepEqual(verdicts, [true, true, true, false, false])
 })
 
+test('what was traded for nothing has no price, and moves none', () => {
+  const known: Known = { token: last(2), pool: last(2, 1_000, 2) }
+  for (const change of [{ quoteRaw: 0n }, { baseRaw: 0n }]) {
+    const event = eventOf(change)
+    assert.ok(event.trade)
+    const { processed, token, pool } = judge(event, event.trade, known, AT)
+    assert.equal(processed.token_a_price_in_usd, '')
+    assert.equal(processed.token_a_price_in_quote, '')
+    assert.equal(processed.token_b_price_in_base, '')
+    assert.deepEqual([token.usd, pool.inQuote], [2, 2])
+  }
+})
+
 test('dust leaves the last price of its pool, anything else moves it', () => {
   const judged = (change: Partial<TapeTrade>, pool: Known['pool']) => {
     const event = eventOf(change)

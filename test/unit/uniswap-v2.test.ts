@@ -34,10 +34,12 @@ const CASES: readonly (readonly [
   ['part of the sold token went back', [10n, 0n, 4n, 7n], [0, 6n, 7n]],
   ['both sides in and out', [10n, 20n, 3n, 50n], [0, 7n, 30n]],
   ['flash swap paid in the other token', [0n, 12n, 5n, 0n], [1, 12n, 5n]],
-  ['flash loan paid back with its fee', [1003n, 0n, 1000n, 0n], 'zero-amount'],
+  ['flash loan paid back with its fee', [1003n, 0n, 1000n, 0n], [0, 3n, 0n]],
   ['flash loan of both tokens', [1003n, 1003n, 1000n, 1000n], 'zero-amount'],
-  ['paid in only', [10n, 0n, 0n, 0n], 'zero-amount'],
-  ['paid out only', [0n, 0n, 0n, 7n], 'zero-amount'],
+  ['paid in only', [10n, 0n, 0n, 0n], [0, 10n, 0n]],
+  ['paid out only, token1', [0n, 0n, 0n, 7n], [0, 0n, 7n]],
+  ['paid out only, token0', [0n, 0n, 7n, 0n], [1, 0n, 7n]],
+  ['both sides out', [0n, 0n, 7n, 7n], 'zero-amount'],
   ['nothing', [0n, 0n, 0n, 0n], 'zero-amount'],
   ['as much back as in', [5n, 0n, 5n, 0n], 'zero-amount'],
   ['the most that may be', [HUGE - 1n, 0n, 0n, 1n], [0, HUGE - 1n, 1n]],
@@ -163,6 +165,25 @@ test('without a node, transfers in and out name the tokens; a fee on transfer do
     [[TOKEN_A, null]],
     'two candidates: none is named',
   )
+})
+
+test('without a node, a swap for nothing is shown by its one side; what else the pool moved names the other', () => {
+  const sides = (logs: Parameters<typeof blockOf>[0]) =>
+    decodeBlock(blockOf(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut])
+  const [paidA, gotB] = [v2Swap([10n, 0n, 0n, 0n]), v2Swap([0n, 0n, 0n, 7n])]
+  const into = transfer(TOKEN_A, USER, POOL, 10n)
+  const out = transfer(TOKEN_B, POOL, USER, 7n)
+  assert.deepEqual(sides([into, paidA]), [[TOKEN_A, null]])
+  assert.deepEqual(sides([into, out, paidA]), [[TOKEN_A, TOKEN_B]])
+  assert.deepEqual(sides([out, gotB]), [[null, TOKEN_B]])
+  assert.deepEqual(sides([transfer(TOKEN_A, USER, POOL, 9n), paidA]), [[TOKEN_A, null]], 'a fee')
+  const loan = [transfer(TOKEN_A, POOL, USER, 1000n), transfer(TOKEN_A, USER, POOL, 1003n)]
+  assert.deepEqual(sides([...loan, v2Swap([1003n, 0n, 1000n, 0n])]), [[TOKEN_A, null]])
+  assert.deepEqual(sides([paidA]), [], 'nothing moved')
+  assert.deepEqual(sides([out, paidA]), [], 'the wrong way')
+  const wrong = transfer(TOKEN_B, USER, POOL, 10n)
+  const other = transfer(TOKEN_A, POOL, USER, 7n)
+  assert.deepEqual(sides([wrong, other, paidA]), [], 'against the order of tokens')
 })
 
 test('without a node, what any contract can log about itself is no evidence', () => {

@@ -1,6 +1,7 @@
 import type { SvmInstruction } from '../../schemas/events.ts'
 import type { ProtocolRow } from '../../schemas/protocols.ts'
 import { byTag, viewOf, wordAt } from '../svm/layout.ts'
+import { loggedData } from '../svm/log-lines.ts'
 import { calledBy, callerAt, type SvmScope } from '../svm/scope.ts'
 
 /** An instruction whose data was kept. */
@@ -125,14 +126,6 @@ export const alsoTold = (
 /** Fields of a log event lie behind its tag. */
 export const LOG_EVENT_START = 8
 
-const LOG_EVENT = 'Program data: '
-
-/** Log events that an instruction wrote itself, in the order in which it wrote them: a tag, then fields. */
-const loggedIn = ({ logs }: SvmInstruction): readonly Buffer[] =>
-  logs.flatMap((line) =>
-    line.startsWith(LOG_EVENT) ? [Buffer.from(line.slice(LOG_EVENT.length), 'base64')] : [],
-  )
-
 const BEFORE_LOG = new Uint8Array(EVENT_START - LOG_EVENT_START)
 
 /**
@@ -149,7 +142,7 @@ export const logEvents = (
     const readSilent = unheard(row, program)
     return (scope, instruction, at) => {
       const reasons: (string | undefined)[] = []
-      for (const told of loggedIn(instruction)) {
+      for (const told of loggedData(instruction)) {
         const event = eventAt(told, 0)
         if (event === undefined) continue
         const data = Buffer.concat([BEFORE_LOG, told])
@@ -191,7 +184,7 @@ export const loggedBy = (
   instruction: SvmInstruction,
   { tag, bytes }: LogEventRow,
 ): readonly Uint8Array[] =>
-  loggedIn(instruction).filter(
+  loggedData(instruction).filter(
     (data) =>
       data.length >= LOG_EVENT_START + bytes && data.toString('hex', 0, LOG_EVENT_START) === tag,
   )

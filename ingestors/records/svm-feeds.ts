@@ -2,8 +2,8 @@ import { base58Encode } from '../../core/base58.ts'
 import type { SvmBlock, SvmInstruction } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import { methodName, programName } from '../svm/methods.ts'
-import { PHOENIX, PHOENIX_LOGGER, phoenixOrders } from '../svm/phoenix.ts'
-import type { Keyed } from './context.ts'
+import { ORDER_BOOKS } from '../svm/order-books.ts'
+import { type Keyed, rawText } from './context.ts'
 import { heightOf, transactionFields } from './flat.ts'
 
 /** Longest data of an instruction that is published, in characters of base 58; what is longer is cut there. */
@@ -93,9 +93,11 @@ export const rewardEvents = (block: SvmBlock): readonly Keyed<Wire.RewardEvent>[
 export const orderEvents = (block: SvmBlock): readonly Keyed<Wire.OrderEvent>[] => {
   const events: Keyed<Wire.OrderEvent>[] = []
   for (const tx of block.transactions) {
-    for (const { program, data, accounts, outer } of tx.instructions) {
-      if (program !== PHOENIX || data === null || accounts[0] !== PHOENIX_LOGGER) continue
-      for (const order of phoenixOrders(data) ?? []) {
+    for (const instruction of tx.instructions) {
+      const { program, outer } = instruction
+      const book = ORDER_BOOKS.get(program)
+      if (book === undefined) continue
+      for (const order of book.read(instruction)) {
         events.push({
           key: order.market,
           event: {
@@ -105,15 +107,16 @@ export const orderEvents = (block: SvmBlock): readonly Keyed<Wire.OrderEvent>[] 
             ix_index: outer,
             event_type: order.type,
             market_address: order.market,
-            order_id: order.orderId.toString(),
+            order_id: rawText(order.orderId ?? undefined),
             buy_side: order.isBid,
-            owner: order.owner,
-            payer: order.signer,
-            program_address: PHOENIX,
-            protocol_name: 'Phoenix',
-            protocol_family: 'phoenix',
-            price_ticks: order.priceTicks.toString(),
-            size_lots: order.lots.toString(),
+            owner: order.owner ?? '',
+            account: order.account ?? '',
+            payer: order.payer,
+            program_address: program,
+            protocol_name: book.name,
+            protocol_family: book.family,
+            price_ticks: rawText(order.priceTicks ?? undefined),
+            size_lots: rawText(order.lots ?? undefined),
           },
         })
       }

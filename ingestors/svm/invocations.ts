@@ -8,13 +8,13 @@ export interface Call {
 export interface Logged {
   /** From the log where the recording is silent; 1 for the message's own, 2 for what no log names. */
   readonly depth: number
-  /** `Program log:` and `Program data:` lines that it wrote itself. */
+  /** `Program log:`, `Program data:` and `Program return:` lines of its own. */
   readonly lines: readonly string[]
 }
 
 const INVOKE = /^Program (\S+) invoke \[(\d{1,3})\]$/
 const ENDED = /^Program \S+ (?:success$|failed)/
-const WRITTEN = /^Program (?:log|data): /
+const WRITTEN = /^Program (?:log|data|return): /
 
 /**
  * Gives every call the lines that it wrote, by walking the stack of `invoke`, `success` and `failed`. Calls are in the order

@@ -1,4 +1,5 @@
 import { PROTOCOLS } from '../../schemas/protocols.ts'
+import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'
 import { PROGRAM } from './programs.ts'
 
@@ -14,6 +15,7 @@ const NAMES: Readonly<Record<string, string>> = {
   MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr: 'Memo Program',
   JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4: 'Jupiter Aggregator v6',
   [PHOENIX]: 'Phoenix',
+  [OPENBOOK]: 'OpenBook V2',
 }
 
 const PROGRAM_NAMES: ReadonlyMap<string, string> = new Map([

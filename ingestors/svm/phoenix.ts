@@ -1,23 +1,10 @@
+import type { SvmInstruction } from '../../schemas/events.ts'
 import { keyAt, offsetsOf, u64, viewOf } from './layout.ts'
+import type { OrderEvent } from './order-event.ts'
 
 /** The order book's program, and who signs the log instructions that it sends itself. Source: Ellipsis-Labs/phoenix-v1. */
 export const PHOENIX = 'PhoeNiXZ8ByJGLkxNfZRnkUfjvmuYqLR89jjFHGqdXY'
-export const PHOENIX_LOGGER = '7aDTsspkQNGKmrexAN7FLx9oxU3iPczSSvHNggyuqYkR'
-
-/** What happened to an order. Prices and sizes count in units of the market: ticks and base lots. */
-export interface OrderEvent {
-  readonly type: 'OPEN' | 'UPDATE' | 'CANCEL' | 'FILL'
-  readonly market: string
-  /** As the market counts its orders. */
-  readonly orderId: bigint
-  readonly isBid: boolean
-  readonly owner: string
-  /** Who signed the transaction's part that led to it. */
-  readonly signer: string
-  readonly priceTicks: bigint
-  /** What was placed, filled or taken away. */
-  readonly lots: bigint
-}
+const LOGGER = '7aDTsspkQNGKmrexAN7FLx9oxU3iPczSSvHNggyuqYkR'
 
 /** Tag of the log instruction, and of the header that it begins with. */
 const LOG = 15
@@ -74,8 +61,9 @@ const orderAt =
     const { maker, remaining } = offsets
     const isGone = type === 'UPDATE' && remaining !== undefined && u64(view, at + remaining) === 0n
     return {
-      ...{ type: isGone ? 'CANCEL' : type, market, signer, orderId, isBid: isBid(orderId) },
+      ...{ type: isGone ? 'CANCEL' : type, market, orderId, isBid: isBid(orderId) },
       owner: maker === undefined ? signer : keyAt(data, at + maker),
+      ...{ account: null, payer: signer },
       priceTicks: u64(view, at + price),
       lots: u64(view, at + lots),
     }
@@ -94,11 +82,12 @@ const ROWS: Readonly<Record<number, Row>> = {
 }
 
 /**
- * What the data of a log instruction tells of orders, in its order; null where it is no whole log: another instruction, a
- * record that nobody knows yet, or fewer bytes than it counts.
+ * What a log instruction tells of orders, in its order; nothing where it is no whole log: another instruction, one that the
+ * program did not send itself, a record that nobody knows yet, or fewer bytes than it counts.
  */
-export const phoenixOrders = (data: Uint8Array): readonly OrderEvent[] | null => {
-  if (data.length < header.end || data[0] !== LOG || data[header.kind] !== HEADER) return null
+export const phoenixOrders = ({ data, accounts }: SvmInstruction): readonly OrderEvent[] => {
+  if (data === null || accounts[0] !== LOGGER) return []
+  if (data.length < header.end || data[0] !== LOG || data[header.kind] !== HEADER) return []
   const view = viewOf(data)
   const logged: Logged = {
     ...{ data, view },
@@ -109,7 +98,7 @@ export const phoenixOrders = (data: Uint8Array): readonly OrderEvent[] | null =>
   let at = header.end
   for (let left = view.getUint16(header.count, true); left > 0; left -= 1) {
     const row = ROWS[data[at] ?? 0]
-    if (row === undefined || at + row.end > data.length) return null
+    if (row === undefined || at + row.end > data.length) return []
     if (row.read !== undefined) events.push(row.read(logged, at))
     at += row.end
   }

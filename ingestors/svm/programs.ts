@@ -1,3 +1,4 @@
+import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'
 
 /** Solana programs that decoders read. Sources: contract/chains.md 1.4 and 4.1, the Metaplex token metadata program. */
@@ -63,7 +64,8 @@ export const ALL_PROGRAMS: SvmPrograms = {
 /** The same with the programs of order books. */
 export const withOrders = (programs: SvmPrograms): SvmPrograms => ({
   ...programs,
-  data: new Set([...programs.data, PHOENIX]),
+  data: new Set([...programs.data, PHOENIX, OPENBOOK]),
+  logs: new Set([...programs.logs, OPENBOOK]),
 })
 
 /** The same with what the instructions feed tells beside it. */

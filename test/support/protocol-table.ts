@@ -4,6 +4,8 @@ import { Malformed } from '../../core/fault.ts'
 import { decodeBlock } from '../../ingestors/decode.ts'
 import { protocolBook } from '../../ingestors/protocols/book.ts'
 import { recordedFile } from '../../ingestors/recorded.ts'
+import { orderEvents } from '../../ingestors/records/svm-feeds.ts'
+import { ORDER_BOOKS } from '../../ingestors/svm/order-books.ts'
 import { CHAIN_WORDS, CHAINS, type ChainRow } from '../../schemas/chains.ts'
 import type { Block, Decoded } from '../../schemas/events.ts'
 import { type Family, PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
@@ -139,11 +141,28 @@ const lineOf = (chain: ChainRow, row: ProtocolRow, seen: Seen): string => {
   return `| ${chain.name} | ${name} | ${family} | ${kinds || '–'} | ${how}${onNode(row)} |`
 }
 
+/** A recording of orders. */
+const ORDERS = 'traces/sol_phoenix_orders.json'
+
+/** Lines of Solana's order books, whose orders are a feed of their own. */
+const orderBookLines = (): readonly string[] => {
+  const block = blockIn('sol', ORDERS)
+  if (block?.vm !== 'svm') throw new Error(`${ORDERS} is no block of Solana`)
+  const recorded = new Set(orderEvents(block).map(({ event }) => event.program_address))
+  return [...ORDER_BOOKS].map(([program, { name, family }]) => {
+    const [kind, how] = recorded.has(program)
+      ? ['orders', `recorded: \`${ORDERS}\``]
+      : ['–', `not verified by chain data; vectors: \`test/unit/${family}.test.ts\``]
+    return `| ${CHAINS.sol.name} | ${name} | ${family} | ${kind} | ${how} |`
+  })
+}
+
 const HEAD = `# Protocols
 
 Written by \`node --import tsx test/support/write-protocols.ts\`; a test holds this page against the tables and the recordings.
 
-A row is a protocol on a chain whose factory, program or package is listed in \`schemas/protocols.ts\`. "Seen" is what the recordings under
+A row is a protocol on a chain whose factory, program or package is listed in \`schemas/protocols.ts\`; the first rows are Solana's order
+books, whose orders are the feed \`orders\` (\`ingestors/svm/order-books.ts\`) and no trades. "Seen" is what the recordings under
 \`test/fixtures\` show of the family's events when they are decoded without a node; events beyond that are tested with vectors that
 follow the layouts. "Made on a node" names the test in which the protocol's own compiled contracts log the events of real transactions
 on a local node. A recording proves the layout and the amounts of the family, not that a fork's factory is the one listed.
@@ -159,5 +178,5 @@ export const protocolsPage = (): string => {
   const lines = Object.values(CHAINS).flatMap((chain: ChainRow) =>
     rows.filter(({ factories }) => chain.id in factories).map((row) => lineOf(chain, row, seen)),
   )
-  return `${HEAD}${lines.join('\n')}\n`
+  return `${HEAD}${[...orderBookLines(), ...lines].join('\n')}\n`
 }

@@ -80,7 +80,7 @@ test('data, names and lines of instructions that no decoder reads are there too'
   assert.ok(methods.has('transferChecked') || methods.has('transfer'), [...methods].join())
   const lines = events.flatMap(({ logs = [] }) => logs)
   const written = answerOf(name).meta.logMessages.filter((line) =>
-    /^Program (log|data): /.test(line),
+    /^Program (log|data|return): /.test(line),
   )
   assert.deepEqual(lines.toSorted(), written.toSorted())
 })

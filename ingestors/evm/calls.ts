@@ -14,7 +14,16 @@ const MAX_CALLS = 500_000
  */
 export const callsOfFrames = (block: Named, answer: unknown, reading: Reading = {}): Call[] => {
   const calls: Call[] = []
-  eachTraced(block, answer, (tx, root) => walkFrames(tx, root, calls), reading)
+  const take = (tx: Transaction, root: Fields): void => {
+    const before = calls.length
+    try {
+      walkFrames(tx, root, calls)
+    } catch (error) {
+      calls.length = before
+      throw error
+    }
+  }
+  eachTraced(block, answer, take, reading)
   return calls
 }
 

@@ -40,7 +40,7 @@ const DIFFS: Way<readonly CoinBalance[]> = {
     method: 'debug_traceBlockByHash',
     params: [hash, { tracer: 'prestateTracer', tracerConfig: { diffMode: true } }],
   }),
-  read: async (block, answer, ask) => settled(block, coinDiffs(block, answer), ask),
+  read: async (block, answer, { ask }) => settled(block, coinDiffs(block, answer), ask),
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { type Ask, type Identity, openRpc, type Rpc, RpcError } from '../../core/rpc.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
-import type { Block, EvmBlock } from '../../schemas/events.ts'
+import type { Block, EvmBlock, Transaction } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import { farBlocks, finalityLie, type Head, type HeadWatch, headWatch } from '../heads.ts'
 import { fieldsOf, listOf } from '../json.ts'
@@ -190,14 +190,14 @@ interface NodeParts {
 const nodeOf = (parts: NodeParts) => (): FollowedNode => {
   const { rpc, heads, refusals, options } = parts
   const { chain } = options
-  const withParts = partsReader(rpc, options)
+  const withParts = partsReader(parts)
   const blocks = prefetcher({
     concurrency: options.concurrency,
     fetch: (height, head) => {
       const at = height === head.height && head.hash !== null ? head.hash : hex(height)
       const read = async (lenient: boolean): Promise<Block | undefined> => {
         const whole = await rpc.attempt((ask) => wholeBlock(ask, { chain: chain.id, lenient }, at))
-        return whole && withParts(whole)
+        return whole && withParts(whole, lenient)
       }
       return leniently(read, { ...BLOCK_TRIES, signal: options.signal })
     },
@@ -240,13 +240,33 @@ const finalHeight = async ({ rpc, refusals, options }: NodeParts, head: Head): P
   return said.at(-1)?.height ?? head.height - chain.finalityDepth
 }
 
-/** Adds what the feeds ask for beside transactions and receipts. */
-const partsReader = (rpc: Rpc, { feeds, log }: EvmSourceOptions) => {
+/**
+ * Adds what the feeds ask for beside transactions and receipts. Leniently, what is nowhere in shape is left out and noted: the
+ * calls of one transaction, all calls, or balances; a chain does not stand still for them. Uncles are waited for: rewards hang on them.
+ */
+const partsReader = ({ rpc, refusals, options }: NodeParts) => {
+  const { feeds, log } = options
   const traces = traceReader(rpc, log)
   const coinBalances = coinReader(rpc, log)
-  return async (block: EvmBlock): Promise<EvmBlock> => {
-    const calls = feeds?.has('calls') ? await traces(block) : undefined
-    const coins = feeds?.has('coin-balances') ? await coinBalances(block) : undefined
+  return async (block: EvmBlock, lenient: boolean): Promise<EvmBlock> => {
+    const leaveOut = (what: string, { reason, message }: Malformed): void => {
+      log.warn({ height: block.height, what, reason }, 'left out: no endpoint tells it in shape')
+      refusals.add({ reason, message: `${what} of block ${block.height}: ${message}` }, null)
+    }
+    const part = <T>(what: string, asked: Promise<T | undefined>): Promise<T | undefined> =>
+      asked.catch((error: unknown) => {
+        if (!lenient || !(error instanceof Malformed)) throw error
+        leaveOut(what, error)
+        return undefined
+      })
+    const spare = (tx: Transaction, error: Malformed): void =>
+      leaveOut(`calls of transaction ${tx.hash}`, error)
+    const calls = feeds?.has('calls')
+      ? await part('calls', traces(block, lenient ? spare : undefined))
+      : undefined
+    const coins = feeds?.has('coin-balances')
+      ? await part('balances of the coin', coinBalances(block))
+      : undefined
     const hashes = block.uncleHashes ?? []
     const isAsked = feeds?.has('uncles') || feeds?.has('miner-rewards')
     const uncles = isAsked && hashes.length > 0 ? await unclesOf(rpc, block, hashes) : undefined

@@ -10,6 +10,8 @@ export type Named = Pick<EvmBlock, 'hash' | 'transactions' | 'refused'>
 export interface Reading {
   /** True: the block holds some of its transactions only, and traces of others are passed over (R40). */
   readonly chosen?: boolean
+  /** Told of a transaction whose trace is out of shape, which is then left out; absent: its `Malformed` is thrown. */
+  readonly spare?: (tx: Transaction, error: Malformed) => void
 }
 
 /**
@@ -29,10 +31,15 @@ export const eachTraced = (
     const { txHash, result, error } = fieldsOf(each, at)
     const tx = owners(txHash ?? block.transactions[place]?.hash, at)
     if (tx === undefined) continue
-    if (result === undefined || result === null) throw refuse('no-trace', at, error)
     if (traced.has(tx.index)) throw refuse('call-count', at, 'a transaction that was traced before')
     traced.add(tx.index)
-    take(tx, fieldsOf(result, at))
+    try {
+      if (result === undefined || result === null) throw refuse('no-trace', at, error)
+      take(tx, fieldsOf(result, at))
+    } catch (odd) {
+      if (reading.spare === undefined || !(odd instanceof Malformed)) throw odd
+      reading.spare(tx, odd)
+    }
   }
   checkComplete(block, traced)
 }

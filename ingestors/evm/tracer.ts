@@ -3,13 +3,17 @@ import type { Logger } from '../../core/log.ts'
 import { type Ask, type Rpc, RpcError } from '../../core/rpc.ts'
 import type { RpcCall } from '../../core/rpc-endpoint.ts'
 import type { EvmBlock } from '../../schemas/events.ts'
+import type { Reading } from './traced.ts'
 
 /** One way in which a node may tell something of a block beside its transactions and receipts. */
 export interface Way<T> {
   readonly call: (block: EvmBlock) => RpcCall
   /** What the endpoint's answer says; undefined: it does not know the block. Throws `Malformed`. */
-  readonly read: (block: EvmBlock, answer: unknown, ask: Ask) => Promise<T | undefined>
+  readonly read: (block: EvmBlock, answer: unknown, reading: WayReading) => Promise<T | undefined>
 }
+
+/** What an answer is read with: the endpoint that gave it, and who is told of transactions that are to be left out. */
+export type WayReading = Pick<Reading, 'spare'> & { readonly ask: Ask }
 
 /** What is told, and by which ways, the preferred one first. */
 export interface TracerOptions<T> {
@@ -25,6 +29,9 @@ export interface TracerOptions<T> {
  */
 const REFUSED: ReadonlySet<number> = new Set([-32_601, -32_004, -32_600])
 
+/** Asks for what is told of a block; with `spare` it is told without transactions that are out of shape. */
+export type Tracer<T> = (block: EvmBlock, spare?: Reading['spare']) => Promise<T | undefined>
+
 /** What was found out of the endpoints so far, each once. */
 interface Known<T> {
   /** null: it has none of the ways. */
@@ -37,13 +44,11 @@ interface Known<T> {
  * Asks the first endpoint that has one of the ways; undefined where none has, which is said once. Throws `Outage` while an endpoint
  * that has one does not answer, `Malformed` for an answer out of shape.
  */
-export const tracer = <T>(
-  options: TracerOptions<T>,
-): ((block: EvmBlock) => Promise<T | undefined>) => {
+export const tracer = <T>(options: TracerOptions<T>): Tracer<T> => {
   const { rpc, log, what } = options
   const known: Known<T> = { ways: new WeakMap(), met: false }
   let warned = false
-  return async (block) => {
+  return async (block, spare) => {
     let refused = false
     const told = await rpc
       .attempt(async (ask) => {
@@ -52,7 +57,10 @@ export const tracer = <T>(
         refused ||= way === null
         if (way === null) return undefined
         const answer = await ask(way.call(block))
-        const value = answer === null ? undefined : await way.read(block, answer, ask)
+        const value =
+          answer === null
+            ? undefined
+            : await way.read(block, answer, { ask, ...(spare && { spare }) })
         return value === undefined ? undefined : { value }
       })
       .catch((error: unknown) => {

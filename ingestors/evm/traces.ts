@@ -3,18 +3,15 @@ import type { Rpc } from '../../core/rpc.ts'
 import type { Call } from '../../schemas/block-parts.ts'
 import type { EvmBlock } from '../../schemas/events.ts'
 import { callsOfFrames, callsOfTraces } from './calls.ts'
-import { tracer, type Way } from './tracer.ts'
+import { type Tracer, tracer, type Way } from './tracer.ts'
 
 /**
  * Reads the calls of blocks: from the `callTracer` by the block's hash, else from `trace_block`, from the first endpoint that
  * has one of them; undefined where none has. Throws as `tracer`.
  */
-export const traceReader = (
-  rpc: Rpc,
-  log: Logger,
-): ((block: EvmBlock) => Promise<readonly Call[] | undefined>) => {
+export const traceReader = (rpc: Rpc, log: Logger): Tracer<readonly Call[]> => {
   const read = tracer({ rpc, log, ways: [FRAMES, TRACES], what: 'calls' })
-  return async (block) => (block.transactions.length === 0 ? [] : read(block))
+  return async (block, spare) => (block.transactions.length === 0 ? [] : read(block, spare))
 }
 
 const FRAMES: Way<readonly Call[]> = {
@@ -22,7 +19,7 @@ const FRAMES: Way<readonly Call[]> = {
     method: 'debug_traceBlockByHash',
     params: [hash, { tracer: 'callTracer' }],
   }),
-  read: async (block, answer) => callsOfFrames(block, answer),
+  read: async (block, answer, { spare }) => callsOfFrames(block, answer, spare && { spare }),
 }
 
 const TRACES: Way<readonly Call[]> = {

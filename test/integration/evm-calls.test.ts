@@ -99,6 +99,32 @@ describe('calls of a real node', () => {
     assert.ok(calls.every((each) => each !== undefined))
   })
 
+  test('calls that nobody tells in shape are left out, noted, and the chain goes on', async () => {
+    faulty.meddle = ({ method, params: [hash] }) =>
+      method === 'debug_traceBlockByHash' && hash === odd
+        ? { result: [{ error: 'execution timeout' }] }
+        : undefined
+    const { hash: odd } = await anvil.client.getBlock({ blockNumber: 3n })
+    const source = await evmSource(optionsOf([faulty.httpUrl], stop))
+    const ops = await collect(source, reached(4))
+    const calls = ops.flatMap((op) =>
+      op.op === 'apply' && op.block.vm === 'evm' ? [op.block.calls?.length] : [],
+    )
+    assert.deepEqual(calls, [0, 1, 1, 0, 1])
+    const noted = source.refusals?.().map(({ reason, endpoint }) => [reason, endpoint === null])
+    assert.deepEqual(noted, [
+      ['no-trace', false],
+      ['no-trace', true],
+    ])
+    faulty.meddle = ({ method }) =>
+      method === 'debug_traceBlockByHash' ? { result: 'nonsense' } : undefined
+    const others = await collect(await evmSource(optionsOf([faulty.httpUrl], stop)), reached(2))
+    assert.deepEqual(
+      others.map((op) => op.op === 'apply' && op.block.vm === 'evm' && op.block.calls),
+      [[], undefined, undefined],
+    )
+  })
+
   test('uncles that a block names are asked for by their place', async () => {
     const header = (tag: string): Promise<Record<string, unknown>> =>
       anvil.client.request({

@@ -12,12 +12,23 @@ export interface Books {
   pool(address: string): PoolFact | undefined
   /** Names the tokens that EVM transactions make; without it they are born nameless. */
   token?(address: string): TokenFact | undefined
+  /** Square root price of a pool before the block, of those in `Subjects.prices`; undefined: nobody tells it. */
+  price?(pool: string): bigint | undefined
+}
+
+/** A pool of a contract that holds many, whose price before the block its events need. */
+export interface PriceSubject {
+  readonly pool: string
+  /** Who keeps it, and whose kind of contract that is. */
+  readonly manager: string
+  readonly family: string
 }
 
 /** Whose facts a block's events need. */
 export interface Subjects {
   readonly pools: readonly { readonly address: string; readonly family: string }[]
   readonly tokens: readonly string[]
+  readonly prices?: readonly PriceSubject[]
 }
 
 /** Decoded events of a block while they are collected. */

@@ -1,5 +1,5 @@
 import type { Block, PoolFact, TokenFact } from '../schemas/events.ts'
-import type { Books, Subjects } from './decode-contract.ts'
+import type { Books, PriceSubject, Subjects } from './decode-contract.ts'
 import type { Facts, Learned } from './ledger.ts'
 import type { FactOrigin } from './records/tokens.ts'
 
@@ -10,6 +10,12 @@ export interface FactReader {
   readonly proof: Books['proof']
   /** Facts of subjects, as of the block's own hash; what nothing is known of is left out. Aborts with the signal. */
   read(subjects: Subjects, block: Block, signal: AbortSignal): Promise<Learned>
+  /** Square root prices of pools as of the block's parent; who is not there is not told. Absent: nobody is asked. */
+  prices?(
+    asked: readonly PriceSubject[],
+    block: Block,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, bigint>>
 }
 
 /** Facts that an operator gave; nothing is asked of anyone. */

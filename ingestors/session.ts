@@ -137,7 +137,10 @@ const readBlock = async (
   const subjects = subjectsOf(block, protocols)
   const learned = await learn({ reader: facts, known: ledger }, subjects, block, signal)
   const { pool, token } = withLearned(ledger, learned)
-  const books = { proof: facts.proof, protocols, pool, token }
+  const asked = (subjects.prices ?? []).filter((each) => pool(each.pool)?.proven)
+  const prices = asked.length > 0 ? await facts.prices?.(asked, block, signal) : undefined
+  const price = (address: string) => prices?.get(address)
+  const books = { proof: facts.proof, protocols, pool, token, price }
   const decoded = decodeBlock(block, books)
   const { clock } = ledger.quotes()
   const contiguous = clock?.height === parentHeightOf(block)

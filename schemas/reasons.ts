@@ -92,6 +92,7 @@ export const DROP_REASONS = [
   'unknown-opcode',
   'unknown-order',
   'unknown-pool',
+  'unknown-price',
   'unknown-shape',
   'unknown-side',
   'unknown-token',

@@ -1,12 +1,13 @@
 import type { Decoded, EvmBlock, PoolFact, Transfer } from '../../schemas/events.ts'
 import type { ProtocolRow } from '../../schemas/protocols.ts'
-import { type Books, emptyDraft, type Subjects } from '../decode-contract.ts'
-import { eventOf } from '../protocols/all.ts'
+import { type Books, emptyDraft, type PriceSubject, type Subjects } from '../decode-contract.ts'
+import { eventOf, spokenEvent } from '../protocols/all.ts'
 import type { ProtocolBook } from '../protocols/book.ts'
 import type { Said, SaidBirth, SaidChange, SaidPool, SaidTransfer } from '../protocols/types.ts'
 import { wordCount } from '../protocols/words.ts'
 import { supplyChange, tokenBirth } from './births.ts'
 import { type Launch, takeLaunches } from './launches.ts'
+import { positionChange } from './positions.ts'
 import { type Predicted, takePredictions } from './predictions.ts'
 import { drop, type Operation, type Place, type Scope, settle, type Waiting } from './settle.ts'
 
@@ -17,21 +18,25 @@ import { drop, type Operation, type Place, type Scope, settle, type Waiting } fr
 export const decodeEvmBlock = (block: EvmBlock, books: Books): Decoded => {
   const out = emptyDraft()
   const made = new Map<string, PoolFact>()
+  const prices = new Map<string, bigint>()
   const { protocols } = books
   for (const tx of block.transactions) {
     if (!tx.success || tx.logs.length === 0) continue
-    decodeTransaction({ tx, out, books, protocols, made })
+    decodeTransaction({ tx, out, books, protocols, made, prices })
   }
   return out
 }
 
 /**
  * Pools and tokens that events of the block name, each once; what is already known is the caller's to leave out. Whom a
- * contract that is not listed speaks for is not asked about: it would be asked as a pool of the wrong kind.
+ * contract that is not listed speaks for is not asked about: it would be asked as a pool of the wrong kind. Prices are those that
+ * no swap tells earlier in the block.
  */
 export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects => {
   const pools = new Map<string, string>()
   const tokens = new Set<string>()
+  const prices = new Map<string, PriceSubject>()
+  const told = new Set<string>()
   for (const { success, logs } of block.transactions) {
     if (!success) continue
     for (const log of logs) {
@@ -40,19 +45,24 @@ export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects 
       const { event, family } = found
       if (event.by === 'pool') pools.set(log.address, family.family)
       else if (event.by === 'token') tokens.add(log.address)
-      else if (
-        event.pool !== undefined &&
-        wordCount(log.data) >= event.words &&
-        protocols.factory(log.address)?.family === family.family
-      ) {
-        pools.set(event.pool(log), family.family)
+      else if (event.pool !== undefined) {
+        const row = protocols.factory(log.address)
+        const spoken = spokenEvent(found, row)
+        if (row?.family !== spoken.name || wordCount(log.data) < spoken.words) continue
+        const pool = event.pool(log)
+        pools.set(pool, spoken.name)
         for (const token of event.tokens?.(log) ?? []) tokens.add(protocols.traded(token))
+        if (event.price === 'told') told.add(pool)
+        else if (event.price === 'asked' && !told.has(pool)) {
+          prices.set(pool, { pool, manager: log.address, family: spoken.name })
+        }
       }
     }
   }
   return {
     pools: [...pools].map(([address, family]) => ({ address, family })),
     tokens: [...tokens],
+    ...(prices.size > 0 && { prices: [...prices.values()] }),
   }
 }
 
@@ -81,11 +91,13 @@ const decodeTransaction = (scope: Scope): void => {
     synced: undefined,
   }
   for (const log of tx.logs) {
-    const found = eventOf(log)
-    if (found === undefined) continue
-    const { name: family, by } = found
+    const shape = eventOf(log)
+    if (shape === undefined) continue
+    const { by } = shape
     const spoken = by === 'singleton' || by === 'listed'
     const row = spoken ? protocols.factory(log.address) : undefined
+    const found = spoken ? spokenEvent(shape, row) : shape
+    const family = found.name
     if (by === 'listed' && row?.family !== family) continue
     const said = wordCount(log.data) < found.words ? SHORT : found.read(log)
     if (said === undefined) continue
@@ -150,7 +162,13 @@ const take = (scope: Scope, held: Held, heard: Heard): void => {
     case 'refused':
       drop(scope, heard, said.reason)
       break
+    case 'position':
+      wait(held, positionChange(scope, said, heard))
+      break
     default:
+      if (said.kind === 'swap' && said.sqrtPriceX96 !== undefined && row !== undefined) {
+        scope.prices.set(said.pool, said.sqrtPriceX96)
+      }
       wait(held, {
         family: heard.family,
         logIndex: heard.logIndex,
@@ -195,8 +213,8 @@ const takeTransfer = (
 
 /** A pool that a listed factory of its family made is proven from here on; some pools trade at once. */
 const takePool = (
-  { protocols, made, out }: Scope,
-  { pool, tokens, factory, vault, feePips, opens }: SaidPool,
+  { protocols, made, out, prices }: Scope,
+  { pool, tokens, factory, vault, feePips, opens, sqrtPriceX96 }: SaidPool,
   place: Place,
 ): Waiting | undefined => {
   const row = protocols.factory(factory)
@@ -217,6 +235,7 @@ const takePool = (
   }
   made.set(pool, fact)
   out.pools.push(fact)
+  if (sqrtPriceX96 !== undefined) prices.set(pool, sqrtPriceX96)
   const opened = { kind: 'change', pool, usual: row.id, change: 'initialize' } as const
   const said = vault === undefined ? opened : { ...opened, vault }
   const waits = { reserves: undefined, holder: undefined }

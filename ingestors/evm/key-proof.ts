@@ -1,6 +1,6 @@
-import { keccak_256 } from '@noble/hashes/sha3'
 import type { ListedProtocol } from '../protocols/book.ts'
 import { addressIn, wordAt, wordCount } from '../protocols/words.ts'
+import { keccak } from './keccak.ts'
 import type { Given, PoolProof } from './proof-contract.ts'
 
 /**
@@ -28,10 +28,7 @@ const asked = (listed: readonly ListedProtocol[]) =>
   )
 
 const isKeyOf = (id: string, given: Given): given is string =>
-  given !== undefined &&
-  wordCount(given) >= KEY_WORDS &&
-  `0x${Buffer.from(keccak_256(Buffer.from(given.slice(2, KEY_CHARS), 'hex'))).toString('hex')}` ===
-    id
+  given !== undefined && wordCount(given) >= KEY_WORDS && keccak(given.slice(2, KEY_CHARS)) === id
 
 /** Proof of a Uniswap V4 pool by its key. */
 export const keyProof: PoolProof = {

@@ -5,6 +5,7 @@ import type { FactReader } from '../facts.ts'
 import type { UnreadName } from '../ledger.ts'
 import type { ProtocolBook } from '../protocols/book.ts'
 import type { Call, CallAnswer, StateReader } from '../source.ts'
+import { priceCall, priceIn } from './positions.ts'
 import { confirmCalls, openProof, poolCalls, poolFact } from './proof.ts'
 import { tokenCalls, tokenFact, unreadNames } from './token-calls.ts'
 
@@ -51,6 +52,17 @@ export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactRead
         })
       }
       return { pools, tokens, ...(unread.length > 0 && { unread }) }
+    },
+    prices: async (asked, block, signal) => {
+      const prices = new Map<string, bigint>()
+      for (const part of batches(asked)) {
+        const answers = await state.calls(part.map(priceCall), block.parentHash, signal)
+        part.forEach(({ pool }, index) => {
+          const price = priceIn(answers[index])
+          if (price !== undefined) prices.set(pool, price)
+        })
+      }
+      return prices
     },
   }
 }

@@ -21,6 +21,8 @@ export interface Scope {
   readonly protocols: ProtocolBook
   /** Pools that listed factories made in this block so far. */
   readonly made: Map<string, PoolFact>
+  /** Square root prices that listed contracts told of their pools in this block so far. */
+  readonly prices: Map<string, bigint>
 }
 
 /** Which log of which family. */

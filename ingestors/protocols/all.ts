@@ -1,4 +1,5 @@
 import type { Log } from '../../schemas/events.ts'
+import type { ProtocolRow } from '../../schemas/protocols.ts'
 import type { PoolProof } from '../evm/proof-contract.ts'
 import { balancerV2 } from './balancer-v2.ts'
 import { balancerV3 } from './balancer-v3.ts'
@@ -49,21 +50,34 @@ export interface FamilyEvent {
   readonly read: EvmEvent['read']
   readonly family: EvmFamily
   readonly event: EvmEvent
+  /** The same event in other families: who logs it decides. */
+  readonly others: readonly FamilyEvent[]
 }
 
-/** By topic0, then by number of topics. Throws on two events of one shape: the table would hide one of them. */
+/** One that is still being put together. */
+type Shape = FamilyEvent & { readonly others: FamilyEvent[] }
+
+/**
+ * By topic0, then by number of topics. Throws on two events of one shape where the listed contract that logs it does not decide
+ * between them: the table would hide one.
+ */
 const shapes = (
   families: readonly EvmFamily[],
 ): ReadonlyMap<string, readonly (FamilyEvent | undefined)[]> => {
-  const table = new Map<string, (FamilyEvent | undefined)[]>()
+  const table = new Map<string, (Shape | undefined)[]>()
   for (const family of families) {
     for (const [topic0, events] of Object.entries(family.events)) {
-      const byCount = table.get(topic0) ?? new Array(5).fill(undefined)
+      const byCount: (Shape | undefined)[] = table.get(topic0) ?? new Array(5).fill(undefined)
       table.set(topic0, byCount)
       for (const event of [events].flat()) {
-        if (byCount[event.topics]) throw new Error(`two events of the shape of ${event.signature}`)
-        const { by, words, read } = event
-        byCount[event.topics] = { name: family.family, by, words, read, family, event }
+        const { by, words, read, topics } = event
+        const before = byCount[topics]
+        const row: Shape = { name: family.family, by, words, read, family, event, others: [] }
+        if (before && (by !== 'singleton' || before.by !== 'singleton')) {
+          throw new Error(`two events of the shape of ${event.signature}`)
+        }
+        if (before) before.others.push(row)
+        else byCount[topics] = row
       }
     }
   }
@@ -71,6 +85,15 @@ const shapes = (
 }
 
 const SHAPES = shapes(EVM_FAMILIES)
+
+/** The event as the family of the listed contract that logged it reads it. */
+export const spokenEvent = (
+  found: FamilyEvent,
+  row: Pick<ProtocolRow, 'family'> | undefined,
+): FamilyEvent =>
+  row === undefined || row.family === found.name
+    ? found
+    : (found.others.find(({ name }) => name === row.family) ?? found)
 
 /** How pools are proven, by the family whose event named them. */
 export const PROVABLE: ReadonlyMap<string, PoolProof> = new Map(

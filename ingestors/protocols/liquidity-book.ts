@@ -1,16 +1,9 @@
 import type { Log } from '../../schemas/events.ts'
 import { addressGiven, numberGiven } from '../evm/given.ts'
 import type { Given, PoolProof, Questions } from '../evm/proof-contract.ts'
+import { packedAt, packedTotal } from './packed.ts'
 import { type EvmFamily, refusal, type Said } from './types.ts'
-import { addressIn, topicAddress, wordAt, wordCount, wordOf } from './words.ts'
-
-/** Two amounts in one word: the first token's in the low half, the second's in the high one. */
-const HALF = 128n
-const LOW = (1n << HALF) - 1n
-const packedAt = (data: string, index: number): readonly [bigint, bigint] => {
-  const word = wordAt(data, index)
-  return [word & LOW, word >> HALF]
-}
+import { addressIn, topicAddress, wordAt, wordOf } from './words.ts'
 
 interface Bin {
   readonly usual: string
@@ -75,23 +68,14 @@ const plainChange =
   (log: Log): Said =>
     change(log, { usual: 'lfj_v2', kind, amountsRaw: [wordAt(log.data, 0), wordAt(log.data, 1)] })
 
-/** The bins' packed amounts, summed. Their list begins where the second word says and cannot be longer than the data. */
+/** The bins' packed amounts, summed. */
 const packedChange =
   (kind: 'increase' | 'decrease') =>
   (log: Log): Said => {
-    const { data } = log
-    const words = BigInt(wordCount(data))
-    const [start, rest] = [wordAt(data, 1) / 32n, wordAt(data, 1) % 32n]
-    if (rest !== 0n || start >= words) return { kind: 'refused', reason: 'short-data' }
-    const count = wordAt(data, Number(start))
-    if (count > words - start - 1n) return { kind: 'refused', reason: 'short-data' }
-    let [amountX, amountY] = [0n, 0n]
-    for (let bin = 0; bin < Number(count); bin += 1) {
-      const [x, y] = packedAt(data, Number(start) + 1 + bin)
-      amountX += x
-      amountY += y
-    }
-    return change(log, { usual: 'lfj_v2_1', kind, amountsRaw: [amountX, amountY] })
+    const amountsRaw = packedTotal(log.data, 1)
+    return amountsRaw === undefined
+      ? { kind: 'refused', reason: 'short-data' }
+      : change(log, { usual: 'lfj_v2_1', kind, amountsRaw })
   }
 
 const MAX_BIN_STEP = (1n << 16n) - 1n

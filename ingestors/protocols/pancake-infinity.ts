@@ -1,11 +1,16 @@
 import type { Log } from '../../schemas/events.ts'
 import { addressGiven, numberGiven } from '../evm/given.ts'
 import type { PoolProof } from '../evm/proof-contract.ts'
-import { type EvmFamily, refusal, type Said } from './types.ts'
+import { packedTotal } from './packed.ts'
+import { MODIFY_LIQUIDITY, saidPosition } from './position.ts'
+import { type EvmFamily, refusal, type Said, type SaidPool } from './types.ts'
 import { addressIn, signedAt, topicAddress, wordAt } from './words.ts'
 
 /** Holds the tokens of all pools; the same address on every chain. Source: pancakeswap/infinity-core script/config. */
 const VAULT = '0x238a358808379702088667322f80ac48bad5e6c4'
+
+const BIN = 'pancakeswap_infinity_bin'
+const CL = 'pancakeswap_infinity_cl'
 
 /** A fee from here on is a flag: hooks set it trade by trade. Source: pancakeswap/infinity-core src/libraries/LPFeeLibrary.sol. */
 const DYNAMIC_FEE = 0x800000n
@@ -42,7 +47,7 @@ const swap =
   }
 
 /** Hooks and fee are the first two words, then what differs by kind of pool. */
-const opened = (log: Log): Said => ({
+const opened = (log: Log): SaidPool => ({
   kind: 'pool',
   pool: poolId(log),
   factory: log.address,
@@ -51,6 +56,16 @@ const opened = (log: Log): Said => ({
   feePips: feeOf(wordAt(log.data, 1)),
   opens: true,
 })
+
+/** The bins' packed amounts, summed; what was paid for unequal shares is not in them. */
+const binChange =
+  (change: 'increase' | 'decrease') =>
+  (log: Log): Said => {
+    const amountsRaw = packedTotal(log.data, 2)
+    if (amountsRaw === undefined) return { kind: 'refused', reason: 'bad-array' }
+    const pool = poolId(log)
+    return { kind: 'change', pool, vault: VAULT, usual: BIN, change, amountsRaw }
+  }
 
 /** The managers keep the key of each pool: tokens, hooks, manager, fee, parameters. What no manager knows is no pool. */
 const keyProof: PoolProof = {
@@ -77,7 +92,7 @@ const keyProof: PoolProof = {
 /**
  * Pools of PancakeSwap Infinity, kept by one manager for concentrated liquidity and one for bins. Source:
  * pancakeswap/infinity-core src/pool-cl/interfaces/ICLPoolManager.sol, src/pool-bin/interfaces/IBinPoolManager.sol; contract/chains.md
- * 3.4. `ModifyLiquidity` states no amounts and is not read.
+ * 3.4. `ModifyLiquidity` states no amounts: they follow from the pool's price at that moment.
  */
 export const pancakeInfinity: EvmFamily = {
   family: 'pancake_infinity',
@@ -90,7 +105,8 @@ export const pancakeInfinity: EvmFamily = {
       topics: 3,
       words: 7,
       pool: poolId,
-      read: swap('pancakeswap_infinity_cl', true),
+      price: 'told',
+      read: swap(CL, true),
     },
     '0x3e8aae37f890eb1f9d63dd4d2062f3f0be757848a0f0760e4f3e53dad556e861': {
       signature:
@@ -99,7 +115,34 @@ export const pancakeInfinity: EvmFamily = {
       topics: 3,
       words: 5,
       pool: poolId,
-      read: swap('pancakeswap_infinity_bin', false),
+      read: swap(BIN, false),
+    },
+    '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec': {
+      signature: MODIFY_LIQUIDITY,
+      by: 'singleton',
+      topics: 3,
+      words: 4,
+      pool: poolId,
+      price: 'asked',
+      read: (log) => saidPosition(log, { vault: VAULT, usual: CL }),
+    },
+    '0x7b6bc49b385af8644341f07a67cd976bf9daf2bdd5d71668e651a3a792e318e1': {
+      signature:
+        'Mint(bytes32 indexed id, address indexed sender, uint256[] ids, bytes32 salt, bytes32[] amounts, bytes32 compositionFeeAmount, bytes32 feeAmountToProtocol)',
+      by: 'singleton',
+      topics: 3,
+      words: 5,
+      pool: poolId,
+      read: binChange('increase'),
+    },
+    '0x16d40aa4e497175b58e47cbf101544758de8c01d92a760c738943044c758df8a': {
+      signature:
+        'Burn(bytes32 indexed id, address indexed sender, uint256[] ids, bytes32 salt, bytes32[] amounts)',
+      by: 'singleton',
+      topics: 3,
+      words: 3,
+      pool: poolId,
+      read: binChange('decrease'),
     },
     '0x426cc62fe6a33a40ba2788c2c87a9c34ee4582b95bc9fa5a7bb7ae70b750b99c': {
       signature:
@@ -107,7 +150,7 @@ export const pancakeInfinity: EvmFamily = {
       by: 'factory',
       topics: 4,
       words: 5,
-      read: opened,
+      read: (log) => ({ ...opened(log), sqrtPriceX96: wordAt(log.data, 3) }),
     },
     '0xddfde5903015c0eb1671976c6c8f760f1328bec57f15286b6bdab2f955cab9c9': {
       signature:

@@ -56,6 +56,17 @@ export interface SaidChange {
   readonly legs?: readonly Leg[]
 }
 
+/** Liquidity came to or left a range of prices. Its amounts follow from the pool's price, which another event tells, or the pool's state. */
+export interface SaidPosition {
+  readonly kind: 'position'
+  readonly pool: string
+  readonly vault: string
+  readonly usual: string
+  readonly ticks: readonly [lower: number, upper: number]
+  /** Below zero: it left. */
+  readonly liquidityRaw: bigint
+}
+
 /** A pool's reserves after the event that it logs next. */
 interface SaidReserves {
   readonly kind: 'reserves'
@@ -76,6 +87,8 @@ export interface SaidPool {
   readonly feePips: number | null
   /** The pool trades from now on; false: an event of its own opens it. */
   readonly opens: boolean
+  /** What it opens at. */
+  readonly sqrtPriceX96?: bigint
 }
 
 /** A launchpad says that it made a token. */
@@ -166,6 +179,7 @@ export interface Refused {
 export type Said =
   | SaidSwap
   | SaidChange
+  | SaidPosition
   | SaidReserves
   | SaidPool
   | SaidBirth
@@ -190,6 +204,8 @@ export interface EvmEvent {
   readonly words: number
   /** Of a singleton's pool: which one the log is about. */
   readonly pool?: (log: Log) => string
+  /** Whether it tells its pool's price, or cannot be read without it. */
+  readonly price?: 'told' | 'asked'
   /** Tokens that it names: a contract that nets what it pays out need not move each of them. */
   readonly tokens?: (log: Log) => readonly string[]
   /** Reads a log that has that many topics and words; undefined: nothing happened. */

@@ -1,5 +1,6 @@
 import type { Log } from '../../schemas/events.ts'
 import { keyFee, keyProof } from '../evm/key-proof.ts'
+import { MODIFY_LIQUIDITY, saidPosition } from './position.ts'
 import { type EvmFamily, refusal, type Said } from './types.ts'
 import { signedAt, topicAddress, wordAt } from './words.ts'
 
@@ -34,8 +35,7 @@ const swap = (log: Log): Said => {
 
 /**
  * Pools of Uniswap V4, all kept by one contract, the PoolManager. Source: Uniswap/v4-core src/interfaces/IPoolManager.sol;
- * contract/chains.md 3.4. `ModifyLiquidity` states no amounts, and the price that they follow from is in no event of its own: it is
- * not read.
+ * contract/chains.md 3.4. `ModifyLiquidity` states no amounts: they follow from the pool's price at that moment.
  */
 export const uniswapV4: EvmFamily = {
   family: 'uniswap_v4',
@@ -48,7 +48,17 @@ export const uniswapV4: EvmFamily = {
       topics: 3,
       words: 6,
       pool: poolId,
+      price: 'told',
       read: swap,
+    },
+    '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec': {
+      signature: MODIFY_LIQUIDITY,
+      by: 'singleton',
+      topics: 3,
+      words: 4,
+      pool: poolId,
+      price: 'asked',
+      read: (log) => saidPosition(log, { vault: log.address, usual }),
     },
     '0xdd466e674ea557f56295e2d0218a125ea4b4f0f6f3307b95f85e6110838d6438': {
       signature:
@@ -64,6 +74,7 @@ export const uniswapV4: EvmFamily = {
         tokens: [topicAddress(log.topics[2]), topicAddress(log.topics[3])],
         feePips: keyFee(wordAt(log.data, 0)),
         opens: true,
+        sqrtPriceX96: wordAt(log.data, 3),
       }),
     },
   },

@@ -1,4 +1,4 @@
-import { smaller } from '../integers.ts'
+import { smaller } from '../../core/integers.ts'
 import { addLiquidity } from './births.ts'
 import type { Desk } from './desk.ts'
 import { addressAt, balanceOf, pay, unwrap, wrap } from './machine.ts'

@@ -1,5 +1,5 @@
 import { zeroAddress } from 'viem'
-import { smaller, sqrtOf } from '../integers.ts'
+import { smaller, sqrtOf } from '../../core/integers.ts'
 import type { PoolField } from './layout.ts'
 import { LOGS } from './logs.ts'
 import { addressAt, balanceOf, type Machine, Reverted, transfer } from './machine.ts'

@@ -1,15 +1,9 @@
+import { amount0Between, amount1Between } from '../../core/tick-math.ts'
 import { TICK_OFFSET } from './layout.ts'
 import { LOGS } from './logs.ts'
 import { addressAt, type Machine, Reverted, transfer } from './machine.ts'
 import { poolValue, setPool } from './v2-pair.ts'
-import {
-  amount0Between,
-  amount1Between,
-  liquidityFor,
-  sqrtPriceOf,
-  swapWithin,
-  tickAtSqrtPrice,
-} from './v3-math.ts'
+import { liquidityFor, sqrtPriceOf, swapWithin, tickAtSqrtPrice } from './v3-math.ts'
 import type { Pool } from './world.ts'
 
 /** `tick` of slot0. */

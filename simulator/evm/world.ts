@@ -7,8 +7,8 @@ import {
   numberToHex,
   stringToHex,
 } from 'viem'
+import { MAX_TICK, sqrtPriceAtTick } from '../../core/tick-math.ts'
 import { POOLS, type PoolRow, TOKENS, type TokenRow, VENUES, type VenueId } from './tokens.ts'
-import { MAX_TICK, sqrtPriceAtTick } from './v3-math.ts'
 
 /** How an account behaves. */
 type Role =

@@ -1,4 +1,4 @@
-import { ceilDiv, smaller } from '../integers.ts'
+import { ceilDiv, smaller } from '../../core/integers.ts'
 
 /** Numbers of a bonding curve, base units. */
 export interface Curve {

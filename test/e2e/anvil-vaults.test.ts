@@ -232,15 +232,40 @@ describe('pools that lie in one contract, on a real node', () => {
       }
     })
 
-    test('pools open with the PoolManager as their vault; liquidity, which states no amounts, is left out', () => {
+    test('pools open with the PoolManager as their vault, and liquidity is what the price makes of it', async () => {
+      const pools = Object.values(manager.pools)
+      const told = (type: string) =>
+        run.changes.filter((each) => each.type === type && each.vault === manager.manager)
+      const [opened, more, less] = [told(CHANGE.opened), told(CHANGE.more), told(CHANGE.less)]
+      assert.equal(run.changes.length, opened.length + more.length + less.length)
+      for (const changes of [opened, more]) {
+        assert.deepEqual(
+          changes.map(({ pool }) => pool),
+          pools.map(({ id }) => id),
+        )
+      }
+      for (const [index, { hash, moved }] of more.entries()) {
+        const pool = pools[index]
+        assert.ok(pool)
+        assert.deepEqual(
+          new Map([...moved].sort()),
+          new Map([...(await heldBy(hash as Hex, pool))].sort()),
+        )
+      }
+      const { tokens } = manager.pools
       assert.deepEqual(
-        run.changes.map(({ pool, type, vault: keeper }) => [pool, type, keeper]),
-        Object.values(manager.pools).map(({ id }) => [id, CHANGE.opened, manager.manager]),
+        less.map(({ hash, pool }) => [hash, pool]),
+        [[decreased, tokens.id]],
       )
-      assert.equal(
-        run.trades.some(({ hash }) => hash === decreased),
-        false,
-      )
+      const left = await heldBy(decreased, tokens)
+      const earned = run.trades.filter(({ pool }) => pool === tokens.id).slice(0, 2)
+      for (const [token, amount] of less[0]?.moved ?? []) {
+        const fees = earned
+          .filter(({ tokenIn }) => tokenIn === token)
+          .reduce((sum, { inRaw }) => sum + (inRaw * 3n) / 1_000n, 0n)
+        const rest = -(left.get(token) ?? 0n) - fees - amount
+        assert.ok(rest >= -3n && rest <= 3n, `${token}: ${rest} of ${amount} is not the price's`)
+      }
     })
 
     test('the node proves pools by their keys; a pool whose key nobody keeps is not taken', async () => {
@@ -250,6 +275,12 @@ describe('pools that lie in one contract, on a real node', () => {
       assert.deepEqual(
         rest.trades,
         run.trades.filter(({ pool }) => pool !== keyless.id),
+      )
+      const since = new Set<string>([decreased])
+      assert.deepEqual(
+        rest.changes,
+        run.changes.filter(({ hash }) => since.has(hash)),
+        'the price is asked of the node',
       )
       const family = 'uniswap_v4'
       const facts = await proven(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import { priceCall } from '../../ingestors/evm/positions.ts'
 import {
   booksOf,
   poolFact,
@@ -150,6 +151,78 @@ test('pools open with their key; the coin counts as its wrapped token; a fee may
   assert.deepEqual(
     decoded([bin], none).pools.map(({ feePips, protocol }) => [feePips, protocol]),
     [[null, 'pancakeswap_infinity_bin']],
+  )
+})
+
+const V4_MANAGER = '0x28e2ea090877bf75740558f6bfb36a5ffee9e9df'
+const ONE = 1n << 96n
+const position = (manager: string) =>
+  logOf(manager, [TOPIC.modifyLiquidity, ID, topicOf(USER)], [-60n, 60n, 10n ** 18n, 0n])
+
+test('a position is of the manager that logs it: Uniswap V4 logs the very same event', () => {
+  const priced = (protocol: string) => ({
+    ...booksOf('facts', [fact(protocol)], 'bsc'),
+    price: () => ONE,
+  })
+  const changes = (manager: string, protocol: string) => {
+    const { poolChanges, dropped } = decoded([position(manager)], priced(protocol))
+    return [
+      ...poolChanges.map((change) => [change.kind, change.protocol, change.vault]),
+      ...dropped.map(({ reason }) => reason),
+    ]
+  }
+  const cl = 'pancakeswap_infinity_cl'
+  assert.deepEqual(changes(MANAGER, cl), [['increase', cl, VAULT]])
+  assert.deepEqual(changes(V4_MANAGER, 'uniswap_v4'), [['increase', 'uniswap_v4', V4_MANAGER]])
+  assert.deepEqual(changes(MANAGER, 'uniswap_v4'), ['foreign-event'])
+  assert.deepEqual(changes(V4_MANAGER, cl), ['foreign-event'])
+  assert.deepEqual(changes(ROUTER, cl), ['foreign-event'])
+  const { prices = [] } = subjectsOf(blockOf([position(MANAGER)]), books.protocols)
+  assert.deepEqual(prices, [{ pool: ID, manager: MANAGER, family: 'pancake_infinity' }])
+  assert.deepEqual(prices.map(priceCall), [{ to: MANAGER, data: `0xc815641c${ID.slice(2)}` }])
+})
+
+/** `Mint` and `Burn` of bins: a list of bins, a salt, a list of packed amounts, and for `Mint` two fees. */
+const binChange = (kind: 'Mint' | 'Burn', amounts: readonly (readonly [bigint, bigint])[]) => {
+  const isMint = kind === 'Mint'
+  const head = isMint ? 5n : 3n
+  const count = BigInt(amounts.length)
+  return logOf(
+    BINS,
+    [isMint ? TOPIC.infinityBinMint : TOPIC.infinityBinBurn, ID, topicOf(USER)],
+    [
+      ...[head * 32n, 0n, (head + 1n + count) * 32n],
+      ...(isMint ? [8n, 9n] : []),
+      ...[count, ...amounts.map((_, index) => BigInt(index))],
+      ...[count, ...amounts.map(([first, second]) => first | (second << 128n))],
+    ],
+  )
+}
+
+test('liquidity of bins is the sum of what went to each, or came out of it', () => {
+  const bins = booksOf('facts', [fact('pancakeswap_infinity_bin')], 'bsc')
+  const amounts = [
+    [5n, 0n],
+    [2n, 3n],
+    [0n, 11n],
+  ] as const
+  const { poolChanges, dropped } = decoded(
+    [binChange('Mint', amounts), binChange('Burn', amounts.slice(0, 2))],
+    bins,
+  )
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(
+    poolChanges.map((each) => [each.kind, each.amountARaw, each.amountBRaw, each.vault]),
+    [
+      ['increase', 7n, 14n, VAULT],
+      ['decrease', 7n, 3n, VAULT],
+    ],
+  )
+  const whole = binChange('Burn', amounts)
+  const cut = { ...whole, data: whole.data.slice(0, -64) }
+  assert.deepEqual(
+    decoded([cut], bins).dropped.map(({ reason }) => reason),
+    ['bad-array'],
   )
 })
 

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { amountInOf, amountOutOf, keepsProduct } from '../../simulator/evm/v2-math.ts'
+import { sqrtOf } from '../../core/integers.ts'
 import {
   amount0Between,
   amount1Between,
   MAX_TICK,
   MIN_TICK,
   sqrtPriceAtTick,
-  swapWithin,
-  tickAtSqrtPrice,
-} from '../../simulator/evm/v3-math.ts'
-import { sqrtOf } from '../../simulator/integers.ts'
+} from '../../core/tick-math.ts'
+import { amountInOf, amountOutOf, keepsProduct } from '../../simulator/evm/v2-math.ts'
+import { swapWithin, tickAtSqrtPrice } from '../../simulator/evm/v3-math.ts'
 
 const reserve = fc.bigInt({ min: 10_000n, max: 1n << 100n })
 

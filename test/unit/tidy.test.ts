@@ -33,7 +33,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   '@grpc/proto-loader': /^core\/grpc\.ts$/,
   ws: /^(core\/rpc|serving\/realtime\/|simulator\/|cli\/listen\.ts$)/,
   '@noble/curves': /^ingestors\/svm\/program-address\.ts$/,
-  '@noble/hashes': /^ingestors\/(evm\/key-proof|move\/checkpoint-file)\.ts$/,
+  '@noble/hashes': /^ingestors\/(evm\/keccak|move\/checkpoint-file)\.ts$/,
   viem: /^(simulator\/|ingestors\/flashblocks\/transactions\.ts$)/,
   fastify: /^serving\//,
   '@fastify/cors': /^serving\/http\//,

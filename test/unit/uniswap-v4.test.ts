@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toEventSelector } from 'viem'
 import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import type { Books } from '../../ingestors/decode-contract.ts'
+import { priceCall, priceIn } from '../../ingestors/evm/positions.ts'
+import { wordOf } from '../../ingestors/protocols/words.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import {
   booksOf,
@@ -163,18 +166,94 @@ test('a pool is proven by its Initialize and trades from then on; a flag is no f
   assert.deepEqual(decodeBlock(blockOf([initialize(3000n, ROUTER)]), known).pools, [])
 })
 
-test('a position that changed states no amounts and is not read', () => {
-  const log = logOf(
-    MANAGER,
+const MODIFY = toEventSelector('ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)')
+const modify = (
+  [lower, upper, liquidity]: readonly [bigint, bigint, bigint],
+  manager = MANAGER,
+): Omit<Log, 'index'> => logOf(manager, [MODIFY, ID, topicOf(USER)], [lower, upper, liquidity, ID])
+const LIQUIDITY = 10n ** 18n
+/** sqrt(1.0001^±60) - 1, of both tokens of a range of 60 ticks around a price of one. */
+const SHARE = 0.0029955
+
+const changesOf = (logs: readonly Omit<Log, 'index'>[], books: Books) => {
+  const { poolChanges, dropped } = decodeBlock(blockOf(logs), books)
+  return [
+    ...poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw]),
+    ...dropped.map(({ reason }) => reason),
+  ]
+}
+
+test('what a position is worth follows from the price: that of the block before, or of an event in it', () => {
+  const at = (price: bigint | undefined): Books => ({ ...known, price: () => price })
+  const [[kind, first, second] = []] = changesOf([modify([-60n, 60n, LIQUIDITY])], at(PRICE))
+  assert.equal(kind, 'increase')
+  for (const amount of [first, second]) {
+    assert.ok(Math.abs(Number(amount) / Number(LIQUIDITY) - SHARE) < 1e-6, String(amount))
+  }
+  const out = changesOf([modify([-60n, 60n, -LIQUIDITY])], at(PRICE))
+  const [[, outFirst, outSecond] = []] = out
+  assert.deepEqual(
     [
-      toEventSelector('ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)'),
-      ID,
-      topicOf(USER),
+      BigInt(String(first)) - BigInt(String(outFirst)),
+      BigInt(String(second)) - BigInt(String(outSecond)),
     ],
-    [-60n, 60n, 10n, ID],
+    [1n, 1n],
+    'rounded down',
   )
-  const { poolChanges, dropped } = decodeBlock(blockOf([log]), known)
-  assert.deepEqual([poolChanges, dropped], [[], []])
+  const above = changesOf([modify([60n, 120n, LIQUIDITY])], at(PRICE))
+  assert.deepEqual(
+    above.map(([, , other]) => other),
+    [0n],
+    'above the price: only the first token',
+  )
+  const below = changesOf([modify([-120n, -60n, LIQUIDITY])], at(PRICE))
+  assert.deepEqual(
+    below.map(([, one]) => one),
+    [0n],
+    'below the price: only the second token',
+  )
+  const moved = [swap([-10n, 7n]), modify([-60n, 60n, LIQUIDITY])]
+  assert.deepEqual(changesOf(moved, at(PRICE * 2n)), [['increase', first, second]])
+  const made = [initialize(3000n), modify([-60n, 60n, LIQUIDITY])]
+  assert.deepEqual(changesOf(made, booksOf('facts')).slice(1), [['increase', first, second]])
+  assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY])], at(undefined)), ['unknown-price'])
+})
+
+test('a position that no pool has is refused; one that only collects fees is no change', () => {
+  const books: Books = { ...known, price: () => PRICE }
+  assert.deepEqual(changesOf([modify([-60n, 60n, 0n])], books), [])
+  assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY], ROUTER)], books), ['foreign-event'])
+  for (const range of [
+    [60n, 60n, 1n],
+    [60n, -60n, 1n],
+    [-900_000n, 60n, 1n],
+    [-60n, 900_000n, 1n],
+    [-60n, 60n, 1n << 128n],
+    [-60n, 60n, -(1n << 255n)],
+  ] as const) {
+    assert.deepEqual(changesOf([modify(range)], books), ['impossible-amount'], String(range))
+  }
+})
+
+test('the price is asked of the PoolManager where no swap of the block tells it before', () => {
+  const asked = (logs: readonly Omit<Log, 'index'>[]) =>
+    subjectsOf(blockOf(logs), known.protocols).prices
+  const position = modify([-60n, 60n, LIQUIDITY])
+  const subject = { pool: ID, manager: MANAGER, family: 'uniswap_v4' }
+  assert.deepEqual(asked([position, swap([-1n, 1n])]), [subject])
+  assert.equal(asked([swap([-1n, 1n]), position]), undefined)
+  assert.equal(asked([modify([-60n, 60n, LIQUIDITY], ROUTER)]), undefined)
+  assert.deepEqual(priceCall(subject).to, MANAGER)
+  assert.equal(priceIn({ kind: 'value', data: `0x${wordOf((7n << 160n) | PRICE)}` }), PRICE)
+  for (const answer of [
+    undefined,
+    { kind: 'reverted' },
+    { kind: 'no-state' },
+    { kind: 'value', data: '0x' },
+    { kind: 'value', data: `0x${wordOf(7n << 160n)}` },
+  ] as const) {
+    assert.equal(priceIn(answer), undefined)
+  }
 })
 
 test('a pool is asked about by its id, when the PoolManager named it', () => {

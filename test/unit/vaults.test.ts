@@ -28,7 +28,10 @@ test('swaps and changes say which contract keeps the tokens of their pool, where
   const out = emptyDraft()
   const protocols = protocolBook('eth')
   settle(
-    { tx, out, books: { proof: 'facts', protocols, pool: () => fact }, protocols, made: new Map() },
+    {
+      ...{ tx, out, books: { proof: 'facts', protocols, pool: () => fact }, protocols },
+      ...{ made: new Map(), prices: new Map() },
+    },
     {
       waiting: [VAULT, undefined].flatMap((vault) => [
         waiting(swap, vault),

@@ -98,7 +98,7 @@ describe('an hour of a simulated chain with reorgs', () => {
     interrupted = new Run({ nodeUrl, extra, channels: [], folder: join(folder, 'interrupted') })
     for (let kill = 1; kill <= KILLS; kill += 1) {
       const height = Math.floor((kill * HOUR_MS) / 12_000 / (KILLS + 1))
-      await until(() => interrupted.height >= height, `the run is at ${height}`, 120_000)
+      await until(() => interrupted.height >= height, `the run is at ${height}`, 240_000)
       await interrupted.kill()
     }
     const last = HOUR_MS / 12_000

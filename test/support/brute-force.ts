@@ -90,8 +90,9 @@ export const swapsOf = (
         const tokens = pools.get(address)
         if (log.eventName !== 'Swap' || tokens === undefined) continue
         const [net0, net1] = netOf(args)
-        if (net0 > 0n === net1 > 0n || net0 === 0n || net1 === 0n) continue
-        const gave0 = net0 > 0n
+        const gave0 = net0 > 0n || net1 < 0n
+        const [amountIn, amountOut] = gave0 ? [net0, -net1] : [net1, -net0]
+        if (amountIn < 0n || amountOut < 0n || amountIn + amountOut === 0n) continue
         swaps.push({
           height: Number(block.number),
           timeMs: Number(block.timestamp) * 1_000,
@@ -101,8 +102,8 @@ export const swapsOf = (
           trader,
           tokenIn: tokens[gave0 ? 0 : 1],
           tokenOut: tokens[gave0 ? 1 : 0],
-          amountIn: gave0 ? net0 : net1,
-          amountOut: gave0 ? -net1 : -net0,
+          amountIn,
+          amountOut,
         })
       }
     }
@@ -160,7 +161,10 @@ const quotesFrom = (priced: readonly Priced[], facts: BruteFacts): Quotes => {
     const fixed = new Map([...stables, ...fixedUsd])
     return () => fixed
   }
-  const between = priced.filter(({ base, quote }) => ranks.has(base) && ranks.has(quote))
+  const between = priced.filter(
+    ({ base, quote, baseAmount, quoteAmount }) =>
+      ranks.has(base) && ranks.has(quote) && baseAmount !== 0 && quoteAmount !== 0,
+  )
   const heights = [...new Set(between.map(({ height }) => height))].sort((a, b) => a - b)
   const entries = new Map<string, { price: number; timeMs: number; quote: string }>()
   const steps = new Map<string, { price: number; trades: number; heights: Set<number> }>()
@@ -275,9 +279,7 @@ export const tradesOf = (swaps: readonly BruteSwap[], facts: BruteFacts): readon
     const inNative = quote === facts.native ? 1 : usd && nativeUsd ? usd / nativeUsd : undefined
     const valueUsd = usd === undefined || quoteAmount === null ? null : quoteAmount * usd
     const priceIn = (per: number | undefined): number | null =>
-      per === undefined || quoteAmount === null || baseAmount === null || baseAmount === 0
-        ? null
-        : (quoteAmount / baseAmount) * per
+      per === undefined || !quoteAmount || !baseAmount ? null : (quoteAmount / baseAmount) * per
     return {
       ...trade,
       side: tokenOut === base ? ('buy' as const) : ('sell' as const),

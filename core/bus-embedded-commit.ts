@@ -1,5 +1,11 @@
-import type { Commit, OutRecord, Span } from './bus-contract.ts'
-import { type EmbeddedLog, headerPairs, recordKey, topicOf } from './bus-embedded-log.ts'
+import type { Commit, LogRecord, OutRecord, Span } from './bus-contract.ts'
+import {
+  type EmbeddedLog,
+  headerPairs,
+  recordKey,
+  type StoredRecord,
+  topicOf,
+} from './bus-embedded-log.ts'
 import { diskOutage, usedBytes } from './bus-lmdb.ts'
 import { checkStateKey } from './bus-state-key.ts'
 import { Outage } from './fault.ts'
@@ -269,21 +275,23 @@ const append = (draft: Draft, records: readonly OutRecord[], spans: Span[]): voi
         baseOffset: at.offset,
         records: 1,
       })
-    draft.log.records.putSync(recordKey(at.topicId, at.partition, at.offset), [
-      draft.timestampMs,
-      record.key,
-      headerPairs(record.headers),
-      record.value === null ? null : asBuffer(record.value),
-    ])
+    draft.put(record, at)
   }
   if (records.length > 0) draft.save()
 }
 
-/** Next offsets of one transaction, on top of the committed ones. */
+interface RecordPlace {
+  readonly topicId: number
+  readonly partition: number
+  readonly offset: number
+}
+
+/** Next offsets and records of one transaction, on top of the committed ones. */
 class Draft {
   readonly log: EmbeddedLog
   readonly timestampMs: number
   readonly #next = new Map<string, Map<number, number>>()
+  readonly #records: LogRecord[] = []
 
   constructor(log: EmbeddedLog, timestampMs: number) {
     this.log = log
@@ -291,7 +299,7 @@ class Draft {
   }
 
   /** Gives a record its partition and offset. */
-  place(record: OutRecord): { topicId: number; partition: number; offset: number } {
+  place(record: OutRecord): RecordPlace {
     const { id, spec, next } = topicOf(this.log, record.topic)
     const partition = record.partition ?? partitionOf(record.key, spec.partitions)
     const committed = next[partition]
@@ -305,6 +313,16 @@ class Draft {
     return { topicId: id, partition, offset }
   }
 
+  /** Writes a record at its place. */
+  put({ topic, key, headers = {}, value: bytes }: OutRecord, at: RecordPlace): void {
+    const { timestampMs } = this
+    const { topicId, partition, offset } = at
+    const value = bytes && asBuffer(bytes)
+    const stored: StoredRecord = [timestampMs, key, headerPairs(headers), value]
+    this.log.records.putSync(recordKey(topicId, partition, offset), stored)
+    this.#records.push({ topic, partition, offset, key, value, headers, timestampMs })
+  }
+
   /** Writes the drafted offsets. */
   save(): void {
     for (const [topic, drafted] of this.#next) {
@@ -314,8 +332,9 @@ class Draft {
     }
   }
 
-  /** Makes the drafted offsets the committed ones; returns the topics that grew. */
+  /** Makes the drafted offsets the committed ones and the records readable; returns the topics that grew. */
   publish(): ReadonlySet<string> {
+    for (const record of this.#records) this.log.recent.add(record)
     for (const [topic, drafted] of this.#next) {
       const { next } = topicOf(this.log, topic)
       for (const [partition, offset] of drafted) next[partition] = offset

@@ -2,12 +2,15 @@ import { mkdirSync } from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import type { Ends, GroupOffset, Headers, LogRecord, TopicSpec } from './bus-contract.ts'
 import { type Owner, refuseLive, thisOwner } from './bus-embedded-owner.ts'
+import { type Recent, recentRecords, recordBytes } from './bus-embedded-recent.ts'
 import { Outage } from './fault.ts'
 
 /** Layout of the folder; another number is another layout and is refused. */
 const FORMAT = 1
 /** Offsets take 6 bytes of the key. */
 const LAST_OFFSET = 2 ** 48 - 1
+/** Newest records held in memory: a second or two of what a busy process writes. */
+const RECENT_BYTES = 33_554_432
 
 /** A record as it lies in lmdb (msgpack): log time, key, headers as name, value, name, value..., value. */
 export type StoredRecord = readonly [
@@ -41,6 +44,8 @@ export interface EmbeddedLog {
   /** Topic rows, bounds, compaction marks, owner. */
   readonly meta: Database<unknown, (string | number)[]>
   readonly topics: Map<string, EmbeddedTopic>
+  /** Newest records that this process committed. */
+  readonly recent: Recent
   close(): Promise<void>
 }
 
@@ -83,6 +88,7 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
     offsets: root.openDB<StoredOffset, [string, string, number]>('offsets', {}),
     state: root.openDB<Buffer, [string, number, string]>('state', { encoding: 'binary' }),
     topics: loadTopics(meta),
+    recent: recentRecords(RECENT_BYTES),
     close: async () => {
       root.transactionSync(() => meta.removeSync(['owner']))
       await root.close()
@@ -150,10 +156,6 @@ export const recordKey = (topicId: number, partition: number, offset: number): B
 /** Offset in a record key. */
 export const offsetIn = (key: Buffer): number => key.readUIntBE(6, 6)
 
-/** Memory that a stored record takes, about. */
-const recordBytes = ([, key, headers, value]: StoredRecord): number =>
-  headers.reduce((sum, text) => sum + text.length, 64 + key.length + (value?.byteLength ?? 0))
-
 /** Committed records from `from` up to `to`, and where to read on; `next` passes over compacted offsets. */
 export const scan = (
   log: EmbeddedLog,
@@ -163,21 +165,32 @@ export const scan = (
   const { id } = topicOf(log, topic)
   const records: LogRecord[] = []
   let bytes = 0
+  const range = { topic, partition, from, to }
+  for (const found of log.recent.range(range) ?? stored(log, id, range)) {
+    const more = bytes + found.bytes
+    if (records.length >= limit.records || (bytes > 0 && more > limit.bytes)) {
+      return { records, next: found.record.offset, bytes }
+    }
+    bytes = more
+    records.push(found.record)
+  }
+  return { records, next: Math.max(from, to), bytes }
+}
+
+/** Records as the tree holds them. */
+function* stored(
+  log: EmbeddedLog,
+  id: number,
+  { topic, partition, from, to }: ScanRange,
+): Iterable<{ readonly record: LogRecord; readonly bytes: number }> {
   const range = log.records.getRange({
     start: recordKey(id, partition, from),
     end: recordKey(id, partition, to),
   })
   for (const { key, value } of range) {
-    if (
-      records.length >= limit.records ||
-      (bytes > 0 && bytes + recordBytes(value) > limit.bytes)
-    ) {
-      return { records, next: offsetIn(key), bytes }
-    }
-    bytes += recordBytes(value)
-    records.push(toRecord({ topic, partition, offset: offsetIn(key) }, value))
+    const record = toRecord({ topic, partition, offset: offsetIn(key) }, value)
+    yield { record, bytes: recordBytes(record) }
   }
-  return { records, next: Math.max(from, to), bytes }
 }
 
 /** Part of one partition. */

@@ -9,6 +9,7 @@ import {
   type StoredRecord,
   scan,
 } from './bus-embedded-log.ts'
+import { recentRecords } from './bus-embedded-recent.ts'
 import { Outage } from './fault.ts'
 import { pause } from './retry.ts'
 
@@ -42,6 +43,7 @@ export const openEmbeddedReader = (path: string): EmbeddedReader => {
       offsets: root.openDB<StoredOffset, [string, string, number]>('offsets', {}),
       state: root.openDB<Buffer, [string, number, string]>('state', { encoding: 'binary' }),
       topics: loadTopics(meta),
+      recent: recentRecords(0),
     }
   }
   return {

@@ -135,4 +135,5 @@ const removeAll = (log: EmbeddedLog, keys: readonly Buffer[], beside?: () => voi
     for (const key of keys) log.records.removeSync(key)
     beside?.()
   })
+  log.recent.clear()
 }

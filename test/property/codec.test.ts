@@ -61,6 +61,23 @@ test('what is encoded decodes to the same value', () => {
   )
 })
 
+test('a text of any length and alphabet has the bytes that avsc gives it', () => {
+  const plain = avsc.Type.forSchema('string')
+  const ours = avroType('"string"')
+  const near = fc.constantFrom(0, 14, 15, 16, 17, 62, 63, 64, 65, 1_020, 1_364, 4_095, 4_096, 9_000)
+  const tail = fc.constantFrom('', 'é', '€', '\u{1f600}', 'end')
+  fc.assert(
+    fc.property(near, tail, fc.string({ unit: 'binary', maxLength: 3 }), (length, end, some) => {
+      for (const text of ['a'.repeat(length) + end, end + 'b'.repeat(length) + some]) {
+        assert.deepEqual(ours.toBuffer(text), plain.toBuffer(text))
+        assert.equal(ours.fromBuffer(ours.toBuffer(text)), text)
+      }
+    }),
+    { numRuns: 300 },
+  )
+  assert.throws(() => ours.toBuffer(7))
+})
+
 test('bytes of any kind decode or are malformed, and nothing else', () => {
   const cut = fc.tuple(anyMessage, fc.nat(), fc.nat(), fc.nat(255))
   fc.assert(

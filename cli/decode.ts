@@ -48,7 +48,7 @@ export const decodeFiles = async ({ chain: word, files, write }: DecodeFiles): P
 const explained = async (chain: string, file: string, books: Books): Promise<object> => {
   const { size } = await stat(file)
   if (size > MAX_FILE_BYTES) throw new Malformed('too-big', `the file has ${size} bytes`)
-  const { block } = recordedFile(chain, file, await readFile(file))
+  const { block } = await recordedFile(chain, file, await readFile(file))
   return { file, ...lineOf(block, decodeBlock(block, books)) }
 }
 

@@ -9,7 +9,13 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js'
-import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader'
+import {
+  loadSync,
+  type MessageTypeDefinition,
+  type MethodDefinition,
+  type PackageDefinition,
+  type ServiceDefinition,
+} from '@grpc/proto-loader'
 import { Malformed, Outage } from './fault.ts'
 import { pause, retry } from './retry.ts'
 import { type Endpoint, labelOf, MAX_ANSWER_BYTES, type OnBytes, RpcError } from './rpc-endpoint.ts'
@@ -22,13 +28,32 @@ export type GrpcServices = Readonly<Record<string, ServiceDefinition>>
  * bytes buffers; what a message does not hold is absent, or its default where the format cannot tell the two apart.
  */
 export const grpcServices = (file: string): GrpcServices => {
-  const folder = fileURLToPath(new URL('../schemas/proto/', import.meta.url))
-  const options = { includeDirs: [folder], longs: String, enums: String, defaults: true }
-  const definitions = Object.entries(loadSync(file, options))
+  const definitions = Object.entries(definitionsOf(file))
   return Object.fromEntries(definitions.filter((entry) => isService(entry[1]))) as GrpcServices
 }
 
+const definitionsOf = (file: string): PackageDefinition => {
+  const folder = fileURLToPath(new URL('../schemas/proto/', import.meta.url))
+  return loadSync(file, { includeDirs: [folder], longs: String, enums: String, defaults: true })
+}
+
 const isService = (definition: object): boolean => !('format' in definition)
+
+/**
+ * Reads bytes as a message of a file of `schemas/proto/`, by its full name, in the shape of `grpcServices`. What is read throws
+ * `Malformed`: `bad-protobuf`.
+ */
+export const protoReader = (file: string, name: string): ((bytes: Uint8Array) => object) => {
+  const type = definitionsOf(file)[name] as MessageTypeDefinition<object, object> | undefined
+  if (type === undefined) throw new Error(`no message ${name}`)
+  return (bytes) => {
+    try {
+      return type.deserialize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
+    } catch (cause) {
+      throw new Malformed('bad-protobuf', `${bytes.length} bytes are no ${name}`, { cause })
+    }
+  }
+}
 
 /** The status of a node that does not have what was asked for, as the code of an `RpcError`. */
 export const NOT_FOUND = status.NOT_FOUND

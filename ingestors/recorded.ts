@@ -3,6 +3,7 @@ import { CHAIN_WORDS, chainRow, type Vm } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
 import { recordedEvm } from './evm/recorded.ts'
 import { type Fields, fieldsOf } from './json.ts'
+import { isCheckpointBlob, recordedBlob } from './move/checkpoint-blob.ts'
 import { isCheckpointFile, recordedCheckpoint } from './move/checkpoint-file.ts'
 import { recordedMove } from './move/recorded.ts'
 import { recordedSvm } from './svm/recorded.ts'
@@ -20,16 +21,18 @@ export interface Recorded {
 }
 
 /**
- * A recorded file: a checkpoint file of Sui by its name, JSON otherwise. Throws `Malformed`; the reasons of `recordedBlock` and of
- * `recordedCheckpoint`, and `not-json`.
+ * A recorded file: a checkpoint file of Sui by its name, JSON otherwise. Throws `Malformed`; the reasons of `recordedBlock`, of
+ * `recordedCheckpoint` and of `recordedBlob`, and `not-json`.
  */
-export const recordedFile = (
+export const recordedFile = async (
   chain: string,
   file: string,
   content: string | Uint8Array,
-): Recorded => {
-  const isBinary = chainRow(chain)?.vm === 'move' && isCheckpointFile(file)
-  if (isBinary && typeof content !== 'string') return recordedCheckpoint(chain, content)
+): Promise<Recorded> => {
+  if (chainRow(chain)?.vm === 'move' && typeof content !== 'string') {
+    if (isCheckpointFile(file)) return recordedCheckpoint(chain, content)
+    if (isCheckpointBlob(file)) return recordedBlob(chain, content)
+  }
   return recordedBlock(chain, parsed(content))
 }
 

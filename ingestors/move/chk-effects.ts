@@ -1,7 +1,7 @@
 import { coinType } from '../../core/move-type.ts'
 import type { MoveDelta } from '../../schemas/events.ts'
 import type { ChkReader } from './chk-reader.ts'
-import { objectRef } from './chk-transaction.ts'
+import { type ChkVersion, objectRef } from './chk-transaction.ts'
 
 /** What became of an object, or of the balance that an address keeps without one. */
 export interface ChkChange {
@@ -16,6 +16,10 @@ export interface ChkEffects {
   /** Computation and storage without the rebate. */
   readonly feeRaw: bigint
   readonly changes: readonly ChkChange[]
+  /** Objects that were changed or went away, as they were before. */
+  readonly before: readonly ChkVersion[]
+  /** Objects that were written, as they are since. */
+  readonly after: readonly ChkVersion[]
 }
 
 /** A `TransactionEffects`. Sources: MystenLabs/sui sui-types effects/, execution_status.rs. Throws as the reader. */
@@ -51,14 +55,16 @@ const effectsV1 = (read: ChkReader): ChkEffects => {
   const success = status(read)
   read.u64()
   const feeRaw = gasUsed(read)
-  read.list(() => read.skip(read.id, read.u64))
+  const before = read.list(() => ({ id: read.id(), version: read.u64() }))
   read.list(() => objectRef(read))
   read.digest()
+  const after: ChkVersion[] = []
   const owned = (change: ChkChange['change']) =>
     read.list((): ChkChange => {
-      const id = objectRef(read)
+      const written = objectRef(read)
       chkOwner(read)
-      return { id, change }
+      after.push(written)
+      return { id: written.id, change }
     })
   const changes = [...owned('created'), ...owned('changed'), ...owned('changed')]
   for (let gone = 0; gone < 3; gone += 1) read.list(() => objectRef(read))
@@ -66,7 +72,7 @@ const effectsV1 = (read: ChkReader): ChkEffects => {
   chkOwner(read)
   read.option(read.digest)
   read.list(read.digest)
-  return { success, feeRaw, changes }
+  return { success, feeRaw, changes, before, after }
 }
 
 const effectsV2 = (read: ChkReader): ChkEffects => {
@@ -77,8 +83,8 @@ const effectsV2 = (read: ChkReader): ChkEffects => {
   read.option(read.u32)
   read.option(read.digest)
   read.list(read.digest)
-  read.u64()
-  const changes = read.list(() => changed(read))
+  const states: States = { version: read.u64(), before: [], after: [] }
+  const changes = read.list(() => changed(read, states))
   read.list(() => {
     read.id()
     const version = () => read.skip(read.u64)
@@ -86,24 +92,37 @@ const effectsV2 = (read: ChkReader): ChkEffects => {
     read.variant('unchanged object', [root, version, version, version, () => undefined])
   })
   read.option(read.digest)
-  return { success, feeRaw, changes }
+  const { before, after } = states
+  return { success, feeRaw, changes, before, after }
 }
 
-const changed = (read: ChkReader): ChkChange => {
+/** Objects as changes name them, and the version that all but packages are written with. */
+interface States {
+  readonly version: bigint
+  readonly before: ChkVersion[]
+  readonly after: ChkVersion[]
+}
+
+const changed = (read: ChkReader, { version, before, after }: States): ChkChange => {
   const id = read.id()
   read.variant('input state', [
     () => undefined,
-    () => read.skip(read.u64, read.digest, () => chkOwner(read)),
+    () => {
+      before.push({ id, version: read.u64() })
+      read.skip(read.digest, () => chkOwner(read))
+    },
   ])
   let delta: MoveDelta | null = null
   const written = read.variant<ChkChange['change']>('output state', [
     () => 'gone',
     () => {
       read.skip(read.digest, () => chkOwner(read))
+      after.push({ id, version })
       return 'changed'
     },
     () => {
-      read.skip(read.u64, read.digest)
+      after.push({ id, version: read.u64() })
+      read.digest()
       return 'published'
     },
     () => {

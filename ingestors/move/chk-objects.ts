@@ -7,6 +7,7 @@ import { type ChkReader, chkReader } from './chk-reader.ts'
 /** What counts of an object's state. */
 export interface ChkObject {
   readonly id: string
+  readonly version: bigint
   /** As nodes print it; empty for packages and for balances of addresses. */
   readonly type: string
   /** Address that owns it; null where none does. */
@@ -45,10 +46,10 @@ const moveObject = (read: ChkReader): Told => {
     () => UNNAMED,
   ])
   read.bool()
-  read.u64()
+  const version = read.u64()
   const contents = read.blob()
   const id = `0x${Buffer.from(contents.subarray(0, 32)).toString('hex')}`
-  return { id, type, coin: coinOf(type, contents), fields: metadataOf(type, contents) }
+  return { id, version, type, coin: coinOf(type, contents), fields: metadataOf(type, contents) }
 }
 
 /** A coin is its id and its amount. */
@@ -70,9 +71,9 @@ const metadataOf = (type: string, contents: Uint8Array): Fields | null => {
 
 const packageObject = (read: ChkReader): Told => {
   const id = read.id()
-  read.u64()
+  const version = read.u64()
   read.list(() => read.skip(read.text, read.blob))
   read.list(() => read.skip(read.text, read.text, read.id))
   read.list(() => read.skip(read.id, read.id, read.u64))
-  return { id, type: '', coin: null, fields: null }
+  return { id, version, type: '', coin: null, fields: null }
 }

@@ -16,13 +16,18 @@ const NO_CALLS: readonly MoveCall[] = []
 export const chkTransaction = (read: ChkReader): ChkTransaction => {
   const [first] = read.list(() => {
     read.bytes(3) // intent: scope, version, application
-    const from = read.place()
-    const told = read.variant('transaction data', [() => dataV1(read)])
-    const signed = read.since(from)
+    const told = chkTransactionData(read)
     read.list(read.blob)
-    return { ...told, signed }
+    return told
   })
   return first ?? { sender: '', gasOwner: '', calls: NO_CALLS, signed: new Uint8Array() }
+}
+
+/** A `TransactionData`, what is signed. Throws as the reader. */
+export const chkTransactionData = (read: ChkReader): ChkTransaction => {
+  const from = read.place()
+  const told = read.variant('transaction data', [() => dataV1(read)])
+  return { ...told, signed: read.since(from) }
 }
 
 const dataV1 = (read: ChkReader): Omit<ChkTransaction, 'signed'> => {
@@ -52,12 +57,18 @@ const validity = (read: ChkReader): void => {
   read.option(() => read.skip(read.u64, () => read.list(read.u32)))
 }
 
+/** An object as it was at one time. */
+export interface ChkVersion {
+  readonly id: string
+  readonly version: bigint
+}
+
 /** Id, version and digest of an object. */
-export const objectRef = (read: ChkReader): string => {
+export const objectRef = (read: ChkReader): ChkVersion => {
   const id = read.id()
-  read.u64()
+  const version = read.u64()
   read.digest()
-  return id
+  return { id, version }
 }
 
 /** Kinds of transactions in the order of their numbers; only programs call. */
@@ -162,7 +173,11 @@ const program = (read: ChkReader): readonly MoveCall[] => {
     read.variant<string | null>('input', [
       none(read.blob),
       () =>
-        read.variant('object', [() => objectRef(read), () => shared(read), () => objectRef(read)]),
+        read.variant('object', [
+          () => objectRef(read).id,
+          () => shared(read),
+          () => objectRef(read).id,
+        ]),
       none(() => withdrawal(read)),
     ]),
   )

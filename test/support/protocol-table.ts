@@ -78,9 +78,9 @@ const note = (seen: Seen, chain: string, file: string, decoded: Decoded): void =
 }
 
 /** The block of a recording; undefined for one that holds a single event alone. */
-const blockIn = (chain: string, file: string): Block | undefined => {
+const blockIn = async (chain: string, file: string): Promise<Block | undefined> => {
   try {
-    return recordedFile(chain, file, readFileSync(FIXTURES + file)).block
+    return (await recordedFile(chain, file, readFileSync(FIXTURES + file))).block
   } catch (error) {
     if (error instanceof Malformed) return undefined
     throw error
@@ -88,7 +88,7 @@ const blockIn = (chain: string, file: string): Block | undefined => {
 }
 
 /** Decodes every recording of the repository without a node. */
-const seenInRecordings = (): Seen => {
+const seenInRecordings = async (): Promise<Seen> => {
   const seen: Seen = new Map()
   for (const folder of readdirSync(FIXTURES, { withFileTypes: true })) {
     const chain = CHAIN_WORDS[folder.name]
@@ -100,7 +100,7 @@ const seenInRecordings = (): Seen => {
     } as const
     for (const name of readdirSync(FIXTURES + folder.name).sort()) {
       const file = `${folder.name}/${name}`
-      const block = blockIn(chain, file)
+      const block = await blockIn(chain, file)
       if (block !== undefined) note(seen, chain, file, decodeBlock(block, books))
     }
   }
@@ -145,8 +145,8 @@ const lineOf = (chain: ChainRow, row: ProtocolRow, seen: Seen): string => {
 const ORDERS = 'traces/sol_phoenix_orders.json'
 
 /** Lines of Solana's order books, whose orders are a feed of their own. */
-const orderBookLines = (): readonly string[] => {
-  const block = blockIn('sol', ORDERS)
+const orderBookLines = async (): Promise<readonly string[]> => {
+  const block = await blockIn('sol', ORDERS)
   if (block?.vm !== 'svm') throw new Error(`${ORDERS} is no block of Solana`)
   const recorded = new Set(orderEvents(block).map(({ event }) => event.program_address))
   return [...ORDER_BOOKS].map(([program, { name, family }]) => {
@@ -172,11 +172,11 @@ on a local node. A recording proves the layout and the amounts of the family, no
 `
 
 /** The page \`docs/protocols.md\`, from the tables and the recordings. */
-export const protocolsPage = (): string => {
-  const seen = seenInRecordings()
+export const protocolsPage = async (): Promise<string> => {
+  const seen = await seenInRecordings()
   const rows: readonly ProtocolRow[] = PROTOCOLS
   const lines = Object.values(CHAINS).flatMap((chain: ChainRow) =>
     rows.filter(({ factories }) => chain.id in factories).map((row) => lineOf(chain, row, seen)),
   )
-  return `${HEAD}${[...orderBookLines(), ...lines].join('\n')}\n`
+  return `${HEAD}${[...(await orderBookLines()), ...lines].join('\n')}\n`
 }

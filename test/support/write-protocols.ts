@@ -2,4 +2,4 @@
 import { writeFileSync } from 'node:fs'
 import { protocolsPage } from './protocol-table.ts'
 
-writeFileSync(new URL('../../docs/protocols.md', import.meta.url), protocolsPage())
+writeFileSync(new URL('../../docs/protocols.md', import.meta.url), await protocolsPage())

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { blake2b } from '@noble/hashes/blake2'
 import fc from 'fast-check'
 import { decodeFiles } from '../../cli/decode.ts'
 import { base58Encode } from '../../core/base58.ts'
@@ -12,12 +11,33 @@ import { isCheckpointFile, recordedCheckpoint } from '../../ingestors/move/check
 import { recordedSource } from '../../ingestors/replay.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveBlock } from '../../schemas/events.ts'
+import {
+  ANNA,
+  address,
+  BERT,
+  blob,
+  coin,
+  created,
+  dataOf,
+  digest,
+  effectsV2,
+  GAS,
+  handCheckpoint,
+  list,
+  moveObject,
+  owned,
+  program,
+  published,
+  shared,
+  struct,
+  tag,
+  u16,
+  written,
+} from '../support/hand-checkpoint.ts'
 import { bcs, id, packageOf, SUI, USDC, u8, u128 } from '../support/hand-move.ts'
 import { suiBooks, suiPath } from '../support/sui-recordings.ts'
 
 const RECORDED = suiPath('1137.chk')
-const ANNA = id('anna')
-const BERT = id('bert')
 const POOL = id('pool')
 
 const blockOf = (bytes: Uint8Array): MoveBlock => {
@@ -89,85 +109,6 @@ test('whatever the bytes are, the file is read or refused', () => {
     { numRuns: 200, seed: 7 },
   )
 })
-
-/** A checkpoint by hand, with the hashes that it must be called by. */
-const handCheckpoint = (executed: readonly Executed[]): Buffer => {
-  const contents = Buffer.concat([
-    u8(0),
-    list(
-      executed.map(({ data, effects }) =>
-        Buffer.concat([hashed('TransactionData', data), hashed('TransactionEffects', effects)]),
-      ),
-    ),
-    list(executed.map(() => list([bcs(blob(Buffer.alloc(97, 1)))]))),
-  ])
-  const summary = bcs(
-    ...[0n, 7n, 99n, hashed('CheckpointContents', contents), true, digest(3), 1n, 2n, 3n, 4n],
-    ...[1_700_000_000_123n, u8(0), false, blob(Buffer.of(0, 0))],
-  )
-  const certificate = bcs(0n, Buffer.alloc(48, 2), blob(Buffer.of(1)))
-  const transactions = executed.map(({ data, effects, events, before = [], after = [] }) =>
-    Buffer.concat([
-      bcs(u8(1), Buffer.of(0, 0, 0), data, list([blob(Buffer.alloc(97, 1))])),
-      effects,
-      events === undefined ? u8(0) : bcs(true, list(events)),
-      list(before),
-      list(after),
-    ]),
-  )
-  return Buffer.concat([summary, certificate, contents, list(transactions)])
-}
-
-interface Executed {
-  readonly data: Buffer
-  readonly effects: Buffer
-  readonly events?: readonly Buffer[]
-  readonly before?: readonly Buffer[]
-  readonly after?: readonly Buffer[]
-}
-
-const size = (count: number): Buffer =>
-  count < 128 ? u8(count) : Buffer.from([(count & 127) | 128, count >> 7])
-const list = (items: readonly Buffer[]): Buffer => Buffer.concat([size(items.length), ...items])
-const blob = (bytes: Buffer): Buffer => Buffer.concat([size(bytes.length), bytes])
-const digest = (byte: number): Buffer => blob(Buffer.alloc(32, byte))
-const hashed = (type: string, bytes: Buffer): Buffer =>
-  blob(Buffer.from(blake2b(Buffer.concat([Buffer.from(`${type}::`), bytes]), { dkLen: 32 })))
-const u16 = (value: number): Buffer => Buffer.from([value & 255, value >> 8])
-const address = (short: string): string => `0x${short.slice(2).padStart(64, '0')}`
-
-/** A type without arguments of its own, as a struct and as the tag of one. */
-const struct = (type: string, inside: readonly string[] = []): Buffer => {
-  const [owner = '', module = '', name = ''] = type.split('::')
-  return bcs(address(owner), module, name, list(inside.map(tag)))
-}
-const tag = (type: string): Buffer => bcs(u8(7), struct(type))
-
-const GAS = [750n, 300n, 50n, 5n]
-const effectsV2 = (status: Buffer, changes: readonly Buffer[]): Buffer =>
-  bcs(
-    ...[u8(1), status, 5n, ...GAS, digest(1), true, 0, false, list([digest(9)]), 44n],
-    ...[list(changes), list([bcs(id('clock'), u8(0), 1n, digest(1))]), false],
-  )
-const shared = bcs(u8(2), 1n)
-const owned = (owner: string): Buffer => bcs(u8(0), owner)
-const written = (object: string, owner: Buffer): Buffer =>
-  bcs(object, u8(1), 3n, digest(1), owner, u8(1), digest(2), owner, u8(0))
-const created = (object: string, owner: Buffer): Buffer =>
-  bcs(object, u8(0), u8(1), digest(2), owner, u8(1))
-const moveObject = (type: Buffer, contents: Buffer, owner: Buffer): Buffer =>
-  bcs(u8(0), type, true, 44n, blob(contents), owner, digest(1), 0n)
-const coin = (name: string, amount: bigint, owner: string): Buffer =>
-  moveObject(bcs(u8(3), tag(USDC)), bcs(id(name), amount), owned(owner))
-
-const dataOf = (kind: Buffer): Buffer =>
-  bcs(
-    ...[u8(0), kind, ANNA, list([bcs(id('gas'), 3n, digest(1))]), BERT, 1_000n, 9_000n],
-    ...[u8(2), true, 1n, false, false, false, digest(8), 77],
-  )
-
-const program = (inputs: readonly Buffer[], commands: readonly Buffer[]): Buffer =>
-  bcs(u8(0), list(inputs), list(commands))
 
 test('a swap, its coins, a new coin and the balances of addresses', () => {
   const pool = `${packageOf('cetus')}::pool::Pool`
@@ -255,9 +196,6 @@ test('a swap, its coins, a new coin and the balances of addresses', () => {
     [[mine, 7, 'Mine', 'MINE']],
   )
 })
-
-/** A package that was published: written with a version of its own. */
-const published = (object: string): Buffer => bcs(object, u8(0), u8(2), 1n, digest(2), u8(1))
 
 /** A type with all digits of its address. */
 const full = (type: string): string => {

@@ -5,8 +5,8 @@ import { protocolsPage } from '../support/protocol-table.ts'
 
 const page = readFileSync(new URL('../../docs/protocols.md', import.meta.url), 'utf8')
 
-test('docs/protocols.md is what the tables and the recordings say', () => {
-  assert.equal(page, protocolsPage(), 'run test/support/write-protocols.ts')
+test('docs/protocols.md is what the tables and the recordings say', async () => {
+  assert.equal(page, await protocolsPage(), 'run test/support/write-protocols.ts')
 })
 
 test('no row claims more than a recording or its vectors', () => {

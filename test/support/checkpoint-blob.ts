@@ -1,0 +1,68 @@
+import { chkEffects } from '../../ingestors/move/chk-effects.ts'
+import { chkEvents } from '../../ingestors/move/chk-executed.ts'
+import { chkObject } from '../../ingestors/move/chk-objects.ts'
+import { type ChkReader, chkReader } from '../../ingestors/move/chk-reader.ts'
+import { chkContents, chkSummary } from '../../ingestors/move/chk-summary.ts'
+import { chkTransaction } from '../../ingestors/move/chk-transaction.ts'
+
+const varint = (value: number): Buffer =>
+  value < 128
+    ? Buffer.of(value)
+    : Buffer.concat([Buffer.of((value & 127) | 128), varint(value >> 7)])
+
+/** A field of a protobuf message that holds bytes. */
+export const field = (number: number, ...inside: readonly Uint8Array[]): Buffer => {
+  const bytes = Buffer.concat(inside)
+  return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes])
+}
+
+/** A `Bcs` as a message's first field: the name of its type and the value. */
+const bcsField = (name: string, value: Uint8Array): Buffer =>
+  field(1, field(1, Buffer.from(name)), field(2, value))
+
+/**
+ * A checkpoint file in BCS as the `Checkpoint` of `sui.rpc.v2` that the object store's writer would make of it, with its parts'
+ * own bytes. Fields by their number. Sources: MystenLabs/sui-apis proto/sui/rpc/v2, MystenLabs/sui sui-checkpoint-blob-indexer.
+ */
+export const blobOf = (file: Uint8Array): Buffer => {
+  const read = chkReader(file)
+  const cut = <T>(
+    part: (read: ChkReader) => T,
+  ): { readonly bytes: Uint8Array; readonly said: T } => {
+    const from = read.place()
+    const said = part(read)
+    return { said, bytes: read.since(from) }
+  }
+  const summary = cut(chkSummary)
+  read.u64()
+  const signature = read.bytes(48)
+  read.blob()
+  const contents = cut(chkContents)
+  const objects = new Map<string, Uint8Array>()
+  const transactions = read.list(() => {
+    const { signed } = chkTransaction(read)
+    const effects = cut(chkEffects).bytes
+    const events = read.option(() => cut(chkEvents).bytes)
+    for (let state = 0; state < 2; state += 1) {
+      read.list(() => {
+        const { said, bytes } = cut(chkObject)
+        objects.set(`${said.id} ${said.version}`, bytes)
+      })
+    }
+    const loaded = field(15, field(1, Buffer.from('0x6')), Buffer.of(0x10, 1))
+    return field(
+      6,
+      field(2, bcsField('TransactionData', signed)),
+      field(4, bcsField('TransactionEffects', effects), loaded),
+      events === null ? Buffer.of() : field(5, bcsField('TransactionEvents', events)),
+    )
+  })
+  return Buffer.concat([
+    ...[Buffer.of(8), varint(summary.said.height)],
+    field(3, bcsField('CheckpointSummary', summary.bytes)),
+    field(4, Buffer.of(8, 1), field(2, signature), field(3, Buffer.of(1))),
+    field(5, bcsField('CheckpointContents', contents.bytes)),
+    ...transactions,
+    field(7, ...[...objects.values()].map((object) => field(1, bcsField('Object', object)))),
+  ])
+}

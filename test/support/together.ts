@@ -17,7 +17,15 @@ export const importTests = async (first: 0 | 1): Promise<void> => {
       .sort()
       .map((name) => `../${tier}/${name}`),
   )
-  for (const [index, file] of files.entries()) {
-    if (index % 2 === first) await import(file)
+  const mine = files.filter((_, index) => index % 2 === first)
+  let imported = 0
+  process.once('exit', () => {
+    if (imported === mine.length) return
+    console.error(`only ${imported} of ${mine.length} test files were run`)
+    process.exitCode = 1
+  })
+  for (const file of mine) {
+    await import(file)
+    imported += 1
   }
 }

@@ -1,3 +1,4 @@
+import type { ChainExtra } from '../core/config.ts'
 import { Malformed } from '../core/fault.ts'
 import { CHAIN_WORDS, chainRow, type Vm } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
@@ -21,19 +22,21 @@ export interface Recorded {
 }
 
 /**
- * A recorded file: a checkpoint file of Sui by its name, JSON otherwise. Throws `Malformed`; the reasons of `recordedBlock`, of
+ * A recorded file: a checkpoint file of Sui by its name, JSON otherwise. `factories` are those that the configuration adds: what a
+ * Solana program says is kept only where the program is known. Throws `Malformed`; the reasons of `recordedBlock`, of
  * `recordedCheckpoint` and of `recordedBlob`, and `not-json`.
  */
 export const recordedFile = async (
   chain: string,
   file: string,
   content: string | Uint8Array,
+  factories: ChainExtra['factories'] = [],
 ): Promise<Recorded> => {
   if (chainRow(chain)?.vm === 'move' && typeof content !== 'string') {
     if (isCheckpointFile(file)) return recordedCheckpoint(chain, content)
     if (isCheckpointBlob(file)) return recordedBlob(chain, content)
   }
-  return recordedBlock(chain, parsed(content))
+  return recordedBlock(chain, parsed(content), factories)
 }
 
 const parsed = (content: string | Uint8Array): unknown => {
@@ -48,12 +51,16 @@ const parsed = (content: string | Uint8Array): unknown => {
  * A parsed file of what a node of the chain answered, also in its JSON-RPC messages; the shapes are those of `recordedEvm`, `recordedSvm` and
  * `recordedMove`. Throws `Malformed`; their reasons and `other-chain`.
  */
-export const recordedBlock = (chain: string, json: unknown): Recorded => {
+export const recordedBlock = (
+  chain: string,
+  json: unknown,
+  factories: ChainExtra['factories'] = [],
+): Recorded => {
   const file = fieldsOf(json, 'file')
   if (typeof file.chain === 'string' && CHAIN_WORDS[file.chain] !== chain) {
     throw new Malformed('other-chain', `recorded on ${file.chain.slice(0, 40)}, read as ${chain}`)
   }
-  return READERS[chainRow(chain)?.vm ?? 'evm'](chain, file)
+  return READERS[chainRow(chain)?.vm ?? 'evm'](chain, file, factories)
 }
 
 /** Answers out of their JSON-RPC messages: that of the whole file, and those that stand in it by the name of their method. */
@@ -72,8 +79,10 @@ const answerIn = (value: unknown): unknown =>
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const READERS: Readonly<Record<Vm, (chain: string, file: Fields) => Recorded>> = {
+type Reader = (chain: string, file: Fields, factories: ChainExtra['factories']) => Recorded
+
+const READERS: Readonly<Record<Vm, Reader>> = {
   evm: (chain, file) => recordedEvm(chain, opened(file)),
-  svm: (chain, file) => recordedSvm(chain, opened(file)),
-  move: recordedMove,
+  svm: (chain, file, factories) => recordedSvm(chain, opened(file), factories),
+  move: (chain, file) => recordedMove(chain, file),
 }

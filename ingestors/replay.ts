@@ -54,7 +54,7 @@ interface Place {
 export const recordedSource = async (recordings: Recordings): Promise<RecordedSource> => {
   const { chain, log, facts, extra, readFile = (file) => readBytes(file) } = recordings
   const read = async (file: string): Promise<Recorded> =>
-    recordedFile(chain.id, file, await readFile(file))
+    recordedFile(chain.id, file, await readFile(file), extra?.factories)
   const { places, skipped } = await index(recordings.files, read)
   for (const file of skipped) log.warn({ file }, 'recording without a block time left out')
   log.warn(

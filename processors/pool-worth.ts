@@ -70,8 +70,8 @@ const curveOf = (event: DexPoolEvent, pool: DexPool): Reserves | null =>
   event.bonding_curve && curveAround(event.bonding_curve, textsOf(pool))
 
 /**
- * Units of token b for one of a as an event left its pool: of a curve the quotient of its virtual reserves, of a pool with even
- * sides that of its vaults; else what a swap paid. null where none of these is told.
+ * Units of token b for one of a as an event left its pool: the quotient of its virtual reserves where it has such, of a pool with
+ * even sides that of its vaults; else what a swap paid. null where none of these is told.
  */
 export const poolPrice = (event: DexPoolEvent, pool: DexPool): number | null => {
   const row = rowOf(event)
@@ -84,20 +84,25 @@ export const poolPrice = (event: DexPoolEvent, pool: DexPool): number | null => 
     : paidPrice(event, pool)
 }
 
-/** Token a's vault: worth as much as token b's where sides are even, at the curve's price on a curve, else unknown. */
+/**
+ * Token a's vault: worth as much as token b's where sides are even, at its own price where a pool prices with virtual reserves, on a
+ * curve without them at what was paid, else unknown.
+ */
 const vaultOfA = (event: DexPoolEvent, pool: DexPool, vaultB: Side, quote: Worth): Side => {
   const row = rowOf(event)
   if (row === undefined) return { pre: NOTHING_KNOWN, post: NOTHING_KNOWN }
-  if (hasEvenSides(row)) return vaultB
-  if (row.launchpad !== true) return { pre: NOTHING_KNOWN, post: NOTHING_KNOWN }
   const curve = curveOf(event, pool)
+  if (curve === null && hasEvenSides(row)) return vaultB
+  if (curve === null && row.launchpad !== true) return { pre: NOTHING_KNOWN, post: NOTHING_KNOWN }
   const paid = paidPrice(event, pool)
   const at = (text: string, reserves: Pair | undefined): Worth => {
     const price = reserves === undefined ? paid : quotient(reserves, pool)
     return worthOf(times(knownUnits(text, pool.token_a_decimals), price), quote)
   }
+  // Liquidity that moves leaves the price as it is.
+  const before = event.type === 'DEX_POOL_EVENT_TYPE_SWAP' ? curve?.pre : curve?.post
   return {
-    pre: at(pool.token_a_vault_pre_amount, curve?.pre),
+    pre: at(pool.token_a_vault_pre_amount, before),
     post: at(pool.token_a_vault_post_amount, curve?.post),
   }
 }

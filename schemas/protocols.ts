@@ -11,6 +11,7 @@ export type Family =
   | 'pancake_infinity'
   | 'syncswap'
   | 'four_meme'
+  | 'open_four'
   | 'clanker'
   | 'virtuals'
   | 'polymarket'
@@ -27,6 +28,7 @@ export type Family =
   | 'meteora_damm_v1'
   | 'moonshot'
   | 'cetus'
+  | 'cetus_dlmm'
   | 'turbos'
   | 'momentum'
   | 'bluefin'
@@ -74,8 +76,12 @@ export interface ProtocolRow {
   readonly curveKeepsTokens?: true
   /** Some of its pools price along another curve: what they hold tells no price. */
   readonly mixedCurves?: true
+  /** Its pools log a swap before the reserves that it leaves; others log those first. */
+  readonly swapsFirst?: true
   /** Factory addresses by chain id, lower case; on Solana the program, on Sui the package that first defined its events. */
   readonly factories: Readonly<Record<string, readonly string[]>>
+  /** Contracts for which the factory makes pools that its look-up by tokens does not tell: it is asked for theirs too. */
+  readonly deployers?: readonly string[]
   /** Contracts by chain id that are asked about its pools beside or in place of the factories, and make none. */
   readonly registries?: Readonly<Record<string, readonly string[]>>
 }
@@ -423,7 +429,20 @@ export const PROTOCOLS = [
     family: 'cetus',
     short: 'cetus',
     factories: {
-      sui: ['0x1eabed72c53feb3805120a081dc15963c204dc8d091542592abaf7a35689b2fb'],
+      // An upgrade brought the second forms of the liquidity events, which carry its own address.
+      sui: [
+        '0x1eabed72c53feb3805120a081dc15963c204dc8d091542592abaf7a35689b2fb',
+        '0xdb5cd62a06c79695bfc9982eb08534706d3752fe123b48e0144f480209b3117f',
+      ],
+    },
+  },
+  {
+    id: 'cetus_dlmm',
+    name: 'Cetus DLMM',
+    family: 'cetus_dlmm',
+    short: 'cetus_dlmm',
+    factories: {
+      sui: ['0x5664f9d3fd82c84023870cfbda8ea84e14c8dd56ce557ad2116e0668581a682b'],
     },
   },
   {
@@ -499,6 +518,14 @@ export const PROTOCOLS = [
     factories: { avalanche: ['0xefa94de7a4656d787667c749f7e1223d71e9fd88'] },
   },
   {
+    id: 'pangolin_v3',
+    name: 'Pangolin V3',
+    family: 'uniswap_v3',
+    short: 'pangolinv3',
+    // Source: DefiLlama/DefiLlama-Adapters.
+    factories: { avalanche: ['0x1128f23d0bc0a8396e9fbc3c0c68f5ea228b8256'] },
+  },
+  {
     id: 'biswap',
     name: 'Biswap',
     family: 'uniswap_v2',
@@ -549,7 +576,11 @@ export const PROTOCOLS = [
     family: 'uniswap_v3',
     short: 'algebraIntegral',
     lookup: 'pool_by_pair',
-    factories: { base: ['0xc5396866754799b9720125b104ae01d935ab9c7b'] },
+    // That of Polygon: VeloraDEX/paraswap-dex-lib src/dex/algebra-integral/config.ts.
+    factories: {
+      base: ['0xc5396866754799b9720125b104ae01d935ab9c7b'],
+      polygon: ['0x96117a894c2c99aafeeacb972c3310e6ac83e810'],
+    },
   },
   {
     id: 'camelot_v3',
@@ -573,6 +604,40 @@ export const PROTOCOLS = [
     factories: { bsc: ['0x306f06c147f064a010530292a1eb6737c3e378e4'] },
   },
   {
+    id: 'thena_integral',
+    name: 'THENA Integral',
+    family: 'uniswap_v3',
+    short: 'thenaintegral',
+    lookup: 'pool_by_pair',
+    // Algebra Integral. Sources: DefiLlama/dimension-adapters, DefiLlama-Adapters.
+    factories: { bsc: ['0x30055f87716d3dfd0e5198c27024481099fb4a98'] },
+  },
+  {
+    id: 'blackhole_cl',
+    name: 'Blackhole CL',
+    family: 'uniswap_v3',
+    short: 'blackholecl',
+    lookup: 'pool_by_pair',
+    // Algebra Integral. Source: VeloraDEX/paraswap-dex-lib src/dex/algebra-integral/config.ts.
+    factories: { avalanche: ['0x512eb749541b7cf294be882d636218c84a5e9e5f'] },
+    // One per tick spacing: 1, 50, 100, 200, as several public repositories name them.
+    deployers: [
+      '0xdcfccf2e8c4efbba9127b80eac76c5a122125d29',
+      '0x58b05074d52d1a84d8ffdadda3c1b652e8c56994',
+      '0xf9221de143a0e57c324bf2a0f281e605e845d767',
+      '0x5d433a94a4a2aa8f9aa34d8d15692dc2e9960584',
+    ],
+  },
+  {
+    id: 'pharaoh_v3',
+    name: 'Pharaoh V3',
+    family: 'uniswap_v3',
+    short: 'pharaohv3',
+    lookup: 'pool_tick_spacing',
+    // Ramses V3. Source: PharaohExchange/pharaoh-contracts.
+    factories: { avalanche: ['0xae6e5c62328ade73ceefd42228528b70c8157d0d'] },
+  },
+  {
     id: 'aerodrome_cl',
     name: 'Aerodrome Slipstream',
     family: 'uniswap_v3',
@@ -593,7 +658,31 @@ export const PROTOCOLS = [
     family: 'uniswap_v3',
     short: 'velocl',
     lookup: 'pool_tick_spacing',
-    factories: { optimism: ['0xcc0bddb707055e04e497ab22a59c2af4391cd12f'] },
+    // Source: velodrome-finance/slipstream README.md; the last is the factory before it, which indexers of Velodrome still read.
+    factories: {
+      optimism: [
+        '0xcc0bddb707055e04e497ab22a59c2af4391cd12f',
+        '0xe13dd1fba721aa81a1826d9523ac9bc7d260c879',
+        '0x548118c7e0b865c2cfa94d15ec86b666468ac758',
+      ],
+    },
+  },
+  {
+    id: 'topaz_cl',
+    name: 'Topaz Slipstream',
+    family: 'uniswap_v3',
+    short: 'topazcl',
+    lookup: 'pool_tick_spacing',
+    // Source: topazdex.com/docs, DefiLlama/dimension-adapters.
+    factories: { bsc: ['0x73dc984d9490286e735548f61dfccec67af82ed9'] },
+  },
+  {
+    id: 'syncswap_range',
+    name: 'SyncSwap Range',
+    family: 'uniswap_v3',
+    short: 'syncrange',
+    lookup: 'pool_tick_spacing',
+    factories: { zksync: ['0x9d63d318143cf14ff05f8aaa7491904a494e6f13'] },
   },
   {
     id: 'pancakeswap_infinity_cl',
@@ -656,6 +745,27 @@ export const PROTOCOLS = [
     factories: { bsc: ['0xafd89d21bdb66d00817d4153e055830b1c2b3970'] },
   },
   {
+    id: 'topaz',
+    name: 'Topaz',
+    family: 'solidly',
+    speaks: ['uniswap_v2'],
+    short: 'topaz',
+    lookup: 'pool_stable',
+    mixedCurves: true,
+    factories: { bsc: ['0x65e6cd0ef5d3467030103cf3d433034e570b5784'] },
+  },
+  {
+    id: 'blackhole',
+    name: 'Blackhole',
+    family: 'solidly',
+    speaks: ['uniswap_v2'],
+    short: 'blackhole',
+    lookup: 'pair_stable',
+    mixedCurves: true,
+    // Source: DefiLlama/dimension-adapters.
+    factories: { avalanche: ['0xfe926062fb99ca5653080d6c14fe945ad68c265c'] },
+  },
+  {
     id: 'lfj_v2',
     name: 'LFJ V2.0',
     family: 'liquidity_book',
@@ -689,6 +799,14 @@ export const PROTOCOLS = [
     },
   },
   {
+    id: 'pharaoh_dlmm',
+    name: 'Pharaoh DLMM',
+    family: 'liquidity_book',
+    short: 'pharaohdlmm',
+    // Source: DefiLlama/DefiLlama-Adapters.
+    factories: { avalanche: ['0xeb480050b016f6c6d45203d2346b68bddda23d4d'] },
+  },
+  {
     id: 'syncswap',
     name: 'SyncSwap',
     family: 'syncswap',
@@ -696,7 +814,14 @@ export const PROTOCOLS = [
     short: 'syncswap',
     lookup: 'is_pool',
     mixedCurves: true,
-    factories: { zksync: ['0xbb05918e9b4ba9fe2c8384d223f0844867909ffb'] },
+    swapsFirst: true,
+    // The first master and a later one; pools of both are in use.
+    factories: {
+      zksync: [
+        '0xbb05918e9b4ba9fe2c8384d223f0844867909ffb',
+        '0xfdfe03bae6b8113ee1002d2be453fb71ca5783d3',
+      ],
+    },
   },
   {
     id: 'four_meme',
@@ -713,13 +838,28 @@ export const PROTOCOLS = [
     },
   },
   {
+    id: 'open_four',
+    name: 'OpenFour',
+    family: 'open_four',
+    short: 'open_four',
+    launchpad: true,
+    // Its core, as the registry 0x912cef0c3ae9ab6eb3ec87cab69371cfb317ab94 names it. Source: openfour-docs integration guide.
+    factories: { bsc: ['0xebe7b6c1089d9f72ad07f34e36d898e44e5e27f3'] },
+  },
+  {
     id: 'clanker',
     name: 'Clanker',
     family: 'clanker',
     short: 'clanker',
+    // Sources: clanker-devco/DOCS references/deployed-contracts.md, clanker-devco/clanker-sdk. On base from version 4 down to 0.
     factories: {
+      eth: ['0x6c8599779b03b00aaae63c6378830919abb75473'],
+      bsc: ['0xea30438e0b5f99096cb05a8da63be55a6a298f6a'],
+      arbitrum: ['0xeb9d2a726edffc887a574dc7f46b3a3638e8e44f'],
       base: [
         '0xe85a59c628f7d27878aceb4bf3b35733630083a9',
+        '0x2a787b2362021cc3eea3c24c4748a6cd5b687382',
+        '0x375c15db32d28cecdcab5c03ab889bf15cbd2c5e',
         '0x732560fa1d1a76350b1a500155ba978031b53833',
         '0x9b84fce5dcd9a38d2d01d5d72373f6b6b067c3e1',
         '0x250c9fb2b411b48273f69879007803790a6aea47',
@@ -732,10 +872,16 @@ export const PROTOCOLS = [
     family: 'virtuals',
     short: 'virtuals',
     launchpad: true,
+    // Launchpads from the newest version down, then factories of curves. Sources: Virtual-Protocol/protocol-contracts and its audits'
+    // lists of deployments; a contract that only such a list names, and not as a proxy, may be what a proxy runs and is left out.
     factories: {
       base: [
         '0x1a540088125d00dd3990f9da45ca0859af4d3b01',
+        '0xa31bd6a0edbc4da307b8fa92bd6cf39e0fae262c',
+        '0xacb04ab3a1076f4e38de1bac1e19e1c60ff343aa',
+        '0xc3538ddd84619e761b4c03caf2f785f79889958d',
         '0xf66dea7b3e897cd44a5a231c61b6b4423d613259',
+        '0x488db0978b34c6fd901760b9024b565c1117c7c8',
         '0xd7d3c85b4f2e9bee1998cd2e98820e647792d284',
         '0x158d7ccaa23dc3c8861c3323ed546e3d25e74309',
       ],

@@ -1,15 +1,30 @@
 import type { Decoded, EvmBlock, PoolFact, Transfer } from '../../schemas/events.ts'
-import type { ProtocolRow } from '../../schemas/protocols.ts'
+import { type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 import { type Books, emptyDraft, type PriceSubject, type Subjects } from '../decode-contract.ts'
 import { eventOf, spokenEvent } from '../protocols/all.ts'
 import type { ProtocolBook } from '../protocols/book.ts'
-import type { Said, SaidBirth, SaidChange, SaidPool, SaidTransfer } from '../protocols/types.ts'
+import type {
+  Said,
+  SaidBirth,
+  SaidChange,
+  SaidPool,
+  SaidReserves,
+  SaidTransfer,
+} from '../protocols/types.ts'
 import { wordCount } from '../protocols/words.ts'
 import { supplyChange, tokenBirth } from './births.ts'
 import { type Launch, takeLaunches } from './launches.ts'
 import { positionChange } from './positions.ts'
 import { type Predicted, takePredictions } from './predictions.ts'
-import { drop, type Operation, type Place, type Scope, settle, type Waiting } from './settle.ts'
+import {
+  drop,
+  type Operation,
+  type Place,
+  poolFact,
+  type Scope,
+  settle,
+  type Waiting,
+} from './settle.ts'
 
 /**
  * Events of a block in log order, one swap per pool hop; contract/chains.md 2. Pure. What has the shape of a known event and
@@ -75,7 +90,10 @@ interface Held {
   operations: Operation[] | undefined
   launches: Launch[] | undefined
   predicted: Predicted[] | undefined
+  /** By pool: reserves that wait for the event that left them. */
   synced: Map<string, readonly [bigint, bigint]> | undefined
+  /** By pool: a swap that waits for the reserves that it left. */
+  unsynced: Map<string, Waiting> | undefined
 }
 
 const decodeTransaction = (scope: Scope): void => {
@@ -89,12 +107,13 @@ const decodeTransaction = (scope: Scope): void => {
     launches: undefined,
     predicted: undefined,
     synced: undefined,
+    unsynced: undefined,
   }
   for (const log of tx.logs) {
     const shape = eventOf(log)
     if (shape === undefined) continue
     const { by } = shape
-    const spoken = by === 'singleton' || by === 'listed'
+    const spoken = by === 'singleton' || by === 'factory' || by === 'listed'
     const row = spoken ? protocols.factory(log.address) : undefined
     const found = spoken ? spokenEvent(shape, row) : shape
     const family = found.name
@@ -130,8 +149,7 @@ const take = (scope: Scope, held: Held, heard: Heard): void => {
       takeTransfer(scope, said, heard.logIndex)
       break
     case 'reserves':
-      held.synced ??= new Map()
-      held.synced.set(said.pool, said.reserves)
+      takeReserves(held, said)
       break
     case 'operation':
       held.operations ??= []
@@ -169,15 +187,43 @@ const take = (scope: Scope, held: Held, heard: Heard): void => {
       if (said.kind === 'swap' && said.sqrtPriceX96 !== undefined && row !== undefined) {
         scope.prices.set(said.pool, said.sqrtPriceX96)
       }
-      wait(held, {
+      takeMove(scope, held, {
         family: heard.family,
         logIndex: heard.logIndex,
         said,
         reserves: held.synced?.get(said.pool),
         holder: row,
       })
-      held.synced?.delete(said.pool)
   }
+}
+
+/** Each statement of reserves serves one event: the pool's swap that waits for it, or the pool's next event. */
+const takeReserves = (held: Held, { pool, reserves }: SaidReserves): void => {
+  const swap = held.unsynced?.get(pool)
+  if (swap === undefined) {
+    held.synced ??= new Map()
+    held.synced.set(pool, reserves)
+    return
+  }
+  swap.reserves = reserves
+  held.unsynced?.delete(pool)
+}
+
+const takeMove = (scope: Scope, held: Held, item: Waiting): void => {
+  const { pool, kind } = item.said
+  held.synced?.delete(pool)
+  held.unsynced?.delete(pool)
+  if (kind === 'swap' && scope.protocols.swapsFirst && isSwapFirst(scope, pool)) {
+    item.reserves = undefined
+    held.unsynced ??= new Map()
+    held.unsynced.set(pool, item)
+  }
+  wait(held, item)
+}
+
+const isSwapFirst = (scope: Scope, pool: string): boolean => {
+  const protocol = poolFact(scope, pool)?.protocol ?? null
+  return protocol !== null && protocolRow(protocol)?.swapsFirst === true
 }
 
 const wait = (held: Held, item: Waiting | undefined): void => {
@@ -248,7 +294,7 @@ const takeCurve = (
   { said, row, family, logIndex }: Launch & { readonly said: SaidBirth },
   factory: string,
 ): Waiting | undefined => {
-  const { token, pool, quote, opens } = said
+  const { token, pool, vault = factory, quote, opens } = said
   if (pool === null) return undefined
   if (quote !== undefined) {
     const fact: PoolFact = {
@@ -268,7 +314,7 @@ const takeCurve = (
   const change: SaidChange = {
     kind: 'change',
     pool,
-    vault: factory,
+    vault,
     usual: row.id,
     change: 'initialize',
     amountsRaw: [tokensRaw ?? 0n, 0n],

@@ -1,5 +1,5 @@
 import type { Transfer } from '../../schemas/events.ts'
-import type { SaidChange, SaidSwap } from '../protocols/types.ts'
+import { isUnderlying, type SaidChange, type SaidSwap } from '../protocols/types.ts'
 
 /**
  * Proof of a swap by its own transaction alone, where no node can be asked (R39): tokens that went into and out of the pool.
@@ -18,8 +18,11 @@ export interface SwapTokens {
   readonly tokenOut: string | null
 }
 
-/** The chain's coin, which moves without a log. */
+/** The chain's coin, which moves without a log; also where tokens come from when they are made, and go when they are burnt. */
 const COIN = `0x${'0'.repeat(40)}`
+
+/** A transfer is near an amount when it is off by a tenth of it at most. */
+const NEAR = 10n
 
 /** Transfers that are looked at per pool, direction and transaction: bounds the work on hostile ones. */
 const MAX_FLOWS = 64
@@ -52,8 +55,8 @@ export const swapTokens = (swap: SaidSwap, flows: Flows): SwapTokens | undefined
   if (swap.amountInRaw === 0n || swap.amountOutRaw === 0n) return halfSwapTokens(swap, flows)
   const { into, outOf } = flows
   const holder = swap.vault ?? swap.pool
-  const ins = into.get(holder) ?? []
-  const outs = outOf.get(holder) ?? []
+  const ins = likely(swap, into.get(holder) ?? [], 'in')
+  const outs = [...likely(swap, outOf.get(holder) ?? [], 'out'), ...paidByFront(swap, flows)]
   const exactIns = exactly(ins, swap.amountInRaw)
   const exactOuts = exactly(outs, swap.amountOutRaw)
   const ways: readonly (readonly [readonly Transfer[], readonly Transfer[]])[] = [
@@ -72,11 +75,47 @@ export const swapTokens = (swap: SaidSwap, flows: Flows): SwapTokens | undefined
       tokenOut: only(found.map(([, token]) => token)),
     }
   }
-  const oneSided = swap.vault !== undefined || swap.unordered === true
+  const oneSided = swap.vault !== undefined || swap.unordered !== undefined
   if (!oneSided || (exactIns.length === 0) === (exactOuts.length === 0)) return undefined
   const tokenOf = (exact: readonly Transfer[], all: readonly Transfer[]): string | null =>
     swap.coin === true && all.length === 0 ? COIN : only(exact.map(({ token }) => token))
   return { tokenIn: tokenOf(exactIns, ins), tokenOut: tokenOf(exactOuts, outs) }
+}
+
+/**
+ * Transfers that may be a side of the swap. A pool of many tokens may hold a coin besides that moves without a log, so another
+ * amount is another token's, unless it is near: a token may take a fee of its own or round. Where the tokens behind its own are
+ * traded, what the pool makes or burns is its own, and counts only where nothing else came in: old pools upon pools say how much
+ * of the other pool's token they made.
+ */
+const likely = (
+  swap: SaidSwap,
+  moved: readonly Transfer[],
+  side: 'in' | 'out',
+): readonly Transfer[] => {
+  if (swap.unordered !== 'many') return moved
+  const isIn = side === 'in'
+  const [told, leg] = isIn ? [swap.amountInRaw, swap.tokenIn] : [swap.amountOutRaw, swap.tokenOut]
+  const near = moved.filter(({ amountRaw }) => isNear(amountRaw, told))
+  if (!isUnderlying(leg)) return near
+  const others = near.filter(({ from, to }) => (isIn ? from : to) !== COIN)
+  return isIn && others.length === 0 ? near : others
+}
+
+const isNear = (amountRaw: bigint, told: bigint): boolean => {
+  const off = amountRaw < told ? told - amountRaw : amountRaw - told
+  return off * NEAR <= told
+}
+
+/** What fronts of other tokens paid for a swap of those: the pool burnt the very amount of a front, and the front paid it out. */
+const paidByFront = (
+  { pool, tokenOut, amountOutRaw }: SaidSwap,
+  { outOf }: Flows,
+): readonly Transfer[] => {
+  if (!isUnderlying(tokenOut)) return []
+  return exactly(outOf.get(pool) ?? [], amountOutRaw)
+    .filter(({ to }) => to === COIN)
+    .flatMap(({ token }) => exactly(outOf.get(token) ?? [], amountOutRaw))
 }
 
 /** The same of a swap of which one side is nothing: that side's token shows only where the pool moved it besides. */
@@ -98,15 +137,18 @@ const halfSwapTokens = (swap: SaidSwap, flows: Flows): SwapTokens | undefined =>
 /**
  * Tokens behind the amounts of a change, as transfers of its transaction show them; undefined when they show none. A pool of
  * two tokens in order of their addresses is known by them; elsewhere only a transfer of the very amount tells, and null stands
- * where it is left open.
+ * where it is left open, as where two amounts are the same.
  */
 export const changedTokens = (
   { pool, vault, unordered, change, amountsRaw }: SaidChange,
   flows: Flows,
 ): readonly (string | null)[] | undefined => {
-  if (vault === undefined && unordered !== true) return poolTokens(pool, flows)
+  if (vault === undefined && unordered === undefined) return poolTokens(pool, flows)
   const side = change === 'increase' ? flows.into : flows.outOf
-  const tokens = amountsRaw.map((amountRaw) => movedToken(side, vault ?? pool, amountRaw))
+  const found = amountsRaw.map((amountRaw) => movedToken(side, vault ?? pool, amountRaw))
+  const tokens = found.map((token) =>
+    found.filter((each) => each === token).length > 1 ? null : token,
+  )
   return tokens.every((token) => token === null) ? undefined : tokens
 }
 
@@ -151,7 +193,7 @@ const poolTokens = (
 
 /** A pool of two tokens lists them by address, unless its kind does not. */
 const inOrder = ({ tokenIn, tokenOut, unordered }: SaidSwap, a: string, b: string): boolean =>
-  unordered === true ||
+  unordered !== undefined ||
   typeof tokenIn !== 'number' ||
   typeof tokenOut !== 'number' ||
   a < b === tokenIn < tokenOut

@@ -66,6 +66,15 @@ const LOOKUPS: Readonly<Record<PoolLookup, Lookup>> = {
   is_pool: { views: [MASTER], data: ({ pool }) => `0x5b16ebb7${wordOf(pool)}` },
 }
 
+const CUSTOM_POOL = '0x23da36cc' // customPoolByPair(address,address,address)
+
+/** Algebra keeps the pools of each deployer apart from its own. */
+const customPools = ({ deployers = [] }: ProtocolRow, claim: Claim): readonly Call[] =>
+  deployers.map((deployer) => ({
+    to: claim.factory,
+    data: CUSTOM_POOL + wordOf(deployer) + wordOf(claim.tokenA) + wordOf(claim.tokenB),
+  }))
+
 const lookupOf = ({ lookup }: ProtocolRow, usual: PoolLookup): PoolLookup => lookup ?? usual
 
 /** What is asked of a pool that any of the listed protocols may have made. */
@@ -105,14 +114,16 @@ export const factoryProof = (usual: PoolLookup): PoolProof => ({
     const claim = claimOf(questions, usual)
     const row = claim && rowOf(questions, claim)
     const data = row && LOOKUPS[lookupOf(row, usual)].data(claim)
-    return claim === undefined || data === undefined ? [] : [{ to: claim.factory, data }]
+    if (claim === undefined || row === undefined || data === undefined) return []
+    return [{ to: claim.factory, data }, ...customPools(row, claim)]
   },
-  conclude: (questions, [given]): PoolFact | undefined => {
+  conclude: (questions, confirmed): PoolFact | undefined => {
     const claim = claimOf(questions, usual)
     if (claim === undefined) return undefined
     const { pool, factory, tokenA, tokenB, said } = claim
     const row = rowOf(questions, claim)
-    const proven = row !== undefined && agrees(lookupOf(row, usual), pool, given)
+    const proven =
+      row !== undefined && confirmed.some((given) => agrees(lookupOf(row, usual), pool, given))
     const fee = numberGiven(said(FEE), MAX_UINT24)
     return {
       address: pool,

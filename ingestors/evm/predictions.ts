@@ -1,5 +1,6 @@
 import type { OutcomeAmount, PredictionSettlement, Transfer } from '../../schemas/events.ts'
 import type { ProtocolRow } from '../../schemas/protocols.ts'
+import { GO_BETWEENS } from '../protocols/polymarket.ts'
 import type { SaidDeal, SaidOutcomes, SaidPrediction } from '../protocols/types.ts'
 import { drop, type Place, type Scope } from './settle.ts'
 
@@ -16,7 +17,8 @@ const ZERO = `0x${'0'.repeat(40)}`
 /**
  * Prediction events of a transaction that was read to its end. An exchange logs a match once for each maker order and once for
  * the taker's, whose other side is the exchange itself: that log counts only where no other tells of the match. Settlements
- * that an exchange, an adapter or a market maker makes on its own are part of a trade or of the adapter's own event.
+ * that an exchange, an adapter or a market maker makes on its own are part of a trade or of the adapter's own event; those of a
+ * go-between are of whom it makes them for.
  */
 export const takePredictions = (
   scope: Scope,
@@ -31,7 +33,7 @@ export const takePredictions = (
     paid: new Set(dealers.size > 0 ? transfers.map(paidKey) : []),
   }
   let moves: SaidOutcomes[] = []
-  for (const item of predicted) {
+  for (const [index, item] of predicted.entries()) {
     const { said, row, logIndex } = item
     const placed = { txIndex: tx.index, logIndex, protocol: row?.id ?? '' }
     switch (said.kind) {
@@ -55,6 +57,7 @@ export const takePredictions = (
         out.predictions.push({
           ...said,
           ...placed,
+          holder: holderOf(scope, predicted, index) ?? said.holder,
           moved: outcomesOf(moves, said.type),
         })
         moves = []
@@ -65,6 +68,32 @@ export const takePredictions = (
 /** The exchange whose match a maker's log tells of. */
 const matchedBy = (said: SaidPrediction): string | undefined =>
   said.kind === 'prediction-trade' && said.taker !== said.exchange ? said.exchange : undefined
+
+/**
+ * For whom a go-between settled: who gave it the outcome tokens that it merges or redeems, or got what it split or converted them
+ * into, in the nearest move that it had on that side of the event before it settled anything else. undefined where no such move
+ * shows, and where an exchange made a match through it: then it stands for itself.
+ */
+const holderOf = (
+  { protocols }: Scope,
+  predicted: readonly Predicted[],
+  index: number,
+): string | undefined => {
+  const { said: settled, family } = predicted[index] ?? {}
+  if (settled?.kind !== 'prediction-settlement' || !GO_BETWEENS.has(settled.holder)) return
+  const { holder, type } = settled
+  const gave = type === 'Merge' || type === 'Redemption'
+  const step = gave ? -1 : 1
+  for (let at = index + step; at >= 0; at += step) {
+    const said = predicted[at]?.said
+    if (said === undefined || (said.kind === settled.kind && said.holder === holder)) return
+    if (said.kind !== 'outcomes') continue
+    const { from, to } = said
+    if ((gave ? to : from) !== holder) continue
+    const other = gave ? from : to
+    return other === ZERO || protocols.factory(other)?.family === family ? undefined : other
+  }
+}
 
 /** Outcome tokens that a settlement made, or that it took; a conversion does both in ways of its own. */
 const outcomesOf = (

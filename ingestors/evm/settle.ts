@@ -12,6 +12,7 @@ import {
   type SwapTokens,
   swapTokens,
 } from './evidence.ts'
+import { isRoute } from './routes.ts'
 
 /** One transaction, where its events go, and what is known of pools at this point of the chain. */
 export interface Scope {
@@ -34,7 +35,8 @@ export interface Place {
 /** A swap or change that waits until its transaction has been read to the end. */
 export interface Waiting extends Place {
   readonly said: SaidSwap | SaidChange
-  readonly reserves: readonly [bigint, bigint] | undefined
+  /** What the pool holds afterwards, where it said so. */
+  reserves: readonly [bigint, bigint] | undefined
   /** The protocol whose contract spoke for its pool; undefined: the pool spoke itself. */
   readonly holder: ProtocolRow | undefined
 }
@@ -85,7 +87,7 @@ export const settle = (scope: Scope, { waiting, operations, firstTransfer }: End
       const tokenOut = traded(protocols, tokenOfLeg(pool, said.tokenOut, pool.seen?.tokenOut))
       const reason = unusable(tokenIn, tokenOut, evidence)
       if (reason !== undefined) drop(scope, item, reason)
-      else
+      else if (!isRoute(said, tx, out.swaps))
         out.swaps.push(
           swapOf({ tx, item, said, protocol: pool.protocol, trader, tokenIn, tokenOut }),
         )
@@ -150,7 +152,7 @@ const identify = (
 }
 
 /** What is known of a pool so far, in this block or before it. */
-const poolFact = ({ made, books }: Scope, address: string): PoolFact | undefined =>
+export const poolFact = ({ made, books }: Scope, address: string): PoolFact | undefined =>
   (made.size > 0 ? made.get(address) : undefined) ?? books.pool(address)
 
 const isProven = (fact: PoolFact): fact is PoolFact & { readonly protocol: string } =>

@@ -139,8 +139,6 @@ export interface EventShape<L extends Layout, N extends keyof L & string> {
   readonly layout: L
   /** Fields without which the event says nothing. */
   readonly needs: readonly N[]
-  /** The order of the bytes is not known for sure: only fields by name are taken. */
-  readonly byName?: true
 }
 
 /** What an event says, or why it cannot be taken. */
@@ -148,14 +146,13 @@ export type Read<T> = { readonly values: T } | { readonly reason: string }
 
 /**
  * Reads an event. Fields that came later than the layout are left alone, fields that it does not know yet are not there.
- * Reasons: `missing-field`, `bad-field`, `short-data`, `unknown-order`, `no-fields`.
+ * Reasons: `missing-field`, `bad-field`, `short-data`, `no-fields`.
  */
 export const readEvent = <L extends Layout, N extends keyof L & string>(
   { fields, bytes }: Pick<MoveEvent, 'fields' | 'bytes'>,
   shape: EventShape<L, N>,
 ): Read<Values<L, N>> => {
   if (fields === null && bytes === null) return { reason: 'no-fields' }
-  if (fields === null && shape.byName) return { reason: 'unknown-order' }
   const read =
     fields === null ? fromBytes(bytesOr(bytes), shape.layout) : fromNames(fields, shape.layout)
   if ('reason' in read) return read

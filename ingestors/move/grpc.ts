@@ -3,6 +3,7 @@ import { type Fields, fieldsOf, listOf, orElse } from '../json.ts'
 import { base64At, keyAt } from '../svm/json.ts'
 import { addressAt, coinAt, deltaAt, textAt } from './json.ts'
 import { eventOf, namedFields, type ToldTransaction } from './told.ts'
+import { printedFields } from './wire.ts'
 
 const NONE: readonly unknown[] = []
 const listed = (value: unknown, at: string): readonly unknown[] =>
@@ -52,7 +53,7 @@ export const toldByGrpc = (said: Fields, shared: GrpcObjects): ToldTransaction =
 
 const eventAt = (value: unknown, index: number): MoveEvent => {
   const said = fieldsOf(value, 'event')
-  const fields = namedFields(said.json)
+  const fields = printedFields(said.json)
   const bytes = optionalFields(said.contents, 'event.contents').value
   return eventOf({
     index,
@@ -94,7 +95,7 @@ const objectOf = (said: Fields, objects: GrpcObjects): readonly MoveObject[] => 
       id,
       type: orElse(type, 'objectType', { read: textAt, fallback: '' }),
       change: isNew ? 'created' : 'changed',
-      fields: namedFields(known?.json),
+      fields: printedFields(known?.json),
     },
   ]
 }

@@ -10,22 +10,28 @@ import { namedFields } from './told.ts'
 
 /**
  * A file of recorded answers of a Sui node, in either form, bare, in their JSON-RPC envelope or named by their method: a
- * checkpoint with its transactions, a transaction, a list of transactions of one checkpoint, or an extract that holds
- * nothing but events. What is no whole checkpoint becomes a block of its own with the recorded number, or number 0. Throws
+ * checkpoint with its transactions, a transaction, a list or a page of transactions of one checkpoint, or an extract that
+ * holds nothing but events. What is no whole checkpoint becomes a block of its own with the recorded number, or number 0. Throws
  * `Malformed`; reasons of `normalizeCheckpoint`, `unknown-shape` and `two-checkpoints`.
  */
 export const recordedMove = (chain: string, file: Fields): Recorded => {
   const said = opened(file)
-  if (Array.isArray(said)) {
-    const list = said.map((each) => fieldsOf(each, 'transaction'))
-    return lone(chain, list)
-  }
+  if (Array.isArray(said)) return several(chain, {}, said)
   const shape = fieldsOf(said, 'file')
   if (shape.sequenceNumber !== undefined) return whole(chain, shape)
   if (PARTS.some((part) => shape[part] !== undefined)) return lone(chain, [shape])
-  const events = shape.events ?? shape.data ?? (shape.type === undefined ? undefined : [shape])
-  if (!Array.isArray(events)) throw new Malformed('unknown-shape', 'neither checkpoint nor events')
-  return extract(chain, shape, events)
+  const list = shape.events ?? shape.data ?? (shape.type === undefined ? undefined : [shape])
+  if (!Array.isArray(list)) throw new Malformed('unknown-shape', 'neither checkpoint nor events')
+  return several(chain, shape, list)
+}
+
+/** A list of events, which have types, or of transactions, which have digests. */
+const several = (chain: string, around: Fields, list: readonly unknown[]): Recorded => {
+  const items = list.map((each) => fieldsOf(each, 'event or transaction'))
+  const [first = {}] = items
+  return first.type === undefined && first.digest !== undefined
+    ? lone(chain, items)
+    : extract(chain, around, items)
 }
 
 /** What only an answer about a transaction has. */
@@ -36,7 +42,9 @@ const ENVELOPES = [
   'sui_getTransactionBlock',
   'sui_multiGetTransactionBlocks',
   'sui_getCheckpoint',
+  'sui_getEvents',
   'suix_queryEvents',
+  'suix_queryTransactionBlocks',
   'result',
 ] as const
 
@@ -97,10 +105,9 @@ const heightOf = ({ checkpoint }: Fields): number =>
   orElse(checkpoint, 'checkpoint', { read: wholeAt, fallback: 0 })
 
 /** Events with nothing around them, each transaction's together. */
-const extract = (chain: string, said: Fields, events: readonly unknown[]): Recorded => {
+const extract = (chain: string, said: Fields, events: readonly Fields[]): Recorded => {
   const byDigest = new Map<string, Fields[]>()
-  for (const each of events) {
-    const event = fieldsOf(each, 'event')
+  for (const event of events) {
     const digest = namedFields(event.id)?.txDigest ?? said.digest
     const name = orElse(digest, 'digest', { read: keyAt, fallback: nameOfHeight(0) })
     byDigest.set(name, [...(byDigest.get(name) ?? []), event])
@@ -114,7 +121,7 @@ const extract = (chain: string, said: Fields, events: readonly unknown[]): Recor
       ...{ events: own, deltas: [], calls: [], objects: [] },
     }
   })
-  const [first = {}] = events.map((each) => fieldsOf(each, 'event'))
+  const [first = {}] = events
   return single(chain, {
     height: heightOf(said),
     timeMs: timeOf(said.timestampMs === undefined ? first : said),

@@ -33,17 +33,24 @@ export type Coins = readonly [a: string, b: string]
  */
 export const coinsOf = (scope: MoveScope, listed: ListedEvent, pool: string): Coins | undefined => {
   const { books, made } = scope
-  const shown = made.get(pool)
-  if (shown !== undefined) return [shown.tokenA, shown.tokenB]
+  const shown = provenCoins(made.get(pool))
+  if (shown !== undefined) return shown
   const typed = coinsOfObject(scope, listed.row, pool)
   if (typed !== undefined) {
     showPool(scope, listed, { pool, coins: typed })
     return typed
   }
-  const known = books.pool(pool)
-  if (known?.proven === true) return [known.tokenA, known.tokenB]
+  const known = provenCoins(books.pool(pool))
+  if (known !== undefined) return known
   return books.proof === 'evidence' ? coinsOfCalls(scope, pool) : undefined
 }
+
+/** Coins of a pool that the block showed or a fact tells. */
+export const shownCoins = ({ books, made }: MoveScope, pool: string): Coins | undefined =>
+  provenCoins(made.get(pool)) ?? provenCoins(books.pool(pool))
+
+const provenCoins = (fact: PoolFact | undefined): Coins | undefined =>
+  fact?.proven === true ? [fact.tokenA, fact.tokenB] : undefined
 
 /** A listed package shows a pool, which proves it: keeps what is not known yet. */
 export const showPool = (
@@ -56,7 +63,7 @@ export const showPool = (
     tokenA,
     tokenB,
     protocol: row.id,
-    factory: event.package,
+    factory: packageOf(row, event),
     feePips: feePips ?? row.feePips ?? null,
     proven: true,
   }
@@ -65,17 +72,32 @@ export const showPool = (
   if (known?.proven !== true || known.tokenA !== tokenA) out.pools.push(fact)
 }
 
+/** The package that defines a row's pools stands first; later ones only define some of its events. */
+const packageOf = ({ factories }: ProtocolRow, event: MoveEvent): string => {
+  const [first = event.package, ...later] = factories.sui ?? []
+  return later.includes(event.package) ? first : event.package
+}
+
 interface ShownPool {
   readonly pool: string
   readonly coins: Coins
   /** Hundredths of a basis point. */
-  readonly feePips?: number
+  readonly feePips?: number | undefined
 }
+
+/** A fee in millionths as an event says it; undefined for one that cannot be. */
+export const feePipsOf = (fee: bigint | undefined): number | undefined =>
+  fee !== undefined && fee > 0n && fee <= 1_000_000n ? Number(fee) : undefined
 
 /** Pools of all families but Aftermath's are objects of the type `pool::Pool<A, B, …>` of the package that logs for them. */
 const POOL = 'pool::Pool'
 
-const coinsOfObject = (scope: MoveScope, row: ProtocolRow, pool: string): Coins | undefined => {
+/** Coins by the type of the pool's object, where the transaction wrote it. */
+export const coinsOfObject = (
+  scope: MoveScope,
+  row: ProtocolRow,
+  pool: string,
+): Coins | undefined => {
   scope.objects ??= new Map(scope.tx.objects.map((object) => [object.id, object]))
   const type = moveType(scope.objects.get(pool)?.type ?? '')
   if (type === undefined || scope.books.protocols.factory(type.package)?.id !== row.id)

@@ -63,16 +63,20 @@ export interface SaidMoveChange {
   readonly reserves?: readonly [bigint, bigint] | undefined
 }
 
-/** Adds a change of a pool; the reason when nothing tells its coins. */
+/**
+ * Adds a change of a pool; the reason when nothing tells its coins. A position that moved no coins (a poke before fees are
+ * collected) is no change.
+ */
 export const takeChange = (
   scope: MoveScope,
   listed: ListedEvent,
   { pool, change, amountsRaw, reserves, ...said }: SaidMoveChange,
 ): string | undefined => {
+  const [amountARaw, amountBRaw] = amountsRaw
+  if (change !== 'initialize' && amountARaw === 0n && amountBRaw === 0n) return undefined
   const coins = said.coins ?? coinsOf(scope, listed, pool)
   if (coins === undefined) return 'unknown-pool'
   const [tokenA, tokenB] = coins
-  const [amountARaw, amountBRaw] = amountsRaw
   scope.out.poolChanges.push({
     kind: change,
     ...placeOf(scope, listed),

@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
+import { namedFields } from './told.ts'
 
 /** Deepest nesting of a printed value that is followed; Move's own types nest far less. */
 const MAX_DEPTH = 64
@@ -34,10 +35,24 @@ const printedShape = (value: unknown): Fields => {
   return said.json === undefined ? said : { ...said, json: plainValue(said.json, 0) }
 }
 
+/** Fields that a node printed: plain, or as a `google.protobuf.Value` that some clients record. null: none. Throws `Malformed`. */
+export const printedFields = (value: unknown): Fields | null => {
+  const said = namedFields(value)
+  const isWrapped = said?.structValue !== undefined || caseOf(said)?.structValue !== undefined
+  return isWrapped ? namedFields(plainValue(value, 0)) : said
+}
+
+/** The object around a `oneof` that names its case, as some clients make it. */
+const caseOf = (said: Fields | null): Fields | null => {
+  const kind = namedFields(said?.kind)
+  return typeof kind?.oneofKind === 'string' ? kind : null
+}
+
 /** A `google.protobuf.Value` as the value that it stands for. */
 const plainValue = (value: unknown, depth: number): unknown => {
   if (depth > MAX_DEPTH) throw refuse('too-deep', 'json', depth)
-  const said = fieldsOf(value, 'json')
+  const told = fieldsOf(value, 'json')
+  const said = caseOf(told) ?? told
   if (said.structValue !== undefined) {
     const fields = Object.entries(fieldsOf(fieldsOf(said.structValue, 'struct').fields, 'fields'))
     return Object.fromEntries(fields.map(([name, each]) => [name, plainValue(each, depth + 1)]))

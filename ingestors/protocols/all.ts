@@ -9,6 +9,7 @@ import { erc20 } from './erc20.ts'
 import { erc4337 } from './erc4337.ts'
 import { fourMeme } from './four-meme.ts'
 import { liquidityBook } from './liquidity-book.ts'
+import { openFour } from './open-four.ts'
 import { pancakeInfinity } from './pancake-infinity.ts'
 import { polymarket } from './polymarket.ts'
 import { solidly } from './solidly.ts'
@@ -33,6 +34,7 @@ export const EVM_FAMILIES: readonly EvmFamily[] = [
   balancerV2,
   balancerV3,
   fourMeme,
+  openFour,
   clanker,
   virtuals,
   polymarket,
@@ -57,6 +59,9 @@ export interface FamilyEvent {
 /** One that is still being put together. */
 type Shape = FamilyEvent & { readonly others: FamilyEvent[] }
 
+/** Of families with the same event, that of the listed contract which logs it reads it. */
+const rowDecides = (by: EvmEvent['by']): boolean => by === 'singleton' || by === 'factory'
+
 /**
  * By topic0, then by number of topics. Throws on two events of one shape where the listed contract that logs it does not decide
  * between them: the table would hide one.
@@ -73,7 +78,7 @@ const shapes = (
         const { by, words, read, topics } = event
         const before = byCount[topics]
         const row: Shape = { name: family.family, by, words, read, family, event, others: [] }
-        if (before && (by !== 'singleton' || before.by !== 'singleton')) {
+        if (before && (by !== before.by || !rowDecides(by))) {
           throw new Error(`two events of the shape of ${event.signature}`)
         }
         if (before) before.others.push(row)

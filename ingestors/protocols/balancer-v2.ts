@@ -33,7 +33,7 @@ const balance = (log: Log): Said | undefined => {
       pool,
       vault,
       usual,
-      unordered: true,
+      unordered: 'many',
       change: left ? 'decrease' : 'increase',
       amountsRaw,
       legs: moved.map(({ token }) => token),

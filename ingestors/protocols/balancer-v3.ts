@@ -31,7 +31,7 @@ const change =
         pool: poolOf(log),
         vault,
         usual,
-        unordered: true,
+        unordered: 'many',
         change: kind,
         amountsRaw,
       }
@@ -107,7 +107,7 @@ export const balancerV3: EvmFamily = {
         pool: poolOf(log),
         vault: log.address,
         usual,
-        unordered: true,
+        unordered: 'many',
         change: 'initialize',
         amountsRaw: [0n, 0n],
       }),

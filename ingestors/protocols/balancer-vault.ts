@@ -25,7 +25,7 @@ export const vaultSwap =
         usual,
         tokenIn: topicAddress(topics[2]),
         tokenOut: topicAddress(topics[3]),
-        unordered: true,
+        unordered: 'many',
         amountInRaw,
         amountOutRaw,
       }

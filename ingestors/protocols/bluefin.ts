@@ -1,5 +1,5 @@
 import type { PoolChange } from '../../schemas/events.ts'
-import { showPool } from '../move/scope.ts'
+import { feePipsOf, showPool } from '../move/scope.ts'
 import { bothOf, takeChange, takeSwap } from '../move/settle.ts'
 import { type MoveFamily, type MoveReader, moveEvent } from './move-types.ts'
 
@@ -84,9 +84,8 @@ const created = moveEvent({
     protocol_fee_share: 'u64',
   },
   needs: ['id', 'coin_a', 'coin_b'],
-  take: (scope, listed, { id: pool, coin_a: a, coin_b: b, fee_rate: fee = 0n }) => {
-    const feePips = fee > 0n && fee <= 1_000_000n ? { feePips: Number(fee) } : {}
-    showPool(scope, listed, { pool, coins: [a, b], ...feePips })
+  take: (scope, listed, { id: pool, coin_a: a, coin_b: b, fee_rate: fee }) => {
+    showPool(scope, listed, { pool, coins: [a, b], feePips: feePipsOf(fee) })
     return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
   },
 })

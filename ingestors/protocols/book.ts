@@ -16,6 +16,8 @@ export interface ProtocolBook {
   factory(address: string): ProtocolRow | undefined
   /** Listed protocols whose pools log a family's events. */
   speakers(family: string): readonly ListedProtocol[]
+  /** Pools of some listed protocol log a swap before the reserves that it leaves. */
+  readonly swapsFirst: boolean
   /** The token is the chain's own coin in wrapped form. */
   isWrappedNative(token: string): boolean
   /** The token is the contract that logs every move of the chain's coin. */
@@ -74,6 +76,7 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
       speakers.set(family, found)
       return found
     },
+    swapsFirst: [...factories.values()].some((row) => row.swapsFirst === true),
     isWrappedNative: (token) => wrapped.has(token),
     isCoin,
     held: (token) => (isCoin(token) ? (chainFacts?.nativeAddress ?? token) : token),

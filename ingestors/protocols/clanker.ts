@@ -1,12 +1,15 @@
 import type { Log } from '../../schemas/events.ts'
 import { textIn } from './dynamic.ts'
-import type { EvmFamily, Said, SaidBirth } from './types.ts'
+import type { EvmEvent, EvmFamily, Said, SaidBirth } from './types.ts'
 import { addressIn, topicAddress, wordAt } from './words.ts'
 
 const MAX_NAME = 128
 const MAX_SYMBOL = 64
 const DECIMALS = 18
-/** What every token of the fourth version starts with. Source: clanker-devco/v4-contracts src/Clanker.sol. */
+/**
+ * What every token starts with from version 3.1 on. Sources: clanker-devco/v3.1-contracts src/Clanker.sol `TOKEN_SUPPLY`,
+ * clanker-devco/v4-contracts src/Clanker.sol.
+ */
 const SUPPLY = 100_000_000_000_000_000_000_000_000_000n
 
 interface Born extends Pick<SaidBirth, 'token' | 'dev' | 'pool'> {
@@ -25,13 +28,31 @@ const birth = ({ data }: Log, { nameAt, totalSupplyRaw, ...born }: Born): Said =
 const word = (data: string, index: number): string =>
   `0x${data.slice(2 + index * 64, 66 + index * 64)}`
 
+/** Up to version 3.0 nothing is indexed: the token comes first, its deployer third; name, symbol and supply follow each other. */
+const unindexed = (signature: string, words: number, nameAt: number): EvmEvent => ({
+  signature,
+  by: 'singleton',
+  topics: 1,
+  words,
+  read: (log) =>
+    birth(log, {
+      token: addressIn(log.data, 0),
+      dev: addressIn(log.data, 2),
+      pool: null,
+      totalSupplyRaw: wordAt(log.data, nameAt + 2),
+      nameAt,
+    }),
+})
+
 /**
- * The Clanker launchpad: a token trades in a pool of Uniswap from its first block on, so there is no curve and nothing
- * migrates. Source: clanker-devco/v4-contracts, clanker-devco/contracts; contract/chains.md 3.11.
+ * The Clanker launchpad: a token trades in a pool of Uniswap from its first block on, V4 from the fourth version, V3 before, so
+ * there is no curve and nothing migrates. Sources: clanker-devco/v4-contracts, clanker-devco/v3.1-contracts
+ * src/interfaces/IClanker.sol, clanker-devco/clanker-sdk src/abi/v0 to v3.1; contract/chains.md 3.11.
  */
 export const clanker: EvmFamily = {
   family: 'clanker',
   events: {
+    // Version 4.
     '0x9299d1d1a88d8e1abdc591ae7a167a6bc63a8f17d695804e9091ee33aa89fb67': {
       signature:
         'TokenCreated(address indexed tokenAddress, address indexed tokenAdmin, address msgSender, string tokenImage, string tokenName, string tokenSymbol, string tokenMetadata, string tokenContext, int24 startingTick, address poolHook, bytes32 poolId, address pairedToken, address locker, address mevModule, uint256 extensionsSupply, address[] extensions)',
@@ -47,20 +68,39 @@ export const clanker: EvmFamily = {
           nameAt: 2,
         }),
     },
-    '0x0e9d60e5c5597233717659e7b39411e0a61e7177252521b9c6f515f75f6fef01': {
+    // Version 3.1.
+    '0x6b04d68ca5c822b9c981d731c83ecb1356b96c8596c7659d397d234856a4537b': {
       signature:
-        'TokenCreated(address tokenAddress, uint256 positionId, address deployer, uint256 fid, string name, string symbol, uint256 supply, address lockerAddress, string castHash)',
+        'TokenCreated(address indexed tokenAddress, address indexed creatorAdmin, address indexed interfaceAdmin, address creatorRewardRecipient, address interfaceRewardRecipient, uint256 positionId, string name, string symbol, int24 startingTickIfToken0IsNewToken, string metadata, uint256 amountTokensBought, uint256 vaultDuration, uint8 vaultPercentage, address msgSender)',
       by: 'singleton',
-      topics: 1,
-      words: 9,
+      topics: 4,
+      words: 11,
       read: (log) =>
         birth(log, {
-          token: addressIn(log.data, 0),
-          dev: addressIn(log.data, 2),
+          token: topicAddress(log.topics[1]),
+          dev: topicAddress(log.topics[2]),
           pool: null,
-          totalSupplyRaw: wordAt(log.data, 6),
-          nameAt: 4,
+          totalSupplyRaw: SUPPLY,
+          nameAt: 3,
         }),
     },
+    // Version 3.0.
+    '0x8df367d10c042c43a79f6842addf298c4b250b4cb2145cae311c9ba110ff8e17': unindexed(
+      'TokenCreated(address tokenAddress, uint256 positionId, address deployer, uint256 fid, string name, string symbol, uint256 supply, string castHash)',
+      8,
+      4,
+    ),
+    // Versions 1 and 2.
+    '0x0e9d60e5c5597233717659e7b39411e0a61e7177252521b9c6f515f75f6fef01': unindexed(
+      'TokenCreated(address tokenAddress, uint256 positionId, address deployer, uint256 fid, string name, string symbol, uint256 supply, address lockerAddress, string castHash)',
+      9,
+      4,
+    ),
+    // Version 0, which tells its supply twice.
+    '0xcd465acec733178787a0c3bc8cd8f6eae657c45b61c6a3e15d13c176c9c536ad': unindexed(
+      'TokenCreated(address tokenAddress, uint256 lpNftId, address deployer, string name, string symbol, uint256 supply, uint256 _supply, address lockerAddress)',
+      8,
+      3,
+    ),
   },
 }

@@ -37,7 +37,7 @@ const swap =
         usual,
         tokenIn: leg(Number(wordAt(data, 0))),
         tokenOut: leg(Number(wordAt(data, 2))),
-        unordered: true,
+        unordered: 'many',
         amountInRaw,
         amountOutRaw,
       }
@@ -53,14 +53,14 @@ interface Moved {
 
 const moved = (said: Moved): Said | undefined => {
   if (said.amountsRaw.every((amountRaw) => amountRaw === 0n)) return undefined
-  return impossible(said.amountsRaw) ?? { kind: 'change', usual, unordered: true, ...said }
+  return impossible(said.amountsRaw) ?? { kind: 'change', usual, unordered: 'many', ...said }
 }
 
-/** The first words are the amounts of all coins. */
+/** The words from `first` on are the amounts of all coins. */
 const coins =
-  (change: Change, count: number) =>
+  (change: Change, count: number, first = 0) =>
   ({ address: pool, data }: Log): Said | undefined => {
-    const amountsRaw = Array.from({ length: count }, (_, index) => wordAt(data, index))
+    const amountsRaw = Array.from({ length: count }, (_, index) => wordAt(data, first + index))
     return moved({ pool, change, amountsRaw })
   }
 
@@ -102,10 +102,10 @@ const coinOrPlace = ({ address: pool, data }: Log): Said | undefined => {
   return namelessCoin(pool, second < MAX_COINS ? wordAt(data, 2) : second)
 }
 
-const event = (signature: string, words: number, read: EvmEvent['read']): EvmEvent => ({
+const event = (signature: string, words: number, read: EvmEvent['read'], topics = 2): EvmEvent => ({
   signature,
   by: 'pool',
-  topics: 2,
+  topics,
   words,
   read,
 })
@@ -140,7 +140,10 @@ const ADDED_CRYPTO = 'uint256 fee, uint256 token_supply'
 const ADDED_NG = `${ADDED_CRYPTO}, uint256 packed_price_scale`
 const REMOVED = 'uint256 token_supply'
 
-/** All amounts are told. Fees stay in the pool: they are no part of what moved. */
+/**
+ * All amounts are told. Fees stay in the pool: they are no part of what moved. A pool that takes a donation logs it as
+ * `AddLiquidity` too: `Donation` itself is not read.
+ */
 const ALL_COINS: EvmFamily['events'] = {
   '0x26f55a85081d24974e85c6c00045d0f0453991e95873f52bff0d21af4079a768': event(
     stable('AddLiquidity', 2, ADDED),
@@ -181,6 +184,12 @@ const ALL_COINS: EvmFamily['events'] = {
     crypto('AddLiquidity', 3, ADDED_NG),
     6,
     coins('increase', 3),
+  ),
+  '0x0e1f3c59f25a027e14a3f55c68245d22089c42b1dcd09f123a11d4af3c0d6f72': event(
+    'AddLiquidity(address indexed provider, address indexed receiver, uint256[2] token_amounts, uint256 fee, uint256 token_supply, uint256 price_scale)',
+    5,
+    coins('increase', 2),
+    3,
   ),
   '0x7c363854ccf79623411f8995b362bce5eddff18c927edc6f5dbbb5e05819a82c': event(
     stable('RemoveLiquidity', 2, REMOVED),
@@ -231,6 +240,11 @@ const ALL_COINS: EvmFamily['events'] = {
     stable('RemoveLiquidityImbalance', '', ADDED),
     6,
     coinList('decrease'),
+  ),
+  '0x22f9ea3e7d7b113cb423896d2e121f96a66c17814ac7f63d69096769fa3e2a55': event(
+    'RemoveLiquidityImbalance(address indexed provider, uint256 lp_token_amount, uint256[2] token_amounts, uint256 approx_fee, uint256 price_scale)',
+    5,
+    coins('decrease', 2, 1),
   ),
 }
 

@@ -136,13 +136,15 @@ const tradeEvent = (
   pool: curveOf,
 })
 
+/** The deployed contract logs its fee as well, which the published interface leaves out. */
 const firstTradeEvent = (
   name: string,
+  fee: '' | ', uint256 fee' = '',
 ): Pick<EvmEvent, 'signature' | 'by' | 'topics' | 'words'> => ({
-  signature: `${name}(address token, address account, uint256 tokenAmount, uint256 etherAmount)`,
+  signature: `${name}(address token, address account, uint256 tokenAmount, uint256 etherAmount${fee})`,
   by: 'singleton',
   topics: 1,
-  words: 4,
+  words: fee === '' ? 4 : 5,
 })
 
 /**
@@ -169,6 +171,14 @@ export const fourMeme: EvmFamily = {
     '0x0a5575b3648bae2210cee56bf33254cc1ddfbc7bf637c0af2ac18b14fb1bae19': {
       ...tradeEvent('TokenSale'),
       read: swap(false),
+    },
+    '0x00fe0e12b43090c1fc19a34aefa5cc138a4eeafc60ab800f855c730b3fb9480e': {
+      ...firstTradeEvent('TokenPurchase', ', uint256 fee'),
+      read: firstSwap(true),
+    },
+    '0x80d4e495cda89b31af98c8e977ff11f417bafcee26902a17a15be51830c47533': {
+      ...firstTradeEvent('TokenSale', ', uint256 fee'),
+      read: firstSwap(false),
     },
     '0x623b3804fa71d67900d064613da8f94b9617215ee90799290593e1745087ad18': {
       ...firstTradeEvent('TokenPurchase'),

@@ -20,7 +20,7 @@ const swap = ({ address: pool }: Log, { usual, tokenIn, amountInRaw, amountOutRa
     usual,
     tokenIn,
     tokenOut: tokenIn === 0 ? 1 : 0,
-    unordered: true,
+    unordered: 'pair',
     amountInRaw,
     amountOutRaw,
   }
@@ -61,7 +61,7 @@ const change = (
     readonly kind: 'increase' | 'decrease'
     readonly amountsRaw: readonly [bigint, bigint]
   },
-): Said => ({ kind: 'change', pool, usual, change: kind, amountsRaw })
+): Said => ({ kind: 'change', pool, usual, unordered: 'pair', change: kind, amountsRaw })
 
 const plainChange =
   (kind: 'increase' | 'decrease') =>

@@ -1,5 +1,5 @@
 import type { PoolChange } from '../../schemas/events.ts'
-import { showPool } from '../move/scope.ts'
+import { feePipsOf, showPool } from '../move/scope.ts'
 import { takeChange, takeSwap } from '../move/settle.ts'
 import { type MoveFamily, type MoveReader, moveEvent } from './move-types.ts'
 
@@ -60,12 +60,13 @@ const created = moveEvent({
     pool_id: 'address',
     type_x: 'coin',
     type_y: 'coin',
+    /** Millionths. */
     fee_rate: 'u64',
     tick_spacing: 'u32',
   },
   needs: ['pool_id', 'type_x', 'type_y'],
-  take: (scope, listed, { pool_id: pool, type_x: x, type_y: y, sender: owner }) => {
-    showPool(scope, listed, { pool, coins: [x, y] })
+  take: (scope, listed, { pool_id: pool, type_x: x, type_y: y, sender: owner, ...said }) => {
+    showPool(scope, listed, { pool, coins: [x, y], feePips: feePipsOf(said.fee_rate) })
     return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n], owner })
   },
 })

@@ -4,13 +4,22 @@ import { aftermath } from './aftermath.ts'
 import { bluefin } from './bluefin.ts'
 import type { ProtocolBook } from './book.ts'
 import { cetus } from './cetus.ts'
+import { cetusDlmm } from './cetus-dlmm.ts'
 import { deepbook } from './deepbook.ts'
 import { momentum } from './momentum.ts'
 import type { MoveFamily, MoveReader } from './move-types.ts'
 import { turbos } from './turbos.ts'
 
 /** Every Move decoder family. Adding one is adding its file here. */
-const MOVE_FAMILIES: readonly MoveFamily[] = [cetus, turbos, momentum, bluefin, deepbook, aftermath]
+const MOVE_FAMILIES: readonly MoveFamily[] = [
+  cetus,
+  cetusDlmm,
+  turbos,
+  momentum,
+  bluefin,
+  deepbook,
+  aftermath,
+]
 
 const BY_FAMILY: ReadonlyMap<ProtocolRow['family'], MoveFamily> = new Map(
   MOVE_FAMILIES.map((family) => [family.family, family]),

@@ -6,6 +6,18 @@ import { addressIn, topicAddress, topicNumber, wordAt } from './words.ts'
 /** What the first exchanges and the market makers are paid in (USDC.e), and the second ones. Source: contract/chains.md 3.12. */
 const FIRST_COLLATERAL = '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'
 const COLLATERAL = '0xc011a7e12a19f7b1f670d46f03b03f3342e82dfb'
+/**
+ * Contracts that split, merge, redeem and convert for whoever calls them, and one that only redeems: they take the outcome tokens
+ * or hand them on, and events name them as who settled. Sources: Polymarket/ctf-exchange-v2 README, CtfCollateralAdapter.sol,
+ * NegRiskCtfCollateralAdapter.sol, AutoRedeemer.sol; l2beat/l2beat discovery of Polymarket.
+ */
+export const GO_BETWEENS: ReadonlySet<string> = new Set([
+  '0xada100874d00e3331d00f2007a9c336a65009718',
+  '0xada200001000ef00d07553cee7006808f895c6f1',
+  '0xada100db00ca00073811820692005400218fce1f',
+  '0xada2005600dec949baf300f4c6120000bdb6eaab',
+  '0xa1200000d0002264c9a1698e001292d00e1b00af',
+])
 const MAX_DESCRIPTION = 1_024
 /** Most outcomes of a condition. Source: gnosis/conditional-tokens-contracts ConditionalTokens.sol. */
 const MAX_OUTCOMES = 256n

@@ -1,6 +1,7 @@
-import type { PoolChange, SwapAccounts } from '../../schemas/events.ts'
-import { byTag, offsetsOf, u64 } from '../svm/layout.ts'
+import type { PoolChange } from '../../schemas/events.ts'
+import { byTag, i128, keyAt, offsetsOf } from '../svm/layout.ts'
 import { pathOf, type SvmScope, showPool } from '../svm/scope.ts'
+import { amount, type Form, hopOf, type Named, TRADED, takeTrade } from './pumpswap-trade.ts'
 import {
   type CpiEvent,
   EVENT_START,
@@ -8,18 +9,6 @@ import {
   type SvmFamily,
   selfCalls,
 } from './svm-types.ts'
-
-/** Where an instruction names its accounts. */
-interface Form {
-  readonly pool: number
-  readonly user: number
-  readonly base: number
-  readonly quote: number
-  readonly userBase: number
-  readonly userQuote: number
-  readonly baseVault: number
-  readonly quoteVault: number
-}
 
 const TRADE: Form = {
   pool: 0,
@@ -30,6 +19,18 @@ const TRADE: Form = {
   userQuote: 6,
   baseVault: 7,
   quoteVault: 8,
+}
+
+/** A pool's own funds buy its token, which is burnt where it lies: nobody gets it. */
+const BOOST: Form = {
+  pool: 0,
+  user: 7,
+  base: 3,
+  quote: 4,
+  userBase: 7,
+  userQuote: 8,
+  baseVault: 5,
+  quoteVault: 6,
 }
 
 const LIQUIDITY: Form = {
@@ -43,105 +44,49 @@ const LIQUIDITY: Form = {
   quoteVault: 10,
 }
 
-const formOf = byTag<Form>({
+const formOf = byTag<Form | 'route'>({
   '66063d1201daebea': TRADE, // buy
   c62e1552b4d9e870: TRADE, // buy_exact_quote_in
   '33e685a4017f83ad': TRADE, // sell
   b817ee6167c5d33d: TRADE, // buy_v2
   c2ab1c46684d5b2f: TRADE, // buy_exact_quote_in_v2
   '5df6823ce7e940b2': TRADE, // sell_v2
+  '694406af000723a2': BOOST, // boost_buy_and_burn
+  '2b644913e9f66f94': 'route', // multi_hop_swap
   e992d18ecf6840bc: LIQUIDITY, // create_pool
   f223c68952e1f2b6: LIQUIDITY, // deposit
   b712469c946da122: LIQUIDITY, // withdraw
 })
 
-/** Both directions of a trade have this layout: what was traded, its limit, then reserves before it. */
-const TRADED = offsetsOf({
-  timestamp: 'i64',
-  baseAmount: 'u64',
-  limit: 'u64',
-  userBase: 'u64',
-  userQuote: 'u64',
-  poolBase: 'u64',
-  poolQuote: 'u64',
-  quoteAmount: 'u64',
-  lpFeeBasisPoints: 'u64',
-  lpFee: 'u64',
-  protocolFeeBasisPoints: 'u64',
-  protocolFee: 'u64',
-  /** What the pool's vault got or gave, fees of others left out. */
-  poolQuoteAmount: 'u64',
-  /** What the user paid or got. */
-  userQuoteAmount: 'u64',
-  pool: 'key',
-  user: 'key',
-  userBaseAccount: 'key',
-  userQuoteAccount: 'key',
-  protocolFeeRecipient: 'key',
-  protocolFeeRecipientAccount: 'key',
-})
+const LAST_PLACE: ReadonlyMap<Form, number> = new Map(
+  [TRADE, BOOST, LIQUIDITY].map((form) => [form, Math.max(...Object.values(form))]),
+)
 
-/** Keeps the pool of an event told by an instruction of that form; the reason when it was another or names too little. */
-const showNamed = (scope: SvmScope, event: CpiEvent, wanted: Form): string | undefined => {
-  const { accounts, data } = event.caller
-  if (formOf(data, 0) !== wanted) return 'unknown-instruction'
-  if (accounts.length <= wanted.quoteVault) return 'missing-account'
-  const address = named(event, wanted.pool)
-  const tokenA = named(event, wanted.base)
-  showPool(scope, event, { address, tokenA, tokenB: named(event, wanted.quote) })
-  return undefined
+const namedBy = ({ caller }: CpiEvent, form: Form): Named | string => {
+  const { accounts } = caller
+  if (accounts.length <= (LAST_PLACE.get(form) ?? 0)) return 'missing-account'
+  const named = (place: number): string => accounts[place] ?? ''
+  return {
+    pool: named(form.pool),
+    user: named(form.user),
+    base: named(form.base),
+    quote: named(form.quote),
+    userBase: named(form.userBase),
+    userQuote: named(form.userQuote),
+    baseVault: named(form.baseVault),
+    quoteVault: named(form.quoteVault),
+  }
 }
 
-/** The mints are in no event: they are accounts of the instruction, which the program checked. */
-const named = ({ caller }: CpiEvent, index: number): string => caller.accounts[index] ?? ''
-
-const amount = ({ view }: CpiEvent, offset: number): bigint => u64(view, EVENT_START + offset)
-
-const tradeAccounts = (event: CpiEvent, buys: boolean): SwapAccounts => {
-  const userBase = named(event, TRADE.userBase)
-  const userQuote = named(event, TRADE.userQuote)
-  const baseVault = named(event, TRADE.baseVault)
-  const quoteVault = named(event, TRADE.quoteVault)
-  return buys
-    ? { userIn: userQuote, userOut: userBase, vaultIn: quoteVault, vaultOut: baseVault }
-    : { userIn: userBase, userOut: userQuote, vaultIn: baseVault, vaultOut: quoteVault }
-}
-
-/** A trade. The words base and quote are the pool's: what is the pair's base is not asked here. */
-const readTrade = (scope: SvmScope, event: CpiEvent, buys: boolean): string | undefined => {
-  const baseRaw = amount(event, TRADED.baseAmount)
-  const quoteRaw = amount(event, TRADED.userQuoteAmount)
-  if (baseRaw === 0n && quoteRaw === 0n) return 'zero-amount'
-  const reason = showNamed(scope, event, TRADE)
-  if (reason !== undefined) return reason
-  const base = named(event, TRADE.base)
-  const quote = named(event, TRADE.quote)
-  const poolBaseRaw = amount(event, TRADED.poolBase)
-  const poolQuoteRaw = amount(event, TRADED.poolQuote)
-  const movedRaw = amount(event, TRADED.poolQuoteAmount)
-  scope.out.swaps.push({
-    kind: 'swap',
-    txIndex: scope.tx.index,
-    logIndex: event.callerAt,
-    path: pathOf(event.caller),
-    pool: named(event, TRADE.pool),
-    protocol: event.row.id,
-    trader: named(event, TRADE.user),
-    tokenIn: buys ? quote : base,
-    tokenOut: buys ? base : quote,
-    amountInRaw: buys ? quoteRaw : baseRaw,
-    amountOutRaw: buys ? baseRaw : quoteRaw,
-    reservesInOut: buys
-      ? [poolQuoteRaw + movedRaw, poolBaseRaw - baseRaw]
-      : [poolBaseRaw + baseRaw, poolQuoteRaw - movedRaw],
-    reservesBeforeInOut: buys ? [poolQuoteRaw, poolBaseRaw] : [poolBaseRaw, poolQuoteRaw],
-    accounts: tradeAccounts(event, buys),
-  })
-  return undefined
-}
-
-const readBuy: EventRow['read'] = (scope, event) => readTrade(scope, event, true)
-const readSell: EventRow['read'] = (scope, event) => readTrade(scope, event, false)
+const readTrade =
+  (buys: boolean): EventRow['read'] =>
+  (scope, event) => {
+    const form = formOf(event.caller.data, 0)
+    if (form === undefined || form === LIQUIDITY) return 'unknown-instruction'
+    const named = form === 'route' ? hopOf(scope, event) : namedBy(event, form)
+    if (typeof named === 'string') return named
+    return takeTrade(scope, event, { named, buys, at: form === 'route' ? 'event' : 'caller' })
+  }
 
 /** Deposits and withdrawals, reserves before them. */
 const MOVED = offsetsOf({
@@ -181,8 +126,11 @@ interface Change {
 const readChange =
   ({ kind, layout, sign }: Change): EventRow['read'] =>
   (scope, event) => {
-    const reason = showNamed(scope, event, LIQUIDITY)
-    if (reason !== undefined) return reason
+    if (formOf(event.caller.data, 0) !== LIQUIDITY) return 'unknown-instruction'
+    const named = namedBy(event, LIQUIDITY)
+    if (typeof named === 'string') return named
+    const { pool, user: owner, base: tokenA, quote: tokenB } = named
+    showPool(scope, event, { address: pool, tokenA, tokenB })
     const amountARaw = amount(event, layout.baseAmount)
     const amountBRaw = amount(event, layout.quoteAmount)
     scope.out.poolChanges.push({
@@ -190,11 +138,11 @@ const readChange =
       txIndex: scope.tx.index,
       logIndex: event.callerAt,
       path: pathOf(event.caller),
-      pool: named(event, LIQUIDITY.pool),
+      pool,
       protocol: event.row.id,
-      owner: named(event, LIQUIDITY.user),
-      tokenA: named(event, LIQUIDITY.base),
-      tokenB: named(event, LIQUIDITY.quote),
+      owner,
+      tokenA,
+      tokenB,
       amountARaw,
       amountBRaw,
       reserves: [
@@ -205,12 +153,59 @@ const readChange =
     return undefined
   }
 
+const BOOSTED = offsetsOf({
+  timestamp: 'i64',
+  mint: 'key',
+  curve: 'key',
+  pool: 'key',
+  virtualQuote: 'i128',
+  quoteAfter: 'u64',
+})
+
+/** A part of what a new pool holds goes aside to buy its token later; the pool prices as if it were still there. */
+const readBoosted: EventRow['read'] = (scope, event) => {
+  const pool = keyAt(event.data, EVENT_START + BOOSTED.pool)
+  const opened = openedBefore(scope, pool)
+  if (opened?.reserves === undefined) return 'unknown-reserves'
+  const [baseRaw, quoteRaw] = opened.reserves
+  const leftRaw = amount(event, BOOSTED.quoteAfter)
+  if (leftRaw > quoteRaw) return 'impossible-amount'
+  scope.out.poolChanges.push({
+    kind: 'decrease',
+    txIndex: scope.tx.index,
+    logIndex: event.callerAt,
+    path: pathOf(event.caller),
+    pool,
+    protocol: event.row.id,
+    owner: opened.owner,
+    tokenA: opened.tokenA,
+    tokenB: opened.tokenB,
+    amountARaw: 0n,
+    amountBRaw: quoteRaw - leftRaw,
+    reserves: [baseRaw, leftRaw],
+    curve: {
+      virtualQuoteRaw: leftRaw + i128(event.view, EVENT_START + BOOSTED.virtualQuote),
+      virtualTokenRaw: baseRaw,
+      realQuoteRaw: leftRaw,
+      realTokenRaw: baseRaw,
+    },
+  })
+  return undefined
+}
+
+/** What moved a pool last in this transaction. */
+const openedBefore = (scope: SvmScope, pool: string): PoolChange | undefined =>
+  scope.out.poolChanges.findLast(
+    (change) => change.pool === pool && change.txIndex === scope.tx.index,
+  )
+
 /** The PumpSwap AMM; contract/chains.md 4.3. Source: pump-fun/pump-public-docs idl/pump_amm.json. */
 export const pumpSwap: SvmFamily = {
   family: 'pumpswap',
   reader: selfCalls({
-    '67f4521f2cf57777': { bytes: TRADED.end, read: readBuy }, // BuyEvent
-    '3e2f370aa503dc2a': { bytes: TRADED.end, read: readSell }, // SellEvent
+    '67f4521f2cf57777': { bytes: TRADED.end, read: readTrade(true) }, // BuyEvent
+    '3e2f370aa503dc2a': { bytes: TRADED.end, read: readTrade(false) }, // SellEvent
+    ae7c4af90451f611: { bytes: BOOSTED.end, read: readBoosted }, // InitBoostEvent
     b1310cd2a076a774: {
       bytes: CREATED.end,
       read: readChange({ kind: 'initialize', layout: CREATED, sign: 0n }),

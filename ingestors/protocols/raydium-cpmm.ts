@@ -1,4 +1,5 @@
 import { offsetsOf, u64, viewOf } from '../svm/layout.ts'
+import { heldAfter } from './spl-token.ts'
 import {
   byInstruction,
   type InstructionReader,
@@ -17,7 +18,7 @@ const SWAP_EVENT = offsetsOf({
   outputAmount: 'u64',
 })
 
-/** Vaults before the change; what a withdrawal paid out is the amount with its transfer fee. */
+/** Vaults before the change. */
 const CHANGE_EVENT = offsetsOf({
   pool: 'key',
   lpAmount: 'u64',
@@ -74,21 +75,31 @@ const INITIALIZE_WITH_PERMISSION: Form = {
   mint1: 6,
 }
 
-const reservesAfter = (
-  reading: Reading,
-  pool: string,
-  kind: 'increase' | 'decrease',
-): Pair | undefined => {
+/** What a change says of the pool: what the vaults got or gave, where its transfers do not tell, and what they hold then. */
+interface Told {
+  readonly amountsRaw?: Pair | undefined
+  readonly reserves?: Pair | undefined
+}
+
+/** A deposit's amounts are without, a withdrawal's are before what the token keeps of a transfer. */
+const toldBy = (reading: Reading, pool: string, kind: 'increase' | 'decrease'): Told => {
   const at = numbersOf(reading, CHANGED, pool)
-  if (at === undefined) return undefined
-  const amounts: Pair = [at(CHANGE_EVENT.amount0), at(CHANGE_EVENT.amount1)]
-  const before: Pair = [at(CHANGE_EVENT.vault0), at(CHANGE_EVENT.vault1)]
-  return kind === 'increase'
-    ? [before[0] + amounts[0], before[1] + amounts[1]]
-    : [
-        before[0] - amounts[0] - at(CHANGE_EVENT.transferFee0),
-        before[1] - amounts[1] - at(CHANGE_EVENT.transferFee1),
-      ]
+  if (at === undefined) return {}
+  const amountsRaw: Pair = [at(CHANGE_EVENT.amount0), at(CHANGE_EVENT.amount1)]
+  const [before0, before1] = [at(CHANGE_EVENT.vault0), at(CHANGE_EVENT.vault1)]
+  if (kind === 'increase') {
+    return { amountsRaw, reserves: [before0 + amountsRaw[0], before1 + amountsRaw[1]] }
+  }
+  const paid0 = amountsRaw[0] + at(CHANGE_EVENT.transferFee0)
+  const paid1 = amountsRaw[1] + at(CHANGE_EVENT.transferFee1)
+  return { reserves: [before0 - paid0, before1 - paid1] }
+}
+
+/** A pool opens with what its vaults hold then; nothing logs it. */
+const openedWith = ({ scope, at }: Reading, vaults: readonly [string, string]): Told => {
+  const held0 = heldAfter(scope, at, vaults[0])
+  const held1 = heldAfter(scope, at, vaults[1])
+  return held0 === undefined || held1 === undefined ? {} : { amountsRaw: [held0, held1] }
 }
 
 const readChange =
@@ -97,14 +108,15 @@ const readChange =
     const named = namedBy(reading, form)
     if (named === undefined) return 'missing-account'
     const { owner, pool, vault0, vault1, mint0, mint1 } = named
+    const vaults = [vault0, vault1] as const
+    const opens = kind === 'initialize'
+    const { amountsRaw: toldRaw, reserves } = opens
+      ? openedWith(reading, vaults)
+      : toldBy(reading, pool, kind)
     return takeChange(reading, {
-      kind,
-      pool,
-      owner,
-      vaults: [vault0, vault1],
+      ...{ kind, pool, owner, vaults, toldRaw },
       mints: [mint0, mint1],
-      reservesOf: (amountsRaw) =>
-        kind === 'initialize' ? amountsRaw : reservesAfter(reading, pool, kind),
+      reservesOf: (amountsRaw) => (opens ? amountsRaw : reserves),
     })
   }
 

@@ -159,6 +159,9 @@ const takeSupply: SvmReader = (scope, instruction, at) => {
 
 const MINT = offsetsOf({ tag: 'u8', decimals: 'u8', mintAuthority: 'key', hasFreeze: 'bool' })
 
+/** No pools, and their own mints are shares: the vaults under the pools of Meteora's DAMM v1 make one per token. */
+const SHARE_MAKERS: ReadonlySet<string> = new Set([PROGRAM.meteoraVault])
+
 /** A mint that a listed program makes itself is its liquidity token or its launch. */
 const takeMint: SvmReader = (scope, instruction, at) => {
   const { accounts, data, program } = instruction
@@ -176,7 +179,10 @@ const takeMint: SvmReader = (scope, instruction, at) => {
     decimals: data[MINT.decimals] ?? 0,
     mintAuthority: keyAt(data, MINT.mintAuthority),
     freezeAuthority: frozen ? keyAt(data, MINT.end) : null,
-    listed: caller !== undefined && scope.books.protocols.factory(caller.program) !== undefined,
+    listed:
+      caller !== undefined &&
+      (scope.books.protocols.factory(caller.program) !== undefined ||
+        SHARE_MAKERS.has(caller.program)),
   })
   scope.out.supplies.push({
     kind: 'supply',

@@ -1,4 +1,5 @@
 import type { PoolChange } from '../../schemas/events.ts'
+import { coinsOfObject, feePipsOf, showPool } from '../move/scope.ts'
 import { takeChange, takeSwap } from '../move/settle.ts'
 import { type MoveFamily, type MoveReader, moveEvent } from './move-types.ts'
 
@@ -33,8 +34,15 @@ const swap = moveEvent({
 
 const moved = (change: PoolChange['kind']): MoveReader =>
   moveEvent({
-    byName: true,
-    layout: { pool: 'address', owner: 'address', amount_a: 'u64', amount_b: 'u64' },
+    layout: {
+      pool: 'address',
+      owner: 'address',
+      tick_lower_index: 'i32',
+      tick_upper_index: 'i32',
+      amount_a: 'u64',
+      amount_b: 'u64',
+      liquidity_delta: 'u128',
+    },
     needs: ['pool', 'amount_a', 'amount_b'],
     pool: 'pool',
     take: (scope, listed, { pool, amount_a: a, amount_b: b }) =>
@@ -43,15 +51,28 @@ const moved = (change: PoolChange['kind']): MoveReader =>
 
 /** The event does not name the coins: they are the new object's types. */
 const created = moveEvent({
-  byName: true,
-  layout: { pool: 'address' },
+  layout: {
+    account: 'address',
+    pool: 'address',
+    /** In millionths. */
+    fee: 'u32',
+    tick_spacing: 'u32',
+    fee_protocol: 'u32',
+    sqrt_price: 'u128',
+  },
   needs: ['pool'],
   pool: 'pool',
-  take: (scope, listed, { pool }) =>
-    takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] }),
+  take: (scope, listed, { pool, fee }) => {
+    const coins = coinsOfObject(scope, listed.row, pool)
+    if (coins !== undefined) showPool(scope, listed, { pool, coins, feePips: feePipsOf(fee) })
+    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
+  },
 })
 
-/** Concentrated liquidity of Turbos. Source: turbos-finance/turbos-sui-move-interface, field names of recorded events. */
+/**
+ * Concentrated liquidity of Turbos. Who collects fees or rewards of a position burns nothing of it first, which logs too.
+ * Sources: turbos-finance/turbos-sui-move-interface; the package's modules pool, pool_factory and position_manager.
+ */
 export const turbos: MoveFamily = {
   family: 'turbos',
   events: {

@@ -19,6 +19,10 @@ export type Leg =
   | { readonly paidOutRaw: bigint }
   | string
 
+/** The leg is what lies behind one of the pool's own tokens. */
+export const isUnderlying = (leg: Leg): leg is Extract<Leg, { readonly underlying: number }> =>
+  typeof leg === 'object' && 'underlying' in leg
+
 /** A swap as its pool says it. Amounts are what the pool took and gave; both above zero. */
 export interface SaidSwap {
   readonly kind: 'swap'
@@ -29,8 +33,8 @@ export interface SaidSwap {
   readonly usual: string
   readonly tokenIn: Leg
   readonly tokenOut: Leg
-  /** The pool keeps its tokens in an order of its own, not by address. */
-  readonly unordered?: true
+  /** The pool keeps its tokens in an order of its own, not by address: two of them, or maybe more. */
+  readonly unordered?: 'pair' | 'many'
   /** The side that the event does not name is the chain's coin where no token moved on it. */
   readonly coin?: true
   /** Who traded, where the event says it. */
@@ -49,7 +53,7 @@ export interface SaidChange {
   readonly pool: string
   readonly vault?: string
   readonly usual: string
-  readonly unordered?: true
+  readonly unordered?: 'pair' | 'many'
   readonly change: 'initialize' | 'increase' | 'decrease' | 'collect'
   /** In the pool's own order, or in that of `legs`. */
   readonly amountsRaw: readonly bigint[]
@@ -67,8 +71,8 @@ export interface SaidPosition {
   readonly liquidityRaw: bigint
 }
 
-/** A pool's reserves after the event that it logs next. */
-interface SaidReserves {
+/** A pool's reserves after the event that it logs next; where its protocol's swaps come first, after the swap before. */
+export interface SaidReserves {
   readonly kind: 'reserves'
   readonly pool: string
   readonly reserves: readonly [bigint, bigint]
@@ -101,6 +105,8 @@ export interface SaidBirth {
   readonly dev: string | null
   /** Its curve or its pool; null: the pool that the transaction opens for it. */
   readonly pool: string | null
+  /** What holds the curve's tokens, where not the launchpad. */
+  readonly vault?: string
   /** What the curve is paid in, where the launchpad says so: proves the curve. */
   readonly quote?: string
   /** Trade on the curve begins; `tokensRaw` is what it starts to sell, null where it does not say. */

@@ -38,7 +38,7 @@ export const pairChange =
     amountsRaw: [wordAt(data, 0), wordAt(data, 1)],
   })
 
-/** Reserves that a pair states before the event that changed them. */
+/** Reserves that a pair states, mostly before the event that changed them. */
 export const pairReserves = ({ address: pool, data }: Log): Said => {
   const [reserve0 = 0n, reserve1 = 0n] = wordsOf(data, 2)
   return { kind: 'reserves', pool, reserves: [reserve0, reserve1] }

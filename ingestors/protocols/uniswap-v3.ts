@@ -59,7 +59,8 @@ const swapEvent = (usual: string, words: number): Omit<EvmEvent, 'signature'> =>
 /**
  * Concentrated liquidity with the events of Uniswap V3. Source: Uniswap/v3-core contracts/interfaces/pool/IUniswapV3PoolEvents.sol,
  * pancakeswap/pancake-v3-contracts, cryptoalgebra/Algebra src/core/contracts/interfaces/pool/IAlgebraPoolEvents.sol,
- * velodrome-finance/slipstream; contract/chains.md 3.3. `Burn` says what a position is owed, `Collect` what left the pool.
+ * velodrome-finance/slipstream, PharaohExchange/pharaoh-contracts (Ramses V3, whose `Mint` also tells which of its owner's
+ * positions it is); contract/chains.md 3.3. `Burn` says what a position is owed, `Collect` what left the pool.
  */
 export const uniswapV3: EvmFamily = {
   family: 'uniswap_v3',
@@ -100,6 +101,14 @@ export const uniswapV3: EvmFamily = {
       topics: 4,
       words: 4,
       read: change('increase', 2),
+    },
+    '0xd78218c0d304e8893cb3200abe394bbc8d5b7804d9c51f236df9fdcf481d02d3': {
+      signature:
+        'Mint(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, address sender, uint256 index, uint128 amount, uint256 amount0, uint256 amount1)',
+      by: 'pool',
+      topics: 4,
+      words: 5,
+      read: change('increase', 3),
     },
     '0x0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c': {
       signature:

@@ -20,7 +20,7 @@ const swap = ({ address: pool, data }: Log): Said => {
       usual: 'virtuals',
       tokenIn: buys ? 1 : 0,
       tokenOut: buys ? 0 : 1,
-      unordered: true,
+      unordered: 'pair',
       amountInRaw,
       amountOutRaw,
     }
@@ -48,6 +48,16 @@ const opening = ({ address: factory, topics }: Log): Said => ({
   tokens: [topicAddress(topics[1]), VIRTUAL],
   feePips: null,
   opens: true,
+})
+
+/** A factory makes a curve, of which it says no more than Uniswap's does of a pair: the token, then what it is paid in. */
+const made = ({ address: factory, topics, data }: Log): Said => ({
+  kind: 'pool',
+  pool: addressIn(data, 0),
+  factory,
+  tokens: [topicAddress(topics[1]), topicAddress(topics[2])],
+  feePips: null,
+  opens: false,
 })
 
 const TOKEN_A = '0x0fc63d10' // tokenA()
@@ -160,6 +170,14 @@ export const virtuals: EvmFamily = {
         curve: null,
         certain: true,
       }),
+    },
+    '0x0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9': {
+      signature:
+        'PairCreated(address indexed tokenA, address indexed tokenB, address pair, uint256 count)',
+      by: 'factory',
+      topics: 3,
+      words: 1,
+      read: made,
     },
     '0x298c349c742327269dc8de6ad66687767310c948ea309df826f5bd103e19d207': {
       signature:

@@ -2,7 +2,17 @@ import { base58Encode } from '../../core/base58.ts'
 
 /** Borsh layouts as tables: fields of fixed width that follow each other become byte offsets. Numbers are little endian. */
 
-const WIDTHS = { bool: 1, u8: 1, u16: 2, i32: 4, u64: 8, i64: 8, u128: 16, key: 32 } as const
+const WIDTHS = {
+  bool: 1,
+  u8: 1,
+  u16: 2,
+  i32: 4,
+  u64: 8,
+  i64: 8,
+  u128: 16,
+  i128: 16,
+  key: 32,
+} as const
 
 /** Field names in order, with their types. */
 type Fields = Readonly<Record<string, keyof typeof WIDTHS>>
@@ -33,6 +43,9 @@ export const u64 = (view: DataView, at: number): bigint => view.getBigUint64(at,
 /** An unsigned 128-bit number; the caller knows that it is there. */
 export const u128 = (view: DataView, at: number): bigint =>
   u64(view, at) | (u64(view, at + 8) << 64n)
+
+/** A signed 128-bit number; the caller knows that it is there. */
+export const i128 = (view: DataView, at: number): bigint => BigInt.asIntN(128, u128(view, at))
 
 /** An address as text: dear, so only for those that are published and stand in no account list. */
 export const keyAt = (data: Uint8Array, at: number): string =>

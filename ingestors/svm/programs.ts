@@ -1,7 +1,9 @@
+import type { ChainExtra } from '../../core/config.ts'
+import { type Family, PROTOCOLS, protocolRow } from '../../schemas/protocols.ts'
 import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'
 
-/** Solana programs that decoders read. Sources: contract/chains.md 1.4 and 4.1, the Metaplex token metadata program. */
+/** Solana programs that code names. Sources: contract/chains.md 1.4 and 4.1, the Metaplex token metadata program. */
 export const PROGRAM = {
   system: '11111111111111111111111111111111',
   token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
@@ -13,6 +15,7 @@ export const PROGRAM = {
   meteoraDlmm: 'LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo',
   meteoraDammV2: 'cpamdpZCGKUy5JxQXB4dcpGPiikHawvSWAd6mEn1sGG',
   meteoraDbc: 'dbcij3LWUppWqq96dh6gJWwBifmcGfLSB5D4DuSMaqN',
+  meteoraVault: '24Uqj9JCLxUeoC3hGfh5W3s9FM9uCHDS2SG3LYwBpyTi',
   meteoraDammV1: 'Eo7WjKq67rjJQSZxS6z3YkapzY3eMj6Xy8X5EQVn5UaB',
   moonshot: 'MoonCVVNZFSYkqNXP6bxHLPL6QQJiMagDL3qcqUQTrG',
   raydiumCpmm: 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C',
@@ -46,20 +49,43 @@ export interface SvmProfile {
   readonly mintEnding: string
 }
 
-const { vote: _vote, ...READ } = PROGRAM
+/** Families whose events are lines of the log. */
+const LOGGED: ReadonlySet<Family> = new Set([
+  'raydium_amm_v4',
+  'raydium_cpmm',
+  'raydium_clmm',
+  'orca_whirlpool',
+  'meteora_damm_v1',
+  'moonshot',
+])
+
+/** The same with programs of known families, by the id of their row. */
+export const withFactories = (
+  programs: SvmPrograms,
+  listed: ChainExtra['factories'],
+): SvmPrograms => {
+  const isLogged = ({ protocol }: { readonly protocol: string }): boolean => {
+    const family = protocolRow(protocol)?.family
+    return family !== undefined && LOGGED.has(family)
+  }
+  const addresses = (rows: ChainExtra['factories']) => rows.map(({ factory }) => factory)
+  return {
+    ...programs,
+    data: new Set([...programs.data, ...addresses(listed)]),
+    logs: new Set([...programs.logs, ...addresses(listed.filter(isLogged))]),
+  }
+}
+
+const { system, token, token2022, metadata } = PROGRAM
+const LISTED = PROTOCOLS.flatMap(({ id: protocol, factories }) =>
+  ('sol' in factories ? factories.sol : []).map((factory) => ({ protocol, factory })),
+)
 
 /** Everything that this build decodes. */
-export const ALL_PROGRAMS: SvmPrograms = {
-  data: new Set(Object.values(READ)),
-  logs: new Set([
-    PROGRAM.raydiumV4,
-    PROGRAM.raydiumCpmm,
-    PROGRAM.raydiumClmm,
-    PROGRAM.orcaWhirlpool,
-    PROGRAM.meteoraDammV1,
-    PROGRAM.moonshot,
-  ]),
-}
+export const ALL_PROGRAMS: SvmPrograms = withFactories(
+  { data: new Set([system, token, token2022, metadata]), logs: new Set() },
+  LISTED,
+)
 
 /** The same with the programs of order books. */
 export const withOrders = (programs: SvmPrograms): SvmPrograms => ({

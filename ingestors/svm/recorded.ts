@@ -1,15 +1,16 @@
 import { base58Encode } from '../../core/base58.ts'
+import type { ChainExtra } from '../../core/config.ts'
 import { Malformed } from '../../core/fault.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import type { Recorded } from '../recorded.ts'
 import { wholeAt } from './json.ts'
 import { normalizeHeader, normalizeTransaction, timeOf } from './normalize.ts'
-import { ALL_PROGRAMS, withOrders } from './programs.ts'
+import { ALL_PROGRAMS, type SvmPrograms, withFactories, withOrders } from './programs.ts'
 import { getBlockShape } from './yellowstone.ts'
 
 /** Recordings are short: order books are read whether anybody asks or not. */
-const PROGRAMS = withOrders(ALL_PROGRAMS)
+const RECORDED = withOrders(ALL_PROGRAMS)
 
 /** What a block is called whose hash is not recorded: 32 bytes that hold its slot. */
 const nameOfSlot = (slot: number): string => {
@@ -25,14 +26,20 @@ const nameOfSlot = (slot: number): string => {
  * its slot: it is `slot` beside it, else the one after its parent's. Throws `Malformed`; reasons of `normalizeBlock` and
  * `unknown-shape`.
  */
-export const recordedSvm = (chain: string, file: Fields): Recorded => {
+export const recordedSvm = (
+  chain: string,
+  file: Fields,
+  factories: ChainExtra['factories'],
+): Recorded => {
+  const programs = factories.length === 0 ? RECORDED : withFactories(RECORDED, factories)
+  const reading = { chain, programs }
   const transaction = file.getTransaction ?? file.getTransactionJson
-  if (transaction !== undefined) return lone(chain, fieldsOf(transaction, 'getTransaction'))
-  if (file.meta !== undefined) return lone(chain, file)
+  if (transaction !== undefined) return lone(reading, fieldsOf(transaction, 'getTransaction'))
+  if (file.meta !== undefined) return lone(reading, file)
   const block = file.getBlock ?? noticed(file) ?? file
   const said = fieldsOf(block, 'block')
-  if (said.parentBlockhash !== undefined) return whole(chain, getBlockShape(said), file)
-  if (said.blockhash !== undefined) return whole(chain, said, file)
+  if (said.parentBlockhash !== undefined) return whole(reading, getBlockShape(said), file)
+  if (said.blockhash !== undefined) return whole(reading, said, file)
   throw new Malformed('unknown-shape', 'neither a recorded block nor a transaction')
 }
 
@@ -44,10 +51,15 @@ const noticed = (file: Fields): unknown => {
   return pushed === undefined ? file.block : (step(pushed, 'block') ?? undefined)
 }
 
-const lone = (chain: string, said: Fields): Recorded => {
+interface Reading {
+  readonly chain: string
+  readonly programs: SvmPrograms
+}
+
+const lone = ({ chain, programs }: Reading, said: Fields): Recorded => {
   const slot = orElse(said.slot, 'slot', { read: wholeAt, fallback: 0 })
   const index = orElse(said.transactionIndex, 'transactionIndex', { read: wholeAt, fallback: 0 })
-  const transaction = normalizeTransaction(said, { index, programs: PROGRAMS })
+  const transaction = normalizeTransaction(said, { index, programs })
   const timeMs = timeOf(said.blockTime, 'blockTime')
   const block: SvmBlock = {
     vm: 'svm',
@@ -66,7 +78,7 @@ const lone = (chain: string, said: Fields): Recorded => {
 }
 
 /** Elements may say where they stood; those of an extract do. */
-const whole = (chain: string, said: Fields, file: Fields): Recorded => {
+const whole = ({ chain, programs }: Reading, said: Fields, file: Fields): Recorded => {
   const listed = said.slot ?? file.slot
   const slot =
     listed === undefined || listed === null
@@ -79,7 +91,7 @@ const whole = (chain: string, said: Fields, file: Fields): Recorded => {
     const index = orElse(told, 'transactionIndex', { read: wholeAt, fallback: place })
     if (seen.has(index)) throw refuse('tx-order', 'transactionIndex', index)
     seen.add(index)
-    return normalizeTransaction(each, { index, programs: PROGRAMS }) ?? []
+    return normalizeTransaction(each, { index, programs }) ?? []
   })
   transactions.sort((a, b) => a.index - b.index)
   return { block: { ...header, transactions }, whole: true, timed: header.timeMs > 0, named: true }

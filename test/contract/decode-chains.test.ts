@@ -34,6 +34,7 @@ const PROTOCOL: Readonly<Record<string, string>> = {
   'pancakev3.Swap': 'pancakeswap_v3',
   'algebraIntegral.Swap': 'quickswap_v4',
   'solidly2.Swap(aero/velo2)': 'velodrome_v2',
+  'joe20.Swap': 'lfj_v2',
   'joe21.Swap': 'lfj_v2_1',
   'pcsinf.cl.Swap': 'pancakeswap_infinity_cl',
 }

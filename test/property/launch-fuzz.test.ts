@@ -5,6 +5,7 @@ import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
 import { protocolBook } from '../../ingestors/protocols/book.ts'
 import { clanker } from '../../ingestors/protocols/clanker.ts'
 import { fourMeme } from '../../ingestors/protocols/four-meme.ts'
+import { openFour } from '../../ingestors/protocols/open-four.ts'
 import { polymarket } from '../../ingestors/protocols/polymarket.ts'
 import type { EvmFamily } from '../../ingestors/protocols/types.ts'
 import { virtuals } from '../../ingestors/protocols/virtuals.ts'
@@ -25,6 +26,7 @@ const words = fc.oneof(
 
 for (const [chain, family] of [
   ['bsc', fourMeme],
+  ['bsc', openFour],
   ['base', clanker],
   ['base', virtuals],
   ['polygon', polymarket],

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { createTestClient, http, publicActions, walletActions } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { mainnet } from 'viem/chains'
+import { freePort } from './ports.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -19,26 +18,6 @@ export interface Anvil {
 
 /** viem client with test, public and wallet actions, signing as anvil's first account. */
 export type AnvilClient = ReturnType<typeof clientOf>
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
-
-/** Below what systems give to connections that go out: one of those may take a free port at any moment. */
-const PORTS = { from: 10_000, below: 30_000 } as const
-const TRIES = 100
-
-/** A port that was free a moment ago, and the two after it. */
-export const freePort = async (): Promise<number> => {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const port = randomInt(PORTS.from, PORTS.below)
-    if ((await Promise.all([port, port + 1, port + 2].map(isFree))).every(Boolean)) return port
-  }
-  throw new Error('no free port')
-}
 
 /** The well-known development accounts of anvil. */
 export const accountAt = (index: number) =>

@@ -22,7 +22,6 @@ const VECTORS: Readonly<Partial<Record<Family, string>>> = {
   momentum: 'sui-swaps',
   bluefin: 'sui-swaps',
   deepbook: 'sui-swaps',
-  aftermath: 'sui-swaps',
 }
 
 /** Tests in which a protocol's own compiled contracts run on a real node; forks are not shown by them. */
@@ -37,6 +36,8 @@ const ON_NODE: Readonly<Record<string, string>> = {
 const OWN_EVENTS: ReadonlySet<string> = new Set([
   'pancakeswap_v3',
   'quickswap_v4',
+  'thena_integral',
+  'blackhole_cl',
   'pancakeswap_infinity_bin',
   'lfj_v2',
 ])

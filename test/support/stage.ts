@@ -1,4 +1,11 @@
-import type { StageState } from '../../processors/stage.ts'
+import type {
+  Folding,
+  Operation,
+  OperationRecord,
+  Publication,
+  StageState,
+} from '../../processors/stage.ts'
+import { blockEventOf, type TapeOp } from './tape.ts'
 
 /** A stage's state as earlier flushes wrote it; a map is read as it then stands. */
 export const stageState = (
@@ -15,4 +22,32 @@ export const stageState = (
       yield* found.sort(([one], [other]) => (one < other ? -1 : 1))
     },
   }
+}
+
+const blockAt = (height: number) => ({
+  height,
+  hash: `0xb${height}`,
+  parent: `0xb${height - 1}`,
+  timeMs: 1_700_000_000_000 + height * 1_000,
+  trades: [],
+})
+
+/** An operation on a block that holds nothing of its own. */
+export const opAt = (op: TapeOp['op'], seq: number, height: number): TapeOp => ({
+  op,
+  seq,
+  block: blockAt(height),
+  finalHeight: op === 'finalize' ? height : 0,
+})
+
+/** The operation with the records given. */
+export const operation = (op: TapeOp, records: readonly OperationRecord[] = []): Operation => ({
+  block: blockEventOf(op),
+  records,
+})
+
+/** All that one operation makes a stage publish. */
+export const stepped = (folding: Folding, next: Operation): readonly Publication[] => {
+  const published = folding.step(next)
+  return [...published, ...folding.flush().publications]
 }

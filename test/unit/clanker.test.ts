@@ -8,7 +8,14 @@ import { POOL, ROUTER, TOKEN_A, TOKEN_B, TOPIC, topicOf, USER } from '../support
 import { blockOf, logOf } from '../support/recordings.ts'
 
 const FACTORY = '0xe85a59c628f7d27878aceb4bf3b35733630083a9'
-const FIRST_FACTORY = '0x250c9fb2b411b48273f69879007803790a6aea47'
+/** Factories on Base by version. Source: clanker-devco/DOCS references/deployed-contracts.md. */
+const BY_VERSION = {
+  '0': '0x250c9fb2b411b48273f69879007803790a6aea47',
+  '1': '0x9b84fce5dcd9a38d2d01d5d72373f6b6b067c3e1',
+  '2': '0x732560fa1d1a76350b1a500155ba978031b53833',
+  '3.0': '0x375c15db32d28cecdcab5c03ab889bf15cbd2c5e',
+  '3.1': '0x2a787b2362021cc3eea3c24c4748a6cd5b687382',
+} as const
 const POOL_FACTORY = `0x${'fa'.repeat(20)}`
 const POOL_ID = `0x${'5d'.repeat(32)}`
 const TOKEN = TOKEN_A
@@ -48,11 +55,40 @@ const created = (name = 'Coin', by = FACTORY): Unplaced =>
       [ROUTER, POOL],
     ],
   )
-const first = (by = FIRST_FACTORY): Unplaced =>
+const UP_TO_3 =
+  'address tokenAddress, uint256 positionId, address deployer, uint256 fid, string name, string symbol, uint256 supply'
+const UP_TO_SUPPLY = [TOKEN, 5n, USER, 6n, 'Coin', 'C', 10n ** 29n]
+const version0 = (by: string = BY_VERSION['0']): Unplaced =>
   eventLog(
     by,
-    'TokenCreated(address tokenAddress, uint256 positionId, address deployer, uint256 fid, string name, string symbol, uint256 supply, address lockerAddress, string castHash)',
-    [TOKEN, 5n, USER, 6n, 'Coin', 'C', 10n ** 29n, ROUTER, '0xcast'],
+    'TokenCreated(address tokenAddress, uint256 lpNftId, address deployer, string name, string symbol, uint256 supply, uint256 _supply, address lockerAddress)',
+    [TOKEN, 5n, USER, 'Coin', 'C', 10n ** 29n, 10n ** 29n, ROUTER],
+  )
+const version2 = (by: string = BY_VERSION['2']): Unplaced =>
+  eventLog(by, `TokenCreated(${UP_TO_3}, address lockerAddress, string castHash)`, [
+    ...[...UP_TO_SUPPLY, ROUTER, '0xcast'],
+  ])
+const version3 = (by: string = BY_VERSION['3.0']): Unplaced =>
+  eventLog(by, `TokenCreated(${UP_TO_3}, string castHash)`, [...UP_TO_SUPPLY, '0xcast'])
+const version31 = (by: string = BY_VERSION['3.1']): Unplaced =>
+  eventLog(
+    by,
+    'TokenCreated(address indexed tokenAddress, address indexed creatorAdmin, address indexed interfaceAdmin, address creatorRewardRecipient, address interfaceRewardRecipient, uint256 positionId, string name, string symbol, int24 startingTickIfToken0IsNewToken, string metadata, uint256 amountTokensBought, uint256 vaultDuration, uint8 vaultPercentage, address msgSender)',
+    [
+      ...[
+        TOKEN,
+        USER,
+        ROUTER,
+        ROUTER,
+        ROUTER,
+        5n,
+        'Coin',
+        'C',
+        -230_400,
+        '{"description":"a coin"}',
+      ],
+      ...[0n, 0n, 0, ROUTER],
+    ],
   )
 const fact = {
   address: TOKEN,
@@ -71,36 +107,75 @@ test('a token is born with the pool that it trades in', () => {
   assert.deepEqual([...dropped, ...migrations], [])
 })
 
-test('a token of the first version trades in the pool that its transaction made', () => {
-  const fee = `0x${10_000n.toString(16).padStart(64, '0')}`
-  const made = logOf(
-    POOL_FACTORY,
-    [TOPIC.poolCreated, topicOf(TOKEN), topicOf(TOKEN_B), fee],
-    [200n, POOL],
-  )
-  const opened = logOf(POOL, [TOPIC.v3Initialize], [1n << 96n, 0n])
-  assert.deepEqual(decode([made, opened, first()]).births, [
-    { ...birth, logIndex: 2, launch: { protocol: 'clanker', pool: POOL } },
-  ])
-  assert.deepEqual(decode([first()]).births, [
-    { ...birth, logIndex: 0, launch: { protocol: 'clanker', pool: '' } },
-  ])
-})
+const CAST_TOPIC = '0x0e9d60e5c5597233717659e7b39411e0a61e7177252521b9c6f515f75f6fef01'
+const VERSIONS: readonly (readonly [string, Unplaced, string])[] = [
+  ['0', version0(), '0xcd465acec733178787a0c3bc8cd8f6eae657c45b61c6a3e15d13c176c9c536ad'],
+  ['1', version2(BY_VERSION['1']), CAST_TOPIC],
+  ['2', version2(), CAST_TOPIC],
+  ['3.0', version3(), '0x8df367d10c042c43a79f6842addf298c4b250b4cb2145cae311c9ba110ff8e17'],
+  ['3.1', version31(), '0x6b04d68ca5c822b9c981d731c83ecb1356b96c8596c7659d397d234856a4537b'],
+]
+
+for (const [version, log, topic0] of VERSIONS) {
+  test(`a token of version ${version} trades in the pool that its transaction made`, () => {
+    const fee = `0x${10_000n.toString(16).padStart(64, '0')}`
+    const made = logOf(
+      POOL_FACTORY,
+      [TOPIC.poolCreated, topicOf(TOKEN), topicOf(TOKEN_B), fee],
+      [200n, POOL],
+    )
+    const opened = logOf(POOL, [TOPIC.v3Initialize], [1n << 96n, 0n])
+    assert.equal(log.topics[0], topic0)
+    assert.deepEqual(decode([made, opened, log]).births, [
+      { ...birth, logIndex: 2, launch: { protocol: 'clanker', pool: POOL } },
+    ])
+    assert.deepEqual(decode([log]).births, [
+      { ...birth, logIndex: 0, launch: { protocol: 'clanker', pool: '' } },
+    ])
+  })
+}
+
+for (const [chain, factory] of [
+  ['eth', '0x6c8599779b03b00aaae63c6378830919abb75473'],
+  ['arbitrum', '0xeb9d2a726edffc887a574dc7f46b3a3638e8e44f'],
+  ['bsc', '0xea30438e0b5f99096cb05a8da63be55a6a298f6a'],
+] as const) {
+  test(`the fourth version on ${chain} has a factory of its own`, () => {
+    const there = { ...books, protocols: protocolBook(chain) }
+    const bornBy = (by: string) => decodeBlock(blockOf([created('Coin', by)]), there).births
+    assert.deepEqual(bornBy(factory), [
+      { ...birth, logIndex: 0, launch: { protocol: 'clanker', pool: POOL_ID } },
+    ])
+    assert.deepEqual(bornBy(FACTORY), [], 'that of Base is nobody there')
+  })
+}
 
 test('other contracts make no tokens of the launchpad', () => {
-  const decoded = decode([created('Coin', ROUTER), first(ROUTER)])
+  const all = [version0, version2, version3, version31].map((log) => log(ROUTER))
+  const decoded = decode([created('Coin', ROUTER), ...all])
   assert.deepEqual(decoded.births, [])
-  assert.deepEqual(reasonsOf(decoded), ['foreign-event', 'foreign-event'])
+  assert.deepEqual(reasonsOf(decoded), new Array(5).fill('foreign-event'))
 })
 
+/** The log without what follows its first `words` words. */
+const cutAfter = (log: Unplaced, words: number): Unplaced => ({
+  ...log,
+  data: log.data.slice(0, 2 + words * 64),
+})
 const whole = created().data
 const BAD: readonly (readonly [string, Unplaced, string])[] = [
   ['cut before its last word', { ...created(), data: whole.slice(0, 2 + 13 * 64) }, 'short-data'],
-  ['cut in its texts', cut({ ...first(), data: first().data.slice(0, 2 + 9 * 64) }), 'short-data'],
+  ['version 0 cut', cutAfter(version0(), 7), 'short-data'],
+  ['version 2 cut in its texts', cut(cutAfter(version2(), 9)), 'short-data'],
+  ['version 3.0 cut', cutAfter(version3(), 7), 'short-data'],
+  ['version 3.1 cut', cut(cutAfter(version31(), 11)), 'short-data'],
+  ['version 3.1 without its texts', cutAfter(version31(), 11), 'bad-array'],
   ['name outside', withWord(created(), 2, 1n << 255n), 'bad-array'],
   ['symbol outside', withWord(created(), 3, 1n << 40n), 'bad-array'],
-  ['first name outside', withWord(first(), 4, 1n << 40n), 'bad-array'],
-  ['first symbol at an odd place', withWord(first(), 5, 289n), 'bad-array'],
+  ['name of version 0 outside', withWord(version0(), 3, 1n << 40n), 'bad-array'],
+  ['name of version 2 outside', withWord(version2(), 4, 1n << 40n), 'bad-array'],
+  ['symbol of version 3.0 at an odd place', withWord(version3(), 5, 289n), 'bad-array'],
+  ['symbol of version 3.1 outside', withWord(version31(), 4, 1n << 255n), 'bad-array'],
 ]
 
 for (const [what, log, reason] of BAD) {

@@ -160,6 +160,50 @@ test('without a node, transfers of the very amounts name the coins, in any order
   )
 })
 
+test('another amount is another coin’s: the side that moved without a log stays open', () => {
+  const log = exchange('ng', [2n, 1_000n], [1n, 500n])
+  const paid = transfer(TOKEN_B, USER, POOL, 1_000n)
+  const taken = transfer(TOKEN_C, POOL, USER, 9_000n)
+  assert.deepEqual(sides([taken, paid, log], evidence), [[TOKEN_B, 1_000n, null, 500n]])
+  const fee = transfer(TOKEN_C, POOL, USER, 499n)
+  assert.deepEqual(
+    sides([fee, paid, log], evidence),
+    [[TOKEN_B, 1_000n, TOKEN_C, 500n]],
+    'a token that takes a fee of its own',
+  )
+})
+
+test('of what is behind the coins the pool lends out what it gets, and the lender pays', () => {
+  const ZERO = `0x${'0'.repeat(40)}`
+  const [lentA, lentB] = [TOKEN_A, TOKEN_B]
+  const moves = [
+    transfer(DAI, USER, POOL, 10n),
+    transfer(DAI, POOL, lentA, 10n),
+    transfer(lentA, ZERO, POOL, 10n),
+    transfer(lentB, POOL, ZERO, 7n),
+    transfer(TOKEN_C, lentB, USER, 7n),
+  ]
+  const log = exchange('underlying', [0n, 10n], [1n, 7n])
+  assert.deepEqual(sides([...moves, log], evidence), [[DAI, 10n, TOKEN_C, 7n]])
+  assert.deepEqual(
+    sides([...moves.slice(0, 4), log], evidence),
+    [[DAI, 10n, null, 7n]],
+    'nobody saw the lender pay',
+  )
+})
+
+test('an old pool upon a pool sells what it made of the other pool’s token', () => {
+  const ZERO = `0x${'0'.repeat(40)}`
+  const log = exchange('underlying', [3n, 90n], [0n, 95n])
+  const moves = [
+    transfer(DAI, USER, POOL, 8n),
+    transfer(DAI, POOL, TOKEN_A, 8n),
+    transfer(TOKEN_A, ZERO, POOL, 90n),
+    transfer(TOKEN_C, POOL, USER, 95n),
+  ]
+  assert.deepEqual(sides([...moves, log], evidence), [[TOKEN_A, 90n, TOKEN_C, 95n]])
+})
+
 test('a token and its front log the same move one after the other: the front is what was called', () => {
   const into = transfer(TOKEN_B, USER, POOL, 10n)
   const moves = [transfer(TOKEN_C, POOL, USER, 7n), transfer(TOKEN_A, POOL, USER, 7n)]
@@ -241,6 +285,37 @@ for (const [event, count, tail, kind] of TOLD) {
     ])
   })
 }
+
+test('liquidity of pools that take donations: it is received by another, amounts stand behind shares', () => {
+  const added = (words: Sides) =>
+    logOf(
+      POOL,
+      [
+        toEventSelector('AddLiquidity(address,address,uint256[2],uint256,uint256,uint256)'),
+        topicOf(ROUTER),
+        topicOf(USER),
+      ],
+      words,
+    )
+  const log = added([10n, 11n, 1n, 99n, 5n])
+  const increase = [['increase', TOKEN_B, 10n, TOKEN_A, 11n]]
+  assert.deepEqual(changes([log]), increase)
+  assert.deepEqual(changes([{ ...log, data: log.data.slice(0, -64) }]), ['short-data'])
+  assert.deepEqual(changes([{ ...log, topics: log.topics.slice(0, 2) }]), [])
+  assert.deepEqual(changes([added([0n, 0n, 1n, 99n, 5n])]), [])
+  assert.deepEqual(changes([added([10n, HUGE, 1n, 99n, 5n])]), ['impossible-amount'])
+  const donated = said('Donation(address,uint256[2])', [10n, 11n])
+  assert.deepEqual(changes([donated, log]), increase, 'a donation is told once')
+  const imbalance = 'RemoveLiquidityImbalance(address,uint256,uint256[2],uint256,uint256)'
+  const removed = said(imbalance, [99n, 10n, 11n, 1n, 5n])
+  assert.deepEqual(changes([removed]), [['decrease', TOKEN_B, 10n, TOKEN_A, 11n]])
+  assert.deepEqual(changes([said(imbalance, [99n, 0n, 11n, 1n, 5n])]), [
+    ['decrease', TOKEN_B, 0n, TOKEN_A, 11n],
+  ])
+  assert.deepEqual(changes([{ ...removed, data: removed.data.slice(0, -64) }]), ['short-data'])
+  assert.deepEqual(changes([said(imbalance, [99n, 0n, 0n, 1n, 5n])]), [])
+  assert.deepEqual(changes([said(imbalance, [99n, 10n, -1n, 1n, 5n])]), ['impossible-amount'])
+})
 
 const LISTS: readonly (readonly [string, number, 'increase' | 'decrease'])[] = [
   ['AddLiquidity(address,uint256[],uint256[],uint256,uint256)', 4, 'increase'],
@@ -340,6 +415,16 @@ test('without a node, amounts of a change are put to coins only by transfers of 
   assert.deepEqual(changes([...into, log], evidence), [['increase', TOKEN_B, 10n, TOKEN_A, 11n]])
   assert.deepEqual(changes([...into.slice(1), log], evidence), ['unknown-token'])
   assert.deepEqual(changes([log], evidence), ['no-evidence'])
+  const same = said('AddLiquidity(address,uint256[2],uint256[2],uint256,uint256)', [
+    ...[10n, 10n],
+    ...[0n, 0n, 9n, 9n],
+  ])
+  const alike = [TOKEN_B, TOKEN_A].map((token) => transfer(token, USER, POOL, 10n))
+  assert.deepEqual(
+    changes([...alike, same], evidence),
+    ['no-evidence'],
+    'of two amounts that are the same nobody knows which is which',
+  )
   const back = into.map((each) => ({
     ...each,
     topics: [each.topics[0] ?? '', ...each.topics.slice(1).reverse()],

@@ -105,6 +105,7 @@ function sourceOrder(topic0: string): string | undefined {
     [TOPIC.v2Burn]: 'Burn(address,uint256,uint256,address)',
     [TOPIC.v3Mint]: 'Mint(address,address,int24,int24,uint128,uint256,uint256)',
     [TOPIC.v3Collect]: 'Collect(address,address,int24,int24,uint128,uint128)',
+    [TOPIC.ramsesMint]: 'Mint(address,address,uint256,int24,int24,uint128,uint256,uint256)',
     [TOPIC.syncMint]: 'Mint(address,uint256,uint256,uint256,address)',
     [TOPIC.syncBurn]: 'Burn(address,uint256,uint256,uint256,address)',
     [TOPIC.clankerCreated]:

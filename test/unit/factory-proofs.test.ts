@@ -19,6 +19,7 @@ const ABI = parseAbi([
   'function getPair(address, address) view returns (address)',
   'function getPair(address, address, bool) view returns (address)',
   'function poolByPair(address, address) view returns (address)',
+  'function customPoolByPair(address, address, address) view returns (address)',
   'function isPool(address) view returns (bool)',
   'function getFactory() view returns (address)',
   'function getTokenX() view returns (address)',
@@ -83,10 +84,23 @@ const THENA = '0xafd89d21bdb66d00817d4153e055830b1c2b3970'
 const THENA_FUSION = '0x306f06c147f064a010530292a1eb6737c3e378e4'
 const BISWAP = '0x858e3312ed3a876947ea49d572a7c42de08af7ee'
 const SLIPSTREAM = '0x5e7bb104d84c7cb9b682aac2f3d509f5f406809a'
+const SYNCSWAP_RANGE = '0x9d63d318143cf14ff05f8aaa7491904a494e6f13'
 const QUICKSWAP_V3 = '0x411b0facc3489691f28ad58c47006af5e3ab3a28'
 const SYNCSWAP = '0xbb05918e9b4ba9fe2c8384d223f0844867909ffb'
+const SYNCSWAP_2 = '0xfdfe03bae6b8113ee1002d2be453fb71ca5783d3'
 const LFJ_V21 = '0x8e42f2f4101563bf679975178e880fd87d3efd4e'
 const LFJ_V20 = '0x6e77932a92582f504ff6c4bdbcef7da6c198aeef'
+const BLACKHOLE = '0xfe926062fb99ca5653080d6c14fe945ad68c265c'
+const BLACKHOLE_CL = '0x512eb749541b7cf294be882d636218c84a5e9e5f'
+const BLACKHOLE_DEPLOYERS = [
+  '0xdcfccf2e8c4efbba9127b80eac76c5a122125d29',
+  '0x58b05074d52d1a84d8ffdadda3c1b652e8c56994',
+  '0xf9221de143a0e57c324bf2a0f281e605e845d767',
+  '0x5d433a94a4a2aa8f9aa34d8d15692dc2e9960584',
+]
+const TOPAZ = '0x65e6cd0ef5d3467030103cf3d433034e570b5784'
+const TOPAZ_CL = '0x73dc984d9490286e735548f61dfccec67af82ed9'
+const PHARAOH_DLMM = '0xeb480050b016f6c6d45203d2346b68bddda23d4d'
 const pair = [TOKEN_A, TOKEN_B]
 const pairInformation = (lbPair: string): string =>
   encodeAbiParameters(
@@ -118,6 +132,43 @@ const CASES: readonly Case[] = [
     yes: address(POOL),
   },
   {
+    what: 'Blackhole, whose pairs do not name their factory either',
+    ...{ chain: 'avalanche', family: 'uniswap_v2', protocol: 'blackhole', factory: BLACKHOLE },
+    claim: claims(null, [[call('stable'), number(0n)]]),
+    question: call('getPair', [...pair, false]),
+    yes: address(POOL),
+  },
+  ...[0, 3].map((index) => ({
+    what: `Blackhole CL, of its deployer ${index + 1}`,
+    ...({ chain: 'avalanche', family: 'uniswap_v3', protocol: 'blackhole_cl' } as const),
+    factory: BLACKHOLE_CL,
+    claim: claims(BLACKHOLE_CL, [[call('tickSpacing'), number(200n)]]),
+    question: call('customPoolByPair', [BLACKHOLE_DEPLOYERS[index] ?? '', ...pair]),
+    yes: address(POOL),
+  })),
+  {
+    what: 'Blackhole CL, of the factory itself',
+    ...{ chain: 'avalanche', family: 'uniswap_v3', protocol: 'blackhole_cl' },
+    factory: BLACKHOLE_CL,
+    claim: claims(BLACKHOLE_CL, []),
+    question: call('poolByPair', pair),
+    yes: address(POOL),
+  },
+  {
+    what: 'Topaz',
+    ...{ chain: 'bsc', family: 'solidly', protocol: 'topaz', factory: TOPAZ },
+    claim: claims(TOPAZ, [[call('stable'), number(1n)]]),
+    question: call('getPool', [...pair, true]),
+    yes: address(POOL),
+  },
+  {
+    what: 'Topaz Slipstream',
+    ...{ chain: 'bsc', family: 'uniswap_v3', protocol: 'topaz_cl', factory: TOPAZ_CL },
+    claim: claims(TOPAZ_CL, [[call('tickSpacing'), number(50n)]]),
+    question: call('getPool', [...pair, 50]),
+    yes: address(POOL),
+  },
+  {
     what: 'a pair of a chain with stable pairs that has none of them',
     ...{ chain: 'bsc', family: 'uniswap_v2', protocol: 'biswap', factory: BISWAP },
     claim: claims(BISWAP, []),
@@ -143,6 +194,17 @@ const CASES: readonly Case[] = [
     feePips: 400,
   },
   {
+    what: 'SyncSwap Range, whose pools also name the master and no fee',
+    ...{ chain: 'zksync', family: 'uniswap_v3', protocol: 'syncswap_range' },
+    factory: SYNCSWAP_RANGE,
+    claim: claims(SYNCSWAP_RANGE, [
+      [call('master'), address(SYNCSWAP_2)],
+      [call('tickSpacing'), number(50n)],
+    ]),
+    question: call('getPool', [...pair, 50]),
+    yes: address(POOL),
+  },
+  {
     what: 'QuickSwap V3',
     ...{ chain: 'polygon', family: 'uniswap_v3', protocol: 'quickswap_v3' },
     factory: QUICKSWAP_V3,
@@ -158,6 +220,13 @@ const CASES: readonly Case[] = [
     yes: number(1n),
   })),
   {
+    what: 'SyncSwap, of the second master',
+    ...{ chain: 'zksync', family: 'uniswap_v2', protocol: 'syncswap', factory: SYNCSWAP_2 },
+    claim: claims(null, [[call('master'), address(SYNCSWAP_2)]]),
+    question: call('isPool', [POOL]),
+    yes: number(1n),
+  },
+  {
     what: 'LFJ V2.1',
     ...{ chain: 'avalanche', family: 'liquidity_book', protocol: 'lfj_v2_1', factory: LFJ_V21 },
     claim: at(POOL, [
@@ -167,6 +236,19 @@ const CASES: readonly Case[] = [
       [call('getBinStep'), number(20n)],
     ]),
     question: call('getLBPairInformation', [...pair, 20n]),
+    yes: pairInformation(POOL),
+  },
+  {
+    what: 'Pharaoh DLMM',
+    ...{ chain: 'avalanche', family: 'liquidity_book', protocol: 'pharaoh_dlmm' },
+    factory: PHARAOH_DLMM,
+    claim: at(POOL, [
+      [call('getFactory'), address(PHARAOH_DLMM)],
+      [call('getTokenX'), address(TOKEN_A)],
+      [call('getTokenY'), address(TOKEN_B)],
+      [call('getBinStep'), number(5n)],
+    ]),
+    question: call('getLBPairInformation', [...pair, 5n]),
     yes: pairInformation(POOL),
   },
   {

@@ -79,6 +79,15 @@ const trade = (name: string, { amount = 700n, cost = 10n }: Trade = {}, by = MAN
   eventLog(by, name + SECOND, [TOKEN, USER, 5n, amount, cost, 1n, 900n, 40n])
 const firstTrade = (name: string, { amount = 700n, cost = 10n }: Trade = {}, by = FIRST_MANAGER) =>
   eventLog(by, name + FIRST, [TOKEN, USER, amount, cost])
+/** As the deployed contract logs it. */
+const paidTrade = (name: string) =>
+  eventLog(FIRST_MANAGER, `${name}${FIRST.slice(0, -1)}, uint256 fee)`, [
+    TOKEN,
+    USER,
+    700n,
+    10n,
+    1n,
+  ])
 const create = (name = 'Coin', symbol = 'C', by = MANAGER) =>
   eventLog(by, CREATE, [USER, TOKEN, 7n, name, symbol, 10n ** 27n, 1n, 0n])
 const tradeStop = eventLog(MANAGER, 'TradeStop(address token)', [TOKEN])
@@ -170,25 +179,24 @@ test('a curve that is paid in the coin trades against the wrapped coin', () => {
 })
 
 test('the first contract is always paid in the coin, which needs no fact', () => {
-  const { swaps, dropped } = decode(
-    [firstTrade('TokenPurchase'), firstTrade('TokenSale')],
-    booksOf('facts'),
-  )
-  assert.deepEqual(dropped, [])
-  assert.deepEqual(
-    swaps.map((swap) => [
-      swap.tokenIn,
-      swap.amountInRaw,
-      swap.tokenOut,
-      swap.amountOutRaw,
-      swap.trader,
-      swap.pool,
-    ]),
-    [
-      [WBNB, 10n, TOKEN, 700n, USER, TOKEN],
-      [TOKEN, 700n, WBNB, 10n, USER, TOKEN],
-    ],
-  )
+  for (const form of [paidTrade, firstTrade]) {
+    const { swaps, dropped } = decode([form('TokenPurchase'), form('TokenSale')], booksOf('facts'))
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(
+      swaps.map((swap) => [
+        swap.tokenIn,
+        swap.amountInRaw,
+        swap.tokenOut,
+        swap.amountOutRaw,
+        swap.trader,
+        swap.pool,
+      ]),
+      [
+        [WBNB, 10n, TOKEN, 700n, USER, TOKEN],
+        [TOKEN, 700n, WBNB, 10n, USER, TOKEN],
+      ],
+    )
+  }
 })
 
 const bought = transfer(TOKEN, MANAGER, USER, 700n)
@@ -268,6 +276,7 @@ const BAD: readonly (readonly [string, Unplaced, string])[] = [
   ['a first sale of too much', firstTrade('TokenSale', { amount: MAX }), 'impossible-amount'],
   ['a cut purchase', cut(trade('TokenPurchase')), 'short-data'],
   ['a cut first sale', cut(firstTrade('TokenSale')), 'short-data'],
+  ['a cut first sale with its fee', cut(paidTrade('TokenSale')), 'short-data'],
   ['a cut stop', cut(tradeStop), 'short-data'],
   ['a cut migration', cut(liquidityAdded), 'short-data'],
   [

@@ -14,6 +14,7 @@ import {
   USER,
 } from '../support/made-up-chain.ts'
 import { blockOf, logOf, word } from '../support/recordings.ts'
+import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const FACTORY = '0x8e42f2f4101563bf679975178e880fd87d3efd4e'
 type Words = readonly (bigint | string)[]
@@ -30,46 +31,29 @@ const swap = (ins: bigint, outs: bigint) =>
 const plain = (words: Words) =>
   logOf(POOL, [TOPIC.binSwapV20, ...people, `0x${word(8_375_111n)}`], words)
 
-const CASES: readonly (readonly [
-  string,
-  ReturnType<typeof logOf>,
-  readonly [string, bigint, bigint] | string,
-])[] = [
-  ['X sold', swap(packed(10n, 0n), packed(0n, 7n)), [TOKEN_B, 10n, 7n]],
-  ['Y sold', swap(packed(0n, 10n), packed(7n, 0n)), [TOKEN_A, 10n, 7n]],
+const CASES: readonly SwapCase<ReturnType<typeof logOf>>[] = [
+  ['X sold', swap(packed(10n, 0n), packed(0n, 7n)), [1, 10n, 7n]],
+  ['Y sold', swap(packed(0n, 10n), packed(7n, 0n)), [0, 10n, 7n]],
   [
     'the largest amounts',
     swap(packed(HALF - 1n, 0n), packed(0n, HALF - 1n)),
-    [TOKEN_B, HALF - 1n, HALF - 1n],
+    [1, HALF - 1n, HALF - 1n],
   ],
-  ['part of what came in went back', swap(packed(10n, 0n), packed(7n, 0n)), [TOKEN_B, 3n, 0n]],
+  ['part of what came in went back', swap(packed(10n, 0n), packed(7n, 0n)), [1, 3n, 0n]],
   ['nothing', swap(0n, 0n), 'zero-amount'],
   ['a word missing', { ...swap(1n, 1n), data: swap(1n, 1n).data.slice(0, -64) }, 'short-data'],
-  ['V2.0, X sold, fee beside', plain([1n, 9n, 7n, 0n, 1n]), [TOKEN_B, 10n, 7n]],
-  ['V2.0, Y sold, fee beside', plain([0n, 9n, 7n, 0n, 1n]), [TOKEN_A, 10n, 7n]],
-  ['V2.0, nothing out', plain([0n, 9n, 0n, 0n, 1n]), [TOKEN_A, 10n, 0n]],
+  ['V2.0, X sold, fee beside', plain([1n, 9n, 7n, 0n, 1n]), [1, 10n, 7n]],
+  ['V2.0, Y sold, fee beside', plain([0n, 9n, 7n, 0n, 1n]), [0, 10n, 7n]],
+  ['V2.0, nothing out', plain([0n, 9n, 0n, 0n, 1n]), [0, 10n, 0n]],
   ['V2.0, a fee beyond any token', plain([0n, 9n, 7n, 0n, 2n ** 256n - 1n]), 'impossible-amount'],
   ['V2.0, a word missing', plain([0n, 9n, 7n, 0n]), 'short-data'],
 ]
 
-for (const [what, log, expected] of CASES) {
-  test(`Liquidity Book swap, ${what}`, () => {
-    const { swaps, dropped } = decoded([log])
-    if (typeof expected === 'string') {
-      assert.deepEqual(swaps, [])
-      assert.deepEqual(
-        dropped.map(({ reason, protocol }) => [reason, protocol]),
-        [[expected, 'liquidity_book']],
-      )
-      return
-    }
-    const [tokenIn, amountInRaw, amountOutRaw] = expected
-    assert.deepEqual(
-      swaps.map((taken) => [taken.tokenIn, taken.tokenOut, taken.amountInRaw, taken.amountOutRaw]),
-      [[tokenIn, tokenIn === TOKEN_A ? TOKEN_B : TOKEN_A, amountInRaw, amountOutRaw]],
-    )
-  })
-}
+testSwaps('Liquidity Book', CASES, {
+  decode: (log) => decoded([log]),
+  decoder: 'liquidity_book',
+  trade: { pool: POOL, protocol: 'lfj_v2_1' },
+})
 
 test('each bin that a swap goes through is told', () => {
   const { swaps } = decoded([
@@ -103,6 +87,46 @@ test('without a node, transfers tell the tokens in whatever order', () => {
   assert.deepEqual(
     alone.dropped.map(({ reason }) => reason),
     ['no-evidence'],
+  )
+})
+
+test('without a node, amounts of a deposit are put to tokens by the transfers, never by address', () => {
+  const books = booksOf('evidence', [], 'arbitrum')
+  const into = [transfer(TOKEN_B, USER, POOL, 100n), transfer(TOKEN_A, USER, POOL, 5n)]
+  const log = logOf(POOL, [TOPIC.binDeposit, ...people, `0x${word(1n)}`], [100n, 5n])
+  assert.deepEqual(
+    decoded([...into, log], books).poolChanges.map((change) => [
+      change.tokenA,
+      change.amountARaw,
+      change.tokenB,
+      change.amountBRaw,
+    ]),
+    [[TOKEN_B, 100n, TOKEN_A, 5n]],
+  )
+  const part = transfer(TOKEN_B, USER, POOL, 130n)
+  assert.deepEqual(
+    decoded([part, ...into.slice(1), log], books).dropped.map(({ reason }) => reason),
+    ['unknown-token'],
+  )
+})
+
+test('without a node, a swap through several bins is shown by one transfer', () => {
+  const books = booksOf('evidence', [], 'arbitrum')
+  const { swaps } = decoded(
+    [
+      transfer(TOKEN_B, USER, POOL, 13n),
+      swap(packed(10n, 0n), packed(0n, 7n)),
+      swap(packed(3n, 0n), packed(0n, 2n)),
+      transfer(TOKEN_A, POOL, USER, 9n),
+    ],
+    books,
+  )
+  assert.deepEqual(
+    swaps.map(({ tokenIn, tokenOut, amountInRaw }) => [tokenIn, tokenOut, amountInRaw]),
+    [
+      [TOKEN_B, TOKEN_A, 10n],
+      [TOKEN_B, TOKEN_A, 3n],
+    ],
   )
 })
 

@@ -200,6 +200,14 @@ test('clients that write enums as numbers and oneof as an object say the same', 
     normalizeTransaction(numbered, { index: 0 }),
     normalizeTransaction(GRPC, { index: 0 }),
   )
+  const text = { kind: { oneofKind: 'stringValue', stringValue: '7' } }
+  const list = { kind: { oneofKind: 'listValue', listValue: { values: [text] } } }
+  const printed = { oneofKind: 'structValue', structValue: { fields: { text, list } } }
+  for (const json of [{ kind: printed }, { structValue: printed.structValue }]) {
+    const events = GRPC.events.events.map((each) => ({ ...each, contents: undefined, json }))
+    const { events: read } = normalizeTransaction({ ...GRPC, events: { events } }, { index: 0 })
+    assert.deepEqual(read[0]?.fields, { text: '7', list: ['7'] })
+  }
   const seconds = { seconds: '1752022923', nanos: 456_000_000 }
   const { timeMs } = normalizeCheckpoint(
     { ...CHECKPOINT, summary: { previousDigest: digest('B'), timestamp: seconds } },
@@ -309,6 +317,17 @@ test('a list of answers is a part of its checkpoint; events alone are found by t
   )
   assert.deepEqual([block.timeMs, timed, block.transactions[0]?.from], [5, true, event.sender])
   assert.equal(moveBlock({ ...event }).block.transactions[0]?.events.length, 1)
+  assert.deepEqual(moveBlock({ jsonrpc: '2.0', result: data }).block, block)
+})
+
+test('a page of transactions is read as a list of them', () => {
+  const { result } = suiJson('turbos_swap.json') as { readonly result: Json }
+  const page = { jsonrpc: '2.0', result: { data: [result], hasNextPage: false } }
+  assert.deepEqual(moveBlock(page), moveBlock({ result }))
+  const { digest: name, checkpoint, events } = result
+  const { block } = moveBlock({ result: { data: [{ digest: name, checkpoint, events }] } })
+  assert.deepEqual([block.transactions[0]?.hash, block.height], [name, Number(checkpoint)])
+  assert.equal(decodeBlock(block, suiBooks()).swaps.length, 1)
 })
 
 test('test extracts without effects are read, their short addresses too', () => {

@@ -14,6 +14,7 @@ import {
   USER,
 } from '../support/made-up-chain.ts'
 import { blockOf, logOf } from '../support/recordings.ts'
+import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const MANAGER = '0xa0ffb9c1ce1fe56963b0321b32e7a0302114058b'
 const BINS = '0xc697d2898e0d09264376196696c51d7abbbaa4a9'
@@ -36,7 +37,7 @@ const books = booksOf('facts', [fact('pancakeswap_infinity_cl')], 'bsc')
 const decoded = (logs: Parameters<typeof blockOf>[0], chosen = books) =>
   decodeBlock(blockOf(logs), chosen)
 
-const CASES: readonly (readonly [string, Words, readonly [0 | 1, bigint, bigint] | string])[] = [
+const CASES: readonly SwapCase<Words>[] = [
   ['token0 paid', [-10n, 7n], [0, 10n, 7n]],
   ['token1 paid', [7n, -10n], [1, 10n, 7n]],
   ['the largest numbers', [-MAX, MAX - 1n], [0, MAX, MAX - 1n]],
@@ -49,37 +50,14 @@ const CASES: readonly (readonly [string, Words, readonly [0 | 1, bigint, bigint]
   ['words missing', [-10n, 7n, 1n], 'short-data'],
 ]
 
-for (const [what, amounts, expected] of CASES) {
-  test(`Infinity swap, ${what}`, () => {
-    const { swaps, dropped } = decoded([swap(amounts)])
-    if (typeof expected === 'string') {
-      assert.deepEqual(swaps, [])
-      assert.deepEqual(
-        dropped.map(({ reason, protocol }) => [reason, protocol]),
-        [[expected, 'pancake_infinity']],
-      )
-      return
-    }
-    const [side, amountInRaw, amountOutRaw] = expected
-    assert.deepEqual(swaps, [
-      {
-        kind: 'swap',
-        txIndex: 0,
-        logIndex: 0,
-        pool: ID,
-        vault: VAULT,
-        protocol: 'pancakeswap_infinity_cl',
-        trader: `0x${'f0'.repeat(20)}`,
-        tokenIn: side === 0 ? TOKEN_A : TOKEN_B,
-        tokenOut: side === 0 ? TOKEN_B : TOKEN_A,
-        amountInRaw,
-        amountOutRaw,
-        sqrtPriceX96: 1n,
-        liquidityRaw: 2n,
-      },
-    ])
-  })
-}
+testSwaps('Infinity', CASES, {
+  decode: (amounts) => decoded([swap(amounts)]),
+  decoder: 'pancake_infinity',
+  trade: {
+    ...{ pool: ID, vault: VAULT, protocol: 'pancakeswap_infinity_cl' },
+    ...{ sqrtPriceX96: 1n, liquidityRaw: 2n },
+  },
+})
 
 test('bins have no price of their own in the event', () => {
   const { swaps } = decoded(

@@ -23,26 +23,37 @@ import {
   withWord,
 } from '../support/evm-logs.ts'
 import { POOL, ROUTER, transfer, USER } from '../support/made-up-chain.ts'
+import {
+  ADAPTER,
+  adapted,
+  adaptedRedemption,
+  batch,
+  both,
+  CONDITION,
+  converted,
+  MARKET,
+  NO,
+  PARENT,
+  position,
+  redeemed,
+  settled,
+  single,
+  TOKENS,
+  USDC,
+  YES,
+  ZERO,
+} from '../support/prediction-logs.ts'
 import { blockOf } from '../support/recordings.ts'
 
 const FIRST = '0x4bfb41d5b3570defd03c39a9a4d8de6bd8b8982e'
 const SECOND = '0xe111180000d2663c0091e4f400237545b87b996b'
-const TOKENS = '0x4d97dcd97ec945f40cf65f87097ace5ea0476045'
-const ADAPTER = '0xd91e80cf2e7be2e162c6513ced06f1dd0da35296'
-const USDC = '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'
 const PUSD = '0xc011a7e12a19f7b1f670d46f03b03f3342e82dfb'
 const MAKER = `0x${'3a'.repeat(20)}`
 const TAKER = `0x${'3b'.repeat(20)}`
 const ORACLE = `0x${'3c'.repeat(20)}`
-const ZERO = `0x${'0'.repeat(40)}`
 const ORDER = `0x${'01'.repeat(32)}`
-const CONDITION = `0x${'c0'.repeat(32)}`
 const QUESTION = `0x${'c1'.repeat(32)}`
-const MARKET = `0x${'c2'.repeat(32)}`
-const PARENT = `0x${'00'.repeat(32)}`
 const MAX = (1n << 256n) - 1n
-const YES = 11n
-const NO = 12n
 
 const booksOf = (proof: Books['proof']): Books => ({
   proof,
@@ -320,62 +331,6 @@ for (const [type, log, expected] of MANAGED) {
   })
 }
 
-const SETS = 'uint256[] partition, uint256 amount'
-const POSITION = `address indexed stakeholder, address collateralToken, bytes32 indexed parentCollectionId, bytes32 indexed conditionId, ${SETS}`
-const position = (name: 'PositionSplit' | 'PositionsMerge', holder = USER, amount = 5n) =>
-  eventLog(TOKENS, `${name}(${POSITION})`, [holder, USDC, PARENT, CONDITION, [1n, 2n], amount])
-const redeemed = (payout = 5n, holder = USER) =>
-  eventLog(
-    TOKENS,
-    'PayoutRedemption(address indexed redeemer, address indexed collateralToken, bytes32 indexed parentCollectionId, bytes32 conditionId, uint256[] indexSets, uint256 payout)',
-    [holder, USDC, PARENT, CONDITION, [1n, 2n], payout],
-  )
-const single = (from: string, to: string, id: bigint, amount: bigint, by = TOKENS) =>
-  eventLog(
-    by,
-    'TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value)',
-    [ROUTER, from, to, id, amount],
-  )
-const batch = (
-  [from, to]: readonly [string, string],
-  ids: readonly bigint[],
-  amounts: readonly bigint[],
-  by = TOKENS,
-) =>
-  eventLog(
-    by,
-    'TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values)',
-    [ROUTER, from, to, ids, amounts],
-  )
-const ADAPTED = 'address indexed stakeholder, bytes32 indexed conditionId, uint256 amount'
-const adapted = (name: 'PositionSplit' | 'PositionsMerge', holder = USER) =>
-  eventLog(ADAPTER, `${name}(${ADAPTED})`, [holder, CONDITION, 5n])
-const adaptedRedemption = eventLog(
-  ADAPTER,
-  'PayoutRedemption(address indexed redeemer, bytes32 indexed conditionId, uint256[] amounts, uint256 payout)',
-  [USER, CONDITION, [5n, 0n], 5n],
-)
-const converted = eventLog(
-  ADAPTER,
-  'PositionsConverted(address indexed stakeholder, bytes32 indexed marketId, uint256 indexed indexSet, uint256 amount)',
-  [USER, MARKET, 6n, 5n],
-)
-const both = [
-  { tokenId: YES, amountRaw: 5n },
-  { tokenId: NO, amountRaw: 5n },
-]
-const settled = {
-  kind: 'prediction-settlement',
-  protocol: 'polymarket',
-  txIndex: 0,
-  holder: USER,
-  conditionId: CONDITION,
-  marketId: null,
-  collateral: USDC,
-  amountRaw: 5n,
-  indexSets: [1n, 2n],
-} as const
-
 test('a split, a merge and a redemption with the outcome tokens that they made and took', () => {
   const logs = [
     batch([ZERO, USER], [YES, NO], [5n, 5n]),
@@ -406,7 +361,7 @@ test('what the adapter does for somebody is told once, as its', () => {
     adapted('PositionsMerge'),
     single(ADAPTER, ZERO, YES, 5n),
     redeemed(5n, ADAPTER),
-    adaptedRedemption,
+    adaptedRedemption(),
   ]
   assert.deepEqual(predicted(logs), [
     { ...mine, type: 'Split', logIndex: 3, moved: both },
@@ -416,7 +371,7 @@ test('what the adapter does for somebody is told once, as its', () => {
 })
 
 test('a conversion names the market and the questions, an exchange settles nothing of its own', () => {
-  const logs = [position('PositionSplit', SECOND), adapted('PositionSplit', FIRST), converted]
+  const logs = [position('PositionSplit', SECOND), adapted('PositionSplit', FIRST), converted()]
   assert.deepEqual(predicted(logs), [
     {
       ...settled,
@@ -466,7 +421,7 @@ const BAD_EVENTS: readonly (readonly [string, Unplaced, string])[] = [
     cut({ ...position('PositionSplit'), data: `0x${'0'.repeat(192)}` }),
     'short-data',
   ],
-  ['a cut conversion', cut(converted), 'short-data'],
+  ['a cut conversion', cut(converted()), 'short-data'],
   ['a cut move', cut(single(ZERO, USER, YES, 1n)), 'short-data'],
 ]
 
@@ -480,8 +435,8 @@ for (const [what, log, reason] of BAD_EVENTS) {
 
 test('settlements that others log in the name of the markets are theirs', () => {
   const logs = [
-    ...[position('PositionSplit'), position('PositionsMerge'), redeemed(), converted],
-    ...[adapted('PositionSplit'), adapted('PositionsMerge'), adaptedRedemption],
+    ...[position('PositionSplit'), position('PositionsMerge'), redeemed(), converted()],
+    ...[adapted('PositionSplit'), adapted('PositionsMerge'), adaptedRedemption()],
   ].map((log) => ({ ...log, address: ROUTER }))
   const decoded = decode(logs)
   assert.deepEqual(decoded.predictions, [])

@@ -12,8 +12,9 @@ import {
   selfCall,
   svmBlock,
   text,
+  tokenAccount,
 } from '../support/hand-svm.ts'
-import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+import { solBooks, solJson, solRecording, solTransaction } from '../support/sol-recordings.ts'
 
 const WSOL = CHAINS.sol.wrappedNative
 const NO_KEY = CHAINS.sol.nativeAddress
@@ -183,6 +184,23 @@ test('fields of layouts to come are left alone', () => {
   assert.equal(onlySwap(decodeCalls([trade(BUY, V1, event)])).amountInRaw, 77n)
 })
 
+test('a trade of May 2024, before events told what the curve holds', () => {
+  const recorded = Buffer.from(
+    String(solJson('pumpfun_trade_event_2024_05.json').programDataBase64),
+    'base64',
+  )
+  const [tag, event] = [recorded.subarray(0, 8).toString('hex'), recorded.subarray(8)]
+  assert.equal(tag, TRADE)
+  const swap = onlySwap(decodeCalls([trade(SELL, V1, event)]))
+  assert.deepEqual([swap.amountInRaw, swap.amountOutRaw], [91_328_321_657_237n, 2_807_820_424n])
+  assert.deepEqual(swap.curve, {
+    virtualQuoteRaw: 30_086_219_287n,
+    virtualTokenRaw: 1_069_925_061_124_360n,
+    realQuoteRaw: 86_219_287n,
+    realTokenRaw: 790_025_061_124_360n,
+  })
+})
+
 test('a recorded trade cut anywhere behind its first layout still is that trade, and no trade before', () => {
   const { instructions, ...tx } = solTransaction('pumpfun_create_from_blocksubscribe.json')
   const at = instructions.findIndex(
@@ -190,14 +208,114 @@ test('a recorded trade cut anywhere behind its first layout still is that trade,
   )
   const event = instructions[at]
   assert.ok(event?.data)
+  const [whole] = decodeBlock(svmBlock([{ ...tx, instructions }]), solBooks()).swaps
+  const reserves = whole?.reservesInOut
+  assert.ok(reserves)
   const { length } = event.data
   for (let end = 16; end <= length; end += 1) {
     const cut: SvmInstruction = { ...event, data: event.data.subarray(0, end) }
     const block = svmBlock([{ ...tx, instructions: instructions.with(at, cut) }])
     const { swaps, dropped } = decodeBlock(block, solBooks())
-    if (end < 16 + 121) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'short-data'])
-    else assert.deepEqual([swaps[0]?.amountInRaw, dropped.length], [98_750_018n, 0], String(end))
+    if (end < 16 + 105) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'short-data'])
+    else {
+      assert.deepEqual([swaps[0]?.amountInRaw, dropped.length], [98_750_018n, 0], String(end))
+      assert.deepEqual(swaps[0]?.reservesInOut, reserves, `${end}: what the curve holds`)
+    }
   }
+})
+
+const POST_COMPLETE = '6fb06d8b316cd5fb'
+
+test('a purchase that empties the curve goes on with what lies there for the pool', () => {
+  const event = (tokens: bigint, paid: bigint): Buffer =>
+    Buffer.concat([
+      fields(USER, MINT, CURVE, NO_KEY, 1n, tokens, paid),
+      fields(95n, 7n, 30n, 2n, 0n),
+      fields(206_900_000_000_000n, 84_990_360_097n, 204_953_358_745_699n, 85_797_596_155n),
+    ])
+  const both = (rest: Buffer): Decoded =>
+    decodeCalls([
+      {
+        program: PUMP,
+        accounts: V1,
+        data: BUY,
+        calls: [selfCall(PUMP, TRADE, first()), selfCall(PUMP, POST_COMPLETE, rest)],
+      },
+    ])
+  const { swaps, dropped } = both(event(1_946_641_254_301n, 807_236_058n))
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(
+    swaps.map(({ logIndex, tokenIn, tokenOut }) => [logIndex, tokenIn, tokenOut]),
+    [
+      [0, WSOL, MINT],
+      [2, WSOL, MINT],
+    ],
+  )
+  const rest = swaps[1]
+  assert.deepEqual([rest?.amountInRaw, rest?.amountOutRaw], [807_236_058n, 1_946_641_254_301n])
+  assert.deepEqual(rest?.curve, {
+    virtualQuoteRaw: 85_797_596_155n,
+    virtualTokenRaw: 204_953_358_745_699n,
+    realQuoteRaw: 85_797_596_155n,
+    realTokenRaw: 0n,
+  })
+  const refused = (rest: Buffer) => both(rest).dropped.map(({ reason }) => reason)
+  assert.deepEqual(refused(event(0n, 0n)), ['zero-amount'])
+  assert.deepEqual(refused(event(1n, 1n).subarray(0, 200)), ['short-data'])
+})
+
+const ROUTE = 'e19a7516d756f667'
+/** A hop's five accounts: mint, what it is paid in, its curve and both vaults. */
+const hopAccounts = (mint: string, paidIn: string, curve: string, vault: string) => [
+  ...[mint, paidIn, curve, vault, key(`quote of ${vault}`)],
+]
+const routeOf = (...hops: readonly (readonly string[])[]): readonly string[] => [
+  ...accounts({ 3: USER }).slice(0, 13),
+  ...hops.flat(),
+]
+const HELD = [
+  tokenAccount(key('vault'), CURVE, MINT),
+  tokenAccount(key('vault 2'), key('curve 2'), key('mint 2')),
+]
+
+test('each hop of a route along curves is a trade, where its vault is its curve’s', () => {
+  const [own, other] = [
+    hopAccounts(MINT, NO_KEY, CURVE, key('vault')),
+    // Sold for the first token: that one stands here too, as what is paid.
+    hopAccounts(key('mint 2'), MINT, key('curve 2'), key('vault 2')),
+  ]
+  for (const hops of [[own], [other, own], [own, other]]) {
+    const route = trade(ROUTE, routeOf(...hops), first())
+    const { swaps, dropped } = decodeCalls([route], { tokenBalances: HELD })
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(
+      swaps.map(({ logIndex, pool, trader, tokenOut }) => [logIndex, pool, trader, tokenOut]),
+      [[1, CURVE, USER, MINT]],
+    )
+  }
+  const list = routeOf(own)
+  assert.deepEqual(reasons(decodeCalls([trade(ROUTE, list, first())])), ['unknown-account'])
+  const short = trade(ROUTE, list.slice(0, 16), first())
+  assert.deepEqual(reasons(decodeCalls([short], { tokenBalances: HELD })), ['missing-account'])
+})
+
+test('a hop that empties its curve goes on too', () => {
+  const rest = Buffer.concat([
+    fields(USER, MINT, CURVE, NO_KEY, 1n, 40n, 80n),
+    fields(0n, 0n, 0n, 0n, 0n, 1_000n, 2_000n, 960n, 2_080n),
+  ])
+  const route: Call = {
+    program: PUMP,
+    accounts: routeOf(hopAccounts(MINT, NO_KEY, CURVE, key('vault'))),
+    data: ROUTE,
+    calls: [selfCall(PUMP, POST_COMPLETE, rest)],
+  }
+  const { swaps, dropped } = decodeCalls([route], { tokenBalances: HELD })
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(
+    swaps.map(({ pool, amountInRaw, amountOutRaw }) => [pool, amountInRaw, amountOutRaw]),
+    [[CURVE, 80n, 40n]],
+  )
 })
 
 test('events that are not the program’s own are no trades', () => {
@@ -265,22 +383,21 @@ test('a token is born on its curve before it trades', () => {
 
 test('the first layout of a creation, and one of a mayhem token with a quote of its own', () => {
   const head = Buffer.concat([text('Name'), text('SYM'), text('https://x'), fields(MINT, CURVE)])
-  const create = (data: Buffer): Decoded =>
+  const create = (data: Buffer, made: readonly Call[] = []): Decoded =>
     decodeCalls([
-      { program: PUMP, data: '181ec828051c0777', calls: [selfCall(PUMP, CREATE, data)] },
+      { program: PUMP, data: '181ec828051c0777', calls: [...made, selfCall(PUMP, CREATE, data)] },
     ])
   const old = create(Buffer.concat([head, fields(USER)]))
   assert.deepEqual(old.births[0]?.creators, [USER])
   assert.equal(old.births[0]?.fact.totalSupplyRaw, 1_000_000_000_000_000n)
   assert.equal(old.poolChanges[0]?.amountARaw, 793_100_000_000_000n)
   assert.equal(old.poolChanges[0]?.tokenB, WSOL)
-  const mayhem = create(
-    Buffer.concat([
-      head,
-      fields(USER, key('creator'), 1n, 9n, 8n, 7n, 2_000_000n),
-      fields(PROGRAM.token2022, true, false, USDC, 5n),
-    ]),
-  )
+  const told = Buffer.concat([
+    head,
+    fields(USER, key('creator'), 1n, 9n, 8n, 7n, 2_000_000n),
+    fields(PROGRAM.token2022, true, false, USDC, 5n),
+  ])
+  const mayhem = create(told)
   assert.deepEqual(mayhem.births[0]?.creators, [key('creator')])
   assert.equal(mayhem.births[0]?.dev, USER)
   assert.equal(mayhem.births[0]?.fact.totalSupplyRaw, 2_000_000n)
@@ -288,6 +405,13 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
   assert.deepEqual(mayhem.poolChanges[0]?.curve, {
     ...{ virtualQuoteRaw: 5n, virtualTokenRaw: 9n, realQuoteRaw: 0n, realTokenRaw: 7n },
   })
+  const minted = (to: string): Call => ({
+    program: PROGRAM.token2022,
+    accounts: [MINT, key(to), key('authority')],
+    data: Buffer.concat([Buffer.from([7]), fields(2_000_000n)]),
+  })
+  const [birth] = create(told, [minted('vault'), minted('agent')]).births
+  assert.equal(birth?.fact.totalSupplyRaw, 4_000_000n, 'the curve’s and the agent’s')
   assert.equal(old.poolChanges[0]?.curve, undefined)
   assert.deepEqual(reasons(create(head)), ['short-data'])
   assert.deepEqual(reasons(create(Buffer.alloc(200, 255))), ['short-data'])

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/decode.ts'
 import { PROGRAM } from '../../ingestors/svm/programs.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { type Call, decodeCalls, fields, key, selfCall } from '../support/hand-svm.ts'
+import type { Swap } from '../../schemas/events.ts'
+import { type Call, decodeCalls, fields, key, selfCall, tokenAccount } from '../support/hand-svm.ts'
 import { solBooks, solJson, solRecording } from '../support/sol-recordings.ts'
 
 const SWAP = PROGRAM.pumpSwap
@@ -65,17 +66,151 @@ test('the layout of March 2025: what the seller got, and reserves after it', () 
   )
 })
 
+test('a purchase for an exact amount: what left the buyer, fees of all kinds included', () => {
+  const block = solRecording('swap_bloom_1.json')
+  const { swaps, dropped } = decodeBlock(block, solBooks())
+  assert.deepEqual(dropped, [])
+  const [swap] = swaps
+  assert.ok(swap)
+  const [toPool, toProtocol, toCreator] = [495_548_961n, 247_280n, 4_203_759n]
+  assert.equal(swap.amountInRaw, toPool + toProtocol + toCreator)
+  const vault = block.transactions[0]?.tokenBalances.find(
+    ({ account }) => account === swap.accounts?.vaultIn,
+  )
+  assert.ok(vault && vault.preRaw !== null && vault.postRaw !== null)
+  assert.equal(vault.postRaw - vault.preRaw, toPool)
+  assert.deepEqual(
+    [swap.reservesBeforeInOut?.[0], swap.reservesInOut?.[0]],
+    [vault.preRaw, vault.postRaw],
+  )
+})
+
+const vaultsOf = (block: ReturnType<typeof solRecording>, swap: Swap) => {
+  const balance = (account: string | undefined) =>
+    block.transactions[0]?.tokenBalances.find((each) => each.account === account)
+  const [into, out] = [balance(swap.accounts?.vaultIn), balance(swap.accounts?.vaultOut)]
+  return { before: [into?.preRaw, out?.preRaw], after: [into?.postRaw, out?.postRaw] }
+}
+
+test('fees that nobody is named for stay in the vault; the pool prices with more than it holds', () => {
+  const block = solRecording('pumpswap_sell_v2_AcrDzvio.json')
+  const { swaps, dropped } = decodeBlock(block, solBooks())
+  assert.deepEqual(dropped, [])
+  const [sale] = swaps
+  assert.ok(sale)
+  assert.deepEqual([sale.amountInRaw, sale.amountOutRaw], [3_143_049_857n, 9_867_576n])
+  const { before, after } = vaultsOf(block, sale)
+  assert.deepEqual(sale.reservesBeforeInOut, before)
+  assert.deepEqual(sale.reservesInOut, after)
+  const virtualBefore = 17_584_418_739n
+  const movedRaw = 9_957_373n
+  assert.deepEqual(sale.curve, {
+    virtualQuoteRaw: 218_834_620_214n + virtualBefore - movedRaw,
+    virtualTokenRaw: 74_476_535_292_699n,
+    realQuoteRaw: 218_824_750_144n,
+    realTokenRaw: 74_476_535_292_699n,
+  })
+})
+
+test('a pool buys its token with funds put aside, and burns it', () => {
+  const block = solRecording('pumpswap_boost_LK86c649.json')
+  const { swaps, dropped } = decodeBlock(block, solBooks())
+  assert.deepEqual(dropped, [])
+  const [bought] = swaps
+  assert.ok(bought)
+  assert.deepEqual([bought.amountInRaw, bought.amountOutRaw], [527_535_158n, 166_548_315_802n])
+  assert.equal(bought.trader, 'AMfCBXvGgqscaLe6hyQMWEb8mKNURSWDT2jXyJcuJUKz')
+  const { before, after } = vaultsOf(block, bought)
+  assert.deepEqual(bought.reservesBeforeInOut, before)
+  assert.deepEqual(bought.reservesInOut, after)
+})
+
+const OPENED = Buffer.concat([
+  fields(1n),
+  Buffer.from([0, 0]),
+  fields(key('user'), key('base'), WSOL),
+  Buffer.from([6, 9]),
+  fields(500n, 700n, 500n, 700n),
+])
+const OPENING = told('e992d18ecf6840bc', LIQUIDITY, 'b1310cd2a076a774', OPENED)
+const i128le = (value: bigint): Buffer => fields(value & ((1n << 64n) - 1n), value >> 64n)
+const boosted = (pool: string, leftRaw: bigint): Call =>
+  told(
+    '8ce9215e845ac28f',
+    [],
+    'ae7c4af90451f611',
+    Buffer.concat([fields(1n, key('base'), key('curve'), pool), i128le(60n), fields(leftRaw)]),
+  )
+
+test('what a new pool puts aside leaves its vault, not its price', () => {
+  const { poolChanges, dropped } = decodeCalls([OPENING, boosted(key('pool'), 640n)])
+  assert.deepEqual(dropped, [])
+  const [, aside] = poolChanges
+  assert.ok(aside)
+  assert.deepEqual(
+    [aside.kind, aside.pool, aside.owner, aside.amountARaw, aside.amountBRaw, aside.reserves],
+    ['decrease', key('pool'), key('user'), 0n, 60n, [500n, 640n]],
+  )
+  assert.deepEqual(aside.curve, {
+    ...{ virtualQuoteRaw: 700n, virtualTokenRaw: 500n, realQuoteRaw: 640n, realTokenRaw: 500n },
+  })
+  const reasons = (calls: readonly Call[]) => decodeCalls(calls).dropped.map(({ reason }) => reason)
+  assert.deepEqual(reasons([boosted(key('pool'), 640n)]), ['unknown-reserves'])
+  assert.deepEqual(reasons([OPENING, boosted(key('pool'), 701n)]), ['impossible-amount'])
+})
+
+const hopEvent = (pool: string): Buffer =>
+  Buffer.concat([
+    fields(1n, 40n, 0n, 0n, 0n, 1_000n, 2_000n, 80n, 0n, 0n, 0n, 0n, 81n, 83n),
+    fields(pool, key('user'), key('own base'), key('own quote'), key('fees'), key('fee account')),
+  ])
+const hops = accounts({}).slice(0, 16)
+const [USER, OWN_BASE] = [hops[0] ?? '', hops[2] ?? '']
+const route = (event: Buffer): Call =>
+  told(
+    '2b644913e9f66f94',
+    [
+      ...hops,
+      ...[key('base'), WSOL, key('pool'), key('base vault'), key('quote vault')],
+      ...[key('other'), WSOL, key('pool 2'), key('vault 3'), key('vault 4')],
+    ],
+    '67f4521f2cf57777',
+    event,
+  )
+const HELD = [
+  tokenAccount(key('base vault'), key('pool'), key('base')),
+  tokenAccount(key('quote vault'), key('pool'), WSOL),
+  tokenAccount(OWN_BASE, USER, key('base')),
+]
+
+test('each hop of a route is a trade of its pool, at its event', () => {
+  const { swaps, dropped } = decodeCalls([route(hopEvent(key('pool')))], { tokenBalances: HELD })
+  assert.deepEqual(dropped, [])
+  const [hop] = swaps
+  assert.ok(hop)
+  assert.deepEqual([hop.logIndex, hop.path], [1, { outer: 0, inner: 0 }])
+  assert.deepEqual(
+    [hop.pool, hop.trader, hop.tokenIn, hop.amountInRaw, hop.tokenOut, hop.amountOutRaw],
+    [key('pool'), USER, WSOL, 83n, key('base'), 40n],
+  )
+  assert.deepEqual(hop.accounts, {
+    ...{ userIn: USER, userOut: OWN_BASE },
+    ...{ vaultIn: key('quote vault'), vaultOut: key('base vault') },
+  })
+})
+
+test('a hop whose accounts are not there, or hold other tokens, is none', () => {
+  const reasons = (pool: string, tokenBalances = HELD) =>
+    decodeCalls([route(hopEvent(pool))], { tokenBalances }).dropped.map(({ reason }) => reason)
+  assert.deepEqual(reasons(key('nowhere')), ['missing-account'])
+  assert.deepEqual(reasons(key('pool 2')), ['unknown-account'])
+  assert.deepEqual(reasons(key('pool'), HELD.slice(1)), ['unknown-account'])
+})
+
 test('pools are opened, filled and emptied', () => {
   const moved = fields(1n, 10n, 0n, 0n, 0n, 0n, 1_000n, 2_000n, 30n, 60n, 9n)
-  const created = Buffer.concat([
-    fields(1n),
-    Buffer.from([0, 0]),
-    fields(key('user'), key('base'), WSOL),
-    Buffer.from([6, 9]),
-    fields(500n, 700n, 500n, 700n),
-  ])
   const { poolChanges, dropped } = decodeCalls([
-    told('e992d18ecf6840bc', LIQUIDITY, 'b1310cd2a076a774', created),
+    OPENING,
     told('f223c68952e1f2b6', LIQUIDITY, '78f83d531f8e6b90', moved),
     told('b712469c946da122', LIQUIDITY, '1609851aa02c47c0', moved),
   ])

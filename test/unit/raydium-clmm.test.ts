@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/decode.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { recordedBlock } from '../../ingestors/recorded.ts'
 import { inKeyOrder } from '../../ingestors/svm/layout.ts'
 import { PROGRAM } from '../../ingestors/svm/programs.ts'
 import type { SvmTokenBalance } from '../../schemas/events.ts'
@@ -15,7 +17,7 @@ import {
   tokenTransfer,
   u128le,
 } from '../support/hand-svm.ts'
-import { solBooks, solRecording } from '../support/sol-recordings.ts'
+import { solBooks, solJson, solRecording } from '../support/sol-recordings.ts'
 
 const CLMM = PROGRAM.raydiumClmm
 const POOL = key('pool')
@@ -327,4 +329,22 @@ test('the price after a recorded swap is the one that it traded at, but for fee 
     const off = paidPrice / (inIsFirst ? price : 1 / price)
     assert.ok(off > 0.95 && off < 1.05, `${name} ${off}`)
   }
+})
+
+test('a fork that the configuration names is read as its family, with its log lines', () => {
+  const name = 'rotki_5XYf7V6rNj.json'
+  const byreal = {
+    protocol: 'raydium_clmm',
+    factory: 'REALQqNEomY6cQGZJUGwywTBD2UmDT32rZcNnfxQ5N2',
+  }
+  const extra = { factories: [byreal], quotes: [], referencePools: [], replace: false }
+  const { block } = recordedBlock('sol', solJson(name), extra.factories)
+  const books = { ...solBooks(), protocols: protocolBook('sol', extra) }
+  const { swaps, dropped } = decodeBlock(block, books)
+  assert.deepEqual(dropped, [])
+  assert.equal(swaps.length, decodeBlock(solRecording(name), solBooks()).swaps.length + 1)
+  const [fork] = swaps
+  assert.ok(fork)
+  assert.deepEqual([fork.amountInRaw, fork.amountOutRaw], [27_853_252n, 27_859_855n])
+  assert.ok(fork.sqrtPriceX96, 'its line tells the price')
 })

@@ -13,6 +13,7 @@ import {
   key,
   logEvent,
   svmBlock,
+  tokenAccount,
   tokenTransfer,
 } from '../support/hand-svm.ts'
 import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
@@ -197,12 +198,42 @@ test('pools are opened, filled and emptied', () => {
     [
       ['initialize', 500n, 700n, [500n, 700n]],
       ['initialize', 500n, 700n, [500n, 700n]],
-      ['increase', 33n, 60n, [1_030n, 2_060n]],
+      ['increase', 30n, 60n, [1_030n, 2_060n]],
       ['decrease', 10n, 20n, [990n, 1_980n]],
       ['increase', 33n, 60n, undefined],
     ],
   )
   assert.equal(pools.length, 1)
+})
+
+test('a pool of a token that keeps a part of transfers opens with what its vaults got', () => {
+  const create: Call = {
+    program: CPMM,
+    accounts: accountList(13, {
+      0: USER,
+      3: POOL,
+      4: MINT_IN,
+      5: MINT_OUT,
+      10: VAULT_IN,
+      11: VAULT_OUT,
+    }),
+    data: 'afaf6d1f0d989bed',
+    calls: [
+      tokenTransfer([USER_IN, VAULT_IN, USER], 1_000n),
+      tokenTransfer([USER_OUT, VAULT_OUT, USER], 700n),
+    ],
+  }
+  const tokenBalances = [
+    tokenAccount(VAULT_IN, AUTHORITY, MINT_IN, { preRaw: null, postRaw: 900n }),
+    tokenAccount(VAULT_OUT, AUTHORITY, MINT_OUT, { preRaw: null, postRaw: 700n }),
+  ]
+  const openings = ({ poolChanges }: ReturnType<typeof decodeCalls>) =>
+    poolChanges.map(({ amountARaw, amountBRaw, reserves }) => [amountARaw, amountBRaw, reserves])
+  assert.deepEqual(openings(decodeCalls([create], { tokenBalances })), [[900n, 700n, [900n, 700n]]])
+  const more = tokenTransfer([USER_IN, VAULT_IN, USER], 5n)
+  assert.deepEqual(openings(decodeCalls([create, more], { tokenBalances })), [
+    [1_000n, 700n, [1_000n, 700n]],
+  ])
 })
 
 test('reserves after a recorded swap are what the vaults hold but for fees that they keep for others', () => {

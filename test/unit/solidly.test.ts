@@ -15,6 +15,7 @@ import {
   v2Swap,
 } from '../support/made-up-chain.ts'
 import { blockOf, logOf, word } from '../support/recordings.ts'
+import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const AERODROME = '0x420dd381b31aef6683db6b902084cb0ffece40da'
 const VELODROME_V1 = '0x25cbddb98b35ab1ff77413456b31ec81a6b6b746'
@@ -28,7 +29,7 @@ const evidence = booksOf('evidence', [], 'base')
 const decoded = (logs: Parameters<typeof blockOf>[0], books = known) =>
   decodeBlock(blockOf(logs), books)
 
-const CASES: readonly (readonly [string, Words, readonly [0 | 1, bigint, bigint] | string])[] = [
+const CASES: readonly SwapCase<Words>[] = [
   ['token0 sold', [10n, 0n, 0n, 7n], [0, 10n, 7n]],
   ['token1 sold', [0n, 10n, 7n, 0n], [1, 10n, 7n]],
   ['a part came back', [10n, 1n, 2n, 7n], [0, 8n, 6n]],
@@ -39,35 +40,11 @@ const CASES: readonly (readonly [string, Words, readonly [0 | 1, bigint, bigint]
   ['a word missing', [10n, 0n, 0n], 'short-data'],
 ]
 
-for (const [what, amounts, expected] of CASES) {
-  test(`Solidly swap, ${what}`, () => {
-    const { swaps, dropped } = decoded([sync([1n, 2n]), swap(amounts)])
-    if (typeof expected === 'string') {
-      assert.deepEqual(swaps, [])
-      assert.deepEqual(
-        dropped.map(({ reason, protocol }) => [reason, protocol]),
-        [[expected, 'solidly']],
-      )
-      return
-    }
-    const [side, amountInRaw, amountOutRaw] = expected
-    assert.deepEqual(swaps, [
-      {
-        kind: 'swap',
-        txIndex: 0,
-        logIndex: 1,
-        pool: POOL,
-        protocol: 'aerodrome',
-        trader: `0x${'f0'.repeat(20)}`,
-        tokenIn: side === 0 ? TOKEN_A : TOKEN_B,
-        tokenOut: side === 0 ? TOKEN_B : TOKEN_A,
-        amountInRaw,
-        amountOutRaw,
-        reserves: [1n, 2n],
-      },
-    ])
-  })
-}
+testSwaps('Solidly', CASES, {
+  decode: (amounts) => decoded([sync([1n, 2n]), swap(amounts)]),
+  decoder: 'solidly',
+  trade: { logIndex: 1, pool: POOL, protocol: 'aerodrome', reserves: [1n, 2n] },
+})
 
 test('without a node, transfers of the transaction or the own Sync show that the pool is one', () => {
   const kept = (logs: Parameters<typeof blockOf>[0]) =>

@@ -196,18 +196,24 @@ test('texts of the token program’s own metadata; a mint without any has no nam
   assert.equal(bare?.fact.mintAuthority, key('minter'))
 })
 
-test('collectibles and a pool’s liquidity token are not born', () => {
+test('collectibles, a pool’s liquidity token and a vault’s shares are not born', () => {
   const collectible = key('collectible')
   const pool: Call = {
     program: PROGRAM.raydiumV4,
     data: 'ff',
     calls: [initializeMint(key('lp'), 6)],
   }
+  const vault: Call = {
+    program: PROGRAM.meteoraVault,
+    data: 'afaf6d1f0d989bed',
+    calls: [initializeMint(key('shares'), 6)],
+  }
   const whole = key('whole')
   const { births, supplies } = decodeCalls([
     initializeMint(collectible, 0),
     mintTo(collectible, 1n),
     pool,
+    vault,
     initializeMint(whole, 0),
     mintTo(whole, 2n),
   ])
@@ -215,7 +221,7 @@ test('collectibles and a pool’s liquidity token are not born', () => {
     births.map(({ fact }) => fact.address),
     [whole],
   )
-  assert.equal(supplies.length, 5)
+  assert.equal(supplies.length, 6)
 })
 
 test('one balance change per account that a transaction changed', () => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { subjectsOf } from '../../ingestors/decode.ts'
 import { protocolBook } from '../../ingestors/protocols/book.ts'
-import type { MoveEvent } from '../../schemas/events.ts'
 import {
   bare,
   bcs,
@@ -42,20 +41,19 @@ const owner = id('owner')
 const amounts = { amount_a: '100', amount_b: '40' }
 const CETUS_V1 = bcs(POOL, POSITION, -5, 5, u128(9n), u128(9n), 100n, 40n)
 const CETUS_V2 = bcs(POOL, POSITION, -5, 5, u128(9n), u128(9n), u128(8n), 100n, 40n)
+const TURBOS = bcs(POOL, owner, -5, 5, 100n, 40n, u128(9n))
 const MOMENTUM = bcs(owner, POOL, POSITION, u128(9n), 100n, 40n, 5, -5, 1n, 2n)
 const BLUEFIN = Buffer.concat([
   bcs(POOL, POSITION, 100n, 40n, 1_000n, 400n, u128(9n), u128(0n), u128(9n), u128(8n)),
   bcs(1, -5, 5, u128(3n)),
 ])
-const AFTERMATH = bcs(POOL, owner, null, [bare(SUI), bare(USDC)], [100n, 40n], 7n)
+const AFTERMATH = bcs(POOL, owner, null, [bare(SUI), bare(USDC)], [100n, 40n], [1_000n, 400n], 7n)
 const SIDES = [SUI, USDC, 100n, 40n]
 const REST = [...SIDES, undefined]
 
 const LIQUIDITY: readonly Case[] = [
   ['cetus', 'pool::AddLiquidityEvent', CETUS_V1, ['increase', POOL, sender, ...REST]],
-  ['cetus', 'pool::AddLiquidityV2Event', CETUS_V2, ['increase', POOL, sender, ...REST]],
   ['cetus', 'pool::RemoveLiquidityEvent', CETUS_V1, ['decrease', POOL, sender, ...REST]],
-  ['cetus', 'pool::RemoveLiquidityV2Event', CETUS_V2, ['decrease', POOL, sender, ...REST]],
   [
     'cetus',
     'pool::AddLiquidityEvent',
@@ -64,6 +62,8 @@ const LIQUIDITY: readonly Case[] = [
   ],
   ['turbos', 'pool::MintEvent', { pool: POOL, ...amounts }, ['increase', POOL, sender, ...REST]],
   ['turbos', 'pool::BurnEvent', { pool: POOL, ...amounts }, ['decrease', POOL, sender, ...REST]],
+  ['turbos', 'pool::MintEvent', TURBOS, ['increase', POOL, sender, ...REST]],
+  ['turbos', 'pool::BurnEvent', TURBOS, ['decrease', POOL, sender, ...REST]],
   ['momentum', 'liquidity::AddLiquidityEvent', MOMENTUM, ['increase', POOL, owner, ...REST]],
   ['momentum', 'liquidity::RemoveLiquidityEvent', MOMENTUM, ['decrease', POOL, owner, ...REST]],
   [
@@ -78,9 +78,7 @@ const LIQUIDITY: readonly Case[] = [
     BLUEFIN,
     ['decrease', POOL, sender, ...SIDES, [1_000n, 400n]],
   ],
-  ['aftermath', 'events::DepositEvent', AFTERMATH, ['increase', POOL, owner, ...REST]],
   ['aftermath', 'events::DepositEventV2', AFTERMATH, ['increase', POOL, owner, ...REST]],
-  ['aftermath', 'events::WithdrawEvent', AFTERMATH, ['decrease', POOL, owner, ...REST]],
   ['aftermath', 'events::WithdrawEventV2', AFTERMATH, ['decrease', POOL, owner, ...REST]],
 ]
 
@@ -90,17 +88,38 @@ for (const [protocol, name, said, expected] of LIQUIDITY) {
   })
 }
 
-test('liquidity of a pool that nothing tells of is dropped, that of many coins too', () => {
-  const reasonOf = (one: Omit<MoveEvent, 'index'>) => {
-    const { poolChanges, dropped } = decodeMove([transaction([one])])
-    assert.deepEqual(poolChanges, [])
-    return dropped.map(({ reason }) => reason)
-  }
-  assert.deepEqual(reasonOf(event('cetus', 'pool::AddLiquidityEvent', CETUS_V1)), ['unknown-pool'])
-  const three = bcs(POOL, owner, null, [bare(SUI), bare(USDC), bare(COIN)], [1n, 2n, 3n])
-  assert.deepEqual(reasonOf(event('aftermath', 'events::DepositEvent', three)), ['many-coins'])
-  const uneven = bcs(POOL, owner, null, [bare(SUI), bare(USDC)], [1n])
-  assert.deepEqual(reasonOf(event('aftermath', 'events::WithdrawEvent', uneven)), ['many-coins'])
+test('liquidity that Cetus tells since its upgrade comes from another package than its pools', () => {
+  const upgraded = '0xdb5cd62a06c79695bfc9982eb08534706d3752fe123b48e0144f480209b3117f'
+  const told = { pool: POOL, ...amounts, current_sqrt_price: '8' }
+  const events = [
+    event('cetus', 'pool::AddLiquidityV2Event', CETUS_V2),
+    event('cetus', 'pool::RemoveLiquidityV2Event', CETUS_V2),
+    event('cetus', 'pool::AddLiquidityV2Event', told),
+  ].map((each) => ({ ...each, package: upgraded }))
+  const pool = poolObject('cetus', POOL, [SUI, USDC])
+  const { poolChanges, pools, dropped } = decodeMove([transaction(events, { objects: [pool] })])
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(
+    poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw]),
+    [
+      ['increase', 100n, 40n],
+      ['decrease', 100n, 40n],
+      ['increase', 100n, 40n],
+    ],
+  )
+  const made = pool.type.split('::')[0]
+  assert.deepEqual(
+    pools.map(({ address, factory }) => [address, factory]),
+    [[POOL, made]],
+  )
+  assert.notEqual(made, upgraded)
+})
+
+test('liquidity of a pool that nothing tells of is dropped', () => {
+  const { poolChanges, dropped } = decodeMove([
+    transaction([event('cetus', 'pool::AddLiquidityEvent', CETUS_V1)]),
+  ])
+  assert.deepEqual([poolChanges, dropped[0]?.reason], [[], 'unknown-pool'])
 })
 
 const text = (value: string): Buffer => bcs(value)
@@ -121,7 +140,7 @@ const MOMENTUM_TOLD = {
 const OPENED: readonly (readonly [string, string, Said | Buffer, string, number | null])[] = [
   ['cetus', 'factory::CreatePoolEvent', CETUS_POOL, sender, null],
   ['cetus', 'factory::CreatePoolEvent', CETUS_TOLD, sender, null],
-  ['momentum', 'create_pool::PoolCreatedEvent', MOMENTUM_POOL, owner, null],
+  ['momentum', 'create_pool::PoolCreatedEvent', MOMENTUM_POOL, owner, 2_000],
   ['momentum', 'create_pool::PoolCreatedEvent', MOMENTUM_TOLD, owner, null],
   ['bluefin', 'events::PoolCreated', BLUEFIN_POOL, sender, 2_500],
   ['aftermath', 'events::CreatedPoolEvent', AFTERMATH_POOL, owner, null],
@@ -143,7 +162,64 @@ test('pools are opened by events that name their coins, which proves them', () =
   }
 })
 
-test("DeepBook's pool is opened by an event whose type names the coins, Turbos' by its object", () => {
+test('a position that moved no coins is no change, whatever is known of its pool', () => {
+  const zeros = { amount_a: '0', amount_b: '0' }
+  for (const said of [bcs(POOL, owner, -5, 5, 0n, 0n, u128(0n)), { pool: POOL, ...zeros }]) {
+    assert.deepEqual(changesOf('turbos', 'pool::BurnEvent', said), [])
+    const { dropped } = decodeMove([transaction([event('turbos', 'pool::BurnEvent', said)])])
+    assert.deepEqual(dropped, [])
+  }
+  const oneSide = changesOf('turbos', 'pool::BurnEvent', bcs(POOL, owner, -5, 5, 0n, 3n))
+  assert.deepEqual(oneSide, [['decrease', POOL, sender, SUI, USDC, 0n, 3n, undefined]])
+})
+
+test("Turbos' liquidity that cannot be read says why", () => {
+  const reasonOf = (said: Said | Buffer) => {
+    const objects = [poolObject('turbos', POOL, [SUI, USDC])]
+    const { poolChanges, dropped } = decodeMove([
+      transaction([event('turbos', 'pool::MintEvent', said)], { objects }),
+    ])
+    assert.deepEqual(poolChanges, [])
+    return dropped[0]?.reason
+  }
+  assert.equal(reasonOf(TURBOS.subarray(0, 80)), 'short-data')
+  assert.equal(reasonOf({ pool: POOL, amount_a: '100' }), 'missing-field')
+  assert.equal(reasonOf({ pool: POOL, ...amounts, tick_lower_index: 5 }), 'bad-field')
+})
+
+test("Turbos' pool is opened with its fee; a fee that cannot be is unknown", () => {
+  const objects = [poolObject('turbos', POOL, [SUI, USDC, `${id('fee')}::fee3000bps::FEE3000BPS`])]
+  const bytesOf = (fee: number): Buffer => bcs(owner, POOL, fee, 60, 0, u128(9n))
+  for (const [said, feePips] of [
+    [bytesOf(3_000), 3_000],
+    [{ account: owner, pool: POOL, fee: 3_000, tick_spacing: 60 }, 3_000],
+    [{ pool: POOL }, null],
+    [bytesOf(0), null],
+    [bytesOf(1_000_001), null],
+  ] as const) {
+    const opened = event('turbos', 'pool_factory::PoolCreatedEvent', said)
+    const minted = event('turbos', 'pool::MintEvent', TURBOS)
+    const { pools, poolChanges, dropped } = decodeMove([transaction([opened, minted], { objects })])
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(
+      poolChanges.map(({ kind, tokenA, tokenB }) => [kind, tokenA, tokenB]),
+      [
+        ['initialize', SUI, USDC],
+        ['increase', SUI, USDC],
+      ],
+    )
+    assert.deepEqual(
+      pools.map(({ tokenA, tokenB, feePips, proven }) => [tokenA, tokenB, feePips, proven]),
+      [[SUI, USDC, feePips, true]],
+    )
+  }
+  const unseen = event('turbos', 'pool_factory::PoolCreatedEvent', bytesOf(3_000))
+  assert.equal(decodeMove([transaction([unseen])]).dropped[0]?.reason, 'unknown-pool')
+  const short = event('turbos', 'pool_factory::PoolCreatedEvent', bcs(owner))
+  assert.equal(decodeMove([transaction([short])]).dropped[0]?.reason, 'short-data')
+})
+
+test("DeepBook's pool is opened by an event whose type names the coins", () => {
   const said = { pool_id: POOL, taker_fee: '1' }
   const opened = event('deepbook', 'pool::PoolCreated', said, [COIN, USDC])
   const { pools, poolChanges } = decodeMove([transaction([opened])])
@@ -151,10 +227,6 @@ test("DeepBook's pool is opened by an event whose type names the coins, Turbos' 
   assert.deepEqual([poolChanges[0]?.kind, poolChanges[0]?.tokenA], ['initialize', COIN])
   const bareEvent = decodeMove([transaction([event('deepbook', 'pool::PoolCreated', said)])])
   assert.deepEqual([bareEvent.pools.length, bareEvent.dropped[0]?.reason], [0, 'unknown-pool'])
-  const turbos = event('turbos', 'pool_factory::PoolCreatedEvent', { pool: POOL, fee: 3_000 })
-  const objects = [poolObject('turbos', POOL, [SUI, USDC, `${id('fee')}::fee3000bps::FEE3000BPS`])]
-  const made = decodeMove([transaction([turbos], { objects })])
-  assert.deepEqual([made.poolChanges[0]?.kind, made.pools[0]?.tokenB], ['initialize', USDC])
 })
 
 test('an opened pool is known to what trades in it later in the checkpoint', () => {

@@ -12,10 +12,12 @@ import {
   topicOf,
   USER,
   v2Swap,
+  v2Sync,
 } from '../support/made-up-chain.ts'
 import { blockOf, logOf, word } from '../support/recordings.ts'
 
 const MASTER = '0xbb05918e9b4ba9fe2c8384d223f0844867909ffb'
+const SECOND_MASTER = '0xfdfe03bae6b8113ee1002d2be453fb71ca5783d3'
 const people = [topicOf(ROUTER), topicOf(USER)]
 const decoded = (logs: Parameters<typeof blockOf>[0], books = booksOf('facts', [], 'zksync')) =>
   decodeBlock(blockOf(logs), books)
@@ -23,13 +25,15 @@ const DATA = [32n, 64n, TOKEN_A, TOKEN_B]
 const registered = (master = MASTER, type = 1n, words: readonly (bigint | string)[] = DATA) =>
   logOf(master, [TOPIC.syncPool, topicOf(ROUTER), topicOf(POOL), `0x${word(type)}`], words)
 
+const known = booksOf('facts', [poolFact('syncswap')], 'zksync')
+const sync = (reserves: readonly [bigint, bigint], pool = POOL) =>
+  logOf(pool, [TOPIC.solidlySync], reserves)
+const swap = (pool = POOL) => v2Swap([10n, 0n, 0n, 7n], pool)
+const reservesOf = (logs: Parameters<typeof blockOf>[0], books = known) =>
+  decoded(logs, books).swaps.map(({ reserves }) => reserves)
+
 test('a pool that the master registers swaps with the event of Uniswap V2', () => {
-  const logs = [
-    registered(),
-    logOf(POOL, [TOPIC.solidlySync], [11n, 12n]),
-    v2Swap([10n, 0n, 0n, 7n]),
-  ]
-  const { pools, swaps, poolChanges } = decoded(logs)
+  const { pools, swaps, poolChanges } = decoded([registered(), swap(), sync([11n, 12n])])
   assert.deepEqual(pools, [{ ...poolFact('syncswap'), factory: MASTER, feePips: null }])
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn, amountInRaw, amountOutRaw, reserves }) => ({
@@ -48,13 +52,71 @@ test('a pool that the master registers swaps with the event of Uniswap V2', () =
   )
 })
 
+test('the second master registers pools too', () => {
+  assert.deepEqual(decoded([registered(SECOND_MASTER)]).pools, [
+    { ...poolFact('syncswap'), factory: SECOND_MASTER, feePips: null },
+  ])
+})
+
+test('reserves of a swap are those of the Sync after it, never of the one before', () => {
+  assert.deepEqual(reservesOf([sync([1n, 1n]), swap(), sync([2n, 2n]), swap(), sync([3n, 3n])]), [
+    [2n, 2n],
+    [3n, 3n],
+  ])
+  assert.deepEqual(reservesOf([sync([1n, 1n]), swap()]), [undefined])
+  assert.deepEqual(reservesOf([swap(), swap(), sync([2n, 2n])]), [undefined, [2n, 2n]])
+  assert.deepEqual(reservesOf([swap(), sync([2n, 2n]), sync([9n, 9n])]), [[2n, 2n]])
+  assert.deepEqual(reservesOf([swap(), logOf(POOL, [TOPIC.solidlySync], [2n])]), [undefined])
+})
+
+test('a swap within another one takes the reserves of its own pool', () => {
+  const books = booksOf(
+    'facts',
+    [poolFact('syncswap'), { ...poolFact('syncswap'), address: ROUTER }],
+    'zksync',
+  )
+  const logs = [swap(), swap(ROUTER), sync([5n, 5n], ROUTER), sync([2n, 2n])]
+  assert.deepEqual(reservesOf(logs, books), [
+    [2n, 2n],
+    [5n, 5n],
+  ])
+})
+
+test('a Sync before liquidity is its own, also after a swap', () => {
+  const mint = logOf(POOL, [TOPIC.syncMint, ...people], [1n, 2n, 99n])
+  const burn = logOf(POOL, [TOPIC.syncBurn, ...people], [3n, 4n, 99n])
+  const { swaps, poolChanges } = decoded(
+    [swap(), sync([2n, 2n]), sync([3n, 3n]), mint, sync([4n, 4n]), burn],
+    known,
+  )
+  assert.deepEqual(
+    [...swaps, ...poolChanges].map(({ reserves }) => reserves),
+    [
+      [2n, 2n],
+      [3n, 3n],
+      [4n, 4n],
+    ],
+  )
+  assert.deepEqual(
+    reservesOf([swap(), mint, sync([2n, 2n])]),
+    [undefined],
+    'not beyond another event',
+  )
+})
+
+test('pairs of the same chain that state their reserves first keep them', () => {
+  const books = booksOf('facts', [poolFact('pancakeswap_v2')], 'zksync')
+  const logs = [v2Sync([1n, 1n]), swap(), v2Sync([2n, 2n])]
+  assert.deepEqual(reservesOf(logs, books), [[1n, 1n]])
+})
+
 test('liquidity comes and goes with events of its own', () => {
   const { poolChanges } = decoded(
     [
       logOf(POOL, [TOPIC.syncMint, ...people], [1n, 2n, 99n]),
       logOf(POOL, [TOPIC.syncBurn, ...people], [3n, 4n, 99n]),
     ],
-    booksOf('facts', [poolFact('syncswap')], 'zksync'),
+    known,
   )
   assert.deepEqual(
     poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw]),

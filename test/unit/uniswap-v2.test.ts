@@ -17,17 +17,14 @@ import {
   v3Swap,
 } from '../support/made-up-chain.ts'
 import { blockOf, logOf } from '../support/recordings.ts'
+import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const FACTORY = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
 const known = booksOf('facts', [poolFact('uniswap_v2')])
 const evidence = booksOf('evidence')
 const HUGE = 1n << 255n
 
-const CASES: readonly (readonly [
-  string,
-  readonly bigint[],
-  readonly [0 | 1, bigint, bigint] | string,
-])[] = [
+const CASES: readonly SwapCase<readonly bigint[]>[] = [
   ['token0 sold', [10n, 0n, 0n, 7n], [0, 10n, 7n]],
   ['token1 sold', [0n, 10n, 7n, 0n], [1, 10n, 7n]],
   ['dust of the bought token came in too', [10n, 1n, 0n, 7n], [0, 10n, 6n]],
@@ -47,30 +44,11 @@ const CASES: readonly (readonly [
   ['a negative number', [1n, 0n, 0n, -1n], 'impossible-amount'],
 ]
 
-for (const [what, amounts, expected] of CASES) {
-  test(`V2 swap, ${what}`, () => {
-    const { swaps, dropped } = decodeBlock(blockOf([v2Swap(amounts)]), known)
-    if (typeof expected === 'string') {
-      assert.deepEqual(swaps, [])
-      assert.deepEqual(
-        dropped.map(({ reason }) => reason),
-        [expected],
-      )
-      return
-    }
-    const [side, amountIn, amountOut] = expected
-    assert.deepEqual(dropped, [])
-    assert.deepEqual(
-      swaps.map(({ tokenIn, tokenOut, amountInRaw, amountOutRaw }) => [
-        tokenIn,
-        amountInRaw,
-        tokenOut,
-        amountOutRaw,
-      ]),
-      [[side === 0 ? TOKEN_A : TOKEN_B, amountIn, side === 0 ? TOKEN_B : TOKEN_A, amountOut]],
-    )
-  })
-}
+testSwaps('V2', CASES, {
+  decode: (amounts) => decodeBlock(blockOf([v2Swap(amounts)]), known),
+  decoder: 'uniswap_v2',
+  trade: { pool: POOL, protocol: 'uniswap_v2' },
+})
 
 test('cut data is dropped, a longer layout is read, another number of topics is another event', () => {
   const swap = v2Swap([10n, 0n, 0n, 7n])

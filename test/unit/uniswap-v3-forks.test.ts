@@ -57,6 +57,55 @@ const MADE: readonly (readonly [string, string, string, string, readonly string[
     '0xcc0bddb707055e04e497ab22a59c2af4391cd12f',
     [TOPIC.slipstreamPool, ...tokens, `0x${word(-1n)}`],
   ],
+  [
+    'the first Slipstream on optimism',
+    'velodrome_cl',
+    'optimism',
+    '0x548118c7e0b865c2cfa94d15ec86b666468ac758',
+    [TOPIC.slipstreamPool, ...tokens, `0x${word(100n)}`],
+  ],
+  [
+    'Slipstream with gauges of the second version on optimism',
+    'velodrome_cl',
+    'optimism',
+    '0xe13dd1fba721aa81a1826d9523ac9bc7d260c879',
+    [TOPIC.slipstreamPool, ...tokens, `0x${word(100n)}`],
+  ],
+  [
+    'THENA Integral on bsc',
+    'thena_integral',
+    'bsc',
+    '0x30055f87716d3dfd0e5198c27024481099fb4a98',
+    [TOPIC.algebraPool, ...tokens],
+  ],
+  [
+    'Blackhole on avalanche',
+    'blackhole_cl',
+    'avalanche',
+    '0x512eb749541b7cf294be882d636218c84a5e9e5f',
+    [TOPIC.algebraPool, ...tokens],
+  ],
+  [
+    'Topaz on bsc',
+    'topaz_cl',
+    'bsc',
+    '0x73dc984d9490286e735548f61dfccec67af82ed9',
+    [TOPIC.slipstreamPool, ...tokens, `0x${word(50n)}`],
+  ],
+  [
+    'QuickSwap V4 on polygon',
+    'quickswap_v4',
+    'polygon',
+    '0x96117a894c2c99aafeeacb972c3310e6ac83e810',
+    [TOPIC.algebraPool, ...tokens],
+  ],
+  [
+    'SyncSwap Range on zksync',
+    'syncswap_range',
+    'zksync',
+    '0x9d63d318143cf14ff05f8aaa7491904a494e6f13',
+    [TOPIC.slipstreamPool, ...tokens, `0x${word(50n)}`],
+  ],
 ]
 
 for (const [what, protocol, chain, factory, topics] of MADE) {
@@ -111,6 +160,36 @@ test('the longer swap and burn of Algebra Integral', () => {
       ['impossible-amount', 4],
       ['short-data', 5],
     ],
+  )
+})
+
+test('Pharaoh V3: pools say their fee when they are made, and which position got liquidity', () => {
+  const factory = '0xae6e5c62328ade73ceefd42228528b70c8157d0d'
+  const position = [topicOf(USER), `0x${word(-1n)}`, `0x${word(0n)}`]
+  const mint = (amounts: readonly bigint[]) =>
+    logOf(POOL, [TOPIC.ramsesMint, ...position], [ROUTER, 8n, 99n, ...amounts])
+  const { pools, swaps, poolChanges, dropped } = decoded(
+    [
+      logOf(factory, [TOPIC.poolCreated, ...tokens, `0x${word(500n)}`], [10n, POOL]),
+      mint([3n, 4n]),
+      v3Swap([10n, -7n, PRICE, 5n, 0n]),
+      mint([0n, 0n]),
+      mint([3n]),
+    ],
+    booksOf('facts', [], 'avalanche'),
+  )
+  assert.deepEqual(pools, [{ ...poolFact('pharaoh_v3'), factory, feePips: 500 }])
+  assert.deepEqual(
+    swaps.map(({ protocol, amountOutRaw }) => [protocol, amountOutRaw]),
+    [['pharaoh_v3', 7n]],
+  )
+  assert.deepEqual(
+    poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw]),
+    [['increase', 3n, 4n]],
+  )
+  assert.deepEqual(
+    dropped.map(({ reason, logIndex }) => [reason, logIndex]),
+    [['short-data', 4]],
   )
 })
 

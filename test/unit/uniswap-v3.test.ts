@@ -15,6 +15,7 @@ import {
   v3Swap,
 } from '../support/made-up-chain.ts'
 import { blockOf, logOf } from '../support/recordings.ts'
+import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const FACTORY = '0x1f98431c8ad98523631ae4a59f267346ea31f984'
 const known = booksOf('facts', [poolFact('uniswap_v3')])
@@ -22,54 +23,23 @@ const evidence = booksOf('evidence')
 const PRICE = 79228162514264337593543950336n
 const MIN = -(1n << 255n)
 
-const CASES: readonly (readonly [
-  string,
-  bigint,
-  bigint,
-  readonly [0 | 1, bigint, bigint] | string,
-])[] = [
-  ['token0 sold', 10n, -7n, [0, 10n, 7n]],
-  ['token1 sold', -7n, 10n, [1, 10n, 7n]],
-  ['the largest numbers', -MIN - 1n, MIN + 1n, [0, -MIN - 1n, -MIN - 1n]],
-  ['nothing came out', 1n, 0n, [0, 1n, 0n]],
-  ['nothing came in', 0n, -1n, [0, 0n, 1n]],
-  ['both came in', 1n, 1n, 'zero-amount'],
-  ['both went out', -1n, -1n, 'zero-amount'],
-  ['nothing', 0n, 0n, 'zero-amount'],
-  ['the number without an opposite', 1n, MIN, 'impossible-amount'],
+const CASES: readonly SwapCase<readonly bigint[]>[] = [
+  ['token0 sold', [10n, -7n], [0, 10n, 7n]],
+  ['token1 sold', [-7n, 10n], [1, 10n, 7n]],
+  ['the largest numbers', [-MIN - 1n, MIN + 1n], [0, -MIN - 1n, -MIN - 1n]],
+  ['nothing came out', [1n, 0n], [0, 1n, 0n]],
+  ['nothing came in', [0n, -1n], [0, 0n, 1n]],
+  ['both came in', [1n, 1n], 'zero-amount'],
+  ['both went out', [-1n, -1n], 'zero-amount'],
+  ['nothing', [0n, 0n], 'zero-amount'],
+  ['the number without an opposite', [1n, MIN], 'impossible-amount'],
 ]
 
-for (const [what, amount0, amount1, expected] of CASES) {
-  test(`V3 swap, ${what}`, () => {
-    const log = v3Swap([amount0, amount1, PRICE, 5n, -887_272n])
-    const { swaps, dropped } = decodeBlock(blockOf([log]), known)
-    if (typeof expected === 'string') {
-      assert.deepEqual(swaps, [])
-      assert.deepEqual(
-        dropped.map(({ reason }) => reason),
-        [expected],
-      )
-      return
-    }
-    const [side, amountInRaw, amountOutRaw] = expected
-    assert.deepEqual(swaps, [
-      {
-        kind: 'swap',
-        txIndex: 0,
-        logIndex: 0,
-        pool: POOL,
-        protocol: 'uniswap_v3',
-        trader: `0x${'f0'.repeat(20)}`,
-        tokenIn: side === 0 ? TOKEN_A : TOKEN_B,
-        tokenOut: side === 0 ? TOKEN_B : TOKEN_A,
-        amountInRaw,
-        amountOutRaw,
-        sqrtPriceX96: PRICE,
-        liquidityRaw: 5n,
-      },
-    ])
-  })
-}
+testSwaps('V3', CASES, {
+  decode: (amounts) => decodeBlock(blockOf([v3Swap([...amounts, PRICE, 5n, -887_272n])]), known),
+  decoder: 'uniswap_v3',
+  trade: { pool: POOL, protocol: 'uniswap_v3', sqrtPriceX96: PRICE, liquidityRaw: 5n },
+})
 
 test("Pancake's longer swap has its own topic and its own protocol", () => {
   const topics = [TOPIC.pancakeV3Swap, topicOf(ROUTER), topicOf(USER)]

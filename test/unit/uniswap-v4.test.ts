@@ -17,6 +17,7 @@ import {
   USER,
 } from '../support/made-up-chain.ts'
 import { blockOf, logOf } from '../support/recordings.ts'
+import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const MANAGER = '0x000000000004444c5dc75cb358380d2e3de08a90'
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
@@ -39,54 +40,27 @@ const fact = (more: Partial<PoolFact> = {}): PoolFact => ({
 const known = booksOf('facts', [fact()])
 const evidence = booksOf('evidence')
 
-const CASES: readonly (readonly [
-  string,
-  bigint,
-  bigint,
-  readonly [0 | 1, bigint, bigint] | string,
-])[] = [
-  ['token0 was paid in', -10n, 7n, [0, 10n, 7n]],
-  ['token1 was paid in', 7n, -10n, [1, 10n, 7n]],
-  ['the largest numbers', MIN, -MIN - 1n, [0, -MIN, -MIN - 1n]],
-  ['nothing came out', -1n, 0n, [0, 1n, 0n]],
-  ['nothing came in', 0n, 1n, [0, 0n, 1n]],
-  ['both were paid in', -1n, -1n, 'zero-amount'],
-  ['both came out', 1n, 1n, 'zero-amount'],
-  ['nothing', 0n, 0n, 'zero-amount'],
-  ['a number without an opposite', -(1n << 255n), 1n, 'impossible-amount'],
+/** The sign is the swapper's. */
+const CASES: readonly SwapCase<readonly bigint[]>[] = [
+  ['token0 was paid in', [-10n, 7n], [0, 10n, 7n]],
+  ['token1 was paid in', [7n, -10n], [1, 10n, 7n]],
+  ['the largest numbers', [MIN, -MIN - 1n], [0, -MIN, -MIN - 1n]],
+  ['nothing came out', [-1n, 0n], [0, 1n, 0n]],
+  ['nothing came in', [0n, 1n], [0, 0n, 1n]],
+  ['both were paid in', [-1n, -1n], 'zero-amount'],
+  ['both came out', [1n, 1n], 'zero-amount'],
+  ['nothing', [0n, 0n], 'zero-amount'],
+  ['a number without an opposite', [-(1n << 255n), 1n], 'impossible-amount'],
 ]
 
-for (const [what, amount0, amount1, expected] of CASES) {
-  test(`V4 swap, ${what}: the sign is the swapper's`, () => {
-    const { swaps, dropped } = decodeBlock(blockOf([swap([amount0, amount1])]), known)
-    if (typeof expected === 'string') {
-      assert.deepEqual(swaps, [])
-      assert.deepEqual(
-        dropped.map(({ reason }) => reason),
-        [expected],
-      )
-      return
-    }
-    const [side, amountInRaw, amountOutRaw] = expected
-    assert.deepEqual(swaps, [
-      {
-        kind: 'swap',
-        txIndex: 0,
-        logIndex: 0,
-        pool: ID,
-        vault: MANAGER,
-        protocol: 'uniswap_v4',
-        trader: `0x${'f0'.repeat(20)}`,
-        tokenIn: side === 0 ? TOKEN_A : TOKEN_B,
-        tokenOut: side === 0 ? TOKEN_B : TOKEN_A,
-        amountInRaw,
-        amountOutRaw,
-        sqrtPriceX96: PRICE,
-        liquidityRaw: 5n,
-      },
-    ])
-  })
-}
+testSwaps('V4', CASES, {
+  decode: (amounts) => decodeBlock(blockOf([swap(amounts)]), known),
+  decoder: 'uniswap_v4',
+  trade: {
+    ...{ pool: ID, vault: MANAGER, protocol: 'uniswap_v4' },
+    ...{ sqrtPriceX96: PRICE, liquidityRaw: 5n },
+  },
+})
 
 test('only the listed PoolManager speaks for pools; cut data and other topics are no swap', () => {
   const reasons = (log: Omit<Log, 'index'>, books = known) =>

@@ -21,6 +21,8 @@ import {
 import { blockOf, logOf } from '../support/recordings.ts'
 
 const BONDING = '0xf66dea7b3e897cd44a5a231c61b6b4423d613259'
+const FOURTH = '0xa31bd6a0edbc4da307b8fa92bd6cf39e0fae262c'
+const CURVE_FACTORY = '0x488db0978b34c6fd901760b9024b565c1117c7c8'
 const NEWEST = '0x1a540088125d00dd3990f9da45ca0859af4d3b01'
 const VIRTUAL = '0x0b3e328455c4059eeb9e3f84b5543f74e24e7e1b'
 const PAIR_FACTORY = `0x${'fa'.repeat(20)}`
@@ -180,6 +182,7 @@ test('what the token is called it says itself', () => {
 
 for (const [version, made, opening] of [
   ['second', preLaunched(), opened()],
+  ['fourth', preLaunched(FOURTH), opened(FOURTH)],
   ['newest', newestPreLaunched(), newestOpened()],
 ] as const) {
   test(`${version} version: a token is made first and launched later, after the first purchase`, () => {
@@ -195,6 +198,48 @@ for (const [version, made, opening] of [
     assert.equal(after.swaps.length, 1, 'the launch proves the curve of its whole transaction')
   })
 }
+
+/** PairCreated of Uniswap V2, which factories of curves log too. */
+const madeBy = (factory: string, tokens: readonly [string, string] = [TOKEN, VIRTUAL]) =>
+  logOf(factory, [TOPIC.pairCreated, ...tokens.map(topicOf)], [POOL, 1n])
+
+test('a curve that a listed factory made is proven from then on, and no pair of Uniswap', () => {
+  const { pools, swaps, births, poolChanges, dropped } = decode([madeBy(CURVE_FACTORY), bought])
+  assert.deepEqual(pools, [{ ...curve, factory: CURVE_FACTORY }])
+  assert.deepEqual(
+    swaps.map(({ protocol, tokenIn, tokenOut }) => [protocol, tokenIn, tokenOut]),
+    [['virtuals', VIRTUAL, TOKEN]],
+  )
+  assert.deepEqual([...births, ...poolChanges, ...dropped], [], 'its launch opens it')
+  const above = `0x${'ff'.repeat(20)}`
+  const unordered = decode([madeBy(CURVE_FACTORY, [above, VIRTUAL]), sold])
+  assert.deepEqual(
+    unordered.swaps.map(({ tokenIn }) => tokenIn),
+    [above],
+  )
+  const asPair = decode([madeBy(CURVE_FACTORY), v2Swap([9n, 0n, 0n, 7n], POOL)])
+  assert.deepEqual(reasonsOf(asPair), ['foreign-event'])
+})
+
+test('a pair of Uniswap is no curve, and what others make or what is cut is neither', () => {
+  const pair = decode([madeBy(PAIR_FACTORY), bought])
+  assert.deepEqual(
+    pair.pools.map(({ protocol }) => protocol),
+    ['uniswap_v2'],
+  )
+  assert.deepEqual(reasonsOf(pair), ['foreign-event'])
+  const nobody = decode([madeBy(ROUTER), bought])
+  assert.deepEqual(nobody.pools, [])
+  assert.deepEqual(reasonsOf(nobody), ['unknown-pool'])
+  const short = decode([cut({ ...madeBy(CURVE_FACTORY), data: `0x${'00'.repeat(32)}` })])
+  assert.deepEqual([short.pools, reasonsOf(short)], [[], ['short-data']])
+})
+
+test('a curve that is made and launched at once is proven by both', () => {
+  const { pools, births, swaps, dropped } = decode([madeBy(CURVE_FACTORY), bought, launched()])
+  assert.deepEqual(pools, [{ ...curve, factory: CURVE_FACTORY }, curve])
+  assert.deepEqual([births.length, swaps.length, dropped.length], [1, 1, 0])
+})
 
 test('other contracts launch nothing, and cut logs are refused', () => {
   const all = [launched, preLaunched, opened, newestPreLaunched, newestOpened]
@@ -285,7 +330,7 @@ test('a curve is asked for its tokens, listed contracts for its curve', () => {
     ]),
   )
   const [token, virtual] = [getAddress(TOKEN), getAddress(VIRTUAL)]
-  assert.equal(listed.length, 4)
+  assert.equal(listed.length, 8)
   assert.deepEqual(
     confirmCalls(open(tokens)),
     listed.flatMap((to) => [

@@ -1,27 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { POOLS } from '../../processors/pools.ts'
-import type { Folding, Operation, OperationRecord, Publication } from '../../processors/stage.ts'
-import { poolBirthRows, poolRows, tokenRows } from '../../processors/state-rows.ts'
-import { TOKENS } from '../../processors/tokens.ts'
-import type { DexPoolEvent, DexPoolEvents, TokenEvent, TokenEvents } from '../../schemas/wire.ts'
-import { stageState } from '../support/stage.ts'
-import { blockEventOf, metaOf, operationOf, type TapeOp, tapeOf } from '../support/tape.ts'
-
-const blockAt = (height: number) => ({
-  height,
-  hash: `0xb${height}`,
-  parent: `0xb${height - 1}`,
-  timeMs: 1_700_000_000_000 + height * 1_000,
-  trades: [],
-})
-
-const opAt = (op: TapeOp['op'], seq: number, height: number): TapeOp => ({
-  op,
-  seq,
-  block: blockAt(height),
-  finalHeight: op === 'finalize' ? height : 0,
-})
+import type { Operation, Publication } from '../../processors/stage.ts'
+import { poolBirthRows, poolRows } from '../../processors/state-rows.ts'
+import type { DexPoolEvent, DexPoolEvents } from '../../schemas/wire.ts'
+import { opAt, operation, stageState, stepped } from '../support/stage.ts'
+import { metaOf, type TapeOp } from '../support/tape.ts'
 
 const poolEvent = (
   type: DexPoolEvent['type'],
@@ -68,27 +52,14 @@ const poolEvent = (
   bonding_curve: null,
 })
 
-const operation = (op: TapeOp, records: readonly OperationRecord[] = []): Operation => ({
-  block: blockEventOf(op),
-  records,
-})
-
 const poolOp = (op: TapeOp, events: readonly DexPoolEvent[]): Operation =>
   operation(op, [{ topic: 'pools', key: '0xaaa', part: 0, value: { meta: metaOf(op), events } }])
-
-const stepped = (folding: Folding, next: Operation): readonly Publication[] => {
-  const published = folding.step(next)
-  return [...published, ...folding.flush().publications]
-}
 
 const poolsOf = (publications: readonly Publication[]): DexPoolEvents => {
   const [only] = publications
   assert.ok(only?.topic === 'poolsProcessed')
   return only.value
 }
-
-const tokensOf = (publications: readonly Publication[]): readonly TokenEvents[] =>
-  publications.flatMap((one) => (one.topic === 'tokensProcessed' ? [one.value] : []))
 
 const ETH = (whole: number): string => `${whole}${'0'.repeat(18)}`
 const SWAP = 'DEX_POOL_EVENT_TYPE_SWAP'
@@ -151,13 +122,14 @@ const curveEvent = (
     readonly virtual_token_reserves: string
     readonly virtual_quote_reserves: string
   } | null,
+  protocol = 'pump_fun',
 ): DexPoolEvent => {
   const raw = ([tokens, lamports]: readonly [bigint, bigint]): [string, string] => [
     String(tokens * 1_000_000n),
     String(lamports),
   ]
   const [pre, post] = [raw(reserves.pre), raw(reserves.post)]
-  const event = poolEvent(type, '0xcurve', { pre, post }, 'pump_fun')
+  const event = poolEvent(type, '0xcurve', { pre, post }, protocol)
   return {
     ...event,
     quote_price_in_usd: '150',
@@ -224,6 +196,44 @@ test('a curve is priced and valued by its virtual reserves, and worth nothing on
     ],
     ['0', 0],
   )
+})
+
+test('a pool that prices with more than its vault holds is no curve: price by all of it, worth by what is there', () => {
+  const boosted = curveEvent(
+    SWAP,
+    { pre: [120_000_000n, 7n * SOL], post: [100_000_000n, 8n * SOL] },
+    { virtual_token_reserves: '100000000000000', virtual_quote_reserves: String(10n * SOL) },
+    'pumpswap',
+  )
+  const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [boosted])))
+  assert.equal(poolRows(value)[0]?.price_a_to_b, 1e-7)
+  const processed = value.events[0]?.pool_processed
+  assert.equal(processed?.token_a_vault_post_amount_in_native, '10')
+  assert.equal(processed?.token_b_vault_post_amount_in_native, '8')
+  assert.equal(processed?.curve_progress, '', 'no curve')
+  const aside = curveEvent(
+    'DEX_POOL_EVENT_TYPE_DECREASE_LIQUIDITY',
+    { pre: [100_000_000n, 10n * SOL], post: [100_000_000n, 8n * SOL] },
+    { virtual_token_reserves: '100000000000000', virtual_quote_reserves: String(10n * SOL) },
+    'pumpswap',
+  )
+  const moved = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [aside])))
+  assert.deepEqual(
+    [
+      moved.events[0]?.pool_processed?.token_a_vault_pre_amount_in_native,
+      moved.events[0]?.pool_processed?.token_a_vault_post_amount_in_native,
+    ],
+    ['10', '10'],
+    'liquidity that moves leaves the price as it is',
+  )
+  const plain = curveEvent(
+    SWAP,
+    { pre: [120n, 7n], post: [100_000_000n, 8n * SOL] },
+    null,
+    'pumpswap',
+  )
+  const even = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [plain])))
+  assert.equal(even.events[0]?.pool_processed?.token_a_vault_post_amount_in_native, '8')
 })
 
 test('a curve that tells no virtual reserves is priced by its swaps, never by what lies in it', () => {
@@ -349,98 +359,4 @@ test('a pool whose making was taken back is gone, and its birth with it', () => 
     [0, 0],
     [1, 1],
   ])
-})
-
-const factsOp = (op: TapeOp, name: string, supply = '', decimals = 9): Operation => {
-  const event: TokenEvent = {
-    instruction: null,
-    block: null,
-    transaction: null,
-    d_app: null,
-    type: 'EVENT_TYPE_UPDATED',
-    token: {
-      address: '0xaaa',
-      name,
-      symbol: name.slice(0, 3),
-      decimals,
-      uri: '',
-      metadata_address: '',
-      creators: [],
-      additional_metadata: supply === '' ? {} : { total_supply: supply },
-      solana_extra: null,
-      evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' },
-    },
-    token_processed: null,
-    launch_from: null,
-    migrated_to: null,
-    created_at: 0,
-    created_slot: 0,
-    created_tx: '',
-    dev: '',
-    migrated_at: 0,
-  }
-  const value = { meta: metaOf(op), events: [event] }
-  return operation(op, [{ topic: 'tokenMetadata', key: '0xaaa', part: 0, value }])
-}
-
-test('a token is published whole: its newest facts with its first sight', () => {
-  const folding = TOKENS.load(stageState())
-  const [first] = tokensOf(stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha', '77')))
-  const [second] = tokensOf(stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta')))
-  assert.ok(first && second)
-  const [row] = tokenRows(second)
-  assert.deepEqual(
-    [row?.name, row?.total_supply, row?.decimals, row?.created_slot, row?.supply_height],
-    ['Beta', null, 9, 1, 2],
-  )
-  assert.equal(tokenRows(first)[0]?.total_supply, '77')
-})
-
-test('unknown decimals are NULL', () => {
-  const [value] = tokensOf(
-    stepped(TOKENS.load(stageState()), factsOp(opAt('apply', 1, 1), 'X', '', -1)),
-  )
-  assert.ok(value)
-  assert.equal(tokenRows(value)[0]?.decimals, null)
-})
-
-test('a reorg restores the record before, or takes the token back with its first sight', () => {
-  const folding = TOKENS.load(stageState())
-  stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha'))
-  stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta'))
-  const [restored] = tokensOf(stepped(folding, operation(opAt('revert', 3, 2))))
-  const [gone] = tokensOf(stepped(folding, operation(opAt('revert', 4, 1))))
-  assert.ok(restored && gone)
-  assert.deepEqual(
-    [tokenRows(restored)[0]?.name, tokenRows(restored)[0]?._del, tokenRows(gone)[0]?._del],
-    ['Alpha', 0, 1],
-  )
-})
-
-test('a token without facts is known from its first trade', () => {
-  const trade = {
-    base: '0xaaa',
-    quote: '0xusdc',
-    pool: '0xp1',
-    baseRaw: 1n,
-    quoteRaw: 1n,
-    baseDecimals: null,
-    quoteDecimals: 6,
-    buy: true,
-    quoteUsd: '1',
-    quoteNative: '',
-    suspect: false,
-  }
-  const { ops } = tapeOf([
-    { kind: 'apply', stepMs: 0, trades: [trade, trade] },
-    { kind: 'apply', stepMs: 0, trades: [trade] },
-  ])
-  const folding = TOKENS.load(stageState())
-  const published = ops.map((op) => tokensOf(stepped(folding, operationOf(op, 'trades'))))
-  assert.deepEqual(
-    published.map((list) => list.length),
-    [1, 0],
-  )
-  const [row] = tokenRows(published[0]?.[0] ?? { meta: null, events: [] })
-  assert.deepEqual([row?.created_slot, row?.created_tx, row?.decimals], [1, '0xb1f0', null])
 })

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Books } from '../../ingestors/decode-contract.ts'
+import type { PoolFact } from '../../schemas/events.ts'
+import {
+  bare,
+  bcs,
+  COIN,
+  decodeMove,
+  event,
+  id,
+  SUI,
+  transaction,
+  USDC,
+} from '../support/hand-move.ts'
+import { suiBooks } from '../support/sui-recordings.ts'
+
+const POOL = id('pool')
+const owner = id('owner')
+
+type Said = Readonly<Record<string, unknown>> | Buffer
+/** An event's name with what it says. */
+type Event = readonly [name: string, said: Said]
+
+const FACT: PoolFact = {
+  ...{ address: POOL, tokenA: SUI, tokenB: USDC, protocol: 'aftermath', factory: null },
+  ...{ feePips: null, proven: true },
+}
+const KNOWN = suiBooks([FACT])
+
+/** What such events of one transaction come to: the changes, and the reasons of those that were dropped. */
+const taken = (events: readonly Event[], books: Books = suiBooks()) => {
+  const { poolChanges, dropped } = decodeMove(
+    [transaction(events.map(([name, said]) => event('aftermath', `events::${name}`, said)))],
+    books,
+  )
+  return [
+    poolChanges.map((change) => [
+      ...[change.kind, change.tokenA, change.amountARaw, change.tokenB, change.amountBRaw],
+    ]),
+    dropped.map(({ reason }) => reason),
+  ]
+}
+
+/** Bytes of the first version; `held` makes them the second's. */
+const moved = (coins: readonly string[], amounts: readonly bigint[], held?: readonly bigint[]) =>
+  bcs(POOL, owner, null, coins.map(bare), amounts, ...(held === undefined ? [] : [held]), 7n)
+
+const created = (coins: readonly string[]): Event => [
+  'CreatedPoolEvent',
+  bcs(POOL, 'name', owner, 'x::y::Z', coins.map(bare), [1n, 1n]),
+]
+const OPENED = ['initialize', SUI, 0n, USDC, 0n]
+
+test('a deposit of one coin, or of both the other way round, is read by the coins of the pool', () => {
+  for (const [name, held] of [
+    ['DepositEvent', undefined],
+    ['DepositEventV2', [1_000n, 400n]],
+  ] as const) {
+    for (const [coins, amounts, expected] of [
+      [[SUI], [100n], ['increase', SUI, 100n, USDC, 0n]],
+      [[USDC], [40n], ['increase', SUI, 0n, USDC, 40n]],
+      [
+        [USDC, SUI],
+        [40n, 100n],
+        ['increase', SUI, 100n, USDC, 40n],
+      ],
+    ] as const) {
+      const said: Event = [name, moved(coins, amounts, held)]
+      assert.deepEqual(taken([created([SUI, USDC]), said]), [[OPENED, expected], []], 'just opened')
+      assert.deepEqual(taken([said], KNOWN), [[expected], []], 'by a fact')
+    }
+  }
+})
+
+test('a withdrawal by name, of both versions', () => {
+  const said = {
+    ...{ pool_id: POOL, issuer: owner, referrer: null, types: [bare(USDC)], withdrawn: ['40'] },
+  }
+  const expected = [[['decrease', SUI, 0n, USDC, 40n]], []]
+  assert.deepEqual(taken([['WithdrawEvent', { ...said, lp_coins_burned: '7' }]], KNOWN), expected)
+  const held = { ...said, reserves: ['1000', '360'], lp_coins_burned: '7' }
+  assert.deepEqual(taken([['WithdrawEventV2', held]], KNOWN), expected)
+})
+
+test('a pool is known by an event that names two coins where the pool holds two', () => {
+  const one: Event = ['DepositEventV2', moved([COIN], [5n], [100n, 200n])]
+  assert.deepEqual(taken([one]), [[], ['unknown-pool']])
+  const two: Event = ['DepositEventV2', moved([COIN, SUI], [5n, 6n], [100n, 200n])]
+  assert.deepEqual(taken([two, one]), [
+    [
+      ['increase', SUI, 6n, COIN, 5n],
+      ['increase', SUI, 0n, COIN, 5n],
+    ],
+    [],
+  ])
+  const swapped: Event = [
+    'SwapEventV2',
+    bcs(POOL, owner, null, [bare(COIN)], [9n], [bare(SUI)], [8n], [100n, 200n]),
+  ]
+  assert.deepEqual(taken([swapped, one]), [[['increase', SUI, 0n, COIN, 5n]], []])
+})
+
+test('a pool that is shown lists its coins by the names with all their digits', () => {
+  const early = '0x1abc::coin::COIN'
+  const said = event(
+    'aftermath',
+    'events::SwapEventV2',
+    bcs(POOL, owner, null, [bare(early)], [9n], [bare(SUI)], [8n], [100n, 200n]),
+  )
+  const { pools } = decodeMove([transaction([said, said])])
+  assert.deepEqual(
+    pools.map(({ address, tokenA, tokenB, protocol, proven }) => [
+      ...[address, tokenA, tokenB, protocol, proven],
+    ]),
+    [[POOL, SUI, early, 'aftermath', true]],
+  )
+})
+
+test('a pool of three coins has no two sides, however many an event names', () => {
+  const held = [1n, 2n, 3n]
+  for (const coins of [[SUI], [SUI, USDC], [SUI, USDC, COIN]]) {
+    const amounts = coins.map(() => 5n)
+    const said: Event = ['DepositEventV2', moved(coins, amounts, held)]
+    assert.deepEqual(taken([said]), [[], ['many-coins']])
+  }
+  const three = moved([SUI, USDC, COIN], [1n, 2n, 3n])
+  assert.deepEqual(taken([['WithdrawEvent', three]]), [[], ['many-coins']])
+  const opened = created([SUI, USDC, COIN])
+  const after: Event = ['DepositEvent', moved([SUI, USDC], [1n, 2n])]
+  assert.deepEqual(taken([opened, after]), [[], ['many-coins', 'unknown-pool']])
+  const swapped: Event = [
+    'SwapEventV2',
+    bcs(POOL, owner, null, [bare(SUI)], [9n], [bare(USDC)], [8n], held),
+  ]
+  assert.deepEqual(taken([swapped, after]), [[], ['unknown-pool']])
+})
+
+test('without the pool a deposit of the first version proves nothing, nor does a call', () => {
+  const said = event('aftermath', 'events::DepositEvent', moved([SUI, USDC], [1n, 2n]))
+  const calls = [{ typeArguments: [`${id('lp')}::lp::LP`, SUI, USDC], objects: [POOL] }]
+  const { poolChanges, dropped } = decodeMove([transaction([said], { calls })])
+  assert.deepEqual([poolChanges, dropped[0]?.reason], [[], 'unknown-pool'])
+})
+
+test('what does not fit the pool, or itself, is dropped', () => {
+  const reasonOf = (said: Said, name = 'DepositEvent') => taken([[name, said]], KNOWN)
+  assert.deepEqual(reasonOf(moved([COIN], [1n])), [[], ['unknown-token']])
+  assert.deepEqual(reasonOf(moved([SUI, USDC], [1n])), [[], ['bad-field']])
+  assert.deepEqual(reasonOf(moved([SUI, SUI], [1n, 2n])), [[], ['bad-field']])
+  assert.deepEqual(reasonOf(moved([SUI], [1n]).subarray(0, 70)), [[], ['short-data']])
+  assert.deepEqual(reasonOf({ pool_id: POOL, types: [bare(SUI)] }), [[], ['missing-field']])
+  assert.deepEqual(reasonOf(moved([SUI], [0n], [1n, 2n]), 'WithdrawEventV2'), [[], []])
+})

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { subjectsOf } from '../../ingestors/decode.ts'
+import { protocolBook } from '../../ingestors/protocols/book.ts'
+import {
+  bare,
+  bcs,
+  COIN,
+  checkpoint,
+  decodeMove,
+  event,
+  id,
+  packageOf,
+  poolObject,
+  SUI,
+  transaction,
+  USDC,
+  u128,
+} from '../support/hand-move.ts'
+
+const POOL = id('pool')
+const POSITION = id('position')
+const NOBODY = `0x${'0'.repeat(64)}`
+
+type Said = Readonly<Record<string, unknown>> | Buffer
+
+const objects = [poolObject('cetus_dlmm', POOL, [SUI, USDC])]
+const decoded = (name: string, said: Said, shown = objects) =>
+  decodeMove([transaction([event('cetus_dlmm', name, said)], { objects: shown })])
+
+/** One bin that the swap went through: id, amounts in and out, fee, variable fee rate. */
+const BIN_SWAP = bcs(-3, 100n, 40n, 2n, 0n)
+const bytesOf = (from: string, target: string, refFee = 0n, partner = NOBODY): Buffer =>
+  Buffer.concat([
+    bcs(POOL, bare(from), bare(target), partner, 100n, 40n, 5n, 2n, refFee, 1_000n, 460n),
+    bcs([BIN_SWAP]),
+  ])
+const FIELDS = {
+  ...{ pool: POOL, from: { name: bare(SUI) }, target: { name: bare(USDC) }, partner: NOBODY },
+  ...{ amount_in: '100', amount_out: '40', fee: '5', protocol_fee: '2', ref_fee: '0' },
+  ...{ vault_a: '1000', vault_b: '460', bin_swaps: [] },
+}
+const SWAPPED = {
+  ...{ kind: 'swap', txIndex: 0, logIndex: 0, pool: POOL, protocol: 'cetus_dlmm' },
+  ...{ trader: id('sender'), tokenIn: SUI, tokenOut: USDC, amountInRaw: 100n, amountOutRaw: 40n },
+}
+
+test('a swap by name and as bytes: what went out is out of the vaults, what comes in is added', () => {
+  for (const said of [FIELDS, { ...FIELDS, from: bare(SUI) }, bytesOf(SUI, USDC)]) {
+    const { swaps, pools, dropped } = decoded('pool::SwapEvent', said)
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(swaps, [{ ...SWAPPED, reserves: [1_100n, 460n] }])
+    assert.deepEqual(pools, [
+      {
+        ...{ address: POOL, tokenA: SUI, tokenB: USDC, protocol: 'cetus_dlmm' },
+        ...{ factory: packageOf('cetus_dlmm'), feePips: null, proven: true },
+      },
+    ])
+  }
+  const { swaps } = decoded('pool::SwapEvent', bytesOf(USDC, SUI))
+  assert.deepEqual(swaps, [{ ...SWAPPED, tokenIn: USDC, tokenOut: SUI, reserves: [1_000n, 560n] }])
+})
+
+test("a partner's share of the fee stays out of the vaults; vaults that nothing orders are unknown", () => {
+  const reservesOf = (said: Said, shown = objects) => decoded('pool::SwapEvent', said, shown).swaps
+  const partner = id('partner')
+  assert.deepEqual(reservesOf(bytesOf(SUI, USDC, 1n, partner))[0]?.reserves, [1_099n, 460n])
+  assert.deepEqual(reservesOf(bytesOf(USDC, SUI, 1n, partner))[0]?.reserves, [1_000n, 559n])
+  assert.deepEqual(reservesOf(bytesOf(SUI, USDC), []), [SWAPPED])
+  assert.deepEqual(reservesOf(bytesOf(SUI, USDC, 101n)), [SWAPPED])
+  assert.deepEqual(reservesOf({ ...FIELDS, vault_a: undefined }), [SWAPPED])
+  assert.deepEqual(reservesOf(bytesOf(SUI, COIN)), [{ ...SWAPPED, tokenOut: COIN }])
+})
+
+const HEAD = bcs(POOL, POSITION, -7, 100n, 40n)
+/** One bin whose share changed: id, share, amounts. */
+const DELTA = Buffer.concat([bcs(-7), u128(9n), bcs(100n, 40n)])
+const TOLD = {
+  ...{ pool: POOL, position_id: POSITION, active_id: { bits: 4_294_967_289 } },
+  ...{ total_amount_a: '100', total_amount_b: '40', liquidity_deltas: [] },
+}
+const FEES = { fee_a: '3', fee_b: '4' }
+
+test('liquidity goes in with its fees, and comes out without them, by name and as bytes', () => {
+  for (const [name, kind, said] of [
+    ['AddLiquidityEvent', 'increase', Buffer.concat([HEAD, bcs(3n, 4n, [DELTA])])],
+    ['AddLiquidityEvent', 'increase', { ...TOLD, ...FEES }],
+    ['RemoveLiquidityEvent', 'decrease', Buffer.concat([HEAD, bcs([DELTA])])],
+    ['RemoveLiquidityEvent', 'decrease', TOLD],
+    ['ClosePositionEvent', 'decrease', Buffer.concat([HEAD, bcs(3n, 4n, [8n], [DELTA])])],
+    ['ClosePositionEvent', 'decrease', { ...TOLD, ...FEES, rewards: ['8'] }],
+  ] as const) {
+    const { poolChanges, dropped } = decoded(`pool::${name}`, said)
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(poolChanges, [
+      {
+        ...{ kind, txIndex: 0, logIndex: 0, pool: POOL, protocol: 'cetus_dlmm' },
+        ...{ owner: id('sender'), tokenA: SUI, tokenB: USDC, amountARaw: 100n, amountBRaw: 40n },
+      },
+    ])
+  }
+  const emptied = decoded('pool::ClosePositionEvent', bcs(POOL, POSITION, -7, 0n, 0n, 3n, 4n))
+  assert.deepEqual([emptied.poolChanges, emptied.dropped], [[], []])
+})
+
+test('a pool is opened by an event that names its coins, which proves it', () => {
+  // Two numbers of 16 bits follow: 20 and 10,000.
+  const bytes = Buffer.concat([bcs(POOL, bare(SUI), bare(USDC)), Buffer.from([20, 0, 16, 39])])
+  const fields = {
+    ...{ pool_id: POOL, coin_type_a: bare(SUI), coin_type_b: bare(USDC) },
+    ...{ bin_step: 20, base_factor: 10_000 },
+  }
+  for (const said of [bytes, fields]) {
+    const { poolChanges, pools, dropped } = decoded('registry::CreatePoolEvent', said, [])
+    assert.deepEqual(dropped, [])
+    assert.deepEqual(
+      poolChanges.map(({ kind, tokenA, tokenB, amountARaw }) => [kind, tokenA, tokenB, amountARaw]),
+      [['initialize', SUI, USDC, 0n]],
+    )
+    assert.deepEqual(
+      pools.map(({ tokenA, tokenB, feePips, proven }) => [tokenA, tokenB, feePips, proven]),
+      [[SUI, USDC, null, true]],
+    )
+  }
+})
+
+test('what cannot be taken says why', () => {
+  const reasonOf = (name: string, said: Said, shown = objects) => {
+    const { swaps, poolChanges, dropped } = decoded(name, said, shown)
+    assert.deepEqual([swaps, poolChanges], [[], []])
+    return dropped[0]?.reason
+  }
+  assert.equal(reasonOf('pool::SwapEvent', bytesOf(SUI, USDC).subarray(0, 200)), 'short-data')
+  assert.equal(reasonOf('pool::SwapEvent', { ...FIELDS, from: 'what' }), 'bad-field')
+  assert.equal(reasonOf('pool::SwapEvent', { ...FIELDS, target: undefined }), 'missing-field')
+  const nothing = { ...FIELDS, amount_in: '0', amount_out: '0' }
+  assert.equal(reasonOf('pool::SwapEvent', nothing), 'zero-amount')
+  assert.equal(reasonOf('pool::AddLiquidityEvent', HEAD.subarray(0, 80)), 'short-data')
+  assert.equal(reasonOf('pool::AddLiquidityEvent', HEAD, []), 'unknown-pool')
+  assert.equal(reasonOf('registry::CreatePoolEvent', bcs(POOL, 'x', bare(USDC))), 'bad-field')
+})
+
+test('a node is asked for a pool that no object shows', () => {
+  const said = event('cetus_dlmm', 'pool::SwapEvent', bytesOf(SUI, USDC))
+  assert.deepEqual(subjectsOf(checkpoint([transaction([said])]), protocolBook('sui')), {
+    pools: [{ address: POOL, family: 'cetus_dlmm' }],
+    tokens: [],
+  })
+})

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Operation, Publication } from '../../processors/stage.ts'
+import { tokenRows } from '../../processors/state-rows.ts'
+import { TOKENS } from '../../processors/tokens.ts'
+import type { TokenEvent, TokenEvents } from '../../schemas/wire.ts'
+import { opAt, operation, stageState, stepped } from '../support/stage.ts'
+import { metaOf, operationOf, type TapeOp, tapeOf } from '../support/tape.ts'
+
+const tokensOf = (publications: readonly Publication[]): readonly TokenEvents[] =>
+  publications.flatMap((one) => (one.topic === 'tokensProcessed' ? [one.value] : []))
+
+const factsOp = (op: TapeOp, name: string, supply = '', decimals = 9): Operation => {
+  const event: TokenEvent = {
+    instruction: null,
+    block: null,
+    transaction: null,
+    d_app: null,
+    type: 'EVENT_TYPE_UPDATED',
+    token: {
+      address: '0xaaa',
+      name,
+      symbol: name.slice(0, 3),
+      decimals,
+      uri: '',
+      metadata_address: '',
+      creators: [],
+      additional_metadata: supply === '' ? {} : { total_supply: supply },
+      solana_extra: null,
+      evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' },
+    },
+    token_processed: null,
+    launch_from: null,
+    migrated_to: null,
+    created_at: 0,
+    created_slot: 0,
+    created_tx: '',
+    dev: '',
+    migrated_at: 0,
+  }
+  const value = { meta: metaOf(op), events: [event] }
+  return operation(op, [{ topic: 'tokenMetadata', key: '0xaaa', part: 0, value }])
+}
+
+test('a token is published whole: its newest facts with its first sight', () => {
+  const folding = TOKENS.load(stageState())
+  const [first] = tokensOf(stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha', '77')))
+  const [second] = tokensOf(stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta')))
+  assert.ok(first && second)
+  const [row] = tokenRows(second)
+  assert.deepEqual(
+    [row?.name, row?.total_supply, row?.decimals, row?.created_slot, row?.supply_height],
+    ['Beta', null, 9, 1, 2],
+  )
+  assert.equal(tokenRows(first)[0]?.total_supply, '77')
+})
+
+test('unknown decimals are NULL', () => {
+  const [value] = tokensOf(
+    stepped(TOKENS.load(stageState()), factsOp(opAt('apply', 1, 1), 'X', '', -1)),
+  )
+  assert.ok(value)
+  assert.equal(tokenRows(value)[0]?.decimals, null)
+})
+
+test('a reorg restores the record before, or takes the token back with its first sight', () => {
+  const folding = TOKENS.load(stageState())
+  stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha'))
+  stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta'))
+  const [restored] = tokensOf(stepped(folding, operation(opAt('revert', 3, 2))))
+  const [gone] = tokensOf(stepped(folding, operation(opAt('revert', 4, 1))))
+  assert.ok(restored && gone)
+  assert.deepEqual(
+    [tokenRows(restored)[0]?.name, tokenRows(restored)[0]?._del, tokenRows(gone)[0]?._del],
+    ['Alpha', 0, 1],
+  )
+})
+
+test('a token without facts is known from its first trade', () => {
+  const trade = {
+    base: '0xaaa',
+    quote: '0xusdc',
+    pool: '0xp1',
+    baseRaw: 1n,
+    quoteRaw: 1n,
+    baseDecimals: null,
+    quoteDecimals: 6,
+    buy: true,
+    quoteUsd: '1',
+    quoteNative: '',
+    suspect: false,
+  }
+  const { ops } = tapeOf([
+    { kind: 'apply', stepMs: 0, trades: [trade, trade] },
+    { kind: 'apply', stepMs: 0, trades: [trade] },
+  ])
+  const folding = TOKENS.load(stageState())
+  const published = ops.map((op) => tokensOf(stepped(folding, operationOf(op, 'trades'))))
+  assert.deepEqual(
+    published.map((list) => list.length),
+    [1, 0],
+  )
+  const [row] = tokenRows(published[0]?.[0] ?? { meta: null, events: [] })
+  assert.deepEqual([row?.created_slot, row?.created_tx, row?.decimals], [1, '0xb1f0', null])
+})

@@ -15,7 +15,8 @@ import { startStage } from '../processors/run.ts'
 import type { Operation } from '../processors/stage.ts'
 import { topicName } from '../schemas/topics.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
-import { kafkaOrExplain, startKafka, startRegistry } from '../test/support/kafka.ts'
+import { startKafka, startRegistry } from '../test/support/kafka.ts'
+import { orExplain } from '../test/support/or-explain.ts'
 import { until } from '../test/support/until.ts'
 import { rawChain, rounded } from './fold-chain.ts'
 import { naiveCopy, packedCopy, type Reading, writeSingles } from './pipe-copies.ts'
@@ -150,7 +151,7 @@ const lineOf = (perSecond: number, bares: readonly number[], bare: string): Pipe
  * copies the same trades, one record per trade and packed as they lie.
  */
 export const pipeBench = async (): Promise<void> => {
-  const servers = await kafkaOrExplain('Kafka and its registry (Java, Maven, pip)', () =>
+  const servers = await orExplain('Kafka and its registry (Java, Maven, pip)', () =>
     Promise.all([startKafka(1), startRegistry()]),
   )
   if (servers === undefined) return

@@ -3,7 +3,8 @@ import { openKafkaBus } from '../core/bus.ts'
 import { localCodec } from '../core/codec.ts'
 import { silentLogger } from '../core/log.ts'
 import { partitionOf } from '../core/partition.ts'
-import { kafkaOrExplain, startKafka } from '../test/support/kafka.ts'
+import { startKafka } from '../test/support/kafka.ts'
+import { orExplain } from '../test/support/or-explain.ts'
 
 const PARTITIONS = 3
 const RECORDS = 500
@@ -86,7 +87,7 @@ const rate = (spent: readonly number[]): number =>
 
 /** Commits of one block to a real broker: the bus against kafkajs alone with the same encoded messages and codec. */
 export const produceBench = async (): Promise<void> => {
-  const cluster = await kafkaOrExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
+  const cluster = await orExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
   if (!cluster) return
   const { brokers } = cluster
   const bus = await openKafkaBus({ brokers, clientId: 'bench', log: silentLogger() })

@@ -10,6 +10,7 @@ import type { Source } from '../ingestors/source.ts'
 import {
   ALL_PROGRAMS,
   pumpProfile,
+  withFactories,
   withInstructions,
   withOrders,
 } from '../ingestors/svm/programs.ts'
@@ -55,9 +56,11 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
     feeds: feedsOf(chain, config.feeds),
   }
   if (vm === 'svm') {
-    const pools = primePools(chain, config.chainExtra[chain.id]).map(({ pool }) => pool)
+    const extra = config.chainExtra[chain.id]
+    const pools = primePools(chain, extra).map(({ pool }) => pool)
     const chosen = profile === 'pump' ? pumpProfile(pools) : ALL_PROGRAMS
-    const programs = limits.feeds.has('orders') ? withOrders(chosen) : chosen
+    const known = withFactories(chosen, extra?.factories ?? [])
+    const programs = limits.feeds.has('orders') ? withOrders(known) : known
     const isWhole = limits.feeds.has('instructions')
     return svmSource({
       ...{ ...rest, ...limits, chain },

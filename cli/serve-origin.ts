@@ -44,6 +44,7 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128']
 
 /** How long the welcome waits for a first trade to show, and how often a later one is looked for. */
 const WELCOME_WAIT_MS = 60_000
+const LOOK_MS = 500
 const LOOK_AGAIN_MS = 2_000
 
 /** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */
@@ -110,14 +111,17 @@ const welcome = async (
   const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }
   const shown = (examples: Examples): void =>
     folder.writeDemo({ ...base, examples: bestOf(examples), examplesByChain: examples })
-  const look = (): Promise<Examples> => examplesOf(house, origin.chains)
+  const look = async (known: Examples): Promise<Examples> => {
+    const open = origin.chains.filter(({ chain }) => known[chain.row.apiName] === undefined)
+    return { ...known, ...(await examplesOf(house, open)) }
+  }
   const isWhole = (examples: Examples): boolean =>
     Object.keys(examples).length === origin.chains.length
-  let examples = await look()
+  let examples = await look({})
   const limitMs = Date.now() + WELCOME_WAIT_MS
   while (!isWhole(examples) && Date.now() < limitMs && !signal.aborted) {
-    await sleep(100)
-    examples = await look()
+    await sleep(LOOK_MS)
+    examples = await look(examples)
   }
   shown(examples)
   const chains = origin.chains.map(({ chain }) => chain.row)
@@ -126,7 +130,7 @@ const welcome = async (
   while (!isWhole(examples) && !signal.aborted) {
     await pause(LOOK_AGAIN_MS, signal).catch(() => undefined)
     if (signal.aborted) return
-    examples = await look()
+    examples = await look(examples)
     shown(examples)
   }
 }

@@ -2,11 +2,12 @@ import type { Config } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { ChainRow } from '../schemas/chains.ts'
-import { type Simulator, startSimulator } from '../simulator/start.ts'
-import { chainClock, ingestedHeight } from './chain-clock.ts'
+import { ingestedHeight } from './chain-clock.ts'
 import type { DataFolder, FolderOrigin } from './data-folder.ts'
+import { type MadeNodes, openMadeNodes } from './made-nodes.ts'
 import { nodeSource } from './node-source.ts'
 import type { Origin, OriginChain } from './serve-origin.ts'
+import type { MadeChain } from './simulator-thread.ts'
 
 /** Made-up chains of one process; what is not given is what the folder holds, else a default. */
 export interface SimulatedPlan {
@@ -58,59 +59,64 @@ export const simulated = async (plan: SimulatedPlan, parts: OriginParts): Promis
   const chain = plan.chains.map(({ id }) => id).join(',')
   folder.claim({ kind: 'simulated', chain, ...course } satisfies FolderOrigin)
   const closing = new AbortController()
-  const simulators: Simulator[] = []
+  const made: MadeChain[] = []
+  for (const row of plan.chains) made.push(await madeChain(row, course, plan, folder))
+  const thread = await openMadeNodes({ chains: made, logLevel: parts.log.level })
   const stop = async (): Promise<void> => {
     closing.abort(new Error('the nodes stop'))
-    await Promise.all(simulators.map((simulator) => simulator.stop()))
+    await thread.stop()
   }
-  const opened: OriginChain[] = []
-  const chainExtra = { ...plan.config.chainExtra }
   try {
-    for (const row of plan.chains) {
-      const simulator = await makeChain(row, course, plan, parts)
-      simulators.push(simulator)
-      chainExtra[row.id] = simulator.extra
-      const config = { ...plan.config, chainExtra }
-      const source = await nodeSource({
-        ...{ chain: row, urls: [simulator.wsUrl], from: 0, config, metrics: parts.metrics },
-        ...{ log: parts.log.child({ role: 'ingest', chain: row.id }), signal: closing.signal },
-      })
-      const until = plan.untilMs === undefined ? {} : { until: course.genesisMs + plan.untilMs }
-      opened.push({
-        chain: { row, source, extra: simulator.extra, ...until },
-        examples: simulator.examples,
-      })
-    }
+    const { opened, chainExtra } = await sourcesOf(thread, course, plan, parts, closing.signal)
+    return { chains: opened, chainExtra, label: labelOf(course, plan), progress: false, stop }
   } catch (error) {
     await stop()
     throw error
   }
-  const names = plan.chains.map(({ name }) => name).join(' and ')
-  const { seed, ratePerSecond } = course
-  return {
-    chains: opened,
-    chainExtra,
-    label: `SIMULATED ${names}: made up (seed ${seed}, ${ratePerSecond} trades/s each)`,
-    progress: false,
-    stop,
-  }
 }
 
-const makeChain = async (
+/** The sources that follow the nodes. */
+const sourcesOf = async (
+  { nodes }: MadeNodes,
+  { genesisMs }: Course,
+  { chains, config, untilMs }: SimulatedPlan,
+  { metrics, log }: OriginParts,
+  signal: AbortSignal,
+): Promise<{ opened: readonly OriginChain[]; chainExtra: Config['chainExtra'] }> => {
+  const opened: OriginChain[] = []
+  const chainExtra = { ...config.chainExtra }
+  const until = untilMs === undefined ? {} : { until: genesisMs + untilMs }
+  for (const [index, row] of chains.entries()) {
+    const node = nodes[index]
+    if (node === undefined) throw new Error(`${row.id} has no node`)
+    const { wsUrl, extra, examples } = node
+    chainExtra[row.id] = extra
+    const source = await nodeSource({
+      ...{ chain: row, urls: [wsUrl], from: 0, config: { ...config, chainExtra }, metrics },
+      ...{ log: log.child({ role: 'ingest', chain: row.id }), signal },
+    })
+    opened.push({ chain: { row, source, extra, ...until }, examples })
+  }
+  return { opened, chainExtra }
+}
+
+const labelOf = ({ seed, ratePerSecond }: Course, { chains }: SimulatedPlan): string => {
+  const names = chains.map(({ name }) => name).join(' and ')
+  return `SIMULATED ${names}: made up (seed ${seed}, ${ratePerSecond} trades/s each)`
+}
+
+const madeChain = async (
   { id, blockTimeMs }: ChainRow,
   { seed, ratePerSecond, genesisMs }: Course,
   { untilMs }: SimulatedPlan,
-  { folder, log }: OriginParts,
-): Promise<Simulator> => {
+  { logPath, simulatorPath }: DataFolder,
+): Promise<MadeChain> => {
   if (!isMade(id)) throw new RangeError(`${id} cannot be made up`)
-  const ingested = await ingestedHeight(folder.logPath, id)
+  const ingested = await ingestedHeight(logPath, id)
   const endMs = untilMs === undefined ? {} : { endMs: genesisMs + untilMs + END_MARGIN_MS }
-  return startSimulator({
+  return {
     ...{ chain: MADE[id], seed, ratePerSecond, genesisMs },
-    nowMs: chainClock({
-      ...{ genesisMs, ratePerSecond, ingested, blockTimeMs, ...endMs, nowMs: Date.now },
-    }),
-    checkpointDir: folder.simulatorPath,
-    log: log.child({ role: 'simulator', chain: id }),
-  })
+    clock: { genesisMs, ratePerSecond, ingested, blockTimeMs, ...endMs },
+    checkpointDir: simulatorPath,
+  }
 }

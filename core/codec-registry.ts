@@ -11,6 +11,7 @@ import { retry } from './retry.ts'
 
 /** Foreign schema ids that are remembered, known or unknown; more than that is hostile input. */
 const MOST_FOREIGN_IDS = 1_000
+const ANSWER_LIMIT_MS = 10_000
 /** Old data is read by new readers and new data by old ones. Source: contract/kafka.md 2.8. */
 const COMPATIBLE = COMPATIBILITY.FULL_TRANSITIVE
 
@@ -19,6 +20,8 @@ export interface RegistryAccess {
   /** Base of its Confluent-compatible API, path prefix included. */
   readonly url: string
   readonly log: Logger
+  /** How long one answer may take; ten seconds unless told. */
+  readonly answerLimitMs?: number
 }
 
 /**
@@ -58,7 +61,7 @@ export const registerSchemas = async (
   access: RegistryAccess,
   topics: readonly string[],
 ): Promise<void> => {
-  await retry(() => setLevel(access.url), { ...AT_ONCE, again: isRace })
+  await retry(() => setLevel(access), { ...AT_ONCE, again: isRace })
   const registry = clientOf(access)
   const aliases = topics.flatMap((topic) => {
     const message = topicRow(topic)?.message
@@ -71,7 +74,7 @@ export const registerSchemas = async (
     try {
       await retry(
         (attempt) =>
-          attempt === 1 ? register() : setLevel(access.url, subject).then(() => register()),
+          attempt === 1 ? register() : setLevel(access, subject).then(() => register()),
         { ...AT_ONCE, again: isRace },
       )
     } catch (error) {
@@ -82,10 +85,16 @@ export const registerSchemas = async (
 
 const subjectOf = (message: MessageName): string => `${NAMESPACE}.${message}`
 
-const clientOf = ({ url }: RegistryAccess): SchemaRegistry =>
+/** The stock client waits for ever for an answer unless told otherwise. */
+const clientOf = ({ url, answerLimitMs = ANSWER_LIMIT_MS }: RegistryAccess): SchemaRegistry =>
   new SchemaRegistry({
     host: url,
     retry: { initialRetryTimeInSecs: 0.05, maxRetryTimeInSecs: 2, retries: 5 },
+    middlewares: [
+      () => ({
+        prepareRequest: async (next) => (await next()).enhance({ timeout: answerLimitMs }),
+      }),
+    ],
   })
 
 const registeredId = async (registry: SchemaRegistry, name: MessageName): Promise<number> => {
@@ -107,7 +116,10 @@ const isRace = (error: unknown): boolean =>
     /already exists|was refused/.test(error.message))
 
 /** A registry starts at NONE, and CSR sets the level of a subject only after its first schema. */
-const setLevel = async (url: string, subject?: string): Promise<void> => {
+const setLevel = async (
+  { url, answerLimitMs = ANSWER_LIMIT_MS }: RegistryAccess,
+  subject?: string,
+): Promise<void> => {
   const body = JSON.stringify({ compatibility: COMPATIBLE })
   const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
   const place = subject === undefined ? '' : `/${encodeURIComponent(subject)}`
@@ -115,7 +127,7 @@ const setLevel = async (url: string, subject?: string): Promise<void> => {
     method: 'PUT',
     headers,
     body,
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(answerLimitMs),
   }).catch((error: unknown) => {
     throw registryOutage('the registry does not answer', error)
   })

@@ -1,4 +1,5 @@
 import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
+import pLimit from 'p-limit'
 import { Outage } from './fault.ts'
 
 /** One SQL statement with its bound parameters. Values reach SQL only through `params`. */
@@ -71,21 +72,70 @@ const INSERT_SETTINGS = {
   date_time_input_format: 'best_effort',
 } as const
 
-const clientOf = async (target: WarehouseTarget): Promise<ClickHouseClient> => {
-  if (target.kind === 'server') {
-    return createClient({
-      url: target.url,
-      database: target.database,
-      max_open_connections: 8,
-      request_timeout: 60_000,
-      compression: { request: true },
+/** Does work with a client that is free for it. */
+type Using = <T>(work: (client: ClickHouseClient) => Promise<T>) => Promise<T>
+
+/** Who reads, and who writes. */
+interface Clients {
+  readonly reading: Using
+  readonly writing: Using
+  close(): Promise<void>
+}
+
+/** Connections that read from an embedded engine, beside the one that writes. */
+const READERS = 2
+
+const serverClients = (url: string, database: string): Clients => {
+  const client = createClient({
+    url,
+    database,
+    max_open_connections: 8,
+    request_timeout: 60_000,
+    compression: { request: true },
+  })
+  const using: Using = (work) => work(client)
+  return { reading: using, writing: using, close: () => client.close() }
+}
+
+/** One statement at a time for each place; who comes later waits here. */
+const taking = (places: readonly ClickHouseClient[]): Using => {
+  const free = [...places]
+  const limit = pLimit(places.length)
+  return (work) =>
+    limit(async () => {
+      const client = free.pop() as ClickHouseClient
+      try {
+        return await work(client)
+      } finally {
+        free.push(client)
+      }
     })
-  }
+}
+
+/**
+ * A connection of the embedded engine answers one statement after the other, and each that waits inside it holds a thread of
+ * Node's pool: reads would stand behind inserts, and files, keys and compression behind both. So reads have connections of
+ * their own, and the one that writes has one statement in hand beside the one under way, however busy this thread is.
+ */
+const embeddedClients = async (path: string): Promise<Clients> => {
   const { createChdbConnection } = await import('chdb/connection')
   // Both packages carry the same interface, but under two copies of the client's types.
-  const connection = createChdbConnection({ path: target.path }) as never
-  return createClient({ connection })
+  const connect = () => createClient({ connection: createChdbConnection({ path }) as never })
+  const writer = connect()
+  const readers = Array.from({ length: READERS }, connect)
+  return {
+    reading: taking(readers),
+    writing: taking([writer, writer]),
+    close: async () => {
+      for (const client of [...readers, writer]) await client.close()
+    },
+  }
 }
+
+const clientsOf = async (target: WarehouseTarget): Promise<Clients> =>
+  target.kind === 'server'
+    ? serverClients(target.url, target.database)
+    : embeddedClients(target.path)
 
 /** An error that the engine answered; the embedded one throws it from a copy of the client of its own. */
 const isAnswer = (error: unknown): boolean =>
@@ -115,23 +165,24 @@ const rowsText = (answer: string): Omit<TextAnswer, 'elapsedMs'> => {
 
 /** Opens the warehouse. One process may hold an embedded folder; a second open throws `Outage`. */
 export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse> => {
-  const client = await clientOf(target).catch((error) => asOutage(error))
+  const { reading, writing, close } = await clientsOf(target).catch((error) => asOutage(error))
   const read = async <Row>(
     { sql, params }: Query,
     format: 'JSON' | 'JSONCompact',
     signal?: AbortSignal,
   ): Promise<Answer<Row>> => {
     const startedMs = performance.now()
-    const result = await client
-      .query({
+    const result = await reading(async (client) => {
+      signal?.throwIfAborted()
+      const set = await client.query({
         query: sql,
         format,
         clickhouse_settings: READ_SETTINGS,
         ...(params && { query_params: params }),
         ...(signal && { abort_signal: signal }),
       })
-      .then((set) => set.json<Row>())
-      .catch((error) => asOutage(error, signal?.aborted))
+      return set.json<Row>()
+    }).catch((error) => asOutage(error, signal?.aborted))
     return {
       rows: result.data as Row[],
       rowsRead: result.statistics?.rows_read ?? 0,
@@ -143,22 +194,24 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
     queryArrays: (query, options) => read(query, 'JSONCompact', options?.signal),
     queryText: async ({ sql, params }, options) => {
       const startedMs = performance.now()
-      const answer = await client
-        .query({
+      const signal = options?.signal
+      const answer = await reading(async (client) => {
+        signal?.throwIfAborted()
+        const set = await client.query({
           query: sql,
           format: 'JSONCompact',
           clickhouse_settings: TEXT_SETTINGS,
           ...(params && { query_params: params }),
-          ...(options?.signal && { abort_signal: options.signal }),
+          ...(signal && { abort_signal: signal }),
         })
-        .then((set) => set.text())
-        .catch((error) => asOutage(error, options?.signal?.aborted))
+        return set.text()
+      }).catch((error) => asOutage(error, signal?.aborted))
       return { ...rowsText(answer), elapsedMs: performance.now() - startedMs }
     },
     insert: async (table, rows, options) => {
       if (rows.length === 0) return
-      await client
-        .insert({
+      await writing((client) =>
+        client.insert({
           table,
           values: rows as object[],
           format: 'JSONEachRow',
@@ -166,20 +219,20 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
             ...INSERT_SETTINGS,
             ...(options?.token && { insert_deduplication_token: options.token }),
           },
-        })
-        .catch((error) => asOutage(error))
+        }),
+      ).catch((error) => asOutage(error))
     },
     command: async (sql, options) => {
-      await client
-        .command({
+      await writing((client) =>
+        client.command({
           query: sql,
           clickhouse_settings: {
             ...INSERT_SETTINGS,
             ...(options?.token && { insert_deduplication_token: options.token }),
           },
-        })
-        .catch((error) => asOutage(error))
+        }),
+      ).catch((error) => asOutage(error))
     },
-    close: () => client.close(),
+    close,
   }
 }

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
 import { after, test } from 'node:test'
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
 import { localCodec, messageNames, schemaText } from '../../core/codec.ts'
 import { registerSchemas, registryCodec } from '../../core/codec-registry.ts'
 import { Malformed, Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
-import { kafkaOrExplain, startRegistry } from '../support/kafka.ts'
+import { startRegistry } from '../support/kafka.ts'
+import { orExplain } from '../support/or-explain.ts'
+import { freePort } from '../support/ports.ts'
 import { until } from '../support/until.ts'
 
-const registry = await kafkaOrExplain('a schema registry (Java 21 by pip, Maven)', startRegistry)
+const registry = await orExplain('a schema registry (Java 21 by pip, Maven)', startRegistry)
 const url = registry?.url ?? ''
 const log = silentLogger()
 const access = { url, log }
@@ -108,6 +111,16 @@ const suite = (): void => {
     await assert.rejects(registerSchemas(nowhere, []), { name: 'Outage', final: false })
   })
 }
+
+test('a registry that takes requests and never answers is an outage', async () => {
+  const mute = createServer((socket) => socket.resume())
+  const port = await freePort()
+  await new Promise<void>((resolve) => mute.listen(port, '127.0.0.1', resolve))
+  const deaf = { url: `http://127.0.0.1:${port}`, log, answerLimitMs: 50 }
+  await assert.rejects(registerSchemas(deaf, []), { name: 'Outage', final: false })
+  await assert.rejects(registryCodec(deaf), { name: 'Outage', final: false })
+  mute.close()
+})
 
 if (registry) suite()
 after(() => registry?.stop())

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import type { Logger } from '../../core/log.ts'
 import { retry } from '../../core/retry.ts'
 import type { SocketEvents, SocketOptions, SocketServer } from './socket.ts'
-import { loadUws, serveUws } from './uws.ts'
+import { loadUws, serveUws, type Uws } from './uws.ts'
 import { serveWs } from './ws-fallback.ts'
 
 /** Which library carries the sockets; absent: uWebSockets.js where its binary loads, else `ws`. */
@@ -22,12 +22,8 @@ export const listen = async <Context>(
   events: SocketEvents<Context>,
 ): Promise<SocketServer> => {
   const { transport, log } = asked
-  const uws = transport === 'ws' ? undefined : await loadUws()
-  if (uws === undefined) {
-    if (transport === 'uws') throw new Error('uWebSockets.js has no binary for this platform')
-    if (transport === undefined) log.warn('uWebSockets.js has no binary here; streams use ws')
-    return serveWs(options, events)
-  }
+  const uws = transport === 'ws' ? undefined : await uwsOr(transport, log)
+  if (uws === undefined) return serveWs(options, events)
   const serve = async (): Promise<SocketServer> => {
     try {
       return await serveUws(uws, options, events)
@@ -48,6 +44,17 @@ export const listen = async <Context>(
       if (attempt === 1) log.warn({ err: error }, 'the stream port is held; trying for a minute')
     },
   })
+}
+
+/** undefined where no binary fits and none was demanded. */
+const uwsOr = async (demanded: 'uws' | undefined, log: Logger): Promise<Uws | undefined> => {
+  try {
+    return await loadUws()
+  } catch (error) {
+    if (demanded) throw error
+    log.warn({ err: error }, 'uWebSockets.js has no binary that fits here; streams use ws')
+    return undefined
+  }
 }
 
 const answers = (host: string, port: number): Promise<boolean> =>

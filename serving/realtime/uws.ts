@@ -11,7 +11,8 @@ import type {
   UpgradeRequest,
 } from './socket.ts'
 
-type Uws = typeof import('uWebSockets.js')
+/** The library. */
+export type Uws = typeof import('uWebSockets.js')
 
 interface UserData<Context> {
   readonly context: Context
@@ -59,14 +60,8 @@ class UwsSocket<Context> implements Socket {
   }
 }
 
-/** Loads the native library; undefined where there is no binary for this platform or Node. */
-export const loadUws = async (): Promise<Uws | undefined> => {
-  try {
-    return (await import('uWebSockets.js')).default
-  } catch {
-    return undefined
-  }
-}
+/** Loads the native library. Throws where no binary of it fits the platform: its processor, its C library, its Node. */
+export const loadUws = async (): Promise<Uws> => (await import('uWebSockets.js')).default
 
 /** Seconds of silence after which the library itself drops a socket: behind our own rule of 60 s. */
 const IDLE_SECONDS = 120

@@ -19,6 +19,7 @@ import {
   USDC,
   WALLET,
 } from '../support/realtime.ts'
+import { TRANSPORTS } from '../support/transports.ts'
 import { until } from '../support/until.ts'
 
 const TRADES = `dex-trade:eth_${TOKEN}`
@@ -40,7 +41,7 @@ interface Heard {
   readonly subscribed: SubscribedContext[]
 }
 
-for (const transport of ['uws', 'ws'] as const) {
+for (const transport of TRANSPORTS) {
   describe(`stock centrifuge client over ${transport}`, () => {
     let stack: Stack
     let server: Realtime

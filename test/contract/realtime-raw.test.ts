@@ -4,12 +4,13 @@ import { ANONYMOUS_REQUESTS_PER_SECOND } from '../../schemas/plans.ts'
 import type { Realtime } from '../../serving/realtime/server.ts'
 import { openRaw, type RawSocket, refusedUpgrade } from '../support/raw-socket.ts'
 import { candleAt, openStack, type Stack, TOKEN, tradeAt } from '../support/realtime.ts'
+import { TRANSPORTS } from '../support/transports.ts'
 import { until } from '../support/until.ts'
 
 const TRADES = `dex-trade:eth_${TOKEN}`
 const CANDLES = `dex-candle:eth_${TOKEN}_1m`
 
-for (const transport of ['uws', 'ws'] as const) {
+for (const transport of TRANSPORTS) {
   describe(`raw frames over ${transport}`, () => {
     let stack: Stack
     let server: Realtime

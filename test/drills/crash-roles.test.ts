@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertSameContent, assertWorthy } from '../support/crash-drill.ts'
 import { startServers } from '../support/installation.ts'
-import { kafkaOrExplain } from '../support/kafka.ts'
+import { orExplain } from '../support/or-explain.ts'
 import { rolesDrill } from '../support/roles-drill.ts'
 
 /** Many for `npm run drill`, and a chain of as many trades per second as it is to bear, which goes on while roles die. */
@@ -10,10 +10,7 @@ const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
 const RATE = Number(process.env.SLUICE_DRILL_RATE ?? 10)
 const GENESIS = Date.UTC(2026, 1, 1)
 
-const first = await kafkaOrExplain(
-  'roles under kills on a Kafka broker with a registry',
-  startServers,
-)
+const first = await orExplain('roles under kills on a Kafka broker with a registry', startServers)
 
 if (first) {
   const parked = [first]

@@ -12,16 +12,9 @@ import { registryCodec } from '../../core/codec-registry.ts'
 import { loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
-import {
-  fetchPythonClient,
-  type KafkaCluster,
-  kafkaOrExplain,
-  type PythonRecord,
-  type Registry,
-  readWithPython,
-  startKafka,
-  startRegistry,
-} from '../support/kafka.ts'
+import { type KafkaCluster, type Registry, startKafka, startRegistry } from '../support/kafka.ts'
+import { orExplain } from '../support/or-explain.ts'
+import { fetchKafkaClient, type PythonRecord, readWithPython } from '../support/python.ts'
 import { testRecorded } from '../support/recorded-run.ts'
 import { testRecordedSol } from '../support/recorded-sol-run.ts'
 import { within } from '../support/until.ts'
@@ -130,11 +123,11 @@ const testPython = (brokers: readonly string[], url: string): Promise<void> =>
   })
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-recorded-kafka-'))
-const parts = await kafkaOrExplain('a Kafka broker with a schema registry', () =>
+const parts = await orExplain('a Kafka broker with a schema registry', () =>
   Promise.all([startKafka(1), startRegistry()]),
 )
-const python = await kafkaOrExplain("Python's Kafka client", async () => {
-  await fetchPythonClient()
+const python = await orExplain("Python's Kafka client", async () => {
+  await fetchKafkaClient()
   return true
 })
 

@@ -9,7 +9,7 @@ import {
   type RoleProcessName,
   startServers,
 } from '../support/installation.ts'
-import { kafkaOrExplain } from '../support/kafka.ts'
+import { orExplain } from '../support/or-explain.ts'
 import { sluice, sluiceText } from '../support/sluice.ts'
 import { until, within } from '../support/until.ts'
 
@@ -18,7 +18,7 @@ const GENESIS = Date.UTC(2026, 1, 1)
 let shownMs = GENESIS + 180_000
 const END_MS = GENESIS + 300_000
 
-const servers = await kafkaOrExplain('roles on a Kafka broker with a registry', startServers)
+const servers = await orExplain('roles on a Kafka broker with a registry', startServers)
 if (servers) testRoles(servers)
 
 function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {

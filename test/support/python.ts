@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { fetchOnce, kept, run } from './download.ts'
+
+const HERE = fileURLToPath(new URL('./python/', import.meta.url))
+/** Packages of a stock client with their versions, and where they are kept. */
+const KAFKA_CLIENT = {
+  folder: kept('confluent-kafka-2.16.0'),
+  wanted: 'confluent-kafka[avro,schemaregistry]==2.16.0',
+}
+const SDK = { folder: kept('chainstream-sdk-2.1.10'), wanted: 'chainstream-sdk==2.1.10' }
+
+const fetchPackage = ({ folder, wanted }: typeof SDK): Promise<void> =>
+  fetchOnce(folder, async (draft) => {
+    await run('pip', ['install', '--quiet', '--target', draft, wanted])
+  })
+
+/** Makes the Kafka client available. Needs pip, the first time with a network. */
+export const fetchKafkaClient = (): Promise<void> => fetchPackage(KAFKA_CLIENT)
+
+/** Makes the SDK available that a rented service of this kind gives its users. Needs pip, the first time with a network. */
+export const fetchSdk = (): Promise<void> => fetchPackage(SDK)
+
+const python = ({ folder }: typeof SDK, script: string, args: readonly string[]): Promise<string> =>
+  run('python3', [join(HERE, script), ...args], {
+    env: { ...process.env, PYTHONPATH: folder },
+    maxBuffer: 256 << 20,
+  })
+
+/** A record as Python's client prints it: times in epoch milliseconds, bytes in hex. */
+export interface PythonRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  readonly key: string
+  readonly value: unknown
+}
+
+/** Everything on the topics, as Python's confluent-kafka with its Avro deserializer reads it. */
+export const readWithPython = async (
+  brokers: readonly string[],
+  registryUrl: string,
+  topics: readonly string[],
+): Promise<readonly PythonRecord[]> => {
+  const stdout = await python(KAFKA_CLIENT, 'read_avro.py', [
+    brokers.join(),
+    registryUrl,
+    ...topics,
+  ])
+  const lines = stdout.split('\n').filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line))
+}
+
+/** What the SDK read of a running demo. */
+export interface SdkReading {
+  /** By chain and subscription: the newest object, as the SDK prints it. */
+  readonly heard: Readonly<Record<string, string>>
+  /** By chain and operation: what the SDK made of the answer. */
+  readonly answered: Readonly<Record<string, string>>
+  /** By chain and operation: why it refused. */
+  readonly failed: Readonly<Record<string, string>>
+}
+
+/** Reads a demo with the SDK, by the file that names it, until all subscriptions of `wanted` called back or `seconds` are over. */
+export const readWithSdk = async (
+  demoFile: string,
+  seconds: number,
+  wanted: readonly string[],
+): Promise<SdkReading> =>
+  JSON.parse(await python(SDK, 'read_sdk.py', [demoFile, String(seconds), ...wanted]))

@@ -11,17 +11,33 @@ export interface DemoExamples {
   readonly txHash: string
 }
 
-/** The proposed examples, or the busiest token's own, as soon as the warehouse holds a trade of them; null before. */
+/** The newest trades that are looked through. */
+const LOOKED_THROUGH = 20_000
+
+/**
+ * The proposed token, or the one last traded, with a trade of it; null until there is one that every command of the
+ * welcome answers about: each table is written at a pace of its own, and a start that catches up has some behind others.
+ */
 export const findExamples = async (
   warehouse: Warehouse,
   { id, apiName }: ChainRow,
   proposed: DemoExamples | undefined,
 ): Promise<DemoExamples | null> => {
+  const trades = `${id}_dex_trades_enriched`
+  const among = proposed
+    ? 'token_address = {token:String}'
+    : `block_time >= (SELECT max(block_time) FROM ${trades}) - INTERVAL 1 DAY`
   const { rows } = await warehouse.query<Omit<DemoExamples, 'chain'>>({
-    sql: `SELECT token_address AS token, pool_address AS pool, owner AS wallet, tx_hash AS txHash
-      FROM ${id}_dex_trades_enriched FINAL
-      WHERE price_usd > 0 AND is_suspect = 0 AND is_base = 1
-        AND ({token:String} = '' OR token_address = {token:String})
+    sql: `WITH newest AS (
+        SELECT token_address, pool_address, owner, tx_hash, block_slot, event_index FROM ${trades} FINAL
+        WHERE price_usd > 0 AND is_suspect = 0 AND is_base = 1 AND ${among}
+        ORDER BY block_slot DESC, event_index DESC LIMIT ${LOOKED_THROUGH})
+      SELECT token_address AS token, pool_address AS pool, owner AS wallet, tx_hash AS txHash FROM newest
+      WHERE (wallet, token) IN (SELECT wallet, token_address FROM ${id}_wallet_token_pnl FINAL
+          WHERE wallet IN (SELECT owner FROM newest))
+        AND token IN (SELECT token_address FROM ${id}_tokens FINAL WHERE token_address IN (SELECT token_address FROM newest))
+        AND pool IN (SELECT pool_address FROM ${id}_dex_pools FINAL WHERE pool_address IN (SELECT pool_address FROM newest))
+        AND txHash IN (SELECT tx_hash FROM ${id}_dex_trades WHERE tx_hash IN (SELECT tx_hash FROM newest))
       ORDER BY block_slot DESC, event_index DESC LIMIT 1`,
     params: { token: proposed?.token ?? '' },
   })

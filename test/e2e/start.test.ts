@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../support/ports.ts'
 import { until } from '../support/until.ts'
@@ -11,8 +11,12 @@ import { until } from '../support/until.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-start-'))
 const children = new Set<ChildProcess>()
-after(() => {
+// What a failed test leaves running would hold the folder of the next.
+afterEach(async () => {
   for (const child of children) child.kill('SIGKILL')
+  await until(() => children.size === 0, 'no process of a test is left')
+})
+after(() => {
   rmSync(scratch, { recursive: true, force: true })
 })
 
@@ -53,7 +57,7 @@ const start = async (folder: string, port: number, ...more: string[]) => {
       return run.out.text.includes('Ctrl-C')
     },
     'the welcome is printed',
-    60_000,
+    90_000,
   )
   const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo
   return { ...run, demo }

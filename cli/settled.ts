@@ -1,7 +1,8 @@
 import type { Bus } from '../core/bus-contract.ts'
 import { PROCESS, type ProcessorsRunning } from '../processors/all.ts'
 import { FEED_SINKS } from '../processors/feed-sinks.ts'
-import { SINKS, sinkGroup } from '../processors/sinks.ts'
+import { SINKS } from '../processors/sink-tables.ts'
+import { sinkGroup } from '../processors/sinks.ts'
 import { topicName } from '../schemas/topics.ts'
 
 /** What decides whether a chain has been processed. */

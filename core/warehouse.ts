@@ -24,6 +24,12 @@ export interface TextAnswer {
   readonly elapsedMs: number
 }
 
+/** Rows that are JSON already, one per line. */
+export interface JsonRows {
+  readonly text: string
+  readonly count: number
+}
+
 /** The store behind every read. Numbers wider than a double arrive as strings (UInt64, Int64, UInt256, Decimal). */
 export interface Warehouse {
   /** Rows as objects. Throws `Outage` when the store does not answer, the driver's error for wrong SQL. */
@@ -35,7 +41,7 @@ export interface Warehouse {
   /** One insert; the same token again is dropped by the engine. Big numbers as strings. */
   insert(
     table: string,
-    rows: readonly object[],
+    rows: readonly object[] | JsonRows,
     options?: { readonly token?: string },
   ): Promise<void>
   /** DDL and maintenance. */
@@ -72,6 +78,20 @@ const INSERT_SETTINGS = {
   date_time_input_format: 'best_effort',
 } as const
 
+/** Many rows that the driver takes for one: it writes a line for each, and this one's text has several. */
+class Lines {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+const JSON_TEXT = {
+  stringify: (value: unknown): string =>
+    value instanceof Lines ? value.text : JSON.stringify(value),
+}
+
 /** Does work with a client that is free for it. */
 type Using = <T>(work: (client: ClickHouseClient) => Promise<T>) => Promise<T>
 
@@ -92,6 +112,7 @@ const serverClients = (url: string, database: string): Clients => {
     max_open_connections: 8,
     request_timeout: 60_000,
     compression: { request: true },
+    json: JSON_TEXT,
   })
   const using: Using = (work) => work(client)
   return { reading: using, writing: using, close: () => client.close() }
@@ -120,7 +141,8 @@ const taking = (places: readonly ClickHouseClient[]): Using => {
 const embeddedClients = async (path: string): Promise<Clients> => {
   const { createChdbConnection } = await import('chdb/connection')
   // Both packages carry the same interface, but under two copies of the client's types.
-  const connect = () => createClient({ connection: createChdbConnection({ path }) as never })
+  const connect = () =>
+    createClient({ connection: createChdbConnection({ path }) as never, json: JSON_TEXT })
   const writer = connect()
   const readers = Array.from({ length: READERS }, connect)
   return {
@@ -209,11 +231,12 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
       return { ...rowsText(answer), elapsedMs: performance.now() - startedMs }
     },
     insert: async (table, rows, options) => {
-      if (rows.length === 0) return
+      const values = 'text' in rows ? [new Lines(rows.text)] : rows
+      if (values.length === 0) return
       await writing((client) =>
         client.insert({
           table,
-          values: rows as object[],
+          values: values as object[],
           format: 'JSONEachRow',
           clickhouse_settings: {
             ...INSERT_SETTINGS,

@@ -19,8 +19,10 @@ import { pipeline } from './pipeline.ts'
 import { PNL } from './pnl.ts'
 import { POOLS } from './pools.ts'
 import { PRICES } from './prices.ts'
+import { openRowThreads } from './row-threads.ts'
 import { type LaneStatus, startStage } from './run.ts'
-import { SINKS, type Sink, sinkGroup, startSink } from './sinks.ts'
+import { SINKS, type Sink } from './sink-tables.ts'
+import { sinkGroup, sinkPlaces, startSink } from './sinks.ts'
 import type { Stage } from './stage.ts'
 import { TOKENS } from './tokens.ts'
 import { TRADE_STATS } from './trade-stats.ts'
@@ -48,7 +50,7 @@ export interface ProcessorDeps {
   readonly codec: Codec
   readonly warehouse: Warehouse
   readonly config: Pick<Config, 'partitions' | 'retention'> &
-    Partial<Pick<Config, 'chainExtra' | 'feeds'>>
+    Partial<Pick<Config, 'chainExtra' | 'feeds' | 'kafkaBrokers' | 'schemaRegistryUrl'>>
   readonly metrics: Metrics
   readonly log: Logger
 }
@@ -92,6 +94,12 @@ const bookOf = (chain: string, extra: Config['chainExtra'] = {}): QuoteBook | un
   return row && quoteBook(row, extra[chain])
 }
 
+/** Records on Kafka carry the registry's ids, those of the embedded log our own. */
+const registryUrlOf = ({
+  kafkaBrokers = [],
+  schemaRegistryUrl = '',
+}: ProcessorDeps['config']): string | null => (kafkaBrokers.length === 0 ? null : schemaRegistryUrl)
+
 /** Makes topics and tables where they are missing, then runs every stage, sink and finalizer of the chains. */
 export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRunning> => {
   const { chains, bus, warehouse, config, log } = deps
@@ -102,6 +110,9 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
   ])
   await migrate(warehouse, chains)
   await applyRetention(warehouse, chains, retention)
+  const rowThreads = openRowThreads({ registryUrl: registryUrlOf(config) })
+  const { makeRows } = rowThreads
+  const places = sinkPlaces()
   const parts = await Promise.all(
     chains.map(async (chain) => {
       const book = bookOf(chain, config.chainExtra)
@@ -112,7 +123,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
       }
       const stage = await startStage(PROCESS, chainDeps)
       const sinks = await Promise.all(
-        sinksOf(chain, config).map((sink) => startSink(sink, chainDeps)),
+        sinksOf(chain, config).map((sink) => startSink(sink, { ...chainDeps, makeRows, places })),
       )
       return { chain, groups: [stage, ...sinks], finalizer: startFinalizer(chainDeps) }
     }),
@@ -128,6 +139,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
       await Promise.all(
         parts.flatMap(({ groups, finalizer }) => [finalizer, ...groups].map((part) => part.stop())),
       )
+      await rowThreads.close()
     },
   }
 }

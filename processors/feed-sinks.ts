@@ -4,7 +4,7 @@ import { type Feed, feedTopics } from '../schemas/feeds.ts'
 import { TOPICS, type Topic, type TopicRow } from '../schemas/topics.ts'
 import type { EventMeta } from '../schemas/wire.ts'
 import { type FlatEvent, type FlatShape, flatRows } from './flat-rows.ts'
-import type { Sink } from './sinks.ts'
+import type { Sink } from './sink-tables.ts'
 
 interface FlatRecord {
   readonly meta: EventMeta | null

@@ -11,7 +11,9 @@ import { makeMetrics } from '../../core/metrics.ts'
 import { migrate } from '../../core/migrate.ts'
 import { openWarehouse } from '../../core/warehouse.ts'
 import { startDocuments } from '../../ingestors/metadata/worker.ts'
-import { SINKS, startSink } from '../../processors/sinks.ts'
+import { batchRows } from '../../processors/batch-rows.ts'
+import { SINKS } from '../../processors/sink-tables.ts'
+import { sinkPlaces, startSink } from '../../processors/sinks.ts'
 import { topicName } from '../../schemas/topics.ts'
 import { call, startApi } from '../support/api.ts'
 import { openStack, TOKEN } from '../support/realtime.ts'
@@ -40,7 +42,10 @@ test('a document reaches REST and the streams', async () => {
   const documents = await startDocuments({ ...parts, chains: ['eth'] })
   const sink = SINKS.find(({ topic }) => topic === 'tokenDocuments')
   assert.ok(sink)
-  const rows = await startSink(sink, { ...parts, chain: 'eth', warehouse })
+  const rows = await startSink(sink, {
+    ...{ ...parts, chain: 'eth', warehouse, places: sinkPlaces() },
+    makeRows: async (_topic, values) => batchRows(codec, sink, values),
+  })
   const server = await stack.serve()
   const client = new Centrifuge(`ws://127.0.0.1:${server.port}/connection/websocket`, {
     ...{ websocket: WebSocket, token: stack.key.apiKey },

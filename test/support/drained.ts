@@ -1,6 +1,7 @@
 import type { Bus } from '../../core/bus-contract.ts'
 import { PROCESS, type ProcessorsRunning } from '../../processors/all.ts'
-import { SINKS, sinkGroup } from '../../processors/sinks.ts'
+import { SINKS } from '../../processors/sink-tables.ts'
+import { sinkGroup } from '../../processors/sinks.ts'
 import { topicName } from '../../schemas/topics.ts'
 
 /** True when the stages of chain `eth` are through operation `seq` and the sinks have committed all that there is. */

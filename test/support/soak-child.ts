@@ -1,5 +1,5 @@
 /** A process of the soak: the nodes of made-up chains, or the whole product over them, or both in one as `npm start` has it. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openHouse } from '../../cli/house.ts'
@@ -38,7 +38,17 @@ export interface SoakOrder {
 export type SoakWord =
   | { readonly kind: 'nodes'; readonly nodes: readonly SoakNode[] }
   | { readonly kind: 'product'; readonly wsUrl: string; readonly apiKey: string }
-  | { readonly kind: 'usage'; readonly residentBytes: number; readonly cpuMs: number }
+  | SoakUsage
+
+/** What a process has of the machine; pages of files, which the machine takes back when it needs them, are counted apart. */
+export interface SoakUsage {
+  readonly kind: 'usage'
+  readonly ownBytes: number
+  readonly fileBytes: number
+  /** The part of `ownBytes` that JavaScript objects and buffers hold. */
+  readonly heapBytes: number
+  readonly cpuMs: number
+}
 
 /** How long the chains are when the soak begins. */
 const HISTORY_MS = 30_000
@@ -80,6 +90,22 @@ const startProduct = async (nodes: readonly SoakNode[]) => {
   return { house, stop }
 }
 
+const pagesOf = (status: string, name: string): number =>
+  Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1_024
+
+const usage = (): SoakUsage => {
+  const { user, system } = process.cpuUsage()
+  const { heapUsed, external } = process.memoryUsage()
+  const status = readFileSync('/proc/self/status', 'utf8')
+  return {
+    kind: 'usage',
+    ownBytes: pagesOf(status, 'RssAnon'),
+    fileBytes: pagesOf(status, 'RssFile'),
+    heapBytes: heapUsed + external,
+    cpuMs: (user + system) / 1_000,
+  }
+}
+
 /** A parent that is gone hears nothing. */
 const tell = (word: SoakWord): void => {
   process.send?.(word, undefined, undefined, () => undefined)
@@ -96,10 +122,6 @@ if (product) {
   const { wsUrl, accounts } = started.house
   const { apiKey } = await accounts.createDemo()
   tell({ kind: 'product', wsUrl, apiKey })
-  const report = setInterval(() => {
-    const { user, system } = process.cpuUsage()
-    const residentBytes = process.memoryUsage().rss
-    tell({ kind: 'usage', residentBytes, cpuMs: (user + system) / 1_000 })
-  }, USAGE_EVERY_MS)
+  const report = setInterval(() => tell(usage()), USAGE_EVERY_MS)
   process.once('disconnect', () => clearInterval(report))
 }

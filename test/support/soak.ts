@@ -17,7 +17,11 @@ import { CHAINS } from '../../schemas/chains.ts'
 import type { SoakChain, SoakNode, SoakOrder, SoakWord } from './soak-child.ts'
 
 const CHILD = fileURLToPath(new URL('./soak-child.ts', import.meta.url))
-const WARM_UP_MS = 20_000
+/** How `npm start` and the image run the product. */
+const AS_STARTED = ['--max-semi-space-size=32']
+/** Measured is what it holds: from when frames are no later than that, or from this long after the start. */
+const CAUGHT_UP_MS = 2_000
+const WARM_UP_MS = { least: 20_000, most: 300_000, look: 15_000 }
 const START_MS = 120_000
 const MEGABYTE = 1_048_576
 
@@ -38,17 +42,18 @@ type WordOf<Kind extends SoakWord['kind']> = Extract<SoakWord, { readonly kind: 
 
 /** Starts a process of the soak; `word` waits for what it says, `usage` is the newest that it said of itself. */
 const startChild = (order: SoakOrder) => {
-  const child = fork(CHILD, [JSON.stringify(order)])
-  const usage = { residentBytes: 0, highestBytes: 0, cpuMs: 0 }
+  const execArgv = [...process.execArgv, ...(order.product ? AS_STARTED : [])]
+  const child = fork(CHILD, [JSON.stringify(order)], { execArgv })
+  const usage = { ownBytes: 0, highestBytes: 0, fileBytes: 0, heapBytes: 0, cpuMs: 0 }
   const said = new Map<SoakWord['kind'], SoakWord>()
   const waiting = new Map<SoakWord['kind'], (word: SoakWord) => void>()
   child.on('message', (word: SoakWord) => {
     said.set(word.kind, word)
     waiting.get(word.kind)?.(word)
     if (word.kind !== 'usage') return
-    usage.residentBytes = word.residentBytes
-    usage.highestBytes = Math.max(usage.highestBytes, word.residentBytes)
-    usage.cpuMs = word.cpuMs
+    const { ownBytes, fileBytes, heapBytes, cpuMs } = word
+    const highestBytes = Math.max(usage.highestBytes, ownBytes)
+    Object.assign(usage, { ownBytes, highestBytes, fileBytes, heapBytes, cpuMs })
   })
   const word = <Kind extends SoakWord['kind']>(kind: Kind): Promise<WordOf<Kind>> =>
     new Promise((resolve, reject) => {
@@ -112,8 +117,8 @@ const listen = async ({ id, url }: SoakNode) => {
   return { announced, close: () => socket.close() }
 }
 
-/** Delays of the `dex-trade` frames of a chain's quote assets while `isMeasuring`, milliseconds. */
-const measureChain = async (node: SoakNode, client: Centrifuge, isMeasuring: () => boolean) => {
+/** Delays of the `dex-trade` frames of a chain's quote assets, milliseconds; `forget` begins anew. */
+const measureChain = async (node: SoakNode, client: Centrifuge) => {
   const { announced, close } = await listen(node)
   const delays: number[] = []
   for (const token of quoteBook(CHAINS[node.id], node.extra).assets.keys()) {
@@ -121,12 +126,15 @@ const measureChain = async (node: SoakNode, client: Centrifuge, isMeasuring: () 
     subscription.on('publication', ({ data }) => {
       const name = node.id === 'sol' ? data.h : String(data.t)
       const seenMs = announced.get(name)
-      if (isMeasuring() && seenMs !== undefined) delays.push(performance.now() - seenMs)
+      if (seenMs !== undefined) delays.push(performance.now() - seenMs)
     })
     subscription.subscribe()
     await subscription.ready(10_000)
   }
-  return { id: node.id, delays, close }
+  const forget = (): void => {
+    delays.length = 0
+  }
+  return { id: node.id, delays, forget, close }
 }
 
 const nodesChild = inside ? undefined : startChild({ make: chains, follow: [], product: false })
@@ -136,25 +144,35 @@ const { nodes } = await product.word('nodes')
 const { wsUrl, apiKey } = await product.word('product')
 const client = new Centrifuge(wsUrl, { token: apiKey, websocket: WebSocket })
 client.connect()
-let measuring = false
-const measured = await Promise.all(nodes.map((node) => measureChain(node, client, () => measuring)))
-await sleep(WARM_UP_MS)
-measuring = true
+const measured = await Promise.all(nodes.map((node) => measureChain(node, client)))
+const sorted = (delays: readonly number[]): readonly number[] => delays.toSorted((a, b) => a - b)
+const isLate = (delays: readonly number[]): boolean =>
+  delays.length === 0 || quantile(sorted(delays), 0.5) > CAUGHT_UP_MS
+const startedMs = Date.now()
+await sleep(WARM_UP_MS.least)
+while (Date.now() < startedMs + WARM_UP_MS.most && product.isRunning()) {
+  for (const { forget } of measured) forget()
+  await sleep(WARM_UP_MS.look)
+  if (!measured.some(({ delays }) => isLate(delays))) break
+}
+const warmUpSeconds = Math.round((Date.now() - startedMs) / 1_000)
+for (const { forget } of measured) forget()
 const beganCpuMs = product.usage.cpuMs
 const endMs = Date.now() + minutes * 60_000
 while (Date.now() < endMs && product.isRunning()) await sleep(1_000)
-measuring = false
 const megabytes = (bytes: number): number => Math.round(bytes / MEGABYTE)
-for (const { id, delays, close } of measured) {
-  delays.sort((one, other) => one - other)
+for (const { id, delays: heard, close } of measured) {
+  const delays = sorted(heard)
   const line = {
-    ...{ drill: 'soak', chain: id, minutes, inside },
+    ...{ drill: 'soak', chain: id, minutes, inside, warmUpSeconds },
     tradesPerSecond: ratePerSecond / ids.length,
     framesPerSecond: Math.round(delays.length / (minutes * 60)),
     p50Ms: Math.round(quantile(delays, 0.5)),
     p99Ms: Math.round(quantile(delays, 0.99)),
-    residentMb: megabytes(product.usage.residentBytes),
-    highestResidentMb: megabytes(product.usage.highestBytes),
+    memoryMb: megabytes(product.usage.ownBytes),
+    highestMemoryMb: megabytes(product.usage.highestBytes),
+    heapMb: megabytes(product.usage.heapBytes),
+    mappedFilesMb: megabytes(product.usage.fileBytes),
     cores: Math.round((product.usage.cpuMs - beganCpuMs) / (minutes * 600)) / 100,
   }
   console.log(JSON.stringify(line))

@@ -1,0 +1,46 @@
+import { extname } from 'node:path'
+import { Piscina } from 'piscina'
+
+/** Work that is done in threads of its own. What goes in and comes out is copied, or moved where `moved` names its buffers. */
+export interface Threads<In, Out> {
+  /** Throws what the work throws, as a plain Error; a thread that ended is replaced. */
+  run(input: In, moved?: readonly ArrayBuffer[]): Promise<Out>
+  /** Threads end once their work is done. */
+  close(): Promise<void>
+}
+
+/** Which function, and what each thread is told as it begins. */
+export interface ThreadsPlan {
+  /** Address of a module beside the caller's, without its ending: source and build have different ones. */
+  readonly module: URL
+  /** The function that the module exports. */
+  readonly name: string
+  /** `workerData` of the module. */
+  readonly data: unknown
+  readonly most: number
+}
+
+/** A thread of a process that runs the source must be told how to read it. */
+const readsSource = (): string => {
+  const loader = import.meta.resolve('tsx/esm/api')
+  return `data:text/javascript,import{register}from${encodeURIComponent(JSON.stringify(loader))};register()`
+}
+
+/** Starts one thread, and more, up to `most`, while work waits. */
+export const openThreads = <In, Out>({
+  module,
+  name,
+  data,
+  most,
+}: ThreadsPlan): Threads<In, Out> => {
+  const ending = extname(import.meta.url)
+  const pool = new Piscina<In, Out>({
+    filename: `${module.href}${ending}`,
+    ...{ name, workerData: data, minThreads: 1, maxThreads: most },
+    ...(ending === '.ts' && { execArgv: ['--import', readsSource()] }),
+  })
+  return {
+    run: (input, moved = []) => pool.run(input, { transferList: [...moved] }),
+    close: () => pool.close(),
+  }
+}

@@ -1,0 +1,53 @@
+import { workerData } from 'node:worker_threads'
+import { localCodec } from '../core/codec.ts'
+import { registryCodec } from '../core/codec-registry.ts'
+import { Outage, type OutageOf } from '../core/fault.ts'
+import { silentLogger } from '../core/log.ts'
+import { type BatchRows, batchRows } from './batch-rows.ts'
+import { FEED_SINKS } from './feed-sinks.ts'
+import { SINKS } from './sink-tables.ts'
+
+/** Where a thread finds the schemas of the records; null: they are our own. */
+export interface RowThreadData {
+  readonly registryUrl: string | null
+}
+
+/** The values of a batch: their bytes one after the other, and how many each has, -1 for a tombstone. */
+export interface RowOrder {
+  readonly topic: string
+  readonly bytes: Uint8Array
+  readonly lengths: Int32Array
+}
+
+/** An error loses its class on the way between threads. */
+export type RowAnswer =
+  | { readonly kind: 'rows'; readonly rows: BatchRows }
+  | { readonly kind: 'outage'; readonly of: OutageOf; readonly message: string }
+
+const { registryUrl }: RowThreadData = workerData
+const codec =
+  registryUrl === null
+    ? localCodec()
+    : await registryCodec({ url: registryUrl, log: silentLogger() })
+const sinks = new Map([...SINKS, ...FEED_SINKS].map((sink) => [String(sink.topic), sink]))
+
+const valuesOf = ({ bytes, lengths }: RowOrder): readonly (Uint8Array | null)[] => {
+  let at = 0
+  return Array.from(lengths, (length) => {
+    if (length < 0) return null
+    at += length
+    return bytes.subarray(at - length, at)
+  })
+}
+
+/** Rows of one batch. */
+export const makeRows = (order: RowOrder): RowAnswer => {
+  const sink = sinks.get(order.topic)
+  if (sink === undefined) throw new Error(`no sink reads ${order.topic}`)
+  try {
+    return { kind: 'rows', rows: batchRows(codec, sink, valuesOf(order)) }
+  } catch (error) {
+    if (!(error instanceof Outage)) throw error
+    return { kind: 'outage', of: error.of, message: error.message }
+  }
+}

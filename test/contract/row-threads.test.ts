@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { localCodec } from '../../core/codec.ts'
+import { type BatchRows, batchRows } from '../../processors/batch-rows.ts'
+import { openRowThreads } from '../../processors/row-threads.ts'
+import { SINKS } from '../../processors/sink-tables.ts'
+import type { Topic } from '../../schemas/topics.ts'
+import { blockEventOf, metaOf, type TapeBlock, tradeEventOf } from '../support/tape.ts'
+
+const codec = localCodec()
+const threads = openRowThreads({ registryUrl: null })
+after(() => threads.close())
+
+const blockAt = (height: number): TapeBlock => ({
+  height,
+  hash: `0xb${height}`,
+  parent: `0xb${height - 1}`,
+  timeMs: 1_700_000_000_000 + height * 1_000,
+  trades: ['0xaaa', '0xbbb'].map((base) => ({
+    ...{
+      base,
+      quote: '0xweth',
+      pool: `${base}-pool`,
+      baseRaw: 3_000_000n,
+      quoteRaw: 5n * 10n ** 17n,
+    },
+    ...{ baseDecimals: 6, quoteDecimals: 18, buy: true, quoteUsd: '2000', quoteNative: '1' },
+    suspect: false,
+  })),
+})
+
+const operationAt = (height: number) =>
+  ({ op: 'apply', seq: height, block: blockAt(height), finalHeight: 0 }) as const
+
+const blockBytes = (height: number): Buffer =>
+  codec.encode('block.BlockEvent', blockEventOf(operationAt(height)))
+
+const tradeBytes = (height: number): Buffer =>
+  codec.encode('dex.trade.TradeEvents', {
+    meta: metaOf(operationAt(height)),
+    events: [0, 1].map((index) => tradeEventOf(blockAt(height), index)),
+  })
+
+const rowsHere = (topic: Topic, values: readonly (Uint8Array | null)[]): BatchRows => {
+  const sink = SINKS.find((one) => one.topic === topic)
+  assert.ok(sink)
+  return batchRows(codec, sink, values)
+}
+
+const parsed = (rows: BatchRows | undefined, table: string): readonly Record<string, unknown>[] =>
+  (rows?.tables.find((one) => one.table === table)?.text ?? '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+test('a thread makes the rows that this one would, of many batches at a time', async () => {
+  const batches = Array.from({ length: 20 }, (_, index) => [
+    tradeBytes(index),
+    tradeBytes(index + 1),
+  ])
+  const made = await Promise.all(batches.map((batch) => threads.makeRows('tradesProcessed', batch)))
+  for (const [index, batch] of batches.entries()) {
+    assert.deepEqual(made[index], rowsHere('tradesProcessed', batch))
+  }
+  const rows = parsed(made[7], 'dex_trades')
+  assert.deepEqual(
+    rows.map(({ block_height }) => block_height),
+    [7, 7, 8, 8],
+  )
+  assert.equal(made[7]?.tables[0]?.count, 4)
+})
+
+test('the bytes of the bus stay as they are', async () => {
+  const [first, second] = [blockBytes(1), blockBytes(2)]
+  const before = Buffer.concat([first, second])
+  await threads.makeRows('blocks', [first, second])
+  assert.deepEqual(Buffer.concat([first, second]), before)
+})
+
+test('what cannot be read is named by its place, and the rest becomes rows', async () => {
+  const values = [blockBytes(1), Buffer.from('no avro'), null, blockBytes(2)]
+  const made = await threads.makeRows('blocks', values)
+  assert.deepEqual(
+    made.refused.map(({ index, reason }) => [index, reason]),
+    [
+      [1, 'bad-frame'],
+      [2, 'tombstone'],
+    ],
+  )
+  assert.equal(parsed(made, 'blocks').length, 2)
+  assert.equal(made.newest?.height, 2)
+})
+
+test('a batch without anything readable has no rows and no newest record', async () => {
+  const made = await threads.makeRows('blocks', [Buffer.from('no avro')])
+  assert.deepEqual([made.tables, made.newest], [[], null])
+})
+
+test('a newest state is written once per subject, as the batch left it', async () => {
+  const priced = (usd: string, part: number): Buffer =>
+    codec.encode('token.price.TokenPriceEvents', {
+      meta: metaOf(operationAt(5), part, 2),
+      events: [
+        { token_price: { token_address: '0xaaa', price_in_usd: usd, price_in_native: '1' } },
+      ],
+    })
+  const made = await threads.makeRows('tokenPrices', [priced('1', 0), priced('2', 1)])
+  assert.deepEqual(
+    parsed(made, 'token_prices').map(({ price_usd }) => price_usd),
+    [2],
+  )
+  assert.deepEqual(made, rowsHere('tokenPrices', [priced('1', 0), priced('2', 1)]))
+})
+
+test('a topic that no sink reads is an error of who asks', async () => {
+  await assert.rejects(threads.makeRows('candlesticks', [blockBytes(1)]), /no sink reads/)
+})

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { localCodec } from '../../core/codec.ts'
+import { Outage } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { topicSpecs } from '../../core/topic-specs.ts'
+import type { Warehouse } from '../../core/warehouse.ts'
+import { type BatchRows, batchRows } from '../../processors/batch-rows.ts'
+import { SINKS } from '../../processors/sink-tables.ts'
+import { type SinkDeps, sinkGroup, sinkPlaces, startSink } from '../../processors/sinks.ts'
+import { topicName } from '../../schemas/topics.ts'
+import { metaOf } from '../support/tape.ts'
+import { until } from '../support/until.ts'
+
+const PARTITIONS = 16
+const TOPIC = 'tokenPrices'
+const [codec, log] = [localCodec(), silentLogger()]
+const folder = mkdtempSync(join(tmpdir(), 'sluice-sinks-'))
+const bus = await openEmbeddedBus({
+  ...{ path: join(folder, 'log'), mapSizeBytes: 268_435_456, retention: 'off', log },
+})
+await bus.createTopics(
+  topicSpecs({ chains: ['eth', 'bsc'], partitions: PARTITIONS, retention: 'off' }),
+)
+after(async () => {
+  await bus.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const sink = SINKS.find(({ topic }) => topic === TOPIC)
+assert.ok(sink)
+
+/** A price in every partition of a chain. */
+const publishPrices = async (chain: string, usd: string): Promise<void> => {
+  const writer = await bus.writer(`test.${chain}`)
+  const block = { height: 1, hash: '0xb1', parent: '0xb0', timeMs: 1_700_000_000_000, trades: [] }
+  const value = codec.encode('token.price.TokenPriceEvents', {
+    meta: metaOf({ op: 'apply', seq: 1, block, finalHeight: 0 }),
+    events: [{ token_price: { token_address: '0xaaa', price_in_usd: usd, price_in_native: '1' } }],
+  })
+  const records = Array.from({ length: PARTITIONS }, (_, partition) => ({
+    ...{ topic: topicName(TOPIC, chain), partition, key: '0xaaa', value },
+  }))
+  await writer.commit({ records })
+}
+
+const committed = async (chain: string): Promise<number> => {
+  const topic = topicName(TOPIC, chain)
+  const offsets = await bus.offsets(sinkGroup(sink, chain), [topic])
+  return offsets.filter(({ offset }) => offset > 0).length
+}
+
+const makeRows: SinkDeps['makeRows'] = async (_topic, values) => batchRows(codec, sink, values)
+
+test('as many batches are rows at a time as there are places, over all sinks', async () => {
+  let [now, most] = [0, 0]
+  let open = (): void => undefined
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const inserted: string[] = []
+  const warehouse = {
+    insert: async (table: string) => {
+      inserted.push(table)
+      await gate
+      now -= 1
+    },
+  } as unknown as Warehouse
+  const counted = async (...order: Parameters<typeof makeRows>): Promise<BatchRows> => {
+    now += 1
+    most = Math.max(most, now)
+    return makeRows(...order)
+  }
+  const places = sinkPlaces()
+  const deps = { bus, warehouse, places, makeRows: counted, metrics: makeMetrics(), log }
+  const sinks = [
+    await startSink(sink, { ...deps, chain: 'eth' }),
+    await startSink(sink, { ...deps, chain: 'bsc' }),
+  ]
+  try {
+    await publishPrices('eth', '1')
+    await publishPrices('bsc', '1')
+    await until(() => places.pendingCount > 0, 'batches wait for a place')
+    assert.equal(inserted.length, places.concurrency)
+    open()
+    await until(async () => (await committed('eth')) + (await committed('bsc')) === 2 * PARTITIONS)
+    assert.equal(most, places.concurrency)
+  } finally {
+    for (const running of sinks) await running.stop()
+  }
+})
+
+test('a table that takes nothing does not stand in the way of others', async () => {
+  const held = await committed('eth')
+  assert.equal(held, PARTITIONS)
+  let refused = 0
+  const warehouse = {
+    insert: async (table: string) => {
+      if (table.startsWith('bsc_')) return
+      refused += 1
+      throw new Outage('warehouse', 'made up')
+    },
+  } as unknown as Warehouse
+  const deps = { bus, warehouse, places: sinkPlaces(), makeRows, metrics: makeMetrics(), log }
+  const offsetsOf = (chain: string) =>
+    bus.offsets(sinkGroup(sink, chain), [topicName(TOPIC, chain)])
+  const before = await offsetsOf('eth')
+  const ethereum = await startSink(sink, { ...deps, chain: 'eth' })
+  await publishPrices('eth', '2')
+  await until(() => refused > PARTITIONS, 'every lane of the one was refused')
+  const bnb = await startSink(sink, { ...deps, chain: 'bsc' })
+  try {
+    await publishPrices('bsc', '2')
+    const ends = (await bus.ends(topicName(TOPIC, 'bsc'))).map(({ end }) => end)
+    await until(
+      async () =>
+        (await offsetsOf('bsc')).every(({ partition, offset }) => offset === ends[partition]),
+      'the other is through',
+    )
+    assert.deepEqual(await offsetsOf('eth'), before, 'what was not stored is not committed')
+  } finally {
+    await ethereum.stop()
+    await bnb.stop()
+  }
+})

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Bus, Lane } from '../core/bus-contract.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { PriceEntry } from '../core/quote-state.ts'
@@ -23,8 +24,8 @@ import type { Refusal } from './refusals.ts'
 import type { BlockRef, ChainOp, Position } from './source.ts'
 import { chunksAt } from './spans.ts'
 
-/** Blocks whose records are held for a reorg; older ones are read again from the log. */
-const RING_BLOCKS = 16
+/** The newest blocks' records are held for a reorg, as many as have so many events; older ones are read again from the log. */
+const RING_EVENTS = 20_000
 
 /** What a session needs beside its lane. */
 export interface SessionOptions {
@@ -63,7 +64,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
   const { reorgWindow } = chain
   const ledger = openLedger(await lane.state(workshop.store))
   const recovered = await recover(bus, codec, { chain: chain.id, reorgWindow })
-  const ring = new Map<number, readonly Chunk[]>()
+  const ring = heldRecords()
   let { seq, cursor, stack } = recovered
 
   const commit = async (prepared: Prepared): Promise<void> => {
@@ -85,7 +86,6 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
     countDecoded(metrics, read.decoded, block)
     stack = [...stack.slice(expired.length), appliedOf(prepared.event())]
     ring.set(prepared.seq, prepared.chunks)
-    for (const [oldest] of ring) if (ring.size > RING_BLOCKS) ring.delete(oldest)
   }
   const revert = async (ref: BlockRef): Promise<void> => {
     const newest = stack.at(-1)
@@ -119,6 +119,13 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
     },
   }
 }
+
+/** Records of operations by `seq`, the oldest forgotten first; those of a block that is larger than all room are not held. */
+const heldRecords = () =>
+  new LRUCache<number, readonly Chunk[]>({
+    maxSize: RING_EVENTS,
+    sizeCalculation: (chunks) => 1 + chunks.reduce((sum, { events }) => sum + events.length, 0),
+  })
 
 const refOf = ({ height, hash, parentHash, timeMs }: BlockRef): BlockRef => ({
   height,

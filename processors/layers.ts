@@ -8,16 +8,21 @@ interface Writing {
   readonly timeMs: number
 }
 
-/** What one unfinalized block wrote, with whatever else must be kept for it. */
-interface HotBlock<Value, Extra> extends Writing {
+/** What one unfinalized block wrote. */
+interface Written<Value> extends Writing {
   /** null: the key is gone. */
   readonly values: ReadonlyMap<string, Value | null>
+}
+
+/** The same with whatever else must be kept for it. */
+interface HotBlock<Value, Extra> extends Written<Value> {
   readonly extra: Extra
 }
 
 /**
  * Latest value per key over final and unfinalized blocks: final values in one map, each unfinalized block apart, so that
- * a retraction drops exactly what its block wrote (contract/kafka.md 3.8). Values must survive JSON.
+ * a retraction drops exactly what its block wrote (contract/kafka.md 3.8). Values must survive JSON. What is kept beside them
+ * is asked for by retractions only, so it lies in the state and not in memory.
  */
 export interface Layers<Value, Extra> {
   get(key: string): Value | undefined
@@ -30,7 +35,7 @@ export interface Layers<Value, Extra> {
   /** Takes the block back; undefined when it is not known. */
   revert(hash: string): HotBlock<Value, Extra> | undefined
   /** Merges blocks up to this height into the final values; returns the newest of them. */
-  finalize(height: number): HotBlock<Value, Extra> | undefined
+  finalize(height: number): Written<Value> | undefined
   /** Changed state entries since the last call. */
   changes(): readonly (readonly [string, string | null])[]
 }
@@ -50,7 +55,7 @@ export const makeLayers = <Value extends object, Extra>(
   /** Newest unfinalized value per key. */
   const latest = new Map<string, Value | null>()
   const changed = new Map<string, string | null>()
-  let hot: HotBlock<Value, Extra>[] = []
+  let hot: Written<Value>[] = []
   const final = (key: string): Value | undefined => {
     const held = unsaved.has(key) ? unsaved.get(key) : cached.get(key)
     if (held !== undefined) return held ?? undefined
@@ -60,16 +65,21 @@ export const makeLayers = <Value extends object, Extra>(
     cached.set(key, value)
     return value
   }
-  const keep = (block: HotBlock<Value, Extra>): void => {
-    hot.push(block)
-    for (const [key, value] of block.values) latest.set(key, value)
+  const keep = ({ hash, height, timeMs, values }: Written<Value>): void => {
+    hot.push({ hash, height, timeMs, values })
+    for (const [key, value] of values) latest.set(key, value)
+  }
+  const extraOf = (hash: string): Extra => {
+    const text = changed.get(HOT + hash) ?? state.get(HOT + hash)
+    if (text === undefined) throw new Error(`what was kept for block ${hash} is gone`)
+    return JSON.parse(text).extra
   }
   const restore = (key: string): void => {
     const before = hot.findLast(({ values }) => values.has(key))?.values.get(key)
     if (before === undefined) latest.delete(key)
     else latest.set(key, before)
   }
-  const found: HotBlock<Value, Extra>[] = []
+  const found: Written<Value>[] = []
   for (const [, text] of state.entries(HOT)) {
     const parsed = JSON.parse(text)
     found.push({ ...parsed, values: new Map(parsed.values) })
@@ -95,14 +105,15 @@ export const makeLayers = <Value extends object, Extra>(
       keep(block)
       changed.set(HOT + block.hash, JSON.stringify({ ...block, values: [...block.values] }))
     },
-    extra: (hash) => hot.find((one) => one.hash === hash)?.extra,
+    extra: (hash) => (hot.some((one) => one.hash === hash) ? extraOf(hash) : undefined),
     revert: (hash) => {
       const block = hot.find((one) => one.hash === hash)
       if (block === undefined) return undefined
+      const extra = extraOf(hash)
       hot = hot.filter((one) => one !== block)
       changed.set(HOT + hash, null)
       for (const key of block.values.keys()) restore(key)
-      return block
+      return { ...block, extra }
     },
     finalize: (height) => {
       const done = hot.filter((block) => block.height <= height)

@@ -7,7 +7,7 @@ import type { Operation, Publication } from '../../processors/stage.ts'
 import { balanceRows, holderRows } from '../../processors/wallet-rows.ts'
 import type { BalanceEvent, BlockEvent } from '../../schemas/wire.ts'
 import { bruteOwners } from '../support/holder-brute-force.ts'
-import { stageState } from '../support/stage.ts'
+import { loaded, stageState } from '../support/stage.ts'
 import {
   type ActMove,
   type ActTape,
@@ -114,7 +114,7 @@ test('after any course of a chain the rows of owners and changes are those of it
 test('a retraction says what was said, newest first', () => {
   fc.assert(
     fc.property(courses, (tape) => {
-      const folding = BALANCES.load(stageState())
+      const folding = loaded(BALANCES)
       const said = new Map<string, readonly BalanceEvent[]>()
       for (const operation of operations(tape)) {
         for (const { topic, key, value } of folding.step(operation)) {
@@ -164,7 +164,7 @@ const processedOf = (token: string, prices: BlockEvent['quote_prices'], book?: Q
   const [operation] = operations(tape)
   assert.ok(operation)
   const { block, records } = operation
-  const folding = BALANCES.load(stageState(), book)
+  const folding = loaded(BALANCES, book)
   const [out] = folding.step({ block: { ...block, quote_prices: prices }, records })
   assert.equal(out?.topic, 'balancesProcessed')
   const processed =

@@ -119,7 +119,7 @@ const run = (
   restarts: readonly boolean[] = [false],
 ): Board => {
   const board = new Board()
-  let folding = PNL.load(stageState(), BOOK)
+  let folding = PNL.load(stageState(board.state), BOOK)
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
@@ -129,7 +129,7 @@ const run = (
       else board.state.set(key, value)
     }
     at += size
-    if (restarts[round % restarts.length]) folding = PNL.load(stageState([...board.state]), BOOK)
+    if (restarts[round % restarts.length]) folding = PNL.load(stageState(board.state), BOOK)
   }
   return board
 }

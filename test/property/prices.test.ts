@@ -34,7 +34,7 @@ const run = (
 ): { readonly outputs: readonly Output[]; readonly state: ReadonlyMap<string, string> } => {
   const state = new Map<string, string>()
   const outputs: Output[] = []
-  let folding: Folding = PRICES.load(stageState())
+  let folding: Folding = PRICES.load(stageState(state))
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
@@ -51,7 +51,7 @@ const run = (
       if (text === null) state.delete(key)
       else state.set(key, text)
     }
-    if (restarts[round % restarts.length]) folding = PRICES.load(stageState([...state]))
+    if (restarts[round % restarts.length]) folding = PRICES.load(stageState(state))
   }
   return { outputs, state }
 }

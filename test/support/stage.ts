@@ -1,8 +1,10 @@
+import type { QuoteBook } from '../../core/quotes.ts'
 import type {
   Folding,
   Operation,
   OperationRecord,
   Publication,
+  Stage,
   StageState,
 } from '../../processors/stage.ts'
 import { blockEventOf, type TapeOp } from './tape.ts'
@@ -45,6 +47,23 @@ export const operation = (op: TapeOp, records: readonly OperationRecord[] = []):
   block: blockEventOf(op),
   records,
 })
+
+/** A stage over a state of its own, in which each flush is kept as a commit would. */
+export const loaded = (stage: Stage, book?: QuoteBook): Folding => {
+  const kept = new Map<string, string>()
+  const folding = stage.load(stageState(kept), book)
+  return {
+    step: folding.step,
+    flush: () => {
+      const flushed = folding.flush()
+      for (const [key, text] of flushed.changes) {
+        if (text === null) kept.delete(key)
+        else kept.set(key, text)
+      }
+      return flushed
+    },
+  }
+}
 
 /** All that one operation makes a stage publish. */
 export const stepped = (folding: Folding, next: Operation): readonly Publication[] => {

@@ -15,7 +15,7 @@ import type { Decoded, PoolChange } from '../../schemas/events.ts'
 import type { DexPoolEvent, DexPoolEvents, TokenEvents } from '../../schemas/wire.ts'
 import { key } from '../support/hand-svm.ts'
 import { solBooks, solRecording } from '../support/sol-recordings.ts'
-import { stageState } from '../support/stage.ts'
+import { loaded } from '../support/stage.ts'
 import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
 
 const codec = localCodec()
@@ -74,7 +74,7 @@ test('a trade says what its curve holds; what the protocol does not tell stays e
 /** Pool events as the pools stage publishes them. */
 const pooled = (pools: BlockEvents['pools']): readonly DexPoolEvent[] => {
   const value = read({ pools }, 'dex.pool.DexPoolEvents') as DexPoolEvents
-  const [published] = POOLS.load(stageState()).step({
+  const [published] = loaded(POOLS).step({
     block: blockEventOf(op),
     records: [{ topic: 'pools', key: '', part: 0, value: { ...value, meta: metaOf(op) } }],
   })
@@ -117,7 +117,7 @@ test('a migration to a pool that is not known yet is one, without a place', () =
   const value = read({ tokens }, 'token.TokenEvents') as TokenEvents
   assert.equal(value.events[0]?.migrated_to, null)
   assert.equal(value.events[0]?.launch_from?.protocol_family, 'moonshot')
-  const published = TOKENS.load(stageState()).step({
+  const published = loaded(TOKENS).step({
     block: blockEventOf(op),
     records: [{ topic: 'tokens', key: '', part: 0, value: { ...value, meta: metaOf(op) } }],
   })

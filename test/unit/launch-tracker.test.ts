@@ -23,7 +23,7 @@ import {
   text,
 } from '../support/hand-svm.ts'
 import { solBooks } from '../support/sol-recordings.ts'
-import { stageState } from '../support/stage.ts'
+import { loaded } from '../support/stage.ts'
 import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
 
 const [CURVE, COIN, USER, CREATOR] = [key('curve'), key('coin'), key('user'), key('creator')]
@@ -136,7 +136,7 @@ const tokensIn = (
   })
 
 test('a coin of LaunchLab is created, and migrated with all that is known of it; a lost block takes that back', () => {
-  const folding = TOKENS.load(stageState())
+  const folding = loaded(TOKENS)
   const [created] = tokensIn(stepped(folding, operationOf(1, 1, [launched])), 'tokensCreated')
   assert.ok(created)
   assert.deepEqual(
@@ -172,7 +172,7 @@ test('a coin of LaunchLab is created, and migrated with all that is known of it;
 })
 
 test('the curve of a coin fills from nothing to all that it sells', () => {
-  const folding = POOLS.load(stageState())
+  const folding = loaded(POOLS)
   const progress = (seq: number, calls: readonly Call[]) =>
     stepped(folding, operationOf(seq, seq, calls)).flatMap((one) =>
       one.topic === 'poolsProcessed'

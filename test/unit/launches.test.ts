@@ -16,7 +16,7 @@ import { eventLog, type Unplaced } from '../support/evm-logs.ts'
 import { POOL, TOKEN_A, TOPIC, topicOf, USER } from '../support/made-up-chain.ts'
 import { BOOK } from '../support/quote-trades.ts'
 import { blockOf, logOf } from '../support/recordings.ts'
-import { stageState } from '../support/stage.ts'
+import { loaded } from '../support/stage.ts'
 import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
 
 const MANAGER = `0x${'f4'.repeat(20)}`
@@ -123,7 +123,7 @@ const stepped = (
 }
 
 test('a curve token is born, traded and migrated through the launch tracker as on any launchpad', () => {
-  const folding = TOKENS.load(stageState())
+  const folding = loaded(TOKENS)
   const inputs = ['tokens', 'trades'] as const
   const first = opAt('apply', 1, 1)
   const second = opAt('apply', 2, 2)
@@ -163,7 +163,7 @@ test('a curve token is born, traded and migrated through the launch tracker as o
 })
 
 test('a retraction takes the migration back and then the token', () => {
-  const folding = TOKENS.load(stageState())
+  const folding = loaded(TOKENS)
   const inputs = ['tokens', 'trades'] as const
   const births = [created, bought(700_000_000n)]
   const [one, two] = [opAt('apply', 1, 1), opAt('apply', 2, 2)]
@@ -181,7 +181,7 @@ test('a retraction takes the migration back and then the token', () => {
 })
 
 test('a curve opens with all that it will sell and tells how far it is with each trade', () => {
-  const folding = POOLS.load(stageState())
+  const folding = loaded(POOLS)
   const op = opAt('apply', 1, 1)
   const logs = [created, bought(600_000_000n), bought(0n)]
   const published = stepped(folding, op, recordsOf(op, logs), ['pools'])

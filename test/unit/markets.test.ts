@@ -10,7 +10,7 @@ import type {
   TokenSupplyEvent,
   TradeEvent,
 } from '../../schemas/wire.ts'
-import { stageState } from '../support/stage.ts'
+import { loaded, stageState } from '../support/stage.ts'
 import { blockEventOf, metaOf, type TapeOp, tradeEventOf } from '../support/tape.ts'
 
 const supplied = (post: string): TokenSupplyEvent => ({
@@ -38,7 +38,7 @@ const marketsIn = (publications: readonly Publication[]) =>
   publications.flatMap((one) => (one.topic === 'tokenMarketCaps' ? [one.value] : []))
 
 test('a market that a retraction brings back is told as of the block that left it so', () => {
-  const folding = MARKETS.load(stageState())
+  const folding = loaded(MARKETS)
   const [first] = marketsIn(folding.step(operation('apply', 1, 1, '100')))
   folding.step(operation('apply', 2, 2, '200'))
   const [again] = marketsIn(folding.step(operation('revert', 3, 2, '200')))
@@ -130,7 +130,7 @@ test('what lies at a burn address does not circulate: it is no part of the marke
 test('a stablecoin is priced by its block where it moves, and by no trade; a token that is none is not', () => {
   const { quotes, wrappedNative: weth } = CHAINS.eth
   const usdc = quotes.find(({ kind }) => kind === 'stable')?.address ?? ''
-  const folding = MARKETS.load(stageState())
+  const folding = loaded(MARKETS)
   const moved = (seq: number, key: string, wethUsd: string): readonly TokenPriceEvents[] => {
     const { block, records } = operation('apply', seq, seq, '')
     const { meta } = block

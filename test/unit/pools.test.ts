@@ -4,7 +4,7 @@ import { POOLS } from '../../processors/pools.ts'
 import type { Operation, Publication } from '../../processors/stage.ts'
 import { poolBirthRows, poolRows } from '../../processors/state-rows.ts'
 import type { DexPoolEvent, DexPoolEvents } from '../../schemas/wire.ts'
-import { opAt, operation, stageState, stepped } from '../support/stage.ts'
+import { loaded, opAt, operation, stepped } from '../support/stage.ts'
 import { metaOf, type TapeOp } from '../support/tape.ts'
 
 const poolEvent = (
@@ -65,7 +65,7 @@ const ETH = (whole: number): string => `${whole}${'0'.repeat(18)}`
 const SWAP = 'DEX_POOL_EVENT_TYPE_SWAP'
 
 test('both sides of a constant-product pool are worth its quote, and a token adds up over its pools', () => {
-  const folding = POOLS.load(stageState())
+  const folding = loaded(POOLS)
   const first = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
   const second = poolEvent(SWAP, '0xp2', { pre: ['', ''], post: ['1000000', ETH(1)] })
   const value = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [first, second])))
@@ -150,7 +150,7 @@ const curveEvent = (
 const SOL = 1_000_000_000n
 
 test('a curve is priced and valued by its virtual reserves, and worth nothing once it is sold out', () => {
-  const folding = POOLS.load(stageState())
+  const folding = loaded(POOLS)
   const at = (seq: number, event: DexPoolEvent) => {
     const value = poolsOf(stepped(folding, poolOp(opAt('apply', seq, seq), [event])))
     return { row: poolRows(value)[0], processed: value.events[0]?.pool_processed }
@@ -205,7 +205,7 @@ test('a pool that prices with more than its vault holds is no curve: price by al
     { virtual_token_reserves: '100000000000000', virtual_quote_reserves: String(10n * SOL) },
     'pumpswap',
   )
-  const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [boosted])))
+  const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [boosted])))
   assert.equal(poolRows(value)[0]?.price_a_to_b, 1e-7)
   const processed = value.events[0]?.pool_processed
   assert.equal(processed?.token_a_vault_post_amount_in_native, '10')
@@ -217,7 +217,7 @@ test('a pool that prices with more than its vault holds is no curve: price by al
     { virtual_token_reserves: '100000000000000', virtual_quote_reserves: String(10n * SOL) },
     'pumpswap',
   )
-  const moved = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [aside])))
+  const moved = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [aside])))
   assert.deepEqual(
     [
       moved.events[0]?.pool_processed?.token_a_vault_pre_amount_in_native,
@@ -232,13 +232,13 @@ test('a pool that prices with more than its vault holds is no curve: price by al
     null,
     'pumpswap',
   )
-  const even = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [plain])))
+  const even = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [plain])))
   assert.equal(even.events[0]?.pool_processed?.token_a_vault_post_amount_in_native, '8')
 })
 
 test('a curve that tells no virtual reserves is priced by its swaps, never by what lies in it', () => {
   const silent = curveEvent(SWAP, { pre: [100_000_000n, 0n], post: [50_000_000n, SOL] }, null)
-  const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [silent])))
+  const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [silent])))
   assert.equal(poolRows(value)[0]?.price_a_to_b, 2e-8)
   assert.equal(value.events[0]?.pool_processed?.token_a_vault_post_amount_in_native, '1')
 })
@@ -248,7 +248,7 @@ test('a curve whose protocol tells that it is full is worth nothing, whatever it
   const told = (curve_progress: string) => {
     const processed = { curve_progress } as DexPoolEvent['pool_processed']
     const full = { ...event, pool_processed: processed }
-    const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [full])))
+    const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [full])))
     return [poolRows(value)[0]?.liquidity_usd === '0', poolRows(value)[0]?.curve_progress]
   }
   assert.deepEqual(
@@ -268,7 +268,7 @@ test('PumpSwap and Raydium pools hold half of their worth in the base, other poo
       { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] },
       protocol,
     )
-    const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [event])))
+    const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [event])))
     const [row] = poolRows(value)
     return [
       value.events[0]?.pool_processed?.token_a_vault_post_amount_in_usd,
@@ -286,14 +286,14 @@ test('PumpSwap and Raydium pools hold half of their worth in the base, other poo
 
 test('a pool that logs no reserves has no liquidity, not zero', () => {
   const event = poolEvent(SWAP, '0xp3', { pre: ['', ''], post: ['', ''] }, 'uniswap_v3')
-  const value = poolsOf(stepped(POOLS.load(stageState()), poolOp(opAt('apply', 1, 1), [event])))
+  const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [event])))
   assert.equal(value.events[0]?.pool_processed?.token_a_liquidity, null)
   const [row] = poolRows(value)
   assert.deepEqual([row?.reserve_a, row?.liquidity_usd, row?.price_a_to_b], [null, null, 0.5])
 })
 
 test('a retracted pool event repeats its answer, and the pool is stored as the event before had left it', () => {
-  const folding = POOLS.load(stageState())
+  const folding = loaded(POOLS)
   const first = poolEvent(SWAP, '0xp1', { pre: ['9500000', ETH(3)], post: ['9000000', ETH(4)] })
   const event = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
   const known = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [first])))
@@ -312,7 +312,7 @@ test('a retracted pool event repeats its answer, and the pool is stored as the e
 })
 
 test('a pool event says what its token had in pools before it', () => {
-  const folding = POOLS.load(stageState())
+  const folding = loaded(POOLS)
   const event = (pool: string, quote: number) =>
     poolEvent(SWAP, pool, { pre: ['9000000', ETH(1)], post: ['8000000', ETH(quote)] })
   const value = poolsOf(
@@ -336,7 +336,7 @@ test('a pool event says what its token had in pools before it', () => {
 })
 
 test('a pool that only a lost block knew is gone', () => {
-  const folding = POOLS.load(stageState())
+  const folding = loaded(POOLS)
   const event = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
   stepped(folding, poolOp(opAt('apply', 1, 1), [event]))
   const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 2, 1), [event])))
@@ -348,7 +348,7 @@ test('a pool whose making was taken back is gone, and its birth with it', () => 
     pre: ['', ''],
     post: ['', ''],
   })
-  const folding = POOLS.load(stageState())
+  const folding = loaded(POOLS)
   const applied = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [made])))
   const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 2, 1), [made])))
   const marks = [applied, reverted].map((value) => [

@@ -4,7 +4,7 @@ import type { Operation, Publication } from '../../processors/stage.ts'
 import { tokenRows } from '../../processors/state-rows.ts'
 import { TOKENS } from '../../processors/tokens.ts'
 import type { TokenEvent, TokenEvents } from '../../schemas/wire.ts'
-import { opAt, operation, stageState, stepped } from '../support/stage.ts'
+import { loaded, opAt, operation, stepped } from '../support/stage.ts'
 import { metaOf, operationOf, type TapeOp, tapeOf } from '../support/tape.ts'
 
 const tokensOf = (publications: readonly Publication[]): readonly TokenEvents[] =>
@@ -43,7 +43,7 @@ const factsOp = (op: TapeOp, name: string, supply = '', decimals = 9): Operation
 }
 
 test('a token is published whole: its newest facts with its first sight', () => {
-  const folding = TOKENS.load(stageState())
+  const folding = loaded(TOKENS)
   const [first] = tokensOf(stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha', '77')))
   const [second] = tokensOf(stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta')))
   assert.ok(first && second)
@@ -56,15 +56,13 @@ test('a token is published whole: its newest facts with its first sight', () => 
 })
 
 test('unknown decimals are NULL', () => {
-  const [value] = tokensOf(
-    stepped(TOKENS.load(stageState()), factsOp(opAt('apply', 1, 1), 'X', '', -1)),
-  )
+  const [value] = tokensOf(stepped(loaded(TOKENS), factsOp(opAt('apply', 1, 1), 'X', '', -1)))
   assert.ok(value)
   assert.equal(tokenRows(value)[0]?.decimals, null)
 })
 
 test('a reorg restores the record before, or takes the token back with its first sight', () => {
-  const folding = TOKENS.load(stageState())
+  const folding = loaded(TOKENS)
   stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha'))
   stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta'))
   const [restored] = tokensOf(stepped(folding, operation(opAt('revert', 3, 2))))
@@ -94,7 +92,7 @@ test('a token without facts is known from its first trade', () => {
     { kind: 'apply', stepMs: 0, trades: [trade, trade] },
     { kind: 'apply', stepMs: 0, trades: [trade] },
   ])
-  const folding = TOKENS.load(stageState())
+  const folding = loaded(TOKENS)
   const published = ops.map((op) => tokensOf(stepped(folding, operationOf(op, 'trades'))))
   assert.deepEqual(
     published.map((list) => list.length),

@@ -18,6 +18,8 @@ export interface ThreadsPlan {
   /** `workerData` of the module. */
   readonly data: unknown
   readonly most: number
+  /** Told of a thread that ended while it had nothing to do. */
+  readonly onError: (error: unknown) => void
 }
 
 /** A thread of a process that runs the source must be told how to read it. */
@@ -32,6 +34,7 @@ export const openThreads = <In, Out>({
   name,
   data,
   most,
+  onError,
 }: ThreadsPlan): Threads<In, Out> => {
   const ending = extname(import.meta.url)
   const pool = new Piscina<In, Out>({
@@ -39,6 +42,7 @@ export const openThreads = <In, Out>({
     ...{ name, workerData: data, minThreads: 1, maxThreads: most },
     ...(ending === '.ts' && { execArgv: ['--import', readsSource()] }),
   })
+  pool.on('error', onError)
   return {
     run: (input, moved = []) => pool.run(input, { transferList: [...moved] }),
     close: () => pool.close(),

@@ -25,7 +25,7 @@ import type { BlockRef, ChainOp, Position } from './source.ts'
 import { chunksAt } from './spans.ts'
 
 /** The newest blocks' records are held for a reorg, as many as have so many events; older ones are read again from the log. */
-const RING_EVENTS = 20_000
+const HELD_EVENTS = 20_000
 
 /** What a session needs beside its lane. */
 export interface SessionOptions {
@@ -64,7 +64,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
   const { reorgWindow } = chain
   const ledger = openLedger(await lane.state(workshop.store))
   const recovered = await recover(bus, codec, { chain: chain.id, reorgWindow })
-  const ring = heldRecords()
+  const held = heldRecords()
   let { seq, cursor, stack } = recovered
 
   const commit = async (prepared: Prepared): Promise<void> => {
@@ -85,18 +85,18 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
     await commit(prepared)
     countDecoded(metrics, read.decoded, block)
     stack = [...stack.slice(expired.length), appliedOf(prepared.event())]
-    ring.set(prepared.seq, prepared.chunks)
+    held.set(prepared.seq, prepared.chunks)
   }
   const revert = async (ref: BlockRef): Promise<void> => {
     const newest = stack.at(-1)
     if (newest === undefined || newest.ref.hash !== ref.hash) {
       throw new Error(`the source takes back ${ref.hash}, which is not the newest block`)
     }
-    const chunks = ring.get(newest.seq) ?? (await chunksAt(bus, codec, newest.event))
+    const chunks = held.get(newest.seq) ?? (await chunksAt(bus, codec, newest.event))
     const below = stack.slice(0, -1)
     const next: Cursor = { ...cursor, tip: below.at(-1)?.ref ?? null }
     await commit(revertOperation(shop, ledger, { seq: seq + 1, cursor: next }, newest, chunks))
-    ring.delete(newest.seq)
+    held.delete(newest.seq)
     stack = below
   }
   const finalize = async (ref: BlockRef): Promise<void> => {
@@ -123,7 +123,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
 /** Records of operations by `seq`, the oldest forgotten first; those of a block that is larger than all room are not held. */
 const heldRecords = () =>
   new LRUCache<number, readonly Chunk[]>({
-    maxSize: RING_EVENTS,
+    maxSize: HELD_EVENTS,
     sizeCalculation: (chunks) => 1 + chunks.reduce((sum, { events }) => sum + events.length, 0),
   })
 

@@ -110,7 +110,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
   ])
   await migrate(warehouse, chains)
   await applyRetention(warehouse, chains, retention)
-  const rowThreads = openRowThreads({ registryUrl: registryUrlOf(config) })
+  const rowThreads = openRowThreads({ registryUrl: registryUrlOf(config) }, log)
   const { makeRows } = rowThreads
   const places = sinkPlaces()
   const parts = await Promise.all(

@@ -1,5 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { localCodec } from '../core/codec.ts'
+import type { Codec } from '../core/codec-contract.ts'
 import { registryCodec } from '../core/codec-registry.ts'
 import { Outage, type OutageOf } from '../core/fault.ts'
 import { silentLogger } from '../core/log.ts'
@@ -25,7 +26,9 @@ export type RowAnswer =
   | { readonly kind: 'outage'; readonly of: OutageOf; readonly message: string }
 
 const { registryUrl }: RowThreadData = workerData
-const codec =
+let opened: Codec | undefined
+/** A registry that does not answer as the thread begins is asked again with the next batch. */
+const openCodec = async (): Promise<Codec> =>
   registryUrl === null
     ? localCodec()
     : await registryCodec({ url: registryUrl, log: silentLogger() })
@@ -41,10 +44,12 @@ const valuesOf = ({ bytes, lengths }: RowOrder): readonly (Uint8Array | null)[] 
 }
 
 /** Rows of one batch. */
-export const makeRows = (order: RowOrder): RowAnswer => {
+export const makeRows = async (order: RowOrder): Promise<RowAnswer> => {
   const sink = sinks.get(order.topic)
   if (sink === undefined) throw new Error(`no sink reads ${order.topic}`)
   try {
+    const codec = opened ?? (await openCodec())
+    opened = codec
     return { kind: 'rows', rows: batchRows(codec, sink, valuesOf(order)) }
   } catch (error) {
     if (!(error instanceof Outage)) throw error

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Outage } from '../core/fault.ts'
+import type { Logger } from '../core/log.ts'
 import { openThreads } from '../core/threads.ts'
 import type { Topic } from '../schemas/topics.ts'
 import type { BatchRows } from './batch-rows.ts'
@@ -30,10 +31,11 @@ const orderOf = (topic: Topic, values: readonly (Uint8Array | null)[]): RowOrder
 }
 
 /** Rows are a fifth of what a trade costs, and nobody waits for them: they are made beside the thread that folds. */
-export const openRowThreads = (data: RowThreadData): RowThreads => {
+export const openRowThreads = (data: RowThreadData, log: Logger): RowThreads => {
   const threads = openThreads<RowOrder, RowAnswer>({
     module: new URL('./row-thread', import.meta.url),
     ...{ name: 'makeRows', data },
+    onError: (err) => log.error({ err }, 'a thread that makes rows ended'),
     most: Math.min(MOST_THREADS, Math.max(1, availableParallelism() - 1)),
   })
   return {

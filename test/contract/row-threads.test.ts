@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { localCodec } from '../../core/codec.ts'
+import { silentLogger } from '../../core/log.ts'
 import { type BatchRows, batchRows } from '../../processors/batch-rows.ts'
 import { openRowThreads } from '../../processors/row-threads.ts'
 import { SINKS } from '../../processors/sink-tables.ts'
 import type { Topic } from '../../schemas/topics.ts'
+import { freePort } from '../support/ports.ts'
 import { blockEventOf, metaOf, type TapeBlock, tradeEventOf } from '../support/tape.ts'
 
 const codec = localCodec()
-const threads = openRowThreads({ registryUrl: null })
+const threads = openRowThreads({ registryUrl: null }, silentLogger())
 after(() => threads.close())
 
 const blockAt = (height: number): TapeBlock => ({
@@ -114,4 +116,18 @@ test('a newest state is written once per subject, as the batch left it', async (
 
 test('a topic that no sink reads is an error of who asks', async () => {
   await assert.rejects(threads.makeRows('candlesticks', [blockBytes(1)]), /no sink reads/)
+})
+
+test('a registry that does not answer is an outage, asked again with the next batch', async () => {
+  const port = await freePort()
+  const apart = openRowThreads({ registryUrl: `http://127.0.0.1:${port}` }, silentLogger())
+  try {
+    for (const height of [1, 2]) {
+      await assert.rejects(apart.makeRows('blocks', [blockBytes(height)]), {
+        ...{ name: 'Outage', of: 'registry' },
+      })
+    }
+  } finally {
+    await apart.close()
+  }
 })

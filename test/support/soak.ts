@@ -1,9 +1,9 @@
 /**
  * The soak of `npm run drill`: the whole product in one process under a steady load, its memory and CPU time, and the time from a block
- * being announced by its node to each `dex-trade` frame at a stock client in another process.
+ * being announced by its node to each `dex-trade` frame at a stock client in another process. Measured is from when it has caught up.
  *
- * SLUICE_SOAK_MINUTES (10), SLUICE_SOAK_RATE (500 trades a second, over all chains), SLUICE_SOAK_CHAINS (sol,eth) and
- * SLUICE_SOAK_INSIDE=1 (the made-up chains in the product's process too, as `npm start` has them) set it.
+ * SLUICE_SOAK_MINUTES (10), SLUICE_SOAK_RATES (sol:480,eth:20: trades a second of each chain, most of them where most of the world's
+ * are) and SLUICE_SOAK_INSIDE=1 (the made-up chains in the product's process too, as `npm start` has them) set it.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,17 +26,21 @@ const START_MS = 120_000
 const MEGABYTE = 1_048_576
 
 const minutes = Number(process.env.SLUICE_SOAK_MINUTES ?? 10)
-const ratePerSecond = Number(process.env.SLUICE_SOAK_RATE ?? 500)
 const inside = process.env.SLUICE_SOAK_INSIDE === '1'
-const ids = (process.env.SLUICE_SOAK_CHAINS ?? 'sol,eth').split(',')
-if (!(minutes > 0 && ratePerSecond > 0 && ids.every((id) => id === 'sol' || id === 'eth'))) {
-  console.error('SLUICE_SOAK_MINUTES, SLUICE_SOAK_RATE: above 0; SLUICE_SOAK_CHAINS: sol, eth')
+const rates = (process.env.SLUICE_SOAK_RATES ?? 'sol:480,eth:20').split(',')
+const chains: readonly SoakChain[] = rates
+  .map((text) => /^(sol|eth):(\d{1,5})$/.exec(text))
+  .flatMap((found) =>
+    found ? [{ id: found[1] === 'sol' ? 'sol' : 'eth', ratePerSecond: Number(found[2]) }] : [],
+  )
+if (
+  !(minutes > 0) ||
+  chains.length !== rates.length ||
+  chains.some((one) => one.ratePerSecond === 0)
+) {
+  console.error('SLUICE_SOAK_MINUTES above 0; SLUICE_SOAK_RATES: sol:480,eth:20 or one of them')
   process.exit(2)
 }
-const chains: readonly SoakChain[] = ids.map((id) => ({
-  id: id === 'sol' ? 'sol' : 'eth',
-  ratePerSecond: ratePerSecond / ids.length,
-}))
 
 type WordOf<Kind extends SoakWord['kind']> = Extract<SoakWord, { readonly kind: Kind }>
 
@@ -165,7 +169,7 @@ for (const { id, delays: heard, close } of measured) {
   const delays = sorted(heard)
   const line = {
     ...{ drill: 'soak', chain: id, minutes, inside, warmUpSeconds },
-    tradesPerSecond: ratePerSecond / ids.length,
+    tradesPerSecond: chains.find((chain) => chain.id === id)?.ratePerSecond,
     framesPerSecond: Math.round(delays.length / (minutes * 60)),
     p50Ms: Math.round(quantile(delays, 0.5)),
     p99Ms: Math.round(quantile(delays, 0.99)),

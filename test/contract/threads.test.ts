@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { openThreads } from '../../core/threads.ts'
+
+const ended: unknown[] = []
+const threads = openThreads<number, number>({
+  module: new URL('../support/thread-child', import.meta.url),
+  ...{ name: 'work', data: { factor: 2 }, most: 2, onError: (error) => ended.push(error) },
+})
+after(() => threads.close())
+
+test('work is done with what the thread was told as it began', async () => {
+  const values = Array.from({ length: 50 }, (_, index) => index + 1)
+  assert.deepEqual(
+    await Promise.all(values.map((value) => threads.run(value))),
+    values.map((value) => 2 * value),
+  )
+})
+
+test('what the work throws is thrown here, and the thread goes on', async () => {
+  await assert.rejects(threads.run(0), /nothing to double/)
+  assert.equal(await threads.run(4), 8)
+})
+
+test('a thread that ends takes its work with it, and another takes its place', async () => {
+  await assert.rejects(threads.run(-1))
+  assert.equal(await threads.run(5), 10)
+})

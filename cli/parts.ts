@@ -12,6 +12,7 @@ import type { Logger } from '../core/log.ts'
 import { topicSpecs } from '../core/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../core/warehouse.ts'
 import { flashblocksUrl } from './flashblocks.ts'
+import { startSweeper } from './sweeper.ts'
 
 /** The log and how its records are written. */
 export interface LogParts {
@@ -56,6 +57,7 @@ export const openLogParts = async (options: PartsOptions): Promise<LogParts> => 
   opened('bus', () => bus.close())
   await (options.prepare ? prepareLog(bus, options) : requireTopics(bus, options.chains))
   const isLocal = config.kafkaBrokers.length === 0
+  if (isLocal) opened('sweeper', startSweeper(bus, log).stop)
   return { bus, codec: isLocal ? localCodec() : await registryCodec(registryOf(config, log)) }
 }
 

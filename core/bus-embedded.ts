@@ -60,6 +60,7 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
     running.add(entry)
     return entry
   }
+  let sweeping: Promise<void> = Promise.resolve()
   return {
     createTopics: (specs) => onDisk(path, async () => ensureTopics(store, specs)),
     topics: async (prefix) =>
@@ -71,11 +72,16 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
     offsets: async (group, topics) => groupOffsets(store, group, topics),
     subscribe: async (subscription) => held(groups.join(subscription)),
     tail: async (tail) => held(startTail(host, tail)),
-    sweep: (at) =>
-      onDisk(path, () => sweepLog(store, { nowMs: at, retention, signal: closing.signal })),
+    sweep: (at) => {
+      const plan = { nowMs: at, retention, signal: closing.signal }
+      const swept = onDisk(path, () => sweepLog(store, plan))
+      sweeping = swept.catch(() => undefined)
+      return swept
+    },
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
+      await sweeping
       queue.flush()
       process.off('SIGXFSZ', ignore)
       await store.close()

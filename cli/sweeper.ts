@@ -1,0 +1,26 @@
+import type { Bus, Running } from '../core/bus-contract.ts'
+import type { Logger } from '../core/log.ts'
+import { pause } from '../core/retry.ts'
+
+const EVERY_MS = 300_000
+
+/**
+ * Sweeps the embedded log now and then until it is stopped: what retention no longer keeps goes, and what newer records of compacted
+ * topics replaced. Brokers do that by themselves. A sweep that fails is tried again the next time; one under way ends with the bus.
+ */
+export const startSweeper = (bus: Bus, log: Logger, everyMs = EVERY_MS): Running => {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const run = async (): Promise<void> => {
+    for (;;) {
+      await pause(everyMs, signal)
+      try {
+        await bus.sweep(Date.now())
+      } catch (err) {
+        if (!signal.aborted) log.error({ err }, 'the log was not swept')
+      }
+    }
+  }
+  run().catch(() => undefined)
+  return { stop: async () => stopping.abort() }
+}

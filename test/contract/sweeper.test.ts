@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { openLogParts } from '../../cli/parts.ts'
+import { startSweeper } from '../../cli/sweeper.ts'
+import { makeActivity } from '../../core/activity.ts'
+import type { Bus } from '../../core/bus-contract.ts'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { loadConfig } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { until } from '../support/until.ts'
+
+const log = silentLogger()
+const folder = mkdtempSync(join(tmpdir(), 'sluice-sweeper-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const openBus = () =>
+  openEmbeddedBus({ path: folder, mapSizeBytes: 67_108_864, retention: 'contract', log })
+
+const write = async (bus: Bus, topic: string, key: string): Promise<void> => {
+  const writer = await bus.writer('test')
+  await writer.commit({ records: [{ topic, key, value: Buffer.from(key) }] })
+}
+
+const keysOf = async (bus: Bus, topic: string): Promise<readonly string[]> => {
+  const keys: string[] = []
+  const [{ low = 0 } = {}] = await bus.ends(topic)
+  for await (const { key } of bus.read(topic, 0, low)) keys.push(key)
+  return keys
+}
+
+test('while it runs, old records and replaced ones go by themselves; closing ends it', async () => {
+  const bus = await openBus()
+  await bus.createTopics([
+    { topic: 'short', partitions: 1, cleanup: 'delete', retentionMs: 300 },
+    { topic: 'long', partitions: 1, cleanup: 'delete', retentionMs: null },
+    { topic: 'newest', partitions: 1, cleanup: 'compact', retentionMs: null },
+  ])
+  const sweeper = startSweeper(bus, log, 20)
+  for (const topic of ['short', 'long', 'newest']) {
+    for (const key of ['a', 'b', 'a']) await write(bus, topic, key)
+  }
+  await until(async () => (await keysOf(bus, 'short')).length === 0, 'what is old is gone')
+  assert.deepEqual(await keysOf(bus, 'long'), ['a', 'b', 'a'])
+  assert.deepEqual(await keysOf(bus, 'newest'), ['b', 'a'])
+  await sweeper.stop()
+  await write(bus, 'short', 'c')
+  await bus.close()
+})
+
+test('a sweep that fails is tried again', async () => {
+  let sweeps = 0
+  const bus = {
+    sweep: async () => {
+      sweeps += 1
+      throw new Error('made up')
+    },
+  } as unknown as Bus
+  const sweeper = startSweeper(bus, log, 5)
+  await until(() => sweeps > 2, 'it goes on')
+  await sweeper.stop()
+  const seen = sweeps
+  await new Promise((resolve) => setTimeout(resolve, 40))
+  assert.equal(sweeps, seen)
+})
+
+test('a bus that closes waits for the sweep under way', async () => {
+  const bus = await openBus()
+  await bus.createTopics([
+    { topic: 'newest', partitions: 1, cleanup: 'compact', retentionMs: null },
+  ])
+  const writer = await bus.writer('test')
+  for (let round = 0; round < 5; round += 1) {
+    const records = Array.from({ length: 2_000 }, (_, index) => ({
+      ...{ topic: 'newest', key: `k${index % 50}`, value: Buffer.from('x') },
+    }))
+    await writer.commit({ records })
+  }
+  const swept = bus.sweep(Date.now())
+  await bus.close()
+  await swept
+})
+
+test('whoever opens an embedded log sweeps it', async () => {
+  const opened = new Map<string, () => Promise<void>>()
+  const config = loadConfig({}, { dataDir: folder })
+  await openLogParts({
+    ...{ config, chains: ['eth'], prepare: true, log, activity: makeActivity('') },
+    ...{ logPath: join(folder, 'parts'), warehousePath: join(folder, 'unused') },
+    onFatal: (error) => assert.fail(String(error)),
+    opened: (name, close) => opened.set(name, close),
+  })
+  assert.deepEqual([...opened.keys()], ['bus', 'sweeper'])
+  for (const close of [...opened.values()].toReversed()) await close()
+})

@@ -44,6 +44,7 @@ test('while it runs, old records and replaced ones go by themselves; closing end
   }
   await until(async () => (await keysOf(bus, 'short')).length === 0, 'what is old is gone')
   assert.deepEqual(await keysOf(bus, 'long'), ['a', 'b', 'a'])
+  await until(async () => (await keysOf(bus, 'newest')).length === 2, 'what was replaced is gone')
   assert.deepEqual(await keysOf(bus, 'newest'), ['b', 'a'])
   await sweeper.stop()
   await write(bus, 'short', 'c')

@@ -30,7 +30,7 @@ const orderOf = (topic: Topic, values: readonly (Uint8Array | null)[]): RowOrder
   return { topic, bytes, lengths: Int32Array.from(values, (value) => value?.byteLength ?? -1) }
 }
 
-/** Rows are a fifth of what a trade costs, and nobody waits for them: they are made beside the thread that folds. */
+/** Rows are a quarter of what a trade costs, and nobody waits for them: they are made beside the thread that folds. */
 export const openRowThreads = (data: RowThreadData, log: Logger): RowThreads => {
   const threads = openThreads<RowOrder, RowAnswer>({
     module: new URL('./row-thread', import.meta.url),

@@ -103,12 +103,14 @@ class SinkLane {
       const end = metrics.insertSeconds.startTimer({ table })
       await warehouse.insert(table, rows, { token: insertToken(table, partition, from, to) })
       end()
-      metrics.insertedRows.inc({ table }, rows.count)
     }
     return made
   }
 
-  async #commit(records: readonly LogRecord[], { refused, newest }: BatchRows): Promise<void> {
+  async #commit(
+    records: readonly LogRecord[],
+    { tables, refused, newest }: BatchRows,
+  ): Promise<void> {
     const { chain, metrics, log } = this.#deps
     const { partition } = this.#lane
     const topic = topicName(this.#sink.topic, chain)
@@ -122,6 +124,9 @@ class SinkLane {
     })
     await this.#lane.writer.commit({ records: poison, offsets: { group: this.#group, next } })
     metrics.recordsProcessed.inc({ app: this.#group }, records.length)
+    for (const { table, count } of tables) {
+      metrics.insertedRows.inc({ table: `${chain}_${table}` }, count)
+    }
     if (newest === null) return
     const { seq, height, block_time: blockTimeMs } = newest
     const lagMs = Math.max(0, Date.now() - blockTimeMs)

@@ -62,7 +62,7 @@ const measure = async (
   warehouse: Warehouse,
   rows: (typeof ROW_COUNTS)[number],
 ): Promise<CubeQueryLine> => {
-  const planner = makePlanner(catalogueOf(CUBES, ['eth']), QUERY_LIMITS)
+  const { plan: planner } = makePlanner(catalogueOf(CUBES, ['eth']), QUERY_LIMITS)
   const freshness = makeFreshness(warehouse, ['eth'])
   const deps = { warehouse, freshness, limits: QUERY_LIMITS, nowMs: Date.now }
   const { signal } = new AbortController()

@@ -35,6 +35,13 @@ export const ANONYMOUS_REQUESTS_PER_SECOND = 50
 export const MILLI = 1_000
 
 /**
+ * Least that a GraphQL query costs once it made work, in thousandths of a unit: what is planned for long and then refused, what
+ * finds no row and what runs out of time. As much as the REST reads of candles and search, which are about as much work; the
+ * cheapest cube costs 4 units. What is refused at once, and introspection, cost nothing.
+ */
+export const MIN_QUERY_MILLI_UNITS = 250
+
+/**
  * Price of a REST call in thousandths of a unit, by method and path behind the version segment; `/v1` costs what `/v2`
  * costs. Charged on success only. GraphQL is priced by cube and streams by byte, elsewhere.
  */

@@ -21,14 +21,26 @@ export class QueryTooExpensive extends Error {
   }
 }
 
+/** Characters of one message: names in it come from the request. */
+const MAX_MESSAGE = 500
+const MAX_LOCATIONS = 10
+
+/** Places of an error: of a node its first token, of a syntax error what the parser says. */
+const locationsOf = ({ nodes, locations }: GraphQLError): PublicError['locations'] => {
+  const found = nodes?.slice(0, MAX_LOCATIONS).flatMap(({ loc }) => (loc ? [loc.startToken] : []))
+  return (found ?? locations ?? []).map(({ line, column }) => ({ line, column }))
+}
+
+const codeOf = ({ extensions, message }: GraphQLError): string => {
+  if (typeof extensions.code === 'string') return extensions.code
+  return message.startsWith('Syntax Error') ? 'GRAPHQL_PARSE_FAILED' : 'GRAPHQL_VALIDATION_FAILED'
+}
+
 const publicError = (error: GraphQLError): PublicError => ({
-  message: error.message,
-  locations: (error.locations ?? []).map(({ line, column }) => ({ line, column })),
-  extensions: {
-    code: error.message.startsWith('Syntax Error')
-      ? 'GRAPHQL_PARSE_FAILED'
-      : 'GRAPHQL_VALIDATION_FAILED',
-  },
+  message:
+    error.message.length > MAX_MESSAGE ? `${error.message.slice(0, MAX_MESSAGE)}…` : error.message,
+  locations: locationsOf(error),
+  extensions: { code: codeOf(error) },
 })
 
 /** Errors that belong into the envelope with status 200; undefined for everything else. */

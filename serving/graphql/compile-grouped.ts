@@ -1,7 +1,7 @@
 import type { Leaf } from '../../schemas/cubes/types.ts'
 import { compileCondition } from './compile-condition.ts'
 import type { Expression } from './expression.ts'
-import { fieldNamed } from './order.ts'
+import { type NamedFields, namedFields } from './order.ts'
 import {
   type DimensionField,
   type Having,
@@ -24,6 +24,9 @@ interface Inner {
 interface Grouping extends Statement {
   readonly inner: Inner
   readonly fields: readonly ValueField[]
+  readonly named: NamedFields
+  /** SQL of what was compiled already: a field that is also ordered by, compared or calculated with binds its values once. */
+  readonly values: Map<ValueField, string>
   /** Stored buckets are merged into wider ones. */
   readonly widened: boolean
 }
@@ -114,12 +117,8 @@ const metricColumn = (grouping: Grouping, field: MetricField): string => {
     case 'uniq':
       return column(grouping, `uniqExact${suffix}(${exact}${more})`)
     case 'sum': {
-      const [sum, zero] = leaf.exact
-        ? ['sum', 'toDecimal128(0, 12)']
-        : leaf.type === 'Int'
-          ? ['sum', 'toInt64(0)']
-          : ['sumKahan', 'toFloat64(0)']
-      return column(grouping, `if(${count} = 0, ${zero}, ${sum}OrNull${suffix}(${value}${more}))`)
+      const sum = leaf.exact || leaf.type === 'Int' ? 'sum' : 'sumKahan'
+      return column(grouping, `if(${count} = 0, 0, ${sum}OrNull${suffix}(${value}${more}))`)
     }
     case 'quantile': {
       const level = grouping.binder.bind(field.level ?? '0.5', 'Float64')
@@ -144,6 +143,18 @@ const metricType = (
 
 /** Outer SQL of a field as a plain value, before it is printed. */
 const valueSql = (grouping: Grouping, field: ValueField, buckets: Map<string, string>): string => {
+  const known = grouping.values.get(field)
+  if (known !== undefined) return known
+  const sql = compiledValue(grouping, field, buckets)
+  grouping.values.set(field, sql)
+  return sql
+}
+
+const compiledValue = (
+  grouping: Grouping,
+  field: ValueField,
+  buckets: Map<string, string>,
+): string => {
   switch (field.kind) {
     case 'dimension':
       return field.interval
@@ -184,7 +195,7 @@ const expressionText = (
     case 'number':
       return grouping.binder.bind(expression.text, 'Float64')
     case 'reference': {
-      const field = fieldNamed(expression.name, grouping.fields)
+      const field = grouping.named.get(expression.name)
       if (!field) throw new Error(`the expression was not checked: ${expression.name}`)
       return numberOf(grouping, field, buckets)
     }
@@ -252,6 +263,8 @@ export const compileGrouped = (
     ...statement,
     inner: { columns: new Map(), keys: new Set() },
     fields,
+    named: namedFields(fields),
+    values: new Map(),
     widened:
       selection.cube.rowKey !== undefined &&
       fields.some((field) => field.kind === 'dimension' && field.interval !== undefined),

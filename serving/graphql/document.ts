@@ -2,19 +2,20 @@ import {
   type DocumentNode,
   ExecutableDefinitionsRule,
   type FragmentDefinitionNode,
+  type FragmentSpreadNode,
   GraphQLError,
   type GraphQLSchema,
   Kind,
   KnownDirectivesRule,
   KnownFragmentNamesRule,
   LoneAnonymousOperationRule,
-  NoFragmentCyclesRule,
   NoUndefinedVariablesRule,
   NoUnusedFragmentsRule,
   NoUnusedVariablesRule,
   type OperationDefinitionNode,
   OperationTypeNode,
   parse,
+  Source,
   UniqueArgumentNamesRule,
   UniqueDirectivesPerLocationRule,
   UniqueFragmentNamesRule,
@@ -25,9 +26,11 @@ import {
   type VariableDefinitionNode,
   validate,
   valueFromASTUntyped,
+  visit,
 } from 'graphql'
 import { checkSize, MAX_ERRORS, type QueryLimits } from './limits.ts'
-import { type Variables, valueNode } from './values.ts'
+import { type ValueContext, type Variables, valueNode } from './values.ts'
+import { textSteps, type Work } from './work.ts'
 
 /** Rules that need no types of fields or arguments: those are checked once the older forms are rewritten. */
 const RULES = [
@@ -37,7 +40,6 @@ const RULES = [
   UniqueFragmentNamesRule,
   KnownFragmentNamesRule,
   NoUnusedFragmentsRule,
-  NoFragmentCyclesRule,
   UniqueVariableNamesRule,
   NoUndefinedVariablesRule,
   NoUnusedVariablesRule,
@@ -64,14 +66,51 @@ export interface ParsedDocument {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
 }
 
-/** Parses and checks what needs no variables. Throws `GraphQLError` or `InvalidDocument`. */
-export const parseDocument = (
-  text: string,
-  schema: GraphQLSchema,
-  limits: QueryLimits,
-): ParsedDocument => {
-  checkSize(text, limits)
-  const document = parse(text)
+/**
+ * Reads a text within the limits. The document is left without its text: an error looks through the text for its line as soon
+ * as it is made, once per error, while the first token of a node knows its place. Throws `GraphQLError`.
+ */
+export const parseText = (text: string, limits: QueryLimits, work: Work): DocumentNode => {
+  work.spend(textSteps(text.length))
+  work.spend(checkSize(text, limits))
+  const source = new Source(text)
+  const document = parse(source)
+  source.body = ''
+  return document
+}
+
+/** Refuses fragments that hold themselves, at the first one: the rule of graphql-js lists every way around. */
+const refuseCycles = (document: DocumentNode): void => {
+  const spreads = new Map<string, FragmentSpreadNode[]>()
+  let current: FragmentSpreadNode[] = []
+  visit(document, {
+    OperationDefinition: () => false,
+    FragmentDefinition: ({ name }) => {
+      current = []
+      spreads.set(name.value, current)
+    },
+    FragmentSpread: (node) => {
+      current.push(node)
+    },
+  })
+  const open = new Set<string>()
+  const closed = new Set<string>()
+  const follow = (name: string): void => {
+    open.add(name)
+    for (const node of spreads.get(name) ?? []) {
+      const next = node.name.value
+      if (open.has(next)) throw new GraphQLError(`Fragment '${next}' holds itself`, { nodes: node })
+      if (!closed.has(next)) follow(next)
+    }
+    open.delete(name)
+    closed.add(name)
+  }
+  for (const name of spreads.keys()) if (!closed.has(name)) follow(name)
+}
+
+/** Checks what needs no variables. Throws `GraphQLError` or `InvalidDocument`. */
+export const checkDocument = (document: DocumentNode, schema: GraphQLSchema): ParsedDocument => {
+  refuseCycles(document)
   const errors = validate(schema, document, RULES, { maxErrors: MAX_ERRORS })
   if (errors.length > 0) throw new InvalidDocument(errors)
   const fragments = new Map<string, FragmentDefinitionNode>()
@@ -112,29 +151,29 @@ export const operationOf = (
 const variableOf = (
   definition: VariableDefinitionNode,
   given: Readonly<Record<string, unknown>>,
-  limits: QueryLimits,
+  context: Pick<ValueContext, 'limits' | 'work'>,
 ): ValueNode | undefined => {
   const name = definition.variable.name.value
   const supplied = Object.hasOwn(given, name) ? given[name] : undefined
   const required = definition.type.kind === Kind.NON_NULL_TYPE
   if (supplied === undefined && definition.defaultValue) {
-    return valueNode(valueFromASTUntyped(definition.defaultValue), limits)
+    return valueNode(valueFromASTUntyped(definition.defaultValue), context)
   }
   if (required && (supplied === undefined || supplied === null)) {
     throw new GraphQLError(`Variable '$${name}' needs a value`, { nodes: definition })
   }
-  return supplied === undefined ? undefined : valueNode(supplied, limits)
+  return supplied === undefined ? undefined : valueNode(supplied, context)
 }
 
 /** Turns the variables of a request into literals. Throws `GraphQLError`. */
 export const variablesOf = (
   operation: OperationDefinitionNode,
   given: Readonly<Record<string, unknown>>,
-  limits: QueryLimits,
+  context: Pick<ValueContext, 'limits' | 'work'>,
 ): Variables => {
   const values = new Map<string, ValueNode>()
   for (const definition of operation.variableDefinitions ?? []) {
-    const value = variableOf(definition, given, limits)
+    const value = variableOf(definition, given, context)
     if (value) values.set(definition.variable.name.value, value)
   }
   return values

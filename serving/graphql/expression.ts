@@ -122,18 +122,26 @@ export const parseExpression = (text: string, maxLength: number): Expression => 
   return expression
 }
 
-/** Names that an expression refers to. */
-export const referencesOf = (expression: Expression): readonly string[] => {
-  switch (expression.kind) {
-    case 'number':
-      return []
-    case 'reference':
-      return [expression.name]
-    case 'negative':
-      return referencesOf(expression.of)
-    case 'binary':
-      return [...referencesOf(expression.left), ...referencesOf(expression.right)]
-    case 'call':
-      return expression.with.flatMap(referencesOf)
+/** What an expression needs of the record: names as often as it refers to them, each with the calls and operators around it. */
+export interface Uses {
+  readonly references: readonly { readonly name: string; readonly depth: number }[]
+  /** Deepest nesting of the expression itself. */
+  readonly depth: number
+}
+
+/** Uses of an expression. */
+export const usesOf = (expression: Expression): Uses => {
+  const references: { readonly name: string; readonly depth: number }[] = []
+  let deepest = 0
+  const walk = (inner: Expression, depth: number): void => {
+    deepest = Math.max(deepest, depth)
+    if (inner.kind === 'reference') references.push({ name: inner.name, depth })
+    else if (inner.kind === 'negative') walk(inner.of, depth + 1)
+    else if (inner.kind === 'binary') {
+      walk(inner.left, depth + 1)
+      walk(inner.right, depth + 1)
+    } else if (inner.kind === 'call') for (const given of inner.with) walk(given, depth + 1)
   }
+  walk(expression, 0)
+  return { references, depth: deepest }
 }

@@ -3,15 +3,23 @@ import { GraphQLError, Lexer, Source, TokenKind } from 'graphql'
 /** What one request may ask for; past one of these it is refused before the engine runs. */
 export interface QueryLimits {
   readonly maxTokens: number
+  /** Steps of planning, see `Work`: what fragments, variables and references multiply counts as often as it is used. */
+  readonly maxSteps: number
   /** Nesting of braces, brackets and parentheses. */
   readonly maxDepth: number
-  /** Fields after fragments are spread. */
+  /** Values that introspection may give. The whole schema has about 42,000. */
+  readonly maxIntrospection: number
+  /** Fields of the answer's records after fragments are spread. */
   readonly maxFields: number
   readonly maxCubes: number
   /** Items of one list, in the text or in a variable. */
   readonly maxListItems: number
   /** Characters of one calculate expression. */
   readonly maxExpression: number
+  /** Characters of one text operand. */
+  readonly maxText: number
+  /** Characters of one statement. The engine reads 262,144 bytes at most. */
+  readonly maxSql: number
   readonly timeoutMs: number
   /** Cube selections of one request that run at the same time. */
   readonly concurrency: number
@@ -20,11 +28,15 @@ export interface QueryLimits {
 /** Defaults of an installation. */
 export const QUERY_LIMITS: QueryLimits = {
   maxTokens: 20_000,
+  maxSteps: 40_000,
+  maxIntrospection: 120_000,
   maxDepth: 40,
   maxFields: 20_000,
   maxCubes: 200,
   maxListItems: 1_000,
   maxExpression: 1_000,
+  maxText: 4_000,
+  maxSql: 200_000,
   timeoutMs: 30_000,
   concurrency: 4,
 }
@@ -43,14 +55,19 @@ const CLOSING: ReadonlySet<string> = new Set([
   TokenKind.PAREN_R,
 ])
 
-/** Counts tokens and nesting before the recursive parser sees the text. Throws `GraphQLError`, also for a bad token. */
-export const checkSize = (text: string, { maxTokens, maxDepth }: QueryLimits): void => {
+/**
+ * Counts tokens and nesting before the recursive parser sees the text; gives the number of tokens. Throws `GraphQLError`,
+ * also for a bad token.
+ */
+export const checkSize = (text: string, { maxTokens, maxDepth }: QueryLimits): number => {
   const lexer = new Lexer(new Source(text))
   let depth = 0
-  for (let count = 0; lexer.advance().kind !== TokenKind.EOF; count++) {
+  let count = 0
+  for (; lexer.advance().kind !== TokenKind.EOF; count++) {
     if (count >= maxTokens) throw new GraphQLError(`The document has more than ${maxTokens} tokens`)
     if (OPENING.has(lexer.token.kind)) depth++
     else if (CLOSING.has(lexer.token.kind)) depth--
     if (depth > maxDepth) throw new GraphQLError(`The document is nested deeper than ${maxDepth}`)
   }
+  return count
 }

@@ -1,47 +1,65 @@
 import {
   type ArgumentNode,
   type DirectiveNode,
-  type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   GraphQLBoolean,
   GraphQLError,
+  type GraphQLField,
   GraphQLObjectType,
   getNamedType,
   Kind,
-  KnownArgumentNamesRule,
   type OperationDefinitionNode,
-  ProvidedRequiredArgumentsRule,
   print,
-  ScalarLeafsRule,
+  SchemaMetaFieldDef,
+  type SelectionNode,
   type SelectionSetNode,
-  ValuesOfCorrectTypeRule,
-  validate,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
 } from 'graphql'
-import { CHAIN_WORDS } from '../../schemas/chains.ts'
+import { type Checks, checkArguments, checkLeaf, complain } from './check.ts'
 import { InvalidDocument } from './document.ts'
-import { MAX_ERRORS, type QueryLimits } from './limits.ts'
 import type { Catalogue } from './schema.ts'
-import { normalizeValue, type Variables, withoutState } from './values.ts'
+import { chainWord, normalizeValue, type ValueContext, withoutState } from './values.ts'
+import { textSteps } from './work.ts'
 
 /** Alias of the leaf inside a field with two shapes that was asked for as a leaf. */
 export const LEAF_FORM = '__leaf'
 /** Prefix of the alias of a group that was wrapped around a root-level cube. */
 export const FLAT_ROOT = '__flat_'
 
-interface Pass {
+/** What a rewrite works with, beside the operation. */
+export interface NormalizeContext extends ValueContext {
   readonly catalogue: Catalogue
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
-  readonly variables: Variables
-  readonly limits: QueryLimits
-  readonly errors: GraphQLError[]
-  /** Fields seen so far: fragments may multiply them. */
-  fields: number
 }
 
-const complain = (pass: Pass, error: GraphQLError): void => {
-  pass.errors.push(error)
-  if (pass.errors.length >= MAX_ERRORS) throw new InvalidDocument(pass.errors)
+/** Arguments of one field as written, for a definition: fragments repeat the field, its arguments are rewritten once. */
+interface Rewritten {
+  readonly definition: GraphQLField<unknown, unknown>
+  readonly arguments: readonly ArgumentNode[]
+  /** Steps that it took; each copy is checked and read again later. */
+  readonly steps: number
+}
+
+interface Pass extends NormalizeContext, Checks {
+  readonly rewritten: Map<FieldNode, Rewritten>
+  readonly argumentTexts: Map<FieldNode, string>
+  /** Fields of the answer so far: fragments may multiply them. */
+  fields: number
+  /** Selection sets around the one that is read. */
+  depth: number
+}
+
+/** Deepest nesting once fragments are spread: each may hold the next. */
+const MAX_NESTING = 500
+
+const inside = <T>(pass: Pass, at: SelectionNode, read: () => T): T => {
+  if (++pass.depth > MAX_NESTING)
+    throw new GraphQLError(`Fragments are nested deeper than ${MAX_NESTING}`, { nodes: at })
+  const value = read()
+  pass.depth--
+  return value
 }
 
 const isTaken = (directives: readonly DirectiveNode[] | undefined, pass: Pass): boolean => {
@@ -71,24 +89,31 @@ const SKIPPED: readonly DirectiveNode[] = [
 /** True for a field that a directive took out: it was checked, but is not answered. */
 export const isSkipped = (node: FieldNode): boolean => (node.directives?.length ?? 0) > 0
 
-type Groups = Map<string, { readonly taken: boolean; readonly nodes: FieldNode[] }>
+/** Nodes of one level by response key. A selection set that is spread twice at a level says nothing more: it is read once. */
+interface Level {
+  readonly groups: Map<string, { readonly taken: boolean; readonly nodes: FieldNode[] }>
+  readonly taken: Set<SelectionSetNode>
+  readonly skipped: Set<SelectionSetNode>
+}
 
 const collect = (
   set: SelectionSetNode,
   type: GraphQLObjectType,
   taken: boolean,
   pass: Pass,
-  into: Groups,
+  level: Level,
 ): void => {
+  const seen = taken ? level.taken : level.skipped
+  if (seen.has(set)) return
+  seen.add(set)
   for (const selection of set.selections) {
-    const inside = isTaken(selection.directives, pass) && taken
+    pass.work.spend(1 + (selection.directives?.length ?? 0), selection)
+    const wanted = isTaken(selection.directives, pass) && taken
     if (selection.kind === Kind.FIELD) {
-      if (++pass.fields > pass.limits.maxFields)
-        throw new GraphQLError(`The document selects more than ${pass.limits.maxFields} fields`)
-      const key = `${selection.alias?.value ?? selection.name.value}${inside ? '' : ' skipped'}`
-      const group = into.get(key)
+      const key = `${selection.alias?.value ?? selection.name.value}${wanted ? '' : ' skipped'}`
+      const group = level.groups.get(key)
       if (group) group.nodes.push(selection)
-      else into.set(key, { taken: inside, nodes: [selection] })
+      else level.groups.set(key, { taken: wanted, nodes: [selection] })
       continue
     }
     const fragment =
@@ -98,26 +123,48 @@ const collect = (
     if (condition !== undefined && condition !== type.name) {
       const message = `A fragment on '${condition}' cannot be spread on '${type.name}'`
       complain(pass, new GraphQLError(message, { nodes: selection }))
-    } else collect(fragment.selectionSet, type, inside, pass, into)
+    } else {
+      const { selectionSet } = fragment
+      inside(pass, selection, () => collect(selectionSet, type, wanted, pass, level))
+    }
   }
 }
 
-const sameField = (a: FieldNode, b: FieldNode): boolean =>
-  a.name.value === b.name.value && argumentText(a) === argumentText(b)
-const argumentText = (node: FieldNode): string => (node.arguments ?? []).map(print).sort().join()
+const argumentText = (node: FieldNode, pass: Pass): string => {
+  const known = pass.argumentTexts.get(node)
+  if (known !== undefined) return known
+  const text = (node.arguments ?? []).map(print).sort().join()
+  pass.work.spend(textSteps(text.length * 8), node)
+  pass.argumentTexts.set(node, text)
+  return text
+}
+
+const sameField = (a: FieldNode, b: FieldNode, pass: Pass): boolean => {
+  if (a.name.value !== b.name.value) return false
+  if (!a.arguments?.length && !b.arguments?.length) return true
+  const text = argumentText(a, pass)
+  pass.work.spend(textSteps(text.length), a)
+  return text === argumentText(b, pass)
+}
+
+/** A field of the answer is copied, read as a selection and compiled. */
+const FIELD_STEPS = 3
 
 const flatten = (
   sets: readonly SelectionSetNode[],
   type: GraphQLObjectType,
   pass: Pass,
 ): readonly FieldNode[] => {
-  const groups: Groups = new Map()
-  for (const set of sets) collect(set, type, true, pass, groups)
+  const level: Level = { groups: new Map(), taken: new Set(), skipped: new Set() }
+  for (const set of sets) collect(set, type, true, pass, level)
   const fields: FieldNode[] = []
-  for (const { taken, nodes } of groups.values()) {
+  for (const { taken, nodes } of level.groups.values()) {
     const [first, ...rest] = nodes
     if (!first) continue
-    const clash = rest.find((node) => !sameField(first, node))
+    pass.work.spend(FIELD_STEPS, first)
+    if (++pass.fields > pass.limits.maxFields)
+      throw new GraphQLError(`The document selects more than ${pass.limits.maxFields} fields`)
+    const clash = rest.find((node) => !sameField(first, node, pass))
     if (clash) {
       const key = first.alias?.value ?? first.name.value
       const message = `Fields '${key}' differ: give one of them another alias`
@@ -130,6 +177,41 @@ const flatten = (
   return fields
 }
 
+/** Arguments as the definition declares them, checked. */
+const rewrittenArguments = (
+  node: FieldNode,
+  type: GraphQLObjectType,
+  definition: GraphQLField<unknown, unknown>,
+  pass: Pass,
+): readonly ArgumentNode[] => {
+  const known = pass.rewritten.get(node)
+  if (known?.definition === definition) {
+    pass.work.spend(known.steps, node)
+    return known.arguments
+  }
+  const before = pass.work.done()
+  const rewritten = (node.arguments ?? []).flatMap((argument): ArgumentNode[] => {
+    const expected = definition.args.find((arg) => arg.name === argument.name.value)
+    const value = expected ? normalizeValue(argument.value, expected.type, pass) : argument.value
+    return value ? [{ ...argument, value }] : []
+  })
+  const steps = pass.work.done() - before
+  checkArguments(node, rewritten, definition, type, pass)
+  pass.rewritten.set(node, { definition, arguments: rewritten, steps })
+  return rewritten
+}
+
+/** The definition of a field that every type or the root has beside its own. */
+const metaField = (name: string, isRoot: boolean): GraphQLField<unknown, unknown> | undefined => {
+  if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef
+  if (!isRoot) return undefined
+  return name === SchemaMetaFieldDef.name
+    ? SchemaMetaFieldDef
+    : name === TypeMetaFieldDef.name
+      ? TypeMetaFieldDef
+      : undefined
+}
+
 const fieldOf = (
   node: FieldNode,
   inner: readonly SelectionSetNode[],
@@ -137,41 +219,35 @@ const fieldOf = (
   pass: Pass,
 ): FieldNode | undefined => {
   const written = node.name.value
-  if (written.startsWith('__'))
-    return inner.length > 0 ? { ...node, selectionSet: joined(inner) } : node
   const known = type.getFields()
   const isRoot = type === pass.catalogue.schema.getQueryType()
   if (isRoot && !(written in known) && pass.catalogue.cubes.has(written)) {
     return flatRoot(node, inner, pass)
   }
-  const name = withoutState(written, (candidate) => candidate in known)
-  const definition = known[name]
+  const name = type.name.startsWith('__')
+    ? written
+    : withoutState(written, (candidate) => candidate in known)
+  const definition = known[name] ?? metaField(written, isRoot)
   if (!definition) {
     const message = `Unknown field '${written}' on type '${type.name}'`
     complain(pass, new GraphQLError(message, { nodes: node }))
     return undefined
   }
-  const fieldArguments = (node.arguments ?? []).flatMap((argument): ArgumentNode[] => {
-    const expected = definition.args.find((arg) => arg.name === argument.name.value)
-    const value = expected ? normalizeValue(argument.value, expected.type, pass) : argument.value
-    return value ? [{ ...argument, value }] : []
-  })
   const alias = name === written ? node.alias : (node.alias ?? node.name)
   const { selectionSet: _, alias: __, ...rest } = node
   const field = {
     ...rest,
     ...(alias && { alias }),
     name: { ...node.name, value: name },
-    arguments: fieldArguments,
+    arguments: rewrittenArguments(node, type, definition, pass),
   }
   const fieldType = getNamedType(definition.type)
-  if (!(fieldType instanceof GraphQLObjectType)) {
-    return inner.length > 0 ? { ...field, selectionSet: joined(inner) } : field
-  }
-  const leaf = inner.length === 0 ? leafFormOf(fieldType) : undefined
+  const leaf =
+    fieldType instanceof GraphQLObjectType && inner.length === 0 ? leafFormOf(fieldType) : undefined
   if (leaf) return { ...field, selectionSet: { kind: Kind.SELECTION_SET, selections: [leaf] } }
-  if (inner.length === 0) return field
-  const selections = flatten(inner, fieldType, pass)
+  if (!checkLeaf(node, inner.length > 0, definition, pass)) return undefined
+  if (!(fieldType instanceof GraphQLObjectType)) return field
+  const selections = inside(pass, node, () => flatten(inner, fieldType, pass))
   return { ...field, selectionSet: { kind: Kind.SELECTION_SET, selections } }
 }
 
@@ -204,7 +280,7 @@ const flatRoot = (
       ? pass.variables.get(network.value.name.value)
       : network?.value
   const word = given?.kind === Kind.ENUM || given?.kind === Kind.STRING ? given.value : undefined
-  const chain = word && (CHAIN_WORDS[word] ?? word)
+  const chain = word && chainWord(word)
   if (!cube || (!chain && !cube.groups.includes('Trading'))) {
     const message = `'${node.name.value}' at the root needs the argument 'network'`
     complain(pass, new GraphQLError(message, { nodes: node }))
@@ -231,38 +307,32 @@ const flatRoot = (
   return fieldOf(wrapper, [{ kind: Kind.SELECTION_SET, selections: [body] }], root, pass)
 }
 
-/** Rules for the rewritten document, in which no variable, fragment or older form is left. */
-const RULES = [
-  ScalarLeafsRule,
-  KnownArgumentNamesRule,
-  ValuesOfCorrectTypeRule,
-  ProvidedRequiredArgumentsRule,
-]
-
 /**
- * Rewrites an operation to the declared forms (contract/graphql.md 4.1) and checks it against the schema: fragments are
- * spread, variables become literals, fields of one response key are merged. Throws `GraphQLError` or `InvalidDocument`.
+ * Rewrites an operation to the declared forms (contract/graphql.md 4.1): fragments are spread, variables become literals,
+ * fields of one response key are merged. What is left fits the schema. Throws
+ * `GraphQLError` or `InvalidDocument`.
  */
 export const normalize = (
   operation: OperationDefinitionNode,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
-  variables: Variables,
-  catalogue: Catalogue,
-  limits: QueryLimits,
+  context: NormalizeContext,
 ): OperationDefinitionNode => {
-  const root = catalogue.schema.getQueryType()
+  const root = context.catalogue.schema.getQueryType()
   if (!root) throw new Error('the schema has no query type')
-  const pass: Pass = { catalogue, fragments, variables, limits, errors: [], fields: 0 }
+  const pass: Pass = {
+    ...context,
+    errors: [],
+    checked: new Set(),
+    rewritten: new Map(),
+    argumentTexts: new Map(),
+    fields: 0,
+    depth: 0,
+  }
   const selections = flatten([operation.selectionSet], root, pass)
-  const rewritten: OperationDefinitionNode = {
+  if (pass.errors.length > 0) throw new InvalidDocument(pass.errors)
+  if (selections.length === 0) throw new GraphQLError('The operation selects nothing')
+  return {
     ...operation,
     variableDefinitions: [],
     selectionSet: { ...operation.selectionSet, selections },
   }
-  const document: DocumentNode = { kind: Kind.DOCUMENT, definitions: [rewritten] }
-  if (pass.errors.length > 0) throw new InvalidDocument(pass.errors)
-  if (selections.length === 0) throw new GraphQLError('The operation selects nothing')
-  const errors = validate(catalogue.schema, document, RULES, { maxErrors: MAX_ERRORS })
-  if (errors.length > 0) throw new InvalidDocument(errors)
-  return rewritten
 }

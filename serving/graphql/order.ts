@@ -1,7 +1,7 @@
 import { type FieldNode, GraphQLError, Kind, type ValueNode } from 'graphql'
 import type { Cube } from '../../schemas/cubes/types.ts'
-import { leafAt, type Paths } from './catalogue.ts'
-import { referencesOf } from './expression.ts'
+import { leafAt, type Named, type Paths } from './catalogue.ts'
+import { usesOf } from './expression.ts'
 import type { OrderKey, ValueField } from './selection.ts'
 
 const underscored = (path: string): string => path.replaceAll('.', '_')
@@ -29,10 +29,19 @@ const namesOf = (field: ValueField): readonly string[] => {
   }
 }
 
-/** The field that a name means: keys and paths first, then the name of a metric. */
-export const fieldNamed = (name: string, fields: readonly ValueField[]): ValueField | undefined =>
-  fields.find((field) => field.key === name && field.kind !== 'dimension') ??
-  fields.find((field) => namesOf(field).includes(name))
+/** Fields of a record by the names under which they are ordered by and calculated with. */
+export type NamedFields = ReadonlyMap<string, ValueField>
+
+/** The field that each name means: keys of what is no plain dimension first, then every name in the order of the query. */
+export const namedFields = (fields: readonly ValueField[]): NamedFields => {
+  const named = new Map<string, ValueField>()
+  const add = (name: string, field: ValueField): void => {
+    if (!named.has(name)) named.set(name, field)
+  }
+  for (const field of fields) if (field.kind !== 'dimension') add(field.key, field)
+  for (const field of fields) for (const name of namesOf(field)) add(name, field)
+  return named
+}
 
 const stringOf = (node: ValueNode): string =>
   node.kind === Kind.STRING || node.kind === Kind.ENUM ? node.value : ''
@@ -42,66 +51,100 @@ const MAX_LISTED = 20
 const byField = (
   name: string,
   descending: boolean,
-  paths: Paths,
-  fields: readonly ValueField[],
+  paths: ReadonlyMap<string, Named>,
+  fields: NamedFields,
   at: ValueNode,
 ): OrderKey => {
-  const field = fieldNamed(name, fields)
+  const field = fields.get(name)
   if (field) return { field, descending }
-  const path = [...paths.keys()].find((candidate) => underscored(candidate) === name)
-  if (path) return { path, leaf: leafAt(paths, path), descending }
-  const candidates = [...new Set(fields.flatMap(namesOf))].slice(0, MAX_LISTED)
+  const found = paths.get(name)
+  if (found) return { ...found, descending }
+  const candidates = [...fields.keys()].slice(0, MAX_LISTED)
   const known = candidates.length > 0 ? `: use one of ${candidates.join(', ')}` : ''
   throw new GraphQLError(`Cannot order by an unknown field${known}`, { nodes: at })
 }
+
+const MAX_KEYS = 50
 
 /** The order of a cube selection, keys as written; the cube's own where none is given. */
 export const orderOf = (
   node: FieldNode,
   paths: Paths,
-  fields: readonly ValueField[],
+  fields: NamedFields,
   cube: Cube,
 ): readonly OrderKey[] => {
   const given = node.arguments?.find(({ name }) => name.value === 'orderBy')?.value
   const items = given ? (given.kind === Kind.LIST ? given.values : [given]) : []
+  if (items.length > MAX_KEYS)
+    throw new GraphQLError(`'orderBy' has more than ${MAX_KEYS} keys`, { nodes: node })
+  const written = new Map(
+    items.length > 0
+      ? Array.from(paths, ([path, leaf]) => [underscored(path), { path, leaf }])
+      : [],
+  )
   const keys = items.flatMap((item) =>
     (item.kind === Kind.OBJECT ? item.fields : []).map(({ name, value }): OrderKey => {
       const descending = name.value.startsWith('descending')
       const text = stringOf(value)
-      if (name.value.endsWith('ByField')) return byField(text, descending, paths, fields, value)
-      const path = [...paths.keys()].find((candidate) => underscored(candidate) === text) ?? text
-      return { path, leaf: leafAt(paths, path), descending }
+      if (name.value.endsWith('ByField')) return byField(text, descending, written, fields, value)
+      return { ...(written.get(text) ?? { path: text, leaf: leafAt(paths, text) }), descending }
     }),
   )
   if (keys.length > 0) return keys
   return [{ path: cube.newest, leaf: leafAt(paths, cube.newest), descending: true }]
 }
 
-/** Terms that the calculations of one record may have once they are written out. */
+/** Terms that one calculation may have once it is written out. */
 const MAX_TERMS = 2_000
+/** Operators and calls inside each other once it is written out; `a + b + c` has two. The engine reads about 300. */
+const MAX_CALCULATE_DEPTH = 100
 
-/** Checks that every name in a `calculate` is there and none stands on itself. Throws `GraphQLError`. */
-export const checkReferences = (fields: readonly ValueField[], node: FieldNode): void => {
-  const terms = new Map<ValueField, number>()
+interface WrittenOut {
+  readonly terms: number
+  readonly depth: number
+}
+
+/**
+ * Checks that every name in a `calculate` is there and none stands on itself; gives the terms of all of them, written out.
+ * Throws `GraphQLError`.
+ */
+export const checkReferences = (
+  fields: readonly ValueField[],
+  named: NamedFields,
+  node: FieldNode,
+): number => {
+  const known = new Map<ValueField, WrittenOut>()
   const open = new Set<ValueField>()
   const fail = (message: string): never => {
     throw new GraphQLError(message, { nodes: node })
   }
-  const visit = (field: ValueField): number => {
-    if (field.kind !== 'calculate') return 1
-    const known = terms.get(field)
-    if (known !== undefined) return known
+  const visit = (field: ValueField): WrittenOut => {
+    if (field.kind !== 'calculate') return { terms: 1, depth: 0 }
+    const seen = known.get(field)
+    if (seen) return seen
     if (open.has(field)) fail(`'${field.key}' is calculated from itself`)
+    if (open.size >= MAX_CALCULATE_DEPTH) fail(tooDeep(field.key))
     open.add(field)
-    let sum = 1
-    for (const name of referencesOf(field.expression)) {
-      const target = fieldNamed(name, fields)
-      sum += target ? visit(target) : fail(`'$${name}' names no field of the record`)
+    const uses = usesOf(field.expression)
+    let { depth } = uses
+    let terms = 1
+    for (const { name, depth: around } of uses.references) {
+      const target = named.get(name) ?? fail(`'$${name}' names no field of the record`)
+      const inner = visit(target)
+      depth = Math.max(depth, around + inner.depth)
+      terms += inner.terms
+      if (terms > MAX_TERMS) fail(`'${field.key}' has more than ${MAX_TERMS} terms`)
     }
-    if (sum > MAX_TERMS) fail(`'${field.key}' has more than ${MAX_TERMS} terms`)
+    if (depth > MAX_CALCULATE_DEPTH) fail(tooDeep(field.key))
     open.delete(field)
-    terms.set(field, sum)
-    return sum
+    const written = { terms, depth }
+    known.set(field, written)
+    return written
   }
-  for (const field of fields) visit(field)
+  let all = 0
+  for (const field of fields) if (field.kind === 'calculate') all += visit(field).terms
+  return all
 }
+
+const tooDeep = (key: string): string =>
+  `'${key}' has more than ${MAX_CALCULATE_DEPTH} operators inside each other`

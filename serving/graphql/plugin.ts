@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../core/config.ts'
-import { Fault } from '../../core/fault.ts'
+import { Fault, Malformed } from '../../core/fault.ts'
+import { parseJson } from '../../core/json.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Warehouse } from '../../core/warehouse.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
@@ -12,6 +13,7 @@ import { failure, publicErrors } from './answer.ts'
 import { execute } from './execute.ts'
 import { QUERY_LIMITS, type QueryLimits } from './limits.ts'
 import { type GraphqlRequest, makePlanner, type Plan } from './plan.ts'
+import { planned } from './planned.ts'
 import { catalogueOf } from './schema.ts'
 
 /** What the GraphQL surface works with. */
@@ -37,15 +39,19 @@ type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Of variables in a query string; a filter of ours nests half as deep. */
+const MAX_VARIABLES_DEPTH = QUERY_LIMITS.maxDepth + 1
+
 const parsedVariables = (value: unknown): Fields | undefined => {
   if (value === undefined || value === null || value === '') return {}
   if (isFields(value)) return value
   if (typeof value !== 'string') return undefined
   try {
-    const parsed: unknown = JSON.parse(value)
+    const parsed = parseJson(value, { maxDepth: MAX_VARIABLES_DEPTH })
     return parsed === null ? {} : isFields(parsed) ? parsed : undefined
-  } catch {
-    return undefined
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
   }
 }
 
@@ -108,7 +114,8 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
   ): Promise<FastifyReply> => {
     const asked = requestOf(given)
     try {
-      const plan = planner(asked)
+      const { principal } = request
+      const plan = await planned(asked, principal, { planner, meter: deps.meter, limits })
       const body = await charged(deps, limits, plan, request, reply)
       return await reply.type(JSON_TYPE).send(body)
     } catch (error) {

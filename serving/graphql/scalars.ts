@@ -1,6 +1,6 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql'
 
-const NUMBER = /^[+-]?\d+(\.\d*)?([eE][+-]?\d{1,4})?$/
+const NUMBER = /^[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?$/
 const INT64_MAX = 2n ** 63n - 1n
 
 const textOf = (node: ValueNode): string | undefined =>

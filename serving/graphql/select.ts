@@ -1,4 +1,5 @@
 import {
+  type ArgumentNode,
   type FieldNode,
   GraphQLError,
   type GraphQLField,
@@ -14,7 +15,7 @@ import { leafAt, type Paths, pathsOf } from './catalogue.ts'
 import { parseExpression } from './expression.ts'
 import type { QueryLimits } from './limits.ts'
 import { FLAT_ROOT, isSkipped, LEAF_FORM } from './normalize.ts'
-import { checkReferences, orderOf } from './order.ts'
+import { checkReferences, namedFields, orderOf } from './order.ts'
 import { intervalOf, limitByOf, limitOf } from './paging.ts'
 import { type Catalogue, chainsOf } from './schema.ts'
 import type {
@@ -28,6 +29,7 @@ import type {
 } from './selection.ts'
 import { valueFields } from './selection.ts'
 import { conditionOf, type Given, names, selectorCondition } from './where.ts'
+import type { Work } from './work.ts'
 
 /** One field of a group: a cube, or its type name. */
 export type GroupMember =
@@ -53,10 +55,30 @@ const definitionOf = (type: GraphQLObjectType, node: FieldNode): GraphQLField<un
   return definition
 }
 
-interface Record {
+interface Bounds {
+  readonly limits: QueryLimits
+  readonly work: Work
+  readonly coerced: Coerced
+}
+
+/** Values of arguments by the list that fragments share. */
+type Coerced = WeakMap<readonly ArgumentNode[], Given>
+
+const argumentsOf = (
+  definition: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+  coerced: Coerced,
+): Given => {
+  const known = node.arguments && coerced.get(node.arguments)
+  if (known) return known
+  const values = getArgumentValues(definition, node) as Given
+  if (node.arguments) coerced.set(node.arguments, values)
+  return values
+}
+
+interface Record extends Bounds {
   readonly cube: Cube
   readonly paths: Paths
-  readonly limits: QueryLimits
 }
 
 const havingOf = (given: Given | undefined): readonly Having[] =>
@@ -65,12 +87,17 @@ const havingOf = (given: Given | undefined): readonly Having[] =>
     value: String(value),
   }))
 
+/** Reading an expression costs more than reading other text. */
+const CHARACTERS_PER_STEP = 4
+
 const metricOf = (node: FieldNode, args: Given, record: Record): ValueField => {
   const key = keyOf(node)
   const having = havingOf(args.selectWhere as Given | undefined)
   const name = node.name.value
   if (name === 'calculate') {
-    const expression = parseExpression(String(args.expression), record.limits.maxExpression)
+    const text = String(args.expression)
+    record.work.spend(Math.ceil(text.length / CHARACTERS_PER_STEP), node)
+    const expression = parseExpression(text, record.limits.maxExpression)
     return { kind: 'calculate', key, expression, having }
   }
   const path = args.of ?? args.distinct
@@ -120,7 +147,7 @@ const fieldsOf = (
     const key = keyOf(inner)
     if (name === '__typename') return { kind: 'typename', key, name: type.name }
     const definition = definitionOf(type, inner)
-    const args = getArgumentValues(definition, inner) as Given
+    const args = argumentsOf(definition, inner, record.coerced)
     const target = tree[name]
     if (!target) return metricOf(inner, args, record)
     const path = prefix === '' ? name : `${prefix}.${name}`
@@ -187,22 +214,23 @@ const selectionOf = (
   type: GraphQLObjectType,
   cube: Cube,
   group: GroupFacts,
-  limits: QueryLimits,
+  bounds: Bounds,
 ): CubeSelection => {
   const definition = definitionOf(type, node)
-  const args = getArgumentValues(definition, node) as Given
-  const record: Record = { cube, paths: pathsOf(cube), limits }
+  const args = argumentsOf(definition, node, bounds.coerced)
+  const record: Record = { cube, paths: pathsOf(cube), ...bounds }
   const recordType = getNamedType(definition.type) as GraphQLObjectType
   const fields = spread(fieldsOf(node, recordType, cube.dimensions, '', record), record)
   const values = valueFields(fields)
-  checkReferences(values, node)
+  const named = namedFields(values)
+  bounds.work.spend(checkReferences(values, named, node), node)
   const limitBy = limitByOf(args.limitBy as Given | undefined, record.paths, node)
   return {
     cube,
     ...group,
     fields,
     where: whereOf(record, args),
-    order: orderOf(node, record.paths, values, cube),
+    order: orderOf(node, record.paths, named, cube),
     limit: limitOf(args.limit as Given | undefined, cube, node),
     ...(limitBy && { limitBy }),
   }
@@ -212,10 +240,10 @@ const membersOf = (
   node: FieldNode,
   type: GraphQLObjectType,
   catalogue: Catalogue,
-  limits: QueryLimits,
+  bounds: Bounds,
 ): readonly GroupMember[] => {
   const definition = definitionOf(type, node)
-  const args = getArgumentValues(definition, node) as Given
+  const args = argumentsOf(definition, node, bounds.coerced)
   const groupType = getNamedType(definition.type) as GraphQLObjectType
   const network = typeof args.network === 'string' ? args.network : undefined
   const group: GroupFacts = {
@@ -227,7 +255,7 @@ const membersOf = (
     const key = keyOf(inner)
     const cube = catalogue.cubes.get(inner.name.value)
     if (!cube) return { key, name: groupType.name }
-    return { key, node: inner, selection: selectionOf(inner, groupType, cube, group, limits) }
+    return { key, node: inner, selection: selectionOf(inner, groupType, cube, group, bounds) }
   })
 }
 
@@ -236,9 +264,11 @@ export const select = (
   operation: OperationDefinitionNode,
   catalogue: Catalogue,
   limits: QueryLimits,
+  work: Work,
 ): readonly RootMember[] => {
   const root = catalogue.schema.getQueryType()
   if (!root) throw new Error('the schema has no query type')
+  const coerced: Coerced = new WeakMap()
   const nodes = operation.selectionSet.selections.filter(
     (node): node is FieldNode => node.kind === Kind.FIELD && !isSkipped(node),
   )
@@ -246,7 +276,7 @@ export const select = (
     const key = keyOf(node)
     if (node.name.value === '__typename') return [{ kind: 'typename', key, name: root.name }]
     if (node.name.value.startsWith('__')) return [{ kind: 'introspection', key, node }]
-    const inner = membersOf(node, root, catalogue, limits)
+    const inner = membersOf(node, root, catalogue, { limits, work, coerced })
     if (!key.startsWith(FLAT_ROOT)) return [{ kind: 'group', key, members: inner }]
     return inner.map((member) => ({ kind: 'flat', key: member.key, member }))
   })

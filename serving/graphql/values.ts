@@ -8,17 +8,26 @@ import {
   GraphQLString,
   Kind,
   type ObjectFieldNode,
+  type StringValueNode,
   type ValueNode,
+  type VariableNode,
 } from 'graphql'
 import { CHAIN_WORDS } from '../../schemas/chains.ts'
 import type { QueryLimits } from './limits.ts'
 import { DateTimeType } from './scalars.ts'
+import { textSteps, type Work } from './work.ts'
 
 /** Values of the variables by name; absent where neither a value nor a default is given. */
 export type Variables = ReadonlyMap<string, ValueNode>
 
 /** A JSON value as a literal. Throws `GraphQLError` when it is nested too deep or a list is too long. */
-export const valueNode = (value: unknown, limits: QueryLimits, depth = 0): ValueNode => {
+export const valueNode = (
+  value: unknown,
+  context: Pick<ValueContext, 'limits' | 'work'>,
+  depth = 0,
+): ValueNode => {
+  const { limits, work } = context
+  work.spend(1)
   if (depth > limits.maxDepth) throw new GraphQLError('A variable is nested too deep')
   if (value === null || value === undefined) return { kind: Kind.NULL }
   if (typeof value === 'boolean') return { kind: Kind.BOOLEAN, value }
@@ -28,14 +37,14 @@ export const valueNode = (value: unknown, limits: QueryLimits, depth = 0): Value
   }
   if (Array.isArray(value)) {
     if (value.length > limits.maxListItems) throw tooLong(limits)
-    return { kind: Kind.LIST, values: value.map((item) => valueNode(item, limits, depth + 1)) }
+    return { kind: Kind.LIST, values: value.map((item) => valueNode(item, context, depth + 1)) }
   }
   if (typeof value === 'object') {
     const fields = Object.entries(value).map(
       ([name, inner]): ObjectFieldNode => ({
         kind: Kind.OBJECT_FIELD,
         name: { kind: Kind.NAME, value: name },
-        value: valueNode(inner, limits, depth + 1),
+        value: valueNode(inner, context, depth + 1),
       }),
     )
     return { kind: Kind.OBJECT, fields }
@@ -50,18 +59,28 @@ const tooLong = ({ maxListItems }: QueryLimits): GraphQLError =>
 export interface ValueContext {
   readonly variables: Variables
   readonly limits: QueryLimits
+  readonly work: Work
+  /** Values of variables by name and type, as far as they were rewritten. */
+  readonly rewrittenVariables: Map<
+    string,
+    { readonly value: ValueNode | undefined; readonly steps: number }
+  >
 }
 
-const TIME_WORDS: Readonly<Record<string, string>> = {
-  gt: 'after',
-  ge: 'since',
-  gte: 'since',
-  lt: 'before',
-  le: 'till',
-  lte: 'till',
-  eq: 'is',
-  ne: 'not',
-}
+const TIME_WORDS: ReadonlyMap<string, string> = new Map([
+  ['gt', 'after'],
+  ['ge', 'since'],
+  ['gte', 'since'],
+  ['lt', 'before'],
+  ['le', 'till'],
+  ['lte', 'till'],
+  ['eq', 'is'],
+  ['ne', 'not'],
+])
+
+/** The chain that a word of a query means; a word that means none is given back. */
+export const chainWord = (word: string): string =>
+  Object.hasOwn(CHAIN_WORDS, word) ? (CHAIN_WORDS[word] ?? word) : word
 
 /** `X` for `XState` where only `X` is known: names of state tables are accepted with and without the suffix. */
 export const withoutState = (name: string, known: (name: string) => boolean): string => {
@@ -106,6 +125,26 @@ const enumNode = (value: string, at: ValueNode): ValueNode => ({
   value,
 })
 
+const PATTERNS: ReadonlySet<string> = new Set([
+  'like',
+  'notLike',
+  'likeCaseInsensitive',
+  'notLikeCaseInsensitive',
+])
+const MAX_PATTERN = 300
+const MAX_WILDCARDS = 20
+
+/** A pattern is matched against every row: its wildcards multiply that work. */
+const checkPattern = (node: ValueNode): void => {
+  if (node.kind !== Kind.STRING) return
+  const wildcards = node.value.match(/[%_]/g)?.length ?? 0
+  if (node.value.length > MAX_PATTERN || wildcards > MAX_WILDCARDS)
+    throw new GraphQLError(
+      `A pattern has at most ${MAX_PATTERN} characters and ${MAX_WILDCARDS} of '%' and '_'`,
+      { nodes: node },
+    )
+}
+
 const objectValue = (
   node: ValueNode,
   type: GraphQLInputObjectType,
@@ -118,7 +157,7 @@ const objectValue = (
   for (const given of shaped.fields) {
     const name = withoutState(given.name.value, (candidate) => candidate in known)
     const definition = known[name]
-    const word = TIME_WORDS[name]
+    const word = TIME_WORDS.get(name)
     if (!definition && word && known.since) {
       throw new GraphQLError(`${type.name} has no '${name}': use '${word}'`, { nodes: given })
     }
@@ -127,6 +166,7 @@ const objectValue = (
       : given.value.kind === Kind.VARIABLE
         ? { kind: Kind.NULL as const }
         : given.value
+    if (value && PATTERNS.has(name)) checkPattern(value)
     if (value) fields.push({ ...given, name: { ...given.name, value: name }, value })
   }
   return { ...shaped, fields }
@@ -135,7 +175,7 @@ const objectValue = (
 const enumValue = (node: ValueNode, type: GraphQLEnumType): ValueNode => {
   const written = wordOf(node)
   if (written === undefined) return node
-  const word = type.name === 'Network' ? (CHAIN_WORDS[written] ?? written) : written
+  const word = type.name === 'Network' ? chainWord(written) : written
   const known = (name: string): boolean =>
     type.getValue(name) !== undefined && type.getValue(name) !== null
   return enumNode(withoutState(word, known), node)
@@ -150,9 +190,10 @@ export const normalizeValue = (
   type: GraphQLInputType,
   context: ValueContext,
 ): ValueNode | undefined => {
+  context.work.spend(1, node)
   if (node.kind === Kind.VARIABLE) {
     const value = context.variables.get(node.name.value)
-    if (value) return normalizeValue({ ...value, ...positioned(node) }, type, context)
+    if (value) return variableValue({ ...value, ...positioned(node) }, node, type, context)
     return type instanceof GraphQLNonNull ? { ...positioned(node), kind: Kind.NULL } : undefined
   }
   if (type instanceof GraphQLNonNull) return normalizeValue(node, type.ofType, context) ?? node
@@ -160,8 +201,35 @@ export const normalizeValue = (
   if (type instanceof GraphQLList) return listValue(node, type, context)
   if (type instanceof GraphQLInputObjectType) return objectValue(node, type, context)
   if (type instanceof GraphQLEnumType) return enumValue(node, type)
+  if (node.kind === Kind.STRING) checkText(node, context)
   const bareWord = node.kind === Kind.ENUM && (type === GraphQLString || type === DateTimeType)
   return bareWord ? { ...node, kind: Kind.STRING } : node
+}
+
+/** A variable's value for one type is rewritten once, and counted wherever it is used. */
+const variableValue = (
+  value: ValueNode,
+  { name }: VariableNode,
+  type: GraphQLInputType,
+  context: ValueContext,
+): ValueNode | undefined => {
+  const key = `${name.value} ${type}`
+  const known = context.rewrittenVariables.get(key)
+  if (known) {
+    context.work.spend(known.steps, value)
+    return known.value
+  }
+  const before = context.work.done()
+  const rewritten = normalizeValue(value, type, context)
+  const steps = context.work.done() - before
+  context.rewrittenVariables.set(key, { value: rewritten, steps })
+  return rewritten
+}
+
+const checkText = (node: StringValueNode, { limits, work }: ValueContext): void => {
+  work.spend(textSteps(node.value.length), node)
+  if (node.value.length > limits.maxText)
+    throw new GraphQLError(`A text has more than ${limits.maxText} characters`, { nodes: node })
 }
 
 const listValue = (

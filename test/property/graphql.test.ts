@@ -13,7 +13,7 @@ import { generatedQuery } from '../support/query-gen.ts'
 const CHAINS = ['eth', 'bsc', 'sol']
 
 test('no value of a literal or a variable ever stands in SQL text', () => {
-  const planner = makePlanner(catalogueOf(CUBES, CHAINS), QUERY_LIMITS)
+  const { plan: planner } = makePlanner(catalogueOf(CUBES, CHAINS), QUERY_LIMITS)
   fc.assert(
     fc.property(generatedQuery, (generated) => {
       const { selections } = planner(generated)
@@ -31,7 +31,7 @@ test('no value of a literal or a variable ever stands in SQL text', () => {
 })
 
 test('any text is a plan or a typed error, never something else', () => {
-  const planner = makePlanner(catalogueOf(CUBES, CHAINS), QUERY_LIMITS)
+  const { plan: planner } = makePlanner(catalogueOf(CUBES, CHAINS), QUERY_LIMITS)
   const word = fc.constantFrom(
     '{',
     '}',

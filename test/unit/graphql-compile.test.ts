@@ -9,7 +9,7 @@ import { boundTime, timeMs } from '../../serving/graphql/scalars.ts'
 import { catalogueOf } from '../../serving/graphql/schema.ts'
 import type { Shape } from '../../serving/graphql/shape.ts'
 
-const planner = makePlanner(catalogueOf(CUBES, ['eth', 'bsc']), QUERY_LIMITS)
+const { plan: planner } = makePlanner(catalogueOf(CUBES, ['eth', 'bsc']), QUERY_LIMITS)
 const NOW = Date.UTC(2026, 2, 2)
 
 const compiled = (cube: string, group = 'EVM(network: eth)') => {

@@ -40,7 +40,7 @@ test('the documented vectors', () => {
 })
 
 test('the factors of a selection', () => {
-  const planner = makePlanner(catalogueOf(CUBES, ['eth']), QUERY_LIMITS)
+  const { plan: planner } = makePlanner(catalogueOf(CUBES, ['eth']), QUERY_LIMITS)
   const factors = (cube: string): Partial<CreditFactors> => {
     const [selection] = planner({ query: `{ EVM(network: eth) { ${cube} } }` }).selections
     assert.ok(selection)

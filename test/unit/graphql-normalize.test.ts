@@ -2,21 +2,35 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { print } from 'graphql'
 import { CUBES } from '../../schemas/cubes/all.ts'
-import { operationOf, parseDocument, variablesOf } from '../../serving/graphql/document.ts'
+import {
+  checkDocument,
+  operationOf,
+  parseText,
+  variablesOf,
+} from '../../serving/graphql/document.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
 import { normalize } from '../../serving/graphql/normalize.ts'
 import { catalogueOf } from '../../serving/graphql/schema.ts'
+import { makeWork } from '../../serving/graphql/work.ts'
 
 const CATALOGUE = catalogueOf(CUBES, ['eth'])
 
 const rewritten = (query: string, variables: Readonly<Record<string, unknown>> = {}): string => {
-  const parsed = parseDocument(query, CATALOGUE.schema, QUERY_LIMITS)
+  const limits = QUERY_LIMITS
+  const work = makeWork(limits.maxSteps)
+  const parsed = checkDocument(parseText(query, limits, work), CATALOGUE.schema)
   const operation = operationOf(parsed, undefined)
-  const values = variablesOf(operation, variables, QUERY_LIMITS)
-  return print(normalize(operation, parsed.fragments, values, CATALOGUE, QUERY_LIMITS)).replace(
-    /\s+/g,
-    ' ',
-  )
+  const values = variablesOf(operation, variables, { limits, work })
+  const { fragments } = parsed
+  const context = {
+    fragments,
+    variables: values,
+    catalogue: CATALOGUE,
+    limits,
+    work,
+    rewrittenVariables: new Map(),
+  }
+  return print(normalize(operation, context)).replace(/\s+/g, ' ')
 }
 
 const cube = (args: string, fields = 'count'): string =>

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { getIntrospectionQuery } from 'graphql'
+import { Fault } from '../../core/fault.ts'
+import { CUBES } from '../../schemas/cubes/all.ts'
+import { MIN_QUERY_MILLI_UNITS, PLANS } from '../../schemas/plans.ts'
+import { makeMeter } from '../../serving/billing/meter.ts'
+import type { Principal } from '../../serving/contract.ts'
+import { failure, publicErrors } from '../../serving/graphql/answer.ts'
+import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
+import { makePlanner } from '../../serving/graphql/plan.ts'
+import { FREE_STEPS, planned } from '../../serving/graphql/planned.ts'
+import { catalogueOf } from '../../serving/graphql/schema.ts'
+import { makeWork } from '../../serving/graphql/work.ts'
+import { DOCUMENTED, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
+import { WORST_QUERIES } from '../support/worst-queries.ts'
+
+const CATALOGUE = catalogueOf(CUBES, ['eth', 'bsc', 'sol'])
+const LIMITS = QUERY_LIMITS
+const MOST_MS = 250
+
+/** Milliseconds that this process has computed: unlike a clock it does not run on while other processes have the machine. */
+const computedMs = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+/** The longest time between two turns of the event loop while `work` runs. */
+const longestTurnMs = async (work: () => Promise<void>): Promise<number> => {
+  let longest = 0
+  let last = computedMs()
+  let watching = true
+  const turn = (): void => {
+    longest = Math.max(longest, computedMs() - last)
+    last = computedMs()
+    if (watching) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await work()
+  await new Promise((resolve) => setImmediate(resolve))
+  watching = false
+  return longest
+}
+
+test('no query holds the event loop for long, and each ends as a plan or a typed error', async (t) => {
+  const { plan, planInTurns } = makePlanner(CATALOGUE, LIMITS)
+  for (const [name, query] of Object.entries(DOCUMENTED))
+    plan({ query, variables: (DOCUMENTED_VARIABLES[name] ?? {}) as Record<string, unknown> })
+  for (const { name, query, variables = {}, ends } of WORST_QUERIES) {
+    assert.ok(JSON.stringify({ query, variables }).length < 262_144, `${name} fits a body`)
+    const work = makeWork(LIMITS.maxSteps)
+    let ended = 'plan'
+    const longest = await longestTurnMs(async () => {
+      await planInTurns({ query, variables }, work).catch((error: unknown) => {
+        const errors = publicErrors(error)
+        if (!errors) throw error
+        ended = errors[0]?.extensions?.code ?? ''
+        assert.ok(failure(errors).length < 100_000, `${name}: the errors are short`)
+        if (ended === 'QUERY_TOO_EXPENSIVE') assert.ok(work.done() > FREE_STEPS, name)
+      })
+    })
+    assert.equal(ended, ends, name)
+    assert.ok(longest <= MOST_MS, `${name}: ${longest} ms`)
+    t.diagnostic(`${name}: ${Math.round(longest)} ms, ${work.done()} steps`)
+  }
+})
+
+test('what a fragment repeats is planned once', () => {
+  const { plan } = makePlanner(CATALOGUE, LIMITS)
+  const steps = (query: string): number => {
+    const work = makeWork(LIMITS.maxSteps)
+    plan({ query }, work)
+    return work.done()
+  }
+  const doubled = (times: number): string =>
+    `{ Solana { DEXTrades { ...F${times} } } } fragment F0 on DEXTradesRecord { count } ${Array.from({ length: times }, (_, i) => `fragment F${i + 1} on DEXTradesRecord { ...F${i} ...F${i} }`).join(' ')}`
+  assert.ok(steps(doubled(40)) < 3 * steps(doubled(20)), `${steps(doubled(40))} steps`)
+})
+
+test('ordinary requests take a small part of the budget, the whole schema half of its own at most', () => {
+  const { plan } = makePlanner(CATALOGUE, LIMITS)
+  for (const [name, query] of Object.entries(DOCUMENTED)) {
+    const work = makeWork(LIMITS.maxSteps)
+    plan({ query, variables: (DOCUMENTED_VARIABLES[name] ?? {}) as Record<string, unknown> }, work)
+    assert.ok(work.done() < 2_000, `${name}: ${work.done()} steps`)
+  }
+  const cubes = Array.from(
+    { length: 100 },
+    (_, i) =>
+      `a${i}: DEXTrades(where: {Block: {Slot: {gt: 5}}}) { Block { Time Slot Hash } Trade { Buy { Amount AmountInUSD Currency { Symbol } } Sell { Amount } } }`,
+  ).join(' ')
+  const work = makeWork(LIMITS.maxSteps)
+  assert.equal(plan({ query: `{ Solana { ${cubes} } }` }, work).selections.length, 100)
+  assert.ok(work.done() < LIMITS.maxSteps * 0.7, `${work.done()} steps`)
+  const half = makePlanner(CATALOGUE, { ...LIMITS, maxIntrospection: LIMITS.maxIntrospection / 2 })
+  const whole = makeWork(LIMITS.maxSteps)
+  half.plan({ query: getIntrospectionQuery() }, whole)
+  assert.ok(whole.done() < FREE_STEPS, `${whole.done()} steps`)
+})
+
+test('an error of many nodes names some of its places, and the right ones', () => {
+  const { plan } = makePlanner(CATALOGUE, LIMITS)
+  const errorsOf = (query: string) => {
+    try {
+      plan({ query })
+    } catch (error) {
+      return publicErrors(error)
+    }
+    return undefined
+  }
+  const [unknown] = errorsOf('{\n  Solana {\n    DEXTrades { nope }\n  }\n}') ?? []
+  assert.deepEqual(unknown?.locations, [{ line: 3, column: 17 }])
+  const [syntax] = errorsOf('{\n  Solana {\n !') ?? []
+  assert.deepEqual(syntax?.locations, [{ line: 3, column: 2 }])
+  assert.equal(syntax?.extensions?.code, 'GRAPHQL_PARSE_FAILED')
+  const [repeated] = errorsOf(`{ Solana { DEXTrades(${'a: 1 '.repeat(500)}) { count } } }`) ?? []
+  assert.equal(repeated?.locations.length, 10)
+})
+
+const principal = (plan: Principal['plan']): Principal => ({
+  ...{ kind: 'api-key', orgId: plan, appId: 'app', credentialId: 'key', plan },
+  ...{ scopes: [], expiresAtMs: null },
+})
+const COSTLY = WORST_QUERIES.find(({ ends }) => ends === 'QUERY_TOO_EXPENSIVE')?.query ?? ''
+
+test('a request that is refused after much work costs the least that a query costs', async () => {
+  const meter = makeMeter()
+  const deps = { planner: makePlanner(CATALOGUE, LIMITS), meter, limits: LIMITS }
+  const free = principal('free')
+  const used = (): number => meter.quota(free).used * 1_000
+  await assert.rejects(planned({ query: COSTLY }, free, deps), { name: 'PlanningTooExpensive' })
+  assert.equal(used(), MIN_QUERY_MILLI_UNITS)
+  await assert.rejects(planned({ query: '{ nope }' }, free, deps), { name: 'InvalidDocument' })
+  await planned({ query: getIntrospectionQuery() }, free, deps)
+  await planned({ query: '{ Solana { DEXTrades { count } } }' }, free, deps)
+  assert.equal(used(), MIN_QUERY_MILLI_UNITS, 'nothing else was charged, nothing is held')
+  assert.equal(meter.quota(free).remaining, 30_000 - used() / 1_000)
+})
+
+test('without quota only what costs nothing is planned', async () => {
+  const meter = makeMeter({ plans: { ...PLANS, free: { ...PLANS.free, unitsPerMonth: 0 } } })
+  const deps = { planner: makePlanner(CATALOGUE, LIMITS), meter, limits: LIMITS }
+  const free = principal('free')
+  await planned({ query: getIntrospectionQuery() }, free, deps)
+  await assert.rejects(planned({ query: '{ nope }' }, free, deps), { name: 'InvalidDocument' })
+  await assert.rejects(
+    planned({ query: COSTLY }, free, deps),
+    (error) => error instanceof Fault && error.faultName === 'FORBIDDEN',
+  )
+})

@@ -1,16 +1,45 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { CUBES } from '../../schemas/cubes/all.ts'
+import type { Cube, LeafType } from '../../schemas/cubes/types.ts'
+import { storeCubeRows } from '../support/cube-rows.ts'
 import { startGraphql, type TestGraphql } from '../support/graphql.ts'
+import {
+  bruteForce,
+  compareValues,
+  leavesOf,
+  type MetricCase,
+  metricsOf,
+  type NamedLeaf,
+  nested,
+  underscored,
+  type Value,
+  valueAt,
+} from '../support/metric-queries.ts'
 import { generatedQuery } from '../support/query-gen.ts'
 import { makeTrades, storeTrades } from '../support/trades.ts'
 
+const START = Date.UTC(2026, 2, 1)
+type Row = Readonly<Record<string, unknown>>
+
 let api: TestGraphql
 before(async () => {
-  api = await startGraphql(['eth', 'bsc', 'sol'], Date.UTC(2026, 2, 1, 1))
-  await storeTrades(api.warehouse, 'eth', makeTrades(20, Date.UTC(2026, 2, 1)))
+  api = await startGraphql(['eth', 'bsc', 'sol'], START + 3_600_000)
+  await storeTrades(api.warehouse, 'eth', makeTrades(60, START))
+  await storeCubeRows(api.warehouse, 'eth', START)
 })
 after(() => api.stop())
+
+/** Rows of several selections of cubes on ethereum; fails on any error. */
+const selections = async (
+  cubes: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, readonly Row[]>>> => {
+  const text = Object.entries(cubes).map(([key, cube]) => `${key}: ${cube}`)
+  const { data, errors } = await api.ask(`{ g: EVM(network: eth) { ${text.join(' ')} } }`)
+  assert.equal(errors, undefined, `${text.join(' ').slice(0, 2_000)}: ${errors?.[0]?.message}`)
+  return data?.g as Readonly<Record<string, readonly Row[]>>
+}
 
 test('the engine accepts every valid query', async () => {
   await fc.assert(
@@ -21,4 +50,134 @@ test('the engine accepts every valid query', async () => {
     }),
     { numRuns: 250 },
   )
+})
+
+const KEYS = 50
+const ORDERS = ['ascending', 'descending'] as const
+
+test('every metric of every leaf can be ordered by, kept by and calculated with', async () => {
+  for (const cube of CUBES) {
+    const cases = leavesOf(cube).flatMap(metricsOf)
+    for (let at = 0; at < cases.length; at += KEYS) {
+      const part = cases.slice(at, at + KEYS)
+      const fields = part.map(
+        ({ metric, path }, index) =>
+          `m${index}: ${metric}(of: ${underscored(path)}, selectWhere: {ne: "1234.5"}) i${index}: ${metric}(of: ${underscored(path)}, if: {any: []}) c${index}: calculate(expression: "$m${index} * 2")`,
+      )
+      const asked = ORDERS.map((direction) => {
+        const keys = part.map((_, index) => `{${direction}ByField: "m${index}"}`)
+        return `${cube.name}(orderBy: [${keys.join(', ')}]) { ${nested(groupOf(cube))} ${fields.join(' ')} }`
+      })
+      await selections(Object.fromEntries(asked.map((text, index) => [`s${index}`, text])))
+    }
+  }
+})
+
+/** The path that rows are grouped by: every cube names the token or the pool of a row. */
+const groupOf = (cube: Cube): string => {
+  const wanted = ['Token.Address', 'Pool.TokenAAddress', 'Pool.Address']
+  const paths = leavesOf(cube).map(({ path }) => path)
+  const found = [...wanted, ...paths].find(
+    (path) => paths.includes(path) && (wanted.includes(path) || path.endsWith('MintAddress')),
+  )
+  assert.ok(found, cube.name)
+  return found
+}
+
+interface LeafRows extends NamedLeaf {
+  /** Values of the leaf by the value of the group. */
+  readonly groups: ReadonlyMap<Value, readonly Value[]>
+}
+
+/** Up to two leaves of every type, those with the most values first, with the rows that are stored. */
+const chosenLeaves = async (cube: Cube): Promise<readonly LeafRows[]> => {
+  const leaves = leavesOf(cube)
+  const group = groupOf(cube)
+  const asked = leaves.map(
+    ({ path }, index) =>
+      [
+        `l${index}`,
+        `${cube.name}(limit: {count: 10000}) { ${nested(group)} ${nested(path)} }`,
+      ] as const,
+  )
+  const rows = await selections(Object.fromEntries(asked))
+  const read = leaves.map((leaf, index): LeafRows & { readonly distinct: number } => {
+    const groups = new Map<Value, Value[]>()
+    for (const row of rows[`l${index}`] ?? []) {
+      const key = valueAt(row, group)
+      groups.set(key, [...(groups.get(key) ?? []), valueAt(row, leaf.path)])
+    }
+    return { ...leaf, groups, distinct: new Set([...groups.values()].flat()).size }
+  })
+  const taken = new Map<LeafType, number>()
+  return [...read]
+    .sort((a, b) => b.distinct - a.distinct)
+    .filter(({ leaf }) => {
+      taken.set(leaf.type, (taken.get(leaf.type) ?? 0) + 1)
+      return (taken.get(leaf.type) ?? 0) <= 2
+    })
+}
+
+const isClose = (a: Value, b: Value): boolean =>
+  typeof a === 'number' && typeof b === 'number'
+    ? Math.abs(a - b) <= Math.max(1e-12, Math.abs(b) * 1e-9)
+    : a === b
+
+/** Nulls last in both directions. */
+const isOrdered = (values: readonly Value[], sign: 1 | -1): boolean =>
+  values.every((value, index) => {
+    const before = values[index - 1]
+    if (index === 0 || before === undefined || value === null) return true
+    return before !== null && sign * compareValues(before, value) <= 0
+  })
+
+/** A number between the values, so that no rounding decides on which side one stands. */
+const threshold = (values: readonly Value[]): number | undefined => {
+  const numbers = [...new Set(values.filter((value) => typeof value === 'number'))].sort(
+    (a, b) => a - b,
+  )
+  const [low, high] = [numbers[numbers.length - 2], numbers[numbers.length - 1]]
+  return low === undefined || high === undefined ? undefined : low + (high - low) / 2
+}
+
+const checkMetric = async (cube: Cube, { metric, path }: MetricCase, rows: LeafRows) => {
+  const group = groupOf(cube)
+  const what = `${cube.name} ${metric}(of: ${path})`
+  const expected = new Map([...rows.groups].map(([key, of]) => [key, bruteForce(metric, of)]))
+  const above = threshold([...expected.values()])
+  const ask = (order: string, limit: number, having = ''): string =>
+    `${cube.name}(orderBy: {${order}ByField: "m"}, limit: {count: ${limit}}) { ${nested(group)} m: ${metric}(of: ${underscored(path)}${having}) }`
+  const found = await selections({
+    up: ask('ascending', 10_000),
+    down: ask('descending', 10_000),
+    top: ask('descending', 2),
+    ...(above !== undefined && { kept: ask('ascending', 10_000, `, selectWhere: {gt: ${above}}`) }),
+  })
+  const read = (key: string) =>
+    (found[key] ?? []).map((row) => [valueAt(row, group), row.m as Value] as const)
+  for (const key of ['up', 'down']) {
+    assert.equal(read(key).length, expected.size, what)
+    for (const [name, value] of read(key)) {
+      const right = expected.get(name) ?? null
+      assert.ok(isClose(value, right), `${what} of ${name}: ${value} is not ${right}`)
+    }
+  }
+  const values = (key: string): readonly Value[] => read(key).map(([, value]) => value)
+  assert.ok(isOrdered(values('up'), 1), `${what} ascending: ${values('up')}`)
+  assert.ok(isOrdered(values('down'), -1), `${what} descending: ${values('down')}`)
+  assert.deepEqual(read('top'), read('down').slice(0, 2), what)
+  const kept = read('up').filter(([, value]) => typeof value === 'number' && value > (above ?? 0))
+  if (above !== undefined) assert.deepEqual(read('kept'), kept, `${what} above ${above}`)
+}
+
+test('an order by a metric, a limit and a comparison keep what a loop over the rows keeps', async () => {
+  for (const cube of CUBES) {
+    const leaves = await chosenLeaves(cube)
+    assert.ok(
+      leaves.some(({ groups }) => groups.size > 1),
+      `${cube.name} has several groups`,
+    )
+    for (const leaf of leaves)
+      for (const metric of metricsOf(leaf)) await checkMetric(cube, metric, leaf)
+  }
 })

@@ -225,11 +225,16 @@ const cubeQuery = (cube: Cube): fc.Arbitrary<Part> => {
     ),
   )
   const order = fc
-    .tuple(fc.constantFrom(...ORDERS), fc.constantFrom(...names), fc.boolean())
-    .map(([name, path, byField]) => ({
-      text: byField ? `orderBy: {${name}ByField: "${path}"}` : `orderBy: {${name}: ${path}}`,
-      values: [],
-    }))
+    .tuple(
+      fc.constantFrom(...ORDERS),
+      fc.constantFrom(...names),
+      fc.constantFrom('path', 'pathByField', 'fieldByKey'),
+    )
+    .map(([name, path, by]) => {
+      if (by === 'path') return { text: `orderBy: {${name}: ${path}}`, values: [] }
+      const field = by === 'fieldByKey' ? 'f0' : path
+      return { text: `orderBy: {${name}ByField: "${field}"}`, values: [] }
+    })
   const limit = fc
     .integer({ min: 10_000_000, max: 900_000_000 })
     .map((offset) => ({ text: `limit: {count: 7, offset: ${offset}}`, values: [String(offset)] }))

@@ -19,6 +19,7 @@ export interface Metrics {
   readonly insertedRows: Counter<'table'>
   readonly insertSeconds: Histogram<'table'>
   readonly requestSeconds: Histogram<'route' | 'status'>
+  readonly queryRejected: Counter<'surface'>
   readonly socketConnections: Gauge
   readonly socketSubscriptions: Gauge
   readonly socketPublications: Counter<'family'>
@@ -36,6 +37,8 @@ export interface HeadLag {
   readonly blocks: number | null
   readonly seconds: number | null
 }
+
+const REJECTED = 'Statements of ours that the engine refused as wrong'
 
 /** Makes one registry with every metric of the house; one per process. */
 export const makeMetrics = (): Metrics => {
@@ -96,6 +99,7 @@ export const makeMetrics = (): Metrics => {
     insertedRows: counter('process_inserted_rows_total', 'Rows inserted', 'table'),
     insertSeconds: histogram('process_insert_seconds', 'Time of an insert', 'table'),
     requestSeconds: histogram('serve_request_seconds', 'Time of a request', 'route', 'status'),
+    queryRejected: counter('sluice_query_rejected_total', REJECTED, 'surface'),
     socketConnections: gauge('serve_socket_connections', 'Open sockets'),
     socketSubscriptions: gauge('serve_socket_subscriptions', 'Subscriptions'),
     socketPublications: counter('serve_socket_publications_total', 'Publications', 'family'),

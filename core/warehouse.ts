@@ -160,13 +160,13 @@ const clientsOf = async (target: WarehouseTarget): Promise<Clients> =>
     : embeddedClients(target.path)
 
 /** An error that the engine answered; the embedded one throws it from a copy of the client of its own. */
-const isAnswer = (error: unknown): boolean =>
+export const isEngineAnswer = (error: unknown): boolean =>
   error instanceof ClickHouseError ||
   (error instanceof Error && error.constructor.name === ClickHouseError.name)
 
 /** Transport trouble is an outage; an answer of the engine is passed on as it is. */
 const asOutage = (error: unknown, aborted = false): never => {
-  if (isAnswer(error) || aborted) throw error
+  if (isEngineAnswer(error) || aborted) throw error
   throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
 }
 

@@ -3,7 +3,8 @@ import type { Config } from '../../core/config.ts'
 import { Fault, Malformed } from '../../core/fault.ts'
 import { parseJson } from '../../core/json.ts'
 import type { Logger } from '../../core/log.ts'
-import type { Warehouse } from '../../core/warehouse.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import { isEngineAnswer, type Warehouse } from '../../core/warehouse.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Freshness, Guard } from '../contract.ts'
@@ -26,6 +27,7 @@ export interface GraphqlDeps {
   readonly chains: readonly string[]
   readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode'>
   readonly log: Logger
+  readonly metrics: Pick<Metrics, 'queryRejected'>
   readonly nowMs: () => number
   readonly limits?: Partial<QueryLimits>
 }
@@ -80,12 +82,13 @@ const clientSignal = (reply: FastifyReply): AbortSignal => {
 
 /** The gateway object: the failure envelope with the fields of the error body (contract/graphql.md 1). */
 const sendFault = (
-  { config, log, nowMs }: GraphqlDeps,
+  { config, log, metrics, nowMs }: GraphqlDeps,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply => {
   const fault = faultOf(error)
+  if (isEngineAnswer(error)) metrics.queryRejected.inc({ surface: 'graphql' })
   if (fault.status >= 500) log.error({ err: error, requestId: request.id }, 'query failed')
   const problem = problemOf(fault, {
     requestId: request.id,

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
@@ -41,7 +42,8 @@ export interface TestGraphql {
   ask(query: string, variables?: object, operationName?: string): Promise<Envelope>
   /** Any request; the test key unless headers are given. */
   send(init: RequestInit, path?: string): Promise<Response>
-  stop(): Promise<void>
+  /** Ends it; fails where the engine refused another number of our statements as wrong than it was meant to. */
+  stop(rejected?: number): Promise<void>
 }
 
 /** Starts one; its clock stands at `nowMs`. */
@@ -84,9 +86,12 @@ export const startGraphql = async (
       return (await response.json()) as Envelope
     },
     send: (init, path = '') => fetch(url + path, { headers, ...init }),
-    stop: async () => {
+    stop: async (rejected = 0) => {
       await app.close()
       await api.stop()
+      const { values } = await shared.metrics.queryRejected.get()
+      const counted = values.reduce((sum, { value }) => sum + value, 0)
+      assert.equal(counted, rejected, 'statements that the engine refused as wrong')
     },
   }
 }

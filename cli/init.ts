@@ -3,6 +3,7 @@ import type { Bus } from '../core/bus-contract.ts'
 import { type Config, ConfigError, loadConfig, Secret } from '../core/config.ts'
 import { makeLifecycle } from '../core/lifecycle.ts'
 import { type Logger, rootLogger } from '../core/log.ts'
+import { makeMetrics } from '../core/metrics.ts'
 import { applyRetention, migrate } from '../core/migrate.ts'
 import { documentTopics } from '../ingestors/metadata/worker.ts'
 import { ingestTopics } from '../ingestors/run.ts'
@@ -114,7 +115,7 @@ const makeAccount = async ({ bus, codec, config, log, write }: AccountWork): Pro
   }
   const { authUrl } = config
   const accounts = await createAccounts({
-    ...{ bus, codec, config, log },
+    ...{ bus, codec, config, log, metrics: makeMetrics() },
     authUrl: () => authUrl,
     nowMs: Date.now,
   })

@@ -29,6 +29,7 @@ export interface Metrics {
   readonly webhookBacklog: Gauge
   readonly webhookDisabled: Counter<'reason'>
   readonly webhookDedupeHits: Counter
+  readonly controlRecordsRefused: Counter<'topic' | 'reason'>
 }
 
 /** How far a chain is behind its node. */
@@ -106,6 +107,12 @@ export const makeMetrics = (): Metrics => {
     webhookBacklog: gauge('webhook_backlog', 'Webhook messages that wait'),
     webhookDisabled: counter('webhook_disabled_total', 'Endpoints turned off', 'reason'),
     webhookDedupeHits: counter('webhook_dedupe_hits_total', 'Events that came again'),
+    controlRecordsRefused: counter(
+      'sluice_control_records_refused_total',
+      'Records of control topics without a valid signature of this installation',
+      'topic',
+      'reason',
+    ),
   }
 }
 

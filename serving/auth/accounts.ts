@@ -4,7 +4,9 @@ import type { Codec } from '../../core/codec-contract.ts'
 import type { Config } from '../../core/config.ts'
 import { Fault, Malformed } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
 import type { Check } from '../../core/ops.ts'
+import { makeRecordSigner } from '../../core/record-signature.ts'
 import { makeSealer } from '../../core/seal.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
@@ -78,6 +80,7 @@ export interface AccountsDeps {
   readonly authUrl: () => string
   readonly nowMs: () => number
   readonly log: Logger
+  readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
   /** How often the maps are compared with the log's end; default 5 s. */
   readonly checkEveryMs?: number
 }
@@ -94,6 +97,7 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   const listeners = new Set<(gone: Gone) => void>()
   const control = await openControlLog({
     ...deps,
+    signer: makeRecordSigner(pepper),
     topics: Object.values(CONTROL),
     apply: (record) => {
       for (const gone of applyRecord(registry, deps, record))

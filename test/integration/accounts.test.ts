@@ -9,6 +9,7 @@ import { localCodec } from '../../core/codec.ts'
 import { loadConfig } from '../../core/config.ts'
 import { Fault, Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import { type Accounts, type AccountsDeps, createAccounts } from '../../serving/auth/accounts.ts'
@@ -27,6 +28,7 @@ const open = (overrides: Partial<AccountsDeps> = {}): Promise<Accounts> =>
     authUrl: () => 'https://auth.test',
     nowMs: () => clock.nowMs,
     log: silentLogger(),
+    metrics: makeMetrics(),
     ...overrides,
   })
 

@@ -8,6 +8,8 @@ import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
 import { Fault, Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { makeRecordSigner } from '../../core/record-signature.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { globalTopic } from '../../schemas/topics.ts'
@@ -50,8 +52,11 @@ interface Node extends Usage {
   readonly meter: QuotaMeter
 }
 const open = async (more: Partial<UsageDeps> = {}): Promise<Node> => {
-  const deps = { bus, codec: localCodec(), nowMs, log: silentLogger(), writeEveryMs: 5 }
-  const usage = await openUsage({ ...deps, ...more })
+  const usage = await openUsage({
+    ...{ bus, codec: localCodec(), nowMs, log: silentLogger(), writeEveryMs: 5 },
+    ...{ signer: makeRecordSigner('pepper'), metrics: makeMetrics() },
+    ...more,
+  })
   const plans = { ...PLANS, free: { requestsPerSecond: 10, unitsPerMonth: 10 } }
   return { ...usage, meter: makeMeter({ nowMs, plans, book: usage.book }) }
 }

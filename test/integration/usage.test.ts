@@ -38,6 +38,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+const signer = makeRecordSigner('pepper')
+
 const who = (orgId: string): Principal => ({
   kind: 'jwt',
   orgId,
@@ -54,7 +56,7 @@ interface Node extends Usage {
 const open = async (more: Partial<UsageDeps> = {}): Promise<Node> => {
   const usage = await openUsage({
     ...{ bus, codec: localCodec(), nowMs, log: silentLogger(), writeEveryMs: 5 },
-    ...{ signer: makeRecordSigner('pepper'), metrics: makeMetrics() },
+    ...{ signer, metrics: makeMetrics() },
     ...more,
   })
   const plans = { ...PLANS, free: { requestsPerSecond: 10, unitsPerMonth: 10 } }
@@ -160,7 +162,7 @@ test('a record that cannot be read is left out', async () => {
   const writer = await bus.writer('vandal')
   const topic = globalTopic('usageEvents')
   await writer.commit({
-    records: [{ topic, partition: 0, key: 'bad', value: Buffer.from('not avro') }],
+    records: [signer.sign({ topic, partition: 0, key: 'bad', value: Buffer.from('not avro') })],
   })
   await writer.close()
   const node = await open()

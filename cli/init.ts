@@ -1,10 +1,11 @@
 import { makeActivity } from '../core/activity.ts'
 import type { Bus } from '../core/bus-contract.ts'
-import { type Config, ConfigError, loadConfig, Secret } from '../core/config.ts'
+import { type Config, ConfigError, loadConfig, secretTexts } from '../core/config.ts'
 import { makeLifecycle } from '../core/lifecycle.ts'
 import { type Logger, rootLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
 import { applyRetention, migrate } from '../core/migrate.ts'
+import { Secret } from '../core/secret.ts'
 import { documentTopics } from '../ingestors/metadata/worker.ts'
 import { ingestTopics } from '../ingestors/run.ts'
 import { processorTopics } from '../processors/all.ts'
@@ -28,7 +29,7 @@ export const init = async (
   const config = initConfig(environment)
   const { retention } = config
   const chains = rowsOf(config).map(({ id }) => id)
-  const log = rootLogger(config.logLevel).child({ role: 'init' })
+  const log = rootLogger(config.logLevel, secretTexts(config)).child({ role: 'init' })
   const folder = openDataFolder(config.dataDir)
   const lifecycle = makeLifecycle(log)
   try {
@@ -49,7 +50,7 @@ export const init = async (
     await migrate(parts.warehouse, chains)
     await applyRetention(parts.warehouse, chains, retention)
     write(`tables    ${chains.join(', ')}, retention ${retention}`)
-    const pepper = config.keyPepper.reveal() === '' ? new Secret(folder.pepper) : config.keyPepper
+    const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
     await firstAccount({ ...parts, config: { ...config, keyPepper: pepper }, log, write })
     return 0
   } finally {
@@ -61,10 +62,10 @@ export const init = async (
 const initConfig = (environment: Environment): Config => {
   const config = loadConfig(environment)
   const problems = [...unknownChains(config)]
-  if (config.kafkaBrokers.length > 0 && config.keyPepper.reveal() === '') {
+  if (config.kafkaBrokers.length > 0 && config.keyPepper.isEmpty) {
     problems.push({ variable: 'KEY_PEPPER', message: 'is needed together with KAFKA_BROKERS' })
   }
-  if (config.kafkaBrokers.length > 0 && config.clickhouseUrl === '') {
+  if (config.kafkaBrokers.length > 0 && config.clickhouseUrl.isEmpty) {
     problems.push({ variable: 'CLICKHOUSE_URL', message: 'is needed together with KAFKA_BROKERS' })
   }
   if (problems.length > 0) throw new ConfigError(problems)

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import { print, printScreen } from '../core/terminal.ts'
 import type { ChecksumWords } from './checksum-command.ts'
-import { type CommandRow, count, interrupted, print } from './command.ts'
+import { type CommandRow, count, interrupted } from './command.ts'
 import type { DlqWords } from './dlq.ts'
 import type { StatusWords } from './status.ts'
 
@@ -17,7 +18,7 @@ const ROLE_COMMANDS: readonly (readonly [
   ['all', 'the three roles in one process'],
 ]
 
-const place = () => ({ environment: process.env, write: print })
+const place = () => ({ environment: process.env, write: print, show: printScreen })
 
 const dlqWords = (command: Command): Command =>
   command

@@ -207,3 +207,10 @@ test('the lockfile holds every optional package of every platform, or a clean in
   )
   assert.deepEqual(missing, [])
 })
+
+test('only core/terminal.ts writes to the terminal, so that nothing from outside reaches it unescaped', () => {
+  const wrong = FILES.filter((file) => !['test', 'bench'].includes(layerOf(file)))
+    .filter((file) => file !== 'core/terminal.ts')
+    .filter((file) => /process\.std(out|err)\.write|\bconsole\.\w+\(/.test(TEXTS.get(file) ?? ''))
+  assert.deepEqual(wrong, [])
+})

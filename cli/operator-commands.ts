@@ -3,6 +3,7 @@ import { print, printScreen } from '../core/terminal.ts'
 import type { ChecksumWords } from './checksum-command.ts'
 import { type CommandRow, count, interrupted } from './command.ts'
 import type { DlqWords } from './dlq.ts'
+import type { InitWords } from './init.ts'
 import type { StatusWords } from './status.ts'
 
 /** Most dead letters of one call unless told otherwise. */
@@ -33,10 +34,12 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
     name: 'init',
     register: (command, done) =>
       command
-        .description('make topics, schemas, tables and the first account; safe to repeat')
-        .action(async () => {
+        .description('create topics, schemas, tables and the first account; safe to repeat')
+        .option('--acl [print]', 'also write Kafka access rules per role; print: only show them')
+        .option('--acl-prefix <text>', 'principals are User:<text><role>', 'sluice-')
+        .action(async (words: InitWords) => {
           const { init } = await import('./init.ts')
-          done(await init(process.env, print))
+          done(await init(process.env, print, words))
         }),
   },
   ...ROLE_COMMANDS.map(

@@ -30,6 +30,8 @@ interface FirstKeyRequest {
   readonly scopes?: readonly Scope[]
   readonly expiresAtMs?: number
   readonly mode?: KeyMode
+  /** Refused with `Fault` CONFLICT when there is an organization already. */
+  readonly isFirst?: true
 }
 
 /** Credentials of the demo as they were written down. */
@@ -147,10 +149,11 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       await keeper.ready()
       return ring.published()
     },
-    createKey: ({ name, plan, scopes, expiresAtMs, mode }) =>
+    createKey: ({ name, plan, scopes, expiresAtMs, mode, isFirst }) =>
       admin.createApplication({
         name,
         ...(plan && { plan }),
+        ...(isFirst && { isFirst }),
         key: {
           ...(scopes && { scopes }),
           ...(expiresAtMs && { expiresAtMs }),

@@ -6,7 +6,7 @@ import { CHAINS } from '../../schemas/chains.ts'
 import { startSimulator } from '../../simulator/start.ts'
 import { startClickHouse } from './clickhouse-bridge.ts'
 import { composeService } from './compose.ts'
-import { type KafkaCluster, type Registry, startKafka, startRegistry } from './kafka.ts'
+import { type KafkaCluster, type Registry, saslLogin, startKafka, startRegistry } from './kafka.ts'
 import { freePort } from './ports.ts'
 import { type SluiceProcess, sluice } from './sluice.ts'
 import { until } from './until.ts'
@@ -77,7 +77,8 @@ export const openInstallation = async (
     })
     return {
       ...own,
-      KAFKA_BROKERS: cluster.brokers.join(),
+      KAFKA_BROKERS: cluster.saslBrokers.join(),
+      ...saslLogin(name),
       SCHEMA_REGISTRY_URL: registry.url,
       CLICKHOUSE_URL: clickhouse.url,
       DATA_DIR: join(folder, name),

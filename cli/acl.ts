@@ -37,6 +37,8 @@ const rule = (
 
 const ownRules = (role: Exclude<AclRole, 'init'>): readonly Rule[] => [
   ...rule('topic', '*', 'describe'),
+  // `/status` of each role tells how far all groups are.
+  ...rule('group', '*', 'describe'),
   ...rule('group', READERS, 'read', 'delete'),
   ...OWN[role].flatMap((prefix) => [
     ...rule('group', prefix, 'read'),

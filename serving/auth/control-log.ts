@@ -182,8 +182,9 @@ interface Committer {
 /** Control records are whole values under ids of their own, so writing them a second time changes nothing. */
 const AGAIN = {
   firstMs: 20,
-  maxMs: 200,
-  tries: 3,
+  maxMs: 500,
+  // Processes that take the writer from each other at the same time need some tries until one is through.
+  tries: 8,
   again: (error: unknown) => error instanceof Outage && !(error instanceof NotReadBack),
 }
 

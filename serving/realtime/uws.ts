@@ -10,6 +10,7 @@ import type {
   UpgradeAnswer,
   UpgradeRequest,
 } from './socket.ts'
+import { verifyUwsBinary } from './uws-binary.ts'
 
 /** The library. */
 export type Uws = typeof import('uWebSockets.js')
@@ -61,7 +62,10 @@ class UwsSocket<Context> implements Socket {
 }
 
 /** Loads the native library. Throws where no binary of it fits the platform: its processor, its C library, its Node. */
-export const loadUws = async (): Promise<Uws> => (await import('uWebSockets.js')).default
+export const loadUws = async (): Promise<Uws> => {
+  verifyUwsBinary()
+  return (await import('uWebSockets.js')).default
+}
 
 /** Seconds of silence after which the library itself drops a socket: behind our own rule of 60 s. */
 const IDLE_SECONDS = 120

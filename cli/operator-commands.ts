@@ -42,6 +42,17 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
           done(await init(process.env, print, words))
         }),
   },
+  {
+    name: 'secrets',
+    register: (command, done) =>
+      command
+        .description('print random secrets for docker-compose.yml, as lines of an .env file')
+        .action(async () => {
+          const { secretLines } = await import('./secrets.ts')
+          for (const line of secretLines()) print(line)
+          done(0)
+        }),
+  },
   ...ROLE_COMMANDS.map(
     ([name, about]): CommandRow => ({
       name,

@@ -68,6 +68,8 @@ export const openInstallation = async (
   const environment = async (name: string): Promise<Record<string, string>> => {
     const { environment: own } = composeService(name, {
       KEY_PEPPER: 'a pepper for tests',
+      CLICKHOUSE_PASSWORD: 'unused',
+      CLICKHOUSE_PASSWORD_SERVE: 'unused',
       CHAINS: apiName,
       [`RPC_URLS_${apiName.toUpperCase()}`]: simulator.wsUrl,
       CHAIN_EXTRA: JSON.stringify({ [id]: simulator.extra }),
@@ -97,7 +99,10 @@ export const openInstallation = async (
         ...(await environment(name)),
         ACTIVITY_FILE: activityFile,
       }
-      const { command } = composeService(name, { KEY_PEPPER: 'unused' })
+      const { command } = composeService(name, {
+        ...{ KEY_PEPPER: 'unused', CLICKHOUSE_PASSWORD: 'unused' },
+        CLICKHOUSE_PASSWORD_SERVE: 'unused',
+      })
       const run = sluice(command, own)
       const opsUrl = `http://127.0.0.1:${own.OPS_PORT}`
       await until(

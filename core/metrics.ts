@@ -4,6 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   readonly registry: Registry
   readonly eventsDropped: Counter<'stage' | 'reason'>
+  readonly edgeErrors: Counter<'surface' | 'kind'>
   readonly blocksIngested: Counter<'chain' | 'op'>
   /** Reads a chain's lag whenever the metrics are read; null where it is not known. Returns what ends that. */
   readonly watchLag: (chain: string, read: () => HeadLag) => () => void
@@ -37,6 +38,8 @@ export interface HeadLag {
   readonly seconds: number | null
 }
 
+const EDGE_ERRORS = 'Errors contained while handling one request, frame or answer'
+
 /** Makes one registry with every metric of the house; one per process. */
 export const makeMetrics = (): Metrics => {
   const registry = new Registry()
@@ -60,6 +63,7 @@ export const makeMetrics = (): Metrics => {
   return {
     registry,
     eventsDropped: counter('events_dropped_total', 'Events not taken', 'stage', 'reason'),
+    edgeErrors: counter('sluice_edge_errors_total', EDGE_ERRORS, 'surface', 'kind'),
     blocksIngested: counter('ingest_blocks_total', 'Block operations', 'chain', 'op'),
     watchLag: lagWatch(registry),
     rpcCalls: counter('ingest_rpc_calls_total', 'Calls to nodes', 'chain', 'method', 'outcome'),

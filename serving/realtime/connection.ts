@@ -1,4 +1,6 @@
 import type { Principal } from '../contract.ts'
+import type { CountedConnection } from './admission.ts'
+import type { Boundary } from './boundary.ts'
 import type { Push, Subscriber } from './fanout.ts'
 import { firstPulse, type Pulse } from './heartbeat.ts'
 import { CLOSES, type Close } from './protocol.ts'
@@ -19,16 +21,22 @@ export class Connection implements Subscriber {
   readonly socket: Socket
   session: Session
   pulse: Pulse
-  /** Messages that came in while connect waits for freshness; null = none is waiting. */
-  backlog: string[] | null = null
+  /** Where it is counted among the connections of the process and its address. */
+  readonly counted: CountedConnection
+  /** Organization whose connections it is counted among; null = not connected yet. */
+  orgId: string | null = null
+  /** Messages that came in while connect waits for freshness, and their length; null = none is waiting. */
+  backlog: { readonly texts: string[]; length: number } | null = null
   #congested = false
   #slowSinceMs: number | null = null
   #closed = false
   #bytes = 0
+  #owesForReads = false
   /** Newest publication of each conflated channel. */
   readonly #held = new Map<string, Push>()
   readonly #nowMs: () => number
   readonly #onSlow: (connection: Connection) => void
+  readonly #boundary: Boundary
 
   constructor(
     socket: Socket,
@@ -38,14 +46,18 @@ export class Connection implements Subscriber {
       readonly random: () => number
       /** It is given up: take it off the shared topics at once, or it would get publications with a hole between. */
       readonly onSlow: (connection: Connection) => void
+      readonly counted: CountedConnection
+      readonly boundary: Boundary
     },
   ) {
-    const { nowMs, random, onSlow } = surroundings
+    const { nowMs, random, onSlow, counted, boundary } = surroundings
     this.socket = socket
     this.session = session
     this.pulse = firstPulse(nowMs(), random)
     this.#nowMs = nowMs
     this.#onSlow = onSlow
+    this.#boundary = boundary
+    this.counted = counted
   }
 
   get congested(): boolean {
@@ -68,7 +80,16 @@ export class Connection implements Subscriber {
     else this.socket.send(text)
   }
 
+  /** Never throws: a publication goes to others too. */
   deliver(push: Push): void {
+    this.#boundary.run(
+      'publish',
+      () => this.#deliver(push),
+      () => this.giveUp(),
+    )
+  }
+
+  #deliver(push: Push): void {
     if (!this.open) return
     const queued = this.socket.buffered()
     if (push.latest && (queued > CONFLATE_BYTES || this.#held.has(push.literal))) {
@@ -82,10 +103,21 @@ export class Connection implements Subscriber {
     this.#bytes += bytes
   }
 
+  /** Payload bytes that were read for it: charged at once, because it decides how many there are. */
+  billRead(bytes: number): void {
+    this.#bytes += bytes
+    this.#owesForReads ||= bytes > 0
+  }
+
+  get owesForReads(): boolean {
+    return this.#owesForReads
+  }
+
   /** Payload bytes since the last call. */
   takeBytes(): number {
     const bytes = this.#bytes
     this.#bytes = 0
+    this.#owesForReads = false
     return bytes
   }
 

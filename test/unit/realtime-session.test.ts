@@ -27,7 +27,7 @@ const world = (more: Partial<World> = {}): World => ({
   authenticate: () => PRINCIPAL,
   positionOf: (channel) => (channel.row.recoverable ? { epoch: 'E1', offset: 8_192 } : null),
   recover: () => ({ recovered: true, publications: ['{"data":{},"offset":5000}'], bytes: 2 }),
-  historyOf: () => [{ offset: 4_097, text: '{"data":{},"offset":4097}' }],
+  historyOf: () => ({ publications: ['{"data":{},"offset":4097}'], bytes: 2 }),
   ...more,
 })
 const command = (text: string): Command => {
@@ -97,7 +97,7 @@ test('the credential of the connect command stands before the one of the upgrade
     asking,
   )
   step(opened, command('{"connect":{"token":"","headers":{"other":"x"}},"id":1}'), asking)
-  step(opened, command('{"connect":{"token":7,"headers":[]},"id":1}'), asking)
+  step(opened, command('{"connect":{"token":null,"headers":{}},"id":1}'), asking)
   assert.deepEqual(seen, [
     { token: 'own' },
     { authorization: 'Bearer B', apiKey: 'K' },
@@ -115,7 +115,7 @@ test('after 109 nothing is answered any more', () => {
 
 test('subscribe: plain, recoverable, recovered, lost', () => {
   const state = '"recoverable":true,"positioned":true,"epoch":"E1"'
-  const lost = { recover: () => ({ recovered: false }) as const }
+  const lost = { recover: () => ({ recovered: false, bytes: 0 }) as const }
   const none = { recover: () => ({ recovered: true, publications: [], bytes: 0 }) as const }
   const recover = '"recover":true,"epoch":"E1"'
   const cases: readonly (readonly [string, Partial<World>, string])[] = [

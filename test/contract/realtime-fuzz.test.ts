@@ -47,7 +47,7 @@ const FIELDS = [
 const nested = (depth: number, open: string, close: string): string =>
   `${open.repeat(depth)}1${close.repeat(depth)}`
 const deep = fc
-  .tuple(fc.constantFrom(3, 60, 70, 1_000, 16_000), fc.boolean())
+  .tuple(fc.constantFrom(3, 60, 70, 1_000, 16_000, 49_000), fc.boolean())
   .map(([depth, list]) => (list ? nested(depth, '[', ']') : nested(depth, '{"a":', '}')))
 /** JSON text of a value of any kind. */
 const value = fc.oneof(
@@ -81,10 +81,16 @@ const command = fc
   )
   .map(([method, text, id]) => `{"${method}":${text},"id":${id}}`)
 /** Mostly well-formed, so that the handlers are reached; a subscription that reads what is kept among them. */
-const useful = fc.constantFrom(
-  `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"x","offset":1,"flag":2},"id":7}`,
-  `{"unsubscribe":{"channel":"${TRADES}"},"id":8}`,
-  `{"history":{"channel":"${TRADES}","limit":-1,"reverse":true},"id":9}`,
+const useful = fc.oneof(
+  fc.constantFrom(
+    `{"subscribe":{"channel":"${TRADES}"},"id":6}`,
+    `{"unsubscribe":{"channel":"${TRADES}"},"id":8}`,
+    `{"history":{"channel":"${TRADES}","limit":-1,"reverse":true},"id":9}`,
+  ),
+  value.map(
+    (flag) =>
+      `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"x","offset":1,"flag":${flag}},"id":7}`,
+  ),
 )
 const frame: fc.Arbitrary<string | Buffer> = fc.oneof(
   { weight: 8, arbitrary: command },
@@ -106,13 +112,15 @@ const header = fc.oneof(
   fc.string({ maxLength: 60 }).map((text) => text.replace(/[^\x20-\x7e]/g, '?')),
   fc.nat(3_000).map((length) => 'A'.repeat(length)),
 )
+const mostly = (usual: string, others: readonly string[]) =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(usual) }, fc.constantFrom(...others))
 const handshake = fc
   .tuple(
     fc.dictionary(fc.constantFrom(...HEADERS), fc.option(header, { nil: undefined }), {
       maxKeys: 4,
     }),
-    fc.constantFrom('/connection/websocket', '//', '/%', '/connection/websocket?token=%ff&format='),
-    fc.constantFrom('GET', 'HEAD', 'POST', 'OPTIONS', 'PRI'),
+    mostly('/connection/websocket', ['//', '/%', '/connection/websocket?token=%ff&format=']),
+    mostly('GET', ['HEAD', 'POST', 'OPTIONS', 'PRI']),
     fc.uint8Array({ maxLength: 300 }),
   )
   .map(([headers, path, method, rest]) => {

@@ -2,7 +2,7 @@ import type { Principal } from '../contract.ts'
 import type { CountedConnection } from './admission.ts'
 import type { Boundary } from './boundary.ts'
 import type { Push, Subscriber } from './fanout.ts'
-import { firstPulse, type Pulse } from './heartbeat.ts'
+import { type ControlBudget, firstControls, firstPulse, type Pulse } from './heartbeat.ts'
 import { CLOSES, type Close } from './protocol.ts'
 import type { Session } from './session.ts'
 import type { Socket } from './socket.ts'
@@ -13,14 +13,15 @@ const CONFLATE_BYTES = 256 * 1_024
 export const MAX_QUEUED_BYTES = 1_024 * 1_024
 /** Below this, a congested connection goes back to the shared topics. */
 const RELIEVED_BYTES = 64 * 1_024
-/** How long the close frame may take to get through to a slow reader. */
-const SLOW_GRACE_MS = 5_000
+/** How long the close frame may take to get through to a slow reader, and the answer to it to come back. */
+const CLOSE_GRACE_MS = 5_000
 
 /** One connection: its session, its clock, and what it is owed while its queue is long. */
 export class Connection implements Subscriber {
   readonly socket: Socket
   session: Session
   pulse: Pulse
+  controls: ControlBudget
   /** Where it is counted among the connections of the process and its address. */
   readonly counted: CountedConnection
   /** Organization whose connections it is counted among; null = not connected yet. */
@@ -30,6 +31,8 @@ export class Connection implements Subscriber {
   #congested = false
   #slowSinceMs: number | null = null
   #closed = false
+  /** When the close frame was sent; null = none was. */
+  #closedMs: number | null = null
   #bytes = 0
   #owesForReads = false
   /** Newest publication of each conflated channel. */
@@ -54,6 +57,7 @@ export class Connection implements Subscriber {
     this.socket = socket
     this.session = session
     this.pulse = firstPulse(nowMs(), random)
+    this.controls = firstControls(nowMs())
     this.#nowMs = nowMs
     this.#onSlow = onSlow
     this.#boundary = boundary
@@ -132,7 +136,7 @@ export class Connection implements Subscriber {
     const queued = this.socket.buffered()
     if (this.#slowSinceMs !== null) {
       if (queued === 0) this.close(CLOSES.slow)
-      else if (this.#nowMs() - this.#slowSinceMs >= SLOW_GRACE_MS) this.#drop()
+      else if (this.#nowMs() - this.#slowSinceMs >= CLOSE_GRACE_MS) this.#drop()
       return false
     }
     if (queued > MAX_QUEUED_BYTES) this.giveUp()
@@ -153,13 +157,22 @@ export class Connection implements Subscriber {
   close({ code, reason }: Close): void {
     if (this.#closed) return
     this.#closed = true
+    this.#closedMs = this.#nowMs()
     this.#held.clear()
     this.socket.close(code, reason)
+  }
+
+  /** Ends a connection whose client does not answer the close frame; until then it may go on sending. */
+  dropIfOverdue(): void {
+    if (this.#closedMs === null || this.#nowMs() - this.#closedMs < CLOSE_GRACE_MS) return
+    this.#closedMs = null
+    this.socket.drop()
   }
 
   /** The socket is gone. */
   gone(): void {
     this.#closed = true
+    this.#closedMs = null
     this.#held.clear()
   }
 

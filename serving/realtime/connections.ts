@@ -7,7 +7,7 @@ import { Admission, type AdmissionLimits, type NoRoom } from './admission.ts'
 import type { Boundary } from './boundary.ts'
 import { step } from './commands.ts'
 import { Connection } from './connection.ts'
-import { due, pinged } from './heartbeat.ts'
+import { afterControl, due, pinged } from './heartbeat.ts'
 import type { Hub } from './hub.ts'
 import { CLOSES, type Close, COMMAND_BURST, type Command, PING, parseMessage } from './protocol.ts'
 import { type Effect, freshSession, mayBatch, type World } from './session.ts'
@@ -89,16 +89,21 @@ export class Connections {
     else connection.close(CLOSES.internal)
   }
 
+  /** A WebSocket-level ping or pong came in. */
   alive(socket: Socket): void {
     const connection = this.#bySocket.get(socket)
-    if (connection) connection.pulse = { ...connection.pulse, seenMs: this.#options.nowMs() }
+    if (connection?.open !== true) return
+    const nowMs = this.#options.nowMs()
+    connection.pulse = { ...connection.pulse, seenMs: nowMs }
+    connection.controls = afterControl(connection.controls, nowMs)
+    if (connection.controls.tokens < 0) connection.close(CLOSES.tooManyRequests)
   }
 
   /** One inbound message. Commands of a connection run one after another. */
   message(socket: Socket, text: string): void {
     const connection = this.#bySocket.get(socket)
     if (connection?.open !== true) return
-    this.alive(socket)
+    connection.pulse = { ...connection.pulse, seenMs: this.#options.nowMs() }
     this.#queue(connection, text)
   }
 
@@ -126,6 +131,7 @@ export class Connections {
   beat(): void {
     const nowMs = this.#options.nowMs()
     this.#each((connection) => {
+      connection.dropIfOverdue()
       if (!connection.open) return
       const wish = due(connection.pulse, connection.session, nowMs)
       if (wish === undefined) return

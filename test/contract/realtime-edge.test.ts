@@ -6,7 +6,7 @@ import { makeBoundary } from '../../serving/realtime/boundary.ts'
 import { listen, type Transport } from '../../serving/realtime/listen.ts'
 import type { Realtime } from '../../serving/realtime/server.ts'
 import type { SocketEvents, SocketServer } from '../../serving/realtime/socket.ts'
-import { rawRequest, upgradeRequest } from '../support/raw-http.ts'
+import { heldOpen, rawRequest, upgradeRequest } from '../support/raw-http.ts'
 import { openRaw, type RawSocket, refusedUpgrade } from '../support/raw-socket.ts'
 import { openStack, type Stack } from '../support/realtime.ts'
 import { TRANSPORTS } from '../support/transports.ts'
@@ -137,6 +137,41 @@ for (const transport of TRANSPORTS) {
       first.ws.close()
       await first.closed()
       await until(() => openRaw(url).catch(() => false), 'room after one closed')
+    })
+
+    test('a flood of WebSocket pings: 3013, and nobody else notices', async () => {
+      const { stack, url, connected } = await serve({})
+      const good = await connected(await openRaw(url))
+      const flood = await connected(await openRaw(url))
+      for (let at = 0; at < 1_000; at += 1) flood.ws.ping()
+      assert.deepEqual(await flood.closed(), { code: 3013, reason: 'too many requests' })
+      for (let at = 0; at < 50; at += 1) good.ws.ping()
+      good.send('{"ping":{},"id":2}')
+      await good.frame('{"id":2,"ping":{}}')
+      assert.deepEqual(await contained(stack.metrics), {})
+    })
+
+    test('a client that does not answer the close frame is gone 5 s later', async () => {
+      const { stack, url, connected } = await serve({})
+      const raw = await connected(await openRaw(url))
+      raw.ws.pause()
+      raw.send('not a command')
+      stack.advance(4_000)
+      const { socketConnections } = stack.metrics
+      await until(async () => {
+        stack.advance(1_000)
+        return (await socketConnections.get()).values[0]?.value === 0
+      }, 'the connection to go')
+      raw.ws.terminate()
+    })
+
+    test('a request that comes byte by byte, or never: its connection is closed', async () => {
+      const { url } = await serve({})
+      const { port } = new URL(url)
+      const ends = ['', 'GET /connection/websocket HTTP/1.1\r\nhost: x\r\nx: '].map((head) =>
+        heldOpen(Number(port), head),
+      )
+      await Promise.all(ends)
     })
 
     test('100 subscriptions that are sent without waiting for the connect reply are all answered', async () => {

@@ -21,6 +21,22 @@ export const rawRequest = (port: number, bytes: string | Buffer): Promise<string
   return within(answer, 'the answer to a raw request', 15_000)
 }
 
+/** Sends the start of a request and then a byte each second; resolves once the other side has closed the connection. */
+export const heldOpen = (port: number, start: string): Promise<void> => {
+  const socket = connect(port, '127.0.0.1')
+  const drip = setInterval(() => start !== '' && socket.write('x'), 1_000)
+  const closed = new Promise<void>((resolve) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => undefined)
+    socket.on('close', () => resolve())
+    socket.on('connect', () => socket.write(start))
+  })
+  return within(closed, 'the close of a request that never ends', 25_000).finally(() => {
+    clearInterval(drip)
+    socket.destroy()
+  })
+}
+
 /** An upgrade request; a header given as undefined is left out. */
 export const upgradeRequest = (
   headers: Readonly<Record<string, string | undefined>> = {},

@@ -40,9 +40,11 @@ export const addressBucket = (address: string): string => {
   return `${new ipaddr.IPv6(network).toString()}/64`
 }
 
-/** IPv4 inside IPv6 is read as IPv4; undefined where the text is not an address. */
-const parsed = (text: string): Ip | undefined =>
-  ipaddr.isValid(text) ? ipaddr.process(text) : undefined
+/** IPv4 inside IPv6 is read as IPv4; undefined where the text is not an address. Octal, hexadecimal and short IPv4 are not. */
+const parsed = (text: string): Ip | undefined => {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
+  return ipaddr.IPv6.isValid(text) ? ipaddr.process(text) : undefined
+}
 
 const isWithin = (ip: Ip, ranges: readonly [Ip, number][]): boolean =>
   ranges.some(([range, bits]) => range.kind() === ip.kind() && ip.match(range, bits))

@@ -20,6 +20,7 @@ test('the peer is the client unless it is a trusted proxy', () => {
     ['10.1.1.1', '198.51.100.1:4711', PROXIES, '198.51.100.1'],
     ['10.1.1.1', '[2001:db8::7]:4711', PROXIES, '2001:db8::7'],
     ['10.1.1.1', 'rubbish, 10.2.2.2', PROXIES, '10.2.2.2'],
+    ['10.1.1.1', '0x7f.1', PROXIES, '10.1.1.1'],
     ['10.1.1.1', '1.2.3.4, <script>', PROXIES, '10.1.1.1'],
     ['not an address', '198.51.100.1', PROXIES, 'not an address'],
   ]

@@ -197,7 +197,25 @@ const Settings = Type.Object({
   wsConnectionsPerAccount: Type.Integer({
     minimum: 1,
     default: 20,
-    description: 'Then close 3504',
+    description:
+      'Stream connections of one account in one process, then close 3504; each process counts for itself',
+  }),
+  wsConnections: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 20_000,
+    description: 'Stream connections of one process, then status 503',
+  }),
+  wsPendingPerAddress: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 500,
+    description:
+      'Stream connections of one address (IPv6: /64) that have not sent connect, then status 429',
+  }),
+  trustedProxies: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
+    default: [],
+    description: 'Ranges (CIDR) of proxies whose X-Forwarded-For names the client; empty = none',
   }),
   authUrl: Type.String({
     pattern: '^$|^https?://[^?#]+$',

@@ -46,6 +46,40 @@ const COUNTERS = {
     'Records of control topics without a valid signature of this installation',
     ...(['topic', 'reason'] as const),
   ),
+  edgeErrors: row(
+    'sluice_edge_errors_total',
+    'Requests, frames, upgrades and answers refused or closed where they came in; `exception` is a defect of ours',
+    'surface',
+    'reason',
+  ),
+  queryRejected: row(
+    'sluice_query_rejected_total',
+    'Statements of ours that the engine refused as wrong',
+    'surface',
+  ),
+  authFailures: row(
+    'sluice_auth_failures_total',
+    'Requests whose credential was missing, refused or not enough',
+    'surface',
+    'reason',
+  ),
+  sinkRetries: row(
+    'sluice_sink_retries_total',
+    'Failed inserts that are tried again, by the error',
+    'app',
+    'reason',
+  ),
+  rollupRepairs: row(
+    'sluice_rollup_repairs_total',
+    'Minutes whose rollups did not match their trades and were rebuilt',
+    'chain',
+  ),
+  rollupIncomplete: row(
+    'sluice_rollup_incomplete_minutes_total',
+    'Minutes that were rolled up without all of their trades',
+    'chain',
+    'reason',
+  ),
 } as const
 
 const GAUGES = {

@@ -6,6 +6,7 @@ import type { Codec } from '../core/codec-contract.ts'
 import { silentLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
 import { topicName } from '../schemas/topics.ts'
+import { makeBoundary } from '../serving/realtime/boundary.ts'
 import { type Channel, parseChannel } from '../serving/realtime/channel.ts'
 import { Hub } from '../serving/realtime/hub.ts'
 import type { Socket, SocketServer } from '../serving/realtime/socket.ts'
@@ -135,13 +136,18 @@ const ourSide = async (): Promise<Side> => {
   })
   const server = await serveUws(
     uws,
-    { host: '127.0.0.1', port: 0, maxInboundBytes: 1_024, maxQueuedBytes: 2 ** 24 },
+    {
+      ...{ host: '127.0.0.1', port: 0, maxInboundBytes: 1_024, maxQueuedBytes: 2 ** 24 },
+      maxConnections: 2 * SOCKETS,
+      boundary: makeBoundary({ metrics: makeMetrics(), log: silentLogger(), nowMs: Date.now }),
+    },
     {
       upgrade: async () => ({ accepted: true, protocol: '', context: undefined }),
       open: (socket) => joinTo(hub, socket),
       message: () => undefined,
       alive: () => undefined,
       overflowed: () => undefined,
+      failed: () => undefined,
       closed: () => undefined,
     },
   )

@@ -20,8 +20,3 @@ export const count = (text: string): number => {
   if (Number.isSafeInteger(value) && value >= 0) return value
   throw new InvalidArgumentError('not a whole number')
 }
-
-/** Writes a line for people or programs. */
-export const print = (line: string): void => {
-  process.stdout.write(`${line}\n`)
-}

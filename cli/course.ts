@@ -1,4 +1,5 @@
 import type { Logger } from '../core/log.ts'
+import { printError } from '../core/terminal.ts'
 
 /** How a process ends, and what it is told until then. */
 export interface Course {
@@ -16,9 +17,15 @@ export interface Ending {
   readonly reason: string
 }
 
+/** Where a process says what went wrong, and what takes its secrets out of that. */
+export interface CourseOutput {
+  readonly log: Logger
+  readonly scrub: (text: string) => string
+}
+
 /** Runs `work` under the signals of the process and its last-resort errors; `work` stops in order when the signal aborts. */
 export const runCourse = async (
-  log: Logger,
+  { log, scrub }: CourseOutput,
   work: (course: Course) => Promise<number>,
 ): Promise<number> => {
   const ending = new AbortController()
@@ -27,7 +34,7 @@ export const runCourse = async (
   const onFatal = (error: unknown): void => {
     if (ending.signal.aborted) return
     log.fatal({ err: error }, 'cannot go on')
-    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
+    printError(scrub(`sluice: ${error instanceof Error ? error.message : String(error)}`))
     end(1, 'fatal')
   }
   const release = handleProcess(end, onFatal)

@@ -1,7 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { Outage } from '../core/fault.ts'
+
+const OWNER_FOLDER = 0o700
+const OWNER_FILE = 0o600
+/** Keeps new files from everybody but their owner, whichever library makes them. */
+const OWNER_UMASK = 0o077
 
 /** What a data folder belongs to: one chain of one origin, for ever. */
 export interface FolderOrigin {
@@ -17,10 +30,10 @@ export interface FolderOrigin {
   readonly sinceMs?: number
 }
 
-/** Writes a file whole or not at all; `mode` as in chmod. */
-const writeWhole = (path: string, text: string, mode = 0o644): void => {
+/** Writes a file whole or not at all, readable by its owner only. */
+const writeWhole = (path: string, text: string): void => {
   const draft = `${path}.new`
-  writeFileSync(draft, text, { mode, flush: true })
+  writeFileSync(draft, text, { mode: OWNER_FILE, flush: true })
   renameSync(draft, path)
 }
 
@@ -91,15 +104,38 @@ const newSecrets = (): Secrets => ({
   adminToken: randomBytes(32).toString('base64url'),
 })
 
-/** Opens or makes a data folder. */
+/** Folders whose entries are many and made by their owner's engine; the folder around them keeps others out. */
+const WHOLE = new Set(['warehouse'])
+
+/** Takes a folder and what lies in it from everybody but its owner. What another user owns stays as it is. */
+const restrict = (path: string): void => {
+  const change = (entry: string, mode: number): void => {
+    try {
+      chmodSync(entry, mode)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) throw error
+    }
+  }
+  change(path, OWNER_FOLDER)
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const inside = join(path, entry.name)
+    if (entry.isFile()) change(inside, OWNER_FILE)
+    else if (entry.isDirectory() && WHOLE.has(entry.name)) change(inside, OWNER_FOLDER)
+    else if (entry.isDirectory()) restrict(inside)
+  }
+}
+
+/** Opens or makes a data folder: mode 0700, its files 0600, also when it was there with others. */
 export const openDataFolder = (path: string): DataFolder => {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+  process.umask(OWNER_UMASK)
+  mkdirSync(path, { recursive: true, mode: OWNER_FOLDER })
+  restrict(path)
   const originPath = join(path, 'origin.json')
   const secretsPath = join(path, 'secrets.json')
   const demoPath = join(path, 'demo.json')
   const origin = readJson<FolderOrigin>(originPath)
   const secrets = { ...newSecrets(), ...readJson<Partial<Secrets>>(secretsPath) }
-  writeWhole(secretsPath, `${JSON.stringify(secrets)}\n`, 0o600)
+  writeWhole(secretsPath, `${JSON.stringify(secrets)}\n`)
   return {
     path,
     logPath: join(path, 'log'),
@@ -120,6 +156,6 @@ export const openDataFolder = (path: string): DataFolder => {
         )
       }
     },
-    writeDemo: (demo) => writeWhole(demoPath, `${JSON.stringify(demo, null, 2)}\n`, 0o600),
+    writeDemo: (demo) => writeWhole(demoPath, `${JSON.stringify(demo, null, 2)}\n`),
   }
 }

@@ -1,3 +1,4 @@
+import { print } from '../core/terminal.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import type { ChainRow } from '../schemas/chains.ts'
 import type { Demo } from './data-folder.ts'
@@ -56,7 +57,7 @@ export interface Welcome extends Demo {
 
 /** Prints where the product serves, the demo key and commands to paste. */
 export const printWelcome = (welcome: Welcome): void => {
-  process.stdout.write(`${welcomeText(welcome)}\n`)
+  print(welcomeText(welcome))
 }
 
 /** The welcome as text; commands are whole lines, ready to paste. */

@@ -4,4 +4,4 @@ import type { Config } from '../core/config.ts'
 export const flashblocksUrl = (
   { flashblocksUrlBase }: Pick<Config, 'flashblocksUrlBase'>,
   chain: string,
-): string => (chain === 'base' ? flashblocksUrlBase : '')
+): string => (chain === 'base' ? flashblocksUrlBase.reveal() : '')

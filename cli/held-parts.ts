@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeActivity } from '../core/activity.ts'
-import type { Config } from '../core/config.ts'
+import { type Config, secretTexts } from '../core/config.ts'
 import { Outage } from '../core/fault.ts'
 import { makeLifecycle } from '../core/lifecycle.ts'
 import { rootLogger } from '../core/log.ts'
@@ -29,7 +29,7 @@ export const withHeldParts = async <T>(
       final: true,
     })
   }
-  const log = rootLogger('warn')
+  const log = rootLogger('warn', secretTexts(config))
   const lifecycle = makeLifecycle(log)
   const options: PartsOptions = {
     ...{ config, log, logPath, chains: [], prepare: false, activity: makeActivity() },

@@ -1,17 +1,30 @@
 import { makeActivity } from '../core/activity.ts'
-import type { Bus } from '../core/bus-contract.ts'
-import { type Config, ConfigError, loadConfig, Secret } from '../core/config.ts'
+import { writeAcls } from '../core/bus-kafka-acl.ts'
+import { kafkaOptions } from '../core/bus-kafka-config.ts'
+import { type Config, ConfigError, loadConfig, secretTexts } from '../core/config.ts'
+import { Fault } from '../core/fault.ts'
 import { makeLifecycle } from '../core/lifecycle.ts'
 import { type Logger, rootLogger } from '../core/log.ts'
+import { makeMetrics } from '../core/metrics.ts'
 import { applyRetention, migrate } from '../core/migrate.ts'
+import { Secret } from '../core/secret.ts'
 import { documentTopics } from '../ingestors/metadata/worker.ts'
 import { ingestTopics } from '../ingestors/run.ts'
 import { processorTopics } from '../processors/all.ts'
-import { globalTopic } from '../schemas/topics.ts'
 import { createAccounts } from '../serving/auth/accounts.ts'
+import { webhookTopics } from '../serving/webhooks/topics.ts'
+import { aclLine, aclRows } from './acl.ts'
 import { openDataFolder } from './data-folder.ts'
 import { type LogParts, openParts } from './parts.ts'
 import { rowsOf, unknownChains } from './role.ts'
+import { UsageError } from './usage.ts'
+
+/** Options of `sluice init`. */
+export interface InitWords {
+  /** True: Kafka access rules are written too; `print`: they are shown and nothing else is done. */
+  readonly acl?: boolean | string
+  readonly aclPrefix?: string
+}
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -23,11 +36,22 @@ type Environment = Readonly<Record<string, string | undefined>>
 export const init = async (
   environment: Environment,
   write: (line: string) => void,
+  { acl, aclPrefix = 'sluice-' }: InitWords = {},
 ): Promise<number> => {
+  if (acl !== undefined && acl !== true && acl !== 'print') {
+    throw new UsageError([`--acl: ${acl} is not a mode; leave it out or write print`])
+  }
   const config = initConfig(environment)
   const { retention } = config
   const chains = rowsOf(config).map(({ id }) => id)
-  const log = rootLogger(config.logLevel).child({ role: 'init' })
+  const rules = acl === undefined ? [] : aclRows(chains, aclPrefix)
+  for (const rule of rules) write(aclLine(rule))
+  if (acl === 'print') return 0
+  const log = rootLogger(config.logLevel, secretTexts(config)).child({ role: 'init' })
+  if (rules.length > 0) {
+    await writeAcls({ ...kafkaOptions(config), clientId: 'sluice', log }, rules)
+    write(`access    ${rules.length} rules written`)
+  }
   const folder = openDataFolder(config.dataDir)
   const lifecycle = makeLifecycle(log)
   try {
@@ -43,12 +67,13 @@ export const init = async (
         ...(config.metadataFetch === 'on' ? documentTopics(chain, config) : []),
       ]),
       ...processorTopics(chains, config),
+      ...webhookTopics(chains, config),
     ])
     write(`topics    ${(await parts.bus.topics('')).length}, with their schemas`)
     await migrate(parts.warehouse, chains)
     await applyRetention(parts.warehouse, chains, retention)
     write(`tables    ${chains.join(', ')}, retention ${retention}`)
-    const pepper = config.keyPepper.reveal() === '' ? new Secret(folder.pepper) : config.keyPepper
+    const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
     await firstAccount({ ...parts, config: { ...config, keyPepper: pepper }, log, write })
     return 0
   } finally {
@@ -60,10 +85,10 @@ export const init = async (
 const initConfig = (environment: Environment): Config => {
   const config = loadConfig(environment)
   const problems = [...unknownChains(config)]
-  if (config.kafkaBrokers.length > 0 && config.keyPepper.reveal() === '') {
+  if (config.kafkaBrokers.length > 0 && config.keyPepper.isEmpty) {
     problems.push({ variable: 'KEY_PEPPER', message: 'is needed together with KAFKA_BROKERS' })
   }
-  if (config.kafkaBrokers.length > 0 && config.clickhouseUrl === '') {
+  if (config.kafkaBrokers.length > 0 && config.clickhouseUrl.isEmpty) {
     problems.push({ variable: 'CLICKHOUSE_URL', message: 'is needed together with KAFKA_BROKERS' })
   }
   if (problems.length > 0) throw new ConfigError(problems)
@@ -76,62 +101,24 @@ interface AccountWork extends LogParts {
   readonly write: (line: string) => void
 }
 
-/** One process at a time looks and makes: the owner of the only lane of the group. */
-const firstAccount = async (work: AccountWork): Promise<void> => {
-  const { bus } = work
-  const controller = new AbortController()
-  const done = new Promise<void>((resolve, reject) => {
-    controller.signal.addEventListener('abort', () => {
-      const { reason } = controller.signal
-      if (reason === DONE) resolve()
-      else reject(reason)
-    })
-  })
-  const running = await bus.subscribe({
-    group: 'init',
-    topics: [globalTopic('controlOrgs')],
-    run: async () => {
-      if (controller.signal.aborted) return
-      await makeAccount(work).then(
-        () => controller.abort(DONE),
-        (error: unknown) => controller.abort(error),
-      )
-    },
-  })
-  try {
-    await done
-  } finally {
-    await running.stop()
-  }
-}
-
-const DONE = Symbol('done')
-
-const makeAccount = async ({ bus, codec, config, log, write }: AccountWork): Promise<void> => {
-  if (await hasOrganization(bus)) {
-    write('account   there is one already; its key was printed when it was made')
-    return
-  }
+/** Makes the first account. Of processes that do so at the same time, the control log lets one through. */
+const firstAccount = async ({ bus, codec, config, log, write }: AccountWork): Promise<void> => {
   const { authUrl } = config
   const accounts = await createAccounts({
-    ...{ bus, codec, config, log },
+    ...{ bus, codec, config, log, metrics: makeMetrics() },
     authUrl: () => authUrl,
     nowMs: Date.now,
   })
   try {
-    const made = await accounts.createKey({ name: 'first', plan: 'selfhost' })
+    if (accounts.registry.orgs().length > 0) return write(THERE_IS_ONE)
+    const made = await accounts.createKey({ name: 'first', plan: 'selfhost', isFirst: true })
     for (const [name, value] of Object.entries(made)) write(`${name.padEnd(14)}${value}`)
+  } catch (error) {
+    if (!(error instanceof Fault && error.faultName === 'CONFLICT')) throw error
+    write(THERE_IS_ONE)
   } finally {
     await accounts.stop()
   }
 }
 
-const hasOrganization = async (bus: Bus): Promise<boolean> => {
-  const topic = globalTopic('controlOrgs')
-  for (const { partition, low, end } of await bus.ends(topic)) {
-    for await (const { value } of bus.read(topic, partition, low, end)) {
-      if (value !== null) return true
-    }
-  }
-  return false
-}
+const THERE_IS_ONE = 'account   there is one already; its key was printed when it was made'

@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander'
-import { ConfigError } from '../core/config.ts'
+import { ConfigError, loadConfig, secretTexts } from '../core/config.ts'
 import { Malformed, Outage } from '../core/fault.ts'
 import { OpsRefusal } from '../core/ops-server.ts'
-import { type CommandRow, count, interrupted, print } from './command.ts'
+import { scrubber } from '../core/scrub.ts'
+import { print, printError } from '../core/terminal.ts'
+import { type CommandRow, count, interrupted } from './command.ts'
 import { OPERATOR_COMMANDS } from './operator-commands.ts'
 import type { ReplayWords } from './replay.ts'
 import type { StartWords } from './start.ts'
@@ -105,11 +107,24 @@ const endWithReader = (error: NodeJS.ErrnoException): void => {
   process.exit(0)
 }
 
+/** Secrets of the environment, to be left out of what is printed; none where it is not a valid configuration. */
+const knownSecrets = (): readonly string[] => {
+  try {
+    return secretTexts(loadConfig(process.env))
+  } catch {
+    return []
+  }
+}
+
 /** Runs the command line `words` (without node and script); returns the exit code. Bugs are thrown. */
 export const main = async (words: readonly string[]): Promise<number> => {
   let code = 0
   process.stdout.on('error', endWithReader)
   const program = new Command('sluice').description('on-chain data and DEX service').exitOverride()
+  program.configureOutput({
+    writeOut: (text) => print(text.trimEnd()),
+    writeErr: (text) => printError(text.trimEnd()),
+  })
   for (const { name, register } of [...COMMANDS, ...OPERATOR_COMMANDS]) {
     register(program.command(name).exitOverride(), (result) => {
       code = result
@@ -127,7 +142,7 @@ export const main = async (words: readonly string[]): Promise<number> => {
       error instanceof Outage ||
       error instanceof UsageError
     ) {
-      process.stderr.write(`sluice: ${error.message}\n`)
+      printError(scrubber(knownSecrets())(`sluice: ${error.message}`))
       return 1
     }
     throw error

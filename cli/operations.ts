@@ -1,6 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Activity } from '../core/activity.ts'
+import { secretTexts } from '../core/config.ts'
 import { type OpsQuestion, OpsRefusal, openOps } from '../core/ops-server.ts'
+import { scrubber } from '../core/scrub.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import type { Ingestor } from '../ingestors/run.ts'
 import { checksum } from './checksum.ts'
@@ -29,7 +31,15 @@ export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<
   }
   const { host, opsPort: port } = config
   const log = deps.log.child({ part: 'ops' })
-  const ops = await openOps({ host, port, metrics, checks, questions, log })
+  const ops = await openOps({
+    scrub: scrubber(secretTexts(config)),
+    host,
+    port,
+    metrics,
+    checks,
+    questions,
+    log,
+  })
   lifecycle.add({ name: 'ops', stop: () => ops.stop() })
   if (opsPath !== undefined) {
     writeFileSync(opsPath, JSON.stringify({ url: ops.url, pid: process.pid }), { mode: 0o600 })

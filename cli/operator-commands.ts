@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
+import { print, printScreen } from '../core/terminal.ts'
 import type { ChecksumWords } from './checksum-command.ts'
-import { type CommandRow, count, interrupted, print } from './command.ts'
+import { type CommandRow, count, interrupted } from './command.ts'
 import type { DlqWords } from './dlq.ts'
+import type { InitWords } from './init.ts'
 import type { StatusWords } from './status.ts'
 
 /** Most dead letters of one call unless told otherwise. */
@@ -17,7 +19,7 @@ const ROLE_COMMANDS: readonly (readonly [
   ['all', 'the three roles in one process'],
 ]
 
-const place = () => ({ environment: process.env, write: print })
+const place = () => ({ environment: process.env, write: print, show: printScreen })
 
 const dlqWords = (command: Command): Command =>
   command
@@ -32,10 +34,23 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
     name: 'init',
     register: (command, done) =>
       command
-        .description('make topics, schemas, tables and the first account; safe to repeat')
-        .action(async () => {
+        .description('create topics, schemas, tables and the first account; safe to repeat')
+        .option('--acl [print]', 'also write Kafka access rules per role; print: only show them')
+        .option('--acl-prefix <text>', 'principals are User:<text><role>', 'sluice-')
+        .action(async (words: InitWords) => {
           const { init } = await import('./init.ts')
-          done(await init(process.env, print))
+          done(await init(process.env, print, words))
+        }),
+  },
+  {
+    name: 'secrets',
+    register: (command, done) =>
+      command
+        .description('print random secrets for docker-compose.yml, as lines of an .env file')
+        .action(async () => {
+          const { secretLines } = await import('./secrets.ts')
+          for (const line of secretLines()) print(line)
+          done(0)
         }),
   },
   ...ROLE_COMMANDS.map(

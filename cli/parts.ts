@@ -5,7 +5,12 @@ import { openEmbeddedBus } from '../core/bus-embedded.ts'
 import { kafkaOptions } from '../core/bus-kafka-config.ts'
 import { localCodec } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
-import { registerSchemas, registryCodec } from '../core/codec-registry.ts'
+import {
+  type RegistryAccess,
+  registerSchemas,
+  registryCodec,
+  registryLogin,
+} from '../core/codec-registry.ts'
 import type { Config } from '../core/config.ts'
 import { Outage } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
@@ -82,17 +87,22 @@ const requireTopics = async (bus: Bus, chains: readonly string[]): Promise<void>
   })
 }
 
-const registryOf = (config: Config, log: Logger) => ({
-  url: config.schemaRegistryUrl,
+const registryOf = (config: Config, log: Logger): RegistryAccess => ({
+  ...registryLogin(config),
   log: log.child({ part: 'registry' }),
 })
 
 /** Opens the warehouse. Throws `Outage`. */
 export const openStore = async (options: PartsOptions): Promise<Warehouse> => {
   const { config, warehousePath, activity, opened } = options
-  const { clickhouseUrl: url, clickhouseDatabase: database } = config
+  const { clickhouseUrl, clickhouseDatabase: database } = config
   const warehouse = await openWarehouse(
-    url === '' ? { kind: 'embedded', path: warehousePath } : { kind: 'server', url, database },
+    clickhouseUrl.isEmpty
+      ? { kind: 'embedded', path: warehousePath }
+      : {
+          ...{ kind: 'server', url: clickhouseUrl.reveal(), database },
+          ...{ user: config.clickhouseUser, password: config.clickhousePassword.reveal() },
+        },
   )
   opened('warehouse', () => warehouse.close())
   return watchedWarehouse(warehouse, activity)

@@ -4,6 +4,7 @@ import type { Lifecycle } from '../core/lifecycle.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Check } from '../core/ops.ts'
+import { makeRecordSigner } from '../core/record-signature.ts'
 import type { FactReader } from '../ingestors/facts.ts'
 import { startDocuments } from '../ingestors/metadata/worker.ts'
 import { type Ingestor, startIngestor } from '../ingestors/run.ts'
@@ -134,11 +135,12 @@ export const startServe = async (
   const nowMs = Date.now
   const place = { baseUrl: '' }
   const authUrl = (): string => (config.authUrl || place.baseUrl).replace(/\/$/, '')
-  const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log })
+  const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log, metrics })
   lifecycle.add(part('accounts', accounts))
   checks.push(accounts.check)
   const { guard } = accounts
-  const usage = await openUsage({ bus, codec, nowMs, log })
+  const signer = makeRecordSigner(config.keyPepper.reveal())
+  const usage = await openUsage({ bus, codec, nowMs, log, metrics, signer })
   lifecycle.add(part('usage', usage))
   const meter = makeMeter({ nowMs, book: usage.book })
   const freshness = makeFreshness(warehouse, chains, nowMs)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type Config, loadConfig } from '../core/config.ts'
+import { type Config, loadConfig, secretTexts } from '../core/config.ts'
 import { Malformed } from '../core/fault.ts'
 import { rootLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
@@ -47,7 +47,10 @@ export const replay = async (
     throw new UsageError([`--chain: ${words.chain} is not a chain of this build`])
   }
   const config = replayConfig(words, environment)
-  const log = rootLogger(environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel)
+  const log = rootLogger(
+    environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel,
+    secretTexts(config),
+  )
   const folder = openDataFolder(config.dataDir)
   const extra = config.chainExtra[chain.id]
   const facts = words.facts === undefined ? undefined : readFacts(words.facts)

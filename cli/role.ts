@@ -1,8 +1,16 @@
 import { type Activity, makeActivity } from '../core/activity.ts'
-import { type Config, ConfigError, type ConfigProblem, loadConfig, Secret } from '../core/config.ts'
+import {
+  type Config,
+  ConfigError,
+  type ConfigProblem,
+  loadConfig,
+  secretTexts,
+} from '../core/config.ts'
 import { makeLifecycle } from '../core/lifecycle.ts'
 import { rootLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
+import { scrubber } from '../core/scrub.ts'
+import { Secret } from '../core/secret.ts'
 import { CHAIN_WORDS, type ChainRow, chainRow } from '../schemas/chains.ts'
 import { ended, runCourse } from './course.ts'
 import { openDataFolder } from './data-folder.ts'
@@ -30,8 +38,8 @@ const NEEDS = {
   brokers: ({ kafkaBrokers }: Config) =>
     missing(kafkaBrokers.length === 0, 'KAFKA_BROKERS', SEPARATE),
   warehouse: ({ clickhouseUrl }: Config) =>
-    missing(clickhouseUrl === '', 'CLICKHOUSE_URL', SEPARATE),
-  pepper: ({ keyPepper }: Config) => missing(keyPepper.reveal() === '', 'KEY_PEPPER', SEPARATE),
+    missing(clickhouseUrl.isEmpty, 'CLICKHOUSE_URL', SEPARATE),
+  pepper: ({ keyPepper }: Config) => missing(keyPepper.isEmpty, 'KEY_PEPPER', SEPARATE),
   nodes: (config: Config) =>
     rowsOf(config).flatMap((row) =>
       missing(
@@ -90,13 +98,15 @@ export const rowsOf = ({ chains }: Config): readonly ChainRow[] =>
 
 /** Endpoints of a chain: its own, or with a single chain those of all. */
 const urlsOf = (config: Config, { id }: ChainRow): readonly string[] =>
-  config.chainRpcUrls[id] ?? (config.chains.length === 1 ? config.rpcUrls : [])
+  (config.chainRpcUrls[id] ?? (config.chains.length === 1 ? config.rpcUrls : [])).map((url) =>
+    url.reveal(),
+  )
 
 /** Runs one role until a signal or a fatal error; resolves with the exit status after an orderly stop. */
 export const runRole = (name: RoleName, environment: Environment): Promise<number> => {
   const config = roleConfig(name, environment)
-  const log = rootLogger(config.logLevel).child({ role: name })
-  return runCourse(log, async (course) => {
+  const log = rootLogger(config.logLevel, secretTexts(config)).child({ role: name })
+  return runCourse({ log, scrub: scrubber(secretTexts(config)) }, async (course) => {
     const lifecycle = makeLifecycle(log)
     const activity = makeActivity(config.activityFile)
     lifecycle.add({ name: 'activity', stop: async () => activity.close() })
@@ -120,7 +130,7 @@ export const runRole = (name: RoleName, environment: Environment): Promise<numbe
 
 /** The pepper of the data folder, where the installation is embedded in one. */
 const withPepper = (config: Config): Config =>
-  config.kafkaBrokers.length > 0 || config.keyPepper.reveal() !== ''
+  config.kafkaBrokers.length > 0 || !config.keyPepper.isEmpty
     ? config
     : { ...config, keyPepper: new Secret(openDataFolder(config.dataDir).pepper) }
 

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ChainExtra, type Config, Secret } from '../core/config.ts'
+import { type ChainExtra, type Config, secretTexts } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { pause } from '../core/retry.ts'
+import { scrubber } from '../core/scrub.ts'
+import { Secret } from '../core/secret.ts'
 import { type Course, type Ending, ended, runCourse } from './course.ts'
 import type { DataFolder } from './data-folder.ts'
 import { type DemoExamples, findExamples, printWelcome } from './demo.ts'
@@ -49,7 +51,9 @@ const LOOK_AGAIN_MS = 2_000
 
 /** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */
 export const serveOrigin = (options: ProcessOptions): Promise<number> =>
-  runCourse(options.log, (course) => run(options, course))
+  runCourse({ log: options.log, scrub: scrubber(secretTexts(options.config)) }, (course) =>
+    run(options, course),
+  )
 
 const run = async (options: ProcessOptions, course: Course): Promise<number> => {
   const origin = await options.origin(course.signal)
@@ -66,9 +70,8 @@ const serve = async (
   { signal, end, onFatal }: Course,
 ): Promise<number> => {
   const { config, folder, metrics, log } = options
-  const pepper = config.keyPepper.reveal() === '' ? new Secret(folder.pepper) : config.keyPepper
-  const admin =
-    config.adminToken.reveal() === '' ? new Secret(folder.adminToken) : config.adminToken
+  const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
+  const admin = config.adminToken.isEmpty ? new Secret(folder.adminToken) : config.adminToken
   const house = await openHouse({
     config: {
       ...{ ...config, chainExtra: origin.chainExtra, keyPepper: pepper, adminToken: admin },

@@ -1,4 +1,4 @@
-import { type ConfigOverrides, loadConfig } from '../core/config.ts'
+import { type ConfigOverrides, loadConfig, secretTexts } from '../core/config.ts'
 import { rootLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
 import { durationMs } from '../core/time.ts'
@@ -89,7 +89,8 @@ export const readPlan = (
   if (problems.length > 0) throw new UsageError(problems)
   const overrides: ConfigOverrides = { port, dataDir: words.data, rpcUrls: words.rpc }
   const loaded = loadConfig(environment, overrides)
-  const urls = loaded.rpcUrls.length > 0 ? loaded.rpcUrls : [...(chains[0]?.publicRpc ?? [])]
+  const given = loaded.rpcUrls.map((url) => url.reveal())
+  const urls = given.length > 0 ? given : [...(chains[0]?.publicRpc ?? [])]
   return { ...plan, config: loaded, chains, rpc: words.chain === undefined ? null : urls }
 }
 
@@ -118,7 +119,10 @@ export const start = async (
 ): Promise<number> => {
   const plan = readPlan(words, environment)
   const { config, rpc } = plan
-  const log = rootLogger(environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel)
+  const log = rootLogger(
+    environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel,
+    secretTexts(config),
+  )
   const metrics = makeMetrics()
   const folder = openDataFolder(config.dataDir)
   const parts = { folder, metrics, log }

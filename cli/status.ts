@@ -22,20 +22,22 @@ export interface StatusWords extends OperatorWords {
 export interface CommandPlace {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly write: (text: string) => void
+  /** Shows a text in place of what was shown before; default: as `write`. */
+  readonly show?: (text: string) => void
   readonly signal: AbortSignal
 }
 
 const WATCH_MS = 2_000
-const CLEAR = '\u001b[2J\u001b[H'
 
 /** Prints how far every chain and lane is, of the process that runs or else of what lies in the folder. Returns the exit code. */
 export const status = async (words: StatusWords, place: CommandPlace): Promise<number> => {
-  const { environment, write, signal } = place
+  const { environment, write, signal, show = write } = place
   const config = loadConfig(environment, { dataDir: words.data })
   for (;;) {
     const report = await reportOf(words, config)
     const text = words.json ? JSON.stringify(report) : statusLines(report).join('\n')
-    write(words.watch && !words.json ? `${CLEAR}${text}` : text)
+    if (words.watch && !words.json) show(text)
+    else write(text)
     if (!words.watch) return 0
     await pause(WATCH_MS, signal).catch(() => undefined)
     if (signal.aborted) return 0

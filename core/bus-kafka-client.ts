@@ -26,8 +26,8 @@ export interface KafkaAccess {
     readonly username: string
     readonly password: string
   }
-  /** Absent: plain text. `ca`: PEM of the authority, where it is not one of the system's. */
-  readonly tls?: { readonly ca?: string }
+  /** Absent: plain text. PEM texts: the authority where it is not one of the system's, our certificate and its key. */
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string }
   /** A member that is silent for so long loses its lanes; default 45 s. */
   readonly sessionTimeoutMs?: number
 }
@@ -64,6 +64,12 @@ const CONSUMER = {
 const SESSION_MS = 45_000
 const HEARTBEAT_MS = 3_000
 
+const sslOf = ({ ca, cert, key }: NonNullable<KafkaAccess['tls']>) => ({
+  ...(ca !== undefined && { ca: [ca] }),
+  ...(cert !== undefined && { cert }),
+  ...(key !== undefined && { key }),
+})
+
 /** Makes the client; nothing connects yet. */
 export const kafkaClient = (access: KafkaAccess): KafkaClient => {
   const { brokers, clientId, log, sasl, tls, sessionTimeoutMs = SESSION_MS } = access
@@ -72,7 +78,7 @@ export const kafkaClient = (access: KafkaAccess): KafkaClient => {
     brokers: [...brokers],
     clientId,
     ...(sasl && { sasl: sasl as NonNullable<KafkaConfig['sasl']> }),
-    ...(tls && { ssl: tls.ca === undefined ? true : { ca: [tls.ca] } }),
+    ...(tls && { ssl: tls.ca === undefined && tls.cert === undefined ? true : sslOf(tls) }),
     connectionTimeout: 3_000,
     requestTimeout: 30_000,
     retry: KAFKA_RETRY,

@@ -12,12 +12,14 @@ type Settings = Pick<
   | 'kafkaSessionTimeoutMs'
   | 'kafkaTls'
   | 'kafkaTlsCa'
+  | 'kafkaTlsCert'
+  | 'kafkaTlsKey'
   | 'kafkaSaslMechanism'
   | 'kafkaSaslUsername'
   | 'kafkaSaslPassword'
 >
 
-/** How a process reaches its brokers and where its lanes keep state. Throws `Outage` for a CA file that is not there. */
+/** How a process reaches its brokers and where its lanes keep state. Throws `Outage` for a PEM file that is not there. */
 export const kafkaOptions = (config: Settings): Omit<KafkaBusOptions, 'clientId' | 'log'> => {
   const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username } = config
   const password = config.kafkaSaslPassword.reveal()
@@ -26,14 +28,20 @@ export const kafkaOptions = (config: Settings): Omit<KafkaBusOptions, 'clientId'
     sessionTimeoutMs: config.kafkaSessionTimeoutMs,
     state: { path: join(config.dataDir, 'state'), mapSizeBytes: config.lmdbMapSizeMb * 1_048_576 },
     ...(username !== '' && { sasl: { mechanism, username, password } }),
-    ...(config.kafkaTls && { tls: config.kafkaTlsCa === '' ? {} : { ca: pem(config.kafkaTlsCa) } }),
+    ...(config.kafkaTls && { tls: tlsOf(config) }),
   }
 }
 
-const pem = (path: string): string => {
+const tlsOf = (config: Settings): NonNullable<KafkaBusOptions['tls']> => ({
+  ...(config.kafkaTlsCa !== '' && { ca: pem('KAFKA_TLS_CA', config.kafkaTlsCa) }),
+  ...(config.kafkaTlsCert !== '' && { cert: pem('KAFKA_TLS_CERT', config.kafkaTlsCert) }),
+  ...(config.kafkaTlsKey !== '' && { key: pem('KAFKA_TLS_KEY', config.kafkaTlsKey) }),
+})
+
+const pem = (variable: string, path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new Outage('bus', `KAFKA_TLS_CA: ${path} cannot be read`, { final: true, cause })
+    throw new Outage('bus', `${variable}: ${path} cannot be read`, { final: true, cause })
   }
 }

@@ -5,6 +5,7 @@ import { topicRow } from '../schemas/topics.ts'
 import { messageNames, ownTypes, schemaText } from './codec.ts'
 import { avroType, codecOver } from './codec-avro.ts'
 import type { Codec, MessageName } from './codec-contract.ts'
+import type { Config } from './config.ts'
 import { Malformed, Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 import { retry } from './retry.ts'
@@ -15,10 +16,33 @@ const ANSWER_LIMIT_MS = 10_000
 /** Old data is read by new readers and new data by old ones. Source: contract/kafka.md 2.8. */
 const COMPATIBLE = COMPATIBILITY.FULL_TRANSITIVE
 
-/** Where the registry is. */
-export interface RegistryAccess {
-  /** Base of its Confluent-compatible API, path prefix included. */
+/** Where the registry is and who asks it. Plain data: it travels to worker threads. */
+export interface RegistryLogin {
+  /** Base of its Confluent-compatible API, path prefix included, without credentials. */
   readonly url: string
+  /** HTTP basic authentication. */
+  readonly auth?: { readonly username: string; readonly password: string }
+}
+
+/** The registry of a configuration: its login is given by settings of its own or in the URL. */
+export const registryLogin = (
+  config: Pick<Config, 'schemaRegistryUrl' | 'schemaRegistryUsername' | 'schemaRegistryPassword'>,
+): RegistryLogin => {
+  const url = new URL(config.schemaRegistryUrl.reveal())
+  const username = config.schemaRegistryUsername || decodeURIComponent(url.username)
+  const password = config.schemaRegistryPassword.isEmpty
+    ? decodeURIComponent(url.password)
+    : config.schemaRegistryPassword.reveal()
+  url.username = ''
+  url.password = ''
+  return {
+    url: url.href.replace(/\/$/, ''),
+    ...(username !== '' && { auth: { username, password } }),
+  }
+}
+
+/** A registry and what its client works with. */
+export interface RegistryAccess extends RegistryLogin {
   readonly log: Logger
   /** How long one answer may take; ten seconds unless told. */
   readonly answerLimitMs?: number
@@ -86,9 +110,10 @@ export const registerSchemas = async (
 const subjectOf = (message: MessageName): string => `${NAMESPACE}.${message}`
 
 /** The stock client waits for ever for an answer unless told otherwise. */
-const clientOf = ({ url, answerLimitMs = ANSWER_LIMIT_MS }: RegistryAccess): SchemaRegistry =>
+const clientOf = ({ url, auth, answerLimitMs = ANSWER_LIMIT_MS }: RegistryAccess): SchemaRegistry =>
   new SchemaRegistry({
     host: url,
+    ...(auth && { auth }),
     retry: { initialRetryTimeInSecs: 0.05, maxRetryTimeInSecs: 2, retries: 5 },
     middlewares: [
       () => ({
@@ -117,11 +142,14 @@ const isRace = (error: unknown): boolean =>
 
 /** A registry starts at NONE, and CSR sets the level of a subject only after its first schema. */
 const setLevel = async (
-  { url, answerLimitMs = ANSWER_LIMIT_MS }: RegistryAccess,
+  { url, auth, answerLimitMs = ANSWER_LIMIT_MS }: RegistryAccess,
   subject?: string,
 ): Promise<void> => {
   const body = JSON.stringify({ compatibility: COMPATIBLE })
-  const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
+  const headers = {
+    'content-type': 'application/vnd.schemaregistry.v1+json',
+    ...(auth && { authorization: basicAuthorization(auth) }),
+  }
   const place = subject === undefined ? '' : `/${encodeURIComponent(subject)}`
   const answer = await fetch(`${url}/config${place}`, {
     method: 'PUT',
@@ -133,6 +161,9 @@ const setLevel = async (
   })
   if (!answer.ok) throw new Outage('registry', `compatibility was refused: ${answer.status}`)
 }
+
+const basicAuthorization = ({ username, password }: NonNullable<RegistryLogin['auth']>): string =>
+  `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 
 const statusOf = (error: unknown): number =>
   typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 0

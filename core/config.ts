@@ -2,27 +2,8 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CHAIN_WORDS } from '../schemas/chains.ts'
 import { FEED_NAMES } from '../schemas/feeds.ts'
-
-/** A secret: prints as `[redacted]`, its text only through `reveal`. */
-export class Secret {
-  readonly #text: string
-
-  constructor(text: string) {
-    this.#text = text
-  }
-
-  reveal(): string {
-    return this.#text
-  }
-
-  toString(): string {
-    return '[redacted]'
-  }
-
-  toJSON(): string {
-    return '[redacted]'
-  }
-}
+import { withFiles } from './config-files.ts'
+import { Secret, SecretUrl } from './secret.ts'
 
 const port = (fallback: number, about: string) =>
   Type.Integer({ minimum: 0, maximum: 65_535, default: fallback, description: about })
@@ -31,6 +12,12 @@ const address = Type.String({
   pattern:
     '^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|0x[0-9a-f]{64}|0x[1-9a-f][0-9a-f]{0,63}(::\\w{1,128}){2})$',
 })
+/** A setting that no log may show. `X_FILE` names a file that holds it. */
+const secret = (about: string) =>
+  Type.Unsafe<Secret>(Type.String({ default: '', description: about, secret: 'text' }))
+/** An address that may carry credentials: printed without them. */
+const secretUrl = (pattern: string, about: string) =>
+  Type.Unsafe<SecretUrl>(Type.String({ pattern, default: '', description: about, secret: 'url' }))
 /** Solana takes `grpc` addresses (Yellowstone) beside those of its calls; Sui speaks gRPC only, by any of `http` and `grpc`. */
 const rpcUrl = Type.String({ pattern: '^(https?|wss?|grpcs?)://' })
 
@@ -85,11 +72,10 @@ const Settings = Type.Object({
     default: [],
     description: 'host:port list; empty = embedded log',
   }),
-  schemaRegistryUrl: Type.String({
-    pattern: '^$|^https?://',
-    default: '',
-    description: 'Confluent-compatible registry; needed with KAFKA_BROKERS',
-  }),
+  schemaRegistryUrl: secretUrl(
+    '^$|^https?://',
+    'Confluent-compatible registry; needed with KAFKA_BROKERS',
+  ),
   kafkaSessionTimeoutMs: Type.Integer({
     minimum: 1_000,
     maximum: 300_000,
@@ -106,14 +92,20 @@ const Settings = Type.Object({
     description: 'How KAFKA_SASL_USERNAME logs in',
   }),
   kafkaSaslUsername: Type.String({ default: '', description: 'Empty = no login' }),
-  kafkaSaslPassword: Type.Unsafe<Secret>(
-    Type.String({ default: '', description: 'Password of KAFKA_SASL_USERNAME' }),
-  ),
-  clickhouseUrl: Type.String({
-    pattern: '^$|^https?://',
+  kafkaSaslPassword: secret('Password of KAFKA_SASL_USERNAME'),
+  kafkaTlsCert: Type.String({
     default: '',
-    description: 'ClickHouse over HTTP; empty = embedded engine',
+    description: 'PEM file of the client certificate for brokers that want one; with KAFKA_TLS_KEY',
   }),
+  kafkaTlsKey: Type.String({ default: '', description: 'PEM file of its private key' }),
+  schemaRegistryUsername: Type.String({ default: '', description: 'Empty = no login' }),
+  schemaRegistryPassword: secret('Password of SCHEMA_REGISTRY_USERNAME'),
+  clickhouseUrl: secretUrl('^$|^https?://', 'ClickHouse over HTTP; empty = embedded engine'),
+  clickhouseUser: Type.String({
+    default: '',
+    description: 'User of CLICKHOUSE_URL; empty = the one in the URL, else default',
+  }),
+  clickhousePassword: secret('Password of CLICKHOUSE_USER'),
   clickhouseDatabase: Type.String({
     minLength: 1,
     default: 'default',
@@ -143,21 +135,26 @@ const Settings = Type.Object({
     default: {},
     description: 'JSON: extra factories, quotes and reference pools per chain (R50)',
   }),
-  rpcUrls: Type.Array(rpcUrl, {
-    default: [],
-    description: 'Node endpoints, best first; empty = the simulator',
-  }),
-  chainRpcUrls: Type.Record(Type.String(), Type.Array(rpcUrl, { minItems: 1 }), {
-    default: {},
-    prefix: 'RPC_URLS_',
-    description:
-      'Node endpoints of one chain, best first: RPC_URLS_SOL, RPC_URLS_ETHEREUM; RPC_URLS_SOL takes Yellowstone streams too (grpcs://TOKEN@host)',
-  }),
-  flashblocksUrlBase: Type.String({
-    pattern: '^$|^wss?://',
-    default: '',
-    description: "Stream of Base's blocks in the making; empty = not followed",
-  }),
+  rpcUrls: Type.Unsafe<readonly SecretUrl[]>(
+    Type.Array(rpcUrl, {
+      default: [],
+      secret: 'url',
+      description: 'Node endpoints, best first; empty = the simulator',
+    }),
+  ),
+  chainRpcUrls: Type.Unsafe<Readonly<Record<string, readonly SecretUrl[]>>>(
+    Type.Record(Type.String(), Type.Array(rpcUrl, { minItems: 1 }), {
+      default: {},
+      secret: 'url',
+      prefix: 'RPC_URLS_',
+      description:
+        'Node endpoints of one chain, best first: RPC_URLS_SOL, RPC_URLS_ETHEREUM; RPC_URLS_SOL takes Yellowstone streams too (grpcs://TOKEN@host)',
+    }),
+  ),
+  flashblocksUrlBase: secretUrl(
+    '^$|^wss?://',
+    'Stream of pre-confirmed blocks (flashblocks) of Base; empty = not followed',
+  ),
   rpcConcurrency: Type.Integer({
     minimum: 1,
     maximum: 256,
@@ -185,9 +182,7 @@ const Settings = Type.Object({
     default: 'sluice',
     description: 'First part of API keys',
   }),
-  keyPepper: Type.Unsafe<Secret>(
-    Type.String({ default: '', description: 'Secret mixed into key hashes; made at first start' }),
-  ),
+  keyPepper: secret('Secret mixed into key hashes; made at first start'),
   docsUrl: Type.String({ default: 'https://sluice.invalid', description: 'Base of error types' }),
   errorsStatusMode: Type.Enum(['semantic', 'reference'], {
     default: 'semantic',
@@ -202,7 +197,25 @@ const Settings = Type.Object({
   wsConnectionsPerAccount: Type.Integer({
     minimum: 1,
     default: 20,
-    description: 'Then close 3504',
+    description:
+      'Stream connections of one account in one process, then close 3504; each process counts for itself',
+  }),
+  wsConnections: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 20_000,
+    description: 'Stream connections of one process, then status 503',
+  }),
+  wsPendingPerAddress: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 500,
+    description:
+      'Stream connections of one address (IPv6: /64) that have not sent connect, then status 429',
+  }),
+  trustedProxies: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
+    default: [],
+    description: 'Ranges (CIDR) of proxies whose X-Forwarded-For names the client; empty = none',
   }),
   authUrl: Type.String({
     pattern: '^$|^https?://[^?#]+$',
@@ -228,9 +241,7 @@ const Settings = Type.Object({
     default: '',
     description: 'RSA key (PKCS 8, PEM) that signs tokens; empty = made and kept sealed',
   }),
-  adminToken: Type.Unsafe<Secret>(
-    Type.String({ default: '', description: 'Opens the admin API; empty = there is none' }),
-  ),
+  adminToken: secret('Bearer token for the admin API; empty = no admin API'),
   adminPort: port(0, 'Port of the admin API; 0 = two above PORT'),
   webhookAllow: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
     default: [],
@@ -356,6 +367,8 @@ interface Leaf {
   readonly description?: string
   /** One variable per chain, named by this and a word for the chain. */
   readonly prefix?: string
+  /** Not to be shown: a text, or addresses of which only the host is shown. */
+  readonly secret?: 'text' | 'url'
 }
 const LEAVES = Settings.properties as unknown as Readonly<Record<string, Leaf>>
 
@@ -364,7 +377,9 @@ export const envExample = (): string =>
   Object.entries(LEAVES)
     .map(([key, leaf]) => {
       const value = leaf.prefix === undefined ? defaultText(leaf.default) : ''
-      return `# ${leaf.description ?? ''}\n#${namesOf(key, leaf)}=${value}\n`
+      const name = namesOf(key, leaf)
+      const file = leaf.secret === undefined ? '' : ` (or ${name}_FILE: a file that holds it)`
+      return `# ${leaf.description ?? ''}${file}\n#${name}=${value}\n`
     })
     .join('\n')
 
@@ -400,10 +415,11 @@ export type ConfigOverrides = Readonly<Record<string, unknown>>
  * `environment` is `process.env` in the product and a literal in tests.
  */
 export const loadConfig = (
-  environment: Readonly<Record<string, string | undefined>>,
+  given: Readonly<Record<string, string | undefined>>,
   overrides: ConfigOverrides = {},
 ): Config => {
-  const problems: ConfigProblem[] = []
+  const { environment, problems: unread } = withFiles(given, isSecretName)
+  const problems: ConfigProblem[] = [...unread]
   const draft: Record<string, unknown> = {}
   for (const [key, leaf] of Object.entries(LEAVES)) {
     if (leaf.prefix !== undefined) {
@@ -433,14 +449,43 @@ export const loadConfig = (
   }
   problems.push(...crossProblems(value))
   if (problems.length > 0) throw new ConfigError(problems)
-  return Object.freeze({ ...value, ...secretsOf(value) }) as Config
+  return Object.freeze({ ...value, ...secretsOf(value) }) as unknown as Config
 }
 
-/** Leaves that no log may show. */
-const SECRETS = ['keyPepper', 'adminToken', 'kafkaSaslPassword'] as const
+const isSecretName = (variable: string): boolean =>
+  Object.entries(LEAVES).some(
+    ([key, leaf]) =>
+      leaf.secret !== undefined &&
+      (leaf.prefix === undefined
+        ? variable === variableOf(key)
+        : variable.startsWith(leaf.prefix) && variable.length > leaf.prefix.length),
+  )
 
-const secretsOf = (value: Readonly<Record<string, unknown>>): Readonly<Record<string, Secret>> =>
-  Object.fromEntries(SECRETS.map((key) => [key, new Secret(String(value[key]))]))
+const wrapped = (value: unknown, kind: 'text' | 'url'): unknown => {
+  if (typeof value === 'string') return kind === 'url' ? new SecretUrl(value) : new Secret(value)
+  if (Array.isArray(value)) return value.map((each) => wrapped(each, kind))
+  return Object.fromEntries(
+    Object.entries(value as object).map(([key, each]) => [key, wrapped(each, kind)]),
+  )
+}
+
+const secretsOf = (value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(LEAVES).flatMap(([key, { secret: kind }]) =>
+      kind === undefined ? [] : [[key, wrapped(value[key], kind)]],
+    ),
+  )
+
+/** Every text of a configuration that must not appear in a log, an error or a status. */
+export const secretTexts = (config: Config): readonly string[] => {
+  const textsOf = (value: unknown): readonly string[] => {
+    if (value instanceof Secret) return value.sensitiveTexts()
+    return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
+  }
+  return Object.entries(LEAVES).flatMap(([key, leaf]) =>
+    leaf.secret === undefined ? [] : textsOf(config[key as keyof Config]),
+  )
+}
 
 /** Lists by internal chain id, from variables that end in any word for a chain. */
 const perChain = (
@@ -462,6 +507,10 @@ const perChain = (
 }
 
 const crossProblems = (value: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {
+  if ((value.kafkaTlsCert === '') !== (value.kafkaTlsKey === '')) {
+    const variable = value.kafkaTlsCert === '' ? 'KAFKA_TLS_CERT' : 'KAFKA_TLS_KEY'
+    return [{ variable, message: 'is needed: a client certificate has a certificate and a key' }]
+  }
   const brokers = value.kafkaBrokers
   if (Array.isArray(brokers) && brokers.length > 0 && value.schemaRegistryUrl === '') {
     return [{ variable: 'SCHEMA_REGISTRY_URL', message: 'is needed together with KAFKA_BROKERS' }]

@@ -1,35 +1,116 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** The process's metrics: `<role>_<noun>_<unit>`, labels bounded (never an address or a user). */
-export interface Metrics {
+/** One metric: its name, what it tells, and its labels, whose values are bounded (never an address or a user). */
+interface MetricRow {
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
+}
+
+const row = <const Labels extends readonly string[]>(
+  name: string,
+  help: string,
+  ...labels: Labels
+) => ({ name, help, labels })
+
+const COUNTERS = {
+  eventsDropped: row('events_dropped_total', 'Events not taken', 'stage', 'reason'),
+  blocksIngested: row('ingest_blocks_total', 'Block operations', 'chain', 'op'),
+  rpcCalls: row('ingest_rpc_calls_total', 'Calls to nodes', 'chain', 'method', 'outcome'),
+  rpcBytes: row(
+    'ingest_rpc_bytes_total',
+    'Bytes that nodes answered',
+    ...(['chain', 'method', 'endpoint'] as const),
+  ),
+  ingestDropped: row(
+    'ingest_dropped_total',
+    'What a chain or its nodes said and was not taken',
+    ...(['chain', 'protocol', 'reason'] as const),
+  ),
+  unknownPools: row(
+    'ingest_unknown_pools_total',
+    'Pools that no listed protocol made, by the kind of their events',
+    ...(['chain', 'protocol'] as const),
+  ),
+  decoded: row('ingest_decoded_total', 'Decoded events', 'chain', 'protocol', 'kind'),
+  pendingTrades: row('ingest_pending_trades_total', 'Pre-confirmed trades', 'chain', 'op'),
+  recordsProcessed: row('process_records_total', 'Records folded', 'app'),
+  insertedRows: row('process_inserted_rows_total', 'Rows inserted', 'table'),
+  socketPublications: row('serve_socket_publications_total', 'Publications', 'family'),
+  socketBytes: row('serve_socket_bytes_total', 'Publication bytes delivered'),
+  webhookAttempts: row('webhook_attempts_total', 'Webhook attempts', 'result', 'kind'),
+  webhookDisabled: row('webhook_disabled_total', 'Endpoints turned off', 'reason'),
+  webhookDedupeHits: row('webhook_dedupe_hits_total', 'Events that came again'),
+  controlRecordsRefused: row(
+    'sluice_control_records_refused_total',
+    'Records of control topics without a valid signature of this installation',
+    ...(['topic', 'reason'] as const),
+  ),
+  edgeErrors: row(
+    'sluice_edge_errors_total',
+    'Requests, frames, upgrades and answers refused or closed where they came in; `exception` is a defect of ours',
+    'surface',
+    'reason',
+  ),
+  queryRejected: row(
+    'sluice_query_rejected_total',
+    'Statements of ours that the engine refused as wrong',
+    'surface',
+  ),
+  authFailures: row(
+    'sluice_auth_failures_total',
+    'Requests whose credential was missing, refused or not enough',
+    'surface',
+    'reason',
+  ),
+  sinkRetries: row(
+    'sluice_sink_retries_total',
+    'Failed inserts that are tried again, by the error',
+    'app',
+    'reason',
+  ),
+  rollupRepairs: row(
+    'sluice_rollup_repairs_total',
+    'Minutes whose rollups did not match their trades and were rebuilt',
+    'chain',
+  ),
+  rollupIncomplete: row(
+    'sluice_rollup_incomplete_minutes_total',
+    'Minutes that were rolled up without all of their trades',
+    'chain',
+    'reason',
+  ),
+} as const
+
+const GAUGES = {
+  processLagSeconds: row('process_lag_seconds', 'Age of the newest folded block', 'app'),
+  socketConnections: row('serve_socket_connections', 'Open sockets'),
+  socketSubscriptions: row('serve_socket_subscriptions', 'Subscriptions'),
+  webhookDueLagSeconds: row('webhook_due_lag_seconds', 'How late the last attempt began'),
+  webhookBacklog: row('webhook_backlog', 'Webhook messages that wait'),
+} as const
+
+const HISTOGRAMS = {
+  rpcSeconds: row('ingest_rpc_seconds', 'Time of a call', 'chain', 'method'),
+  insertSeconds: row('process_insert_seconds', 'Time of an insert', 'table'),
+  requestSeconds: row('serve_request_seconds', 'Time of a request', 'route', 'status'),
+  webhookSeconds: row('webhook_latency_seconds', 'Time of a webhook attempt'),
+} as const
+
+const BUCKETS_SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10]
+
+type LabelsOf<Row extends MetricRow> = Row['labels'][number]
+type Counters = { readonly [K in keyof typeof COUNTERS]: Counter<LabelsOf<(typeof COUNTERS)[K]>> }
+type Gauges = { readonly [K in keyof typeof GAUGES]: Gauge<LabelsOf<(typeof GAUGES)[K]>> }
+type Histograms = {
+  readonly [K in keyof typeof HISTOGRAMS]: Histogram<LabelsOf<(typeof HISTOGRAMS)[K]>>
+}
+
+/** The process's metrics, one of each row above, and the registry that prints them. */
+export interface Metrics extends Counters, Gauges, Histograms {
   readonly registry: Registry
-  readonly eventsDropped: Counter<'stage' | 'reason'>
-  readonly blocksIngested: Counter<'chain' | 'op'>
   /** Reads a chain's lag whenever the metrics are read; null where it is not known. Returns what ends that. */
   readonly watchLag: (chain: string, read: () => HeadLag) => () => void
-  readonly rpcCalls: Counter<'chain' | 'method' | 'outcome'>
-  readonly rpcBytes: Counter<'chain' | 'method' | 'endpoint'>
-  readonly ingestDropped: Counter<'chain' | 'protocol' | 'reason'>
-  readonly unknownPools: Counter<'chain' | 'protocol'>
-  readonly rpcSeconds: Histogram<'chain' | 'method'>
-  readonly decoded: Counter<'chain' | 'protocol' | 'kind'>
-  readonly pendingTrades: Counter<'chain' | 'op'>
-  readonly recordsProcessed: Counter<'app'>
-  readonly processLagSeconds: Gauge<'app'>
-  readonly insertedRows: Counter<'table'>
-  readonly insertSeconds: Histogram<'table'>
-  readonly requestSeconds: Histogram<'route' | 'status'>
-  readonly queryRejected: Counter<'surface'>
-  readonly socketConnections: Gauge
-  readonly socketSubscriptions: Gauge
-  readonly socketPublications: Counter<'family'>
-  readonly socketBytes: Counter
-  readonly webhookAttempts: Counter<'result' | 'kind'>
-  readonly webhookSeconds: Histogram
-  readonly webhookDueLagSeconds: Gauge
-  readonly webhookBacklog: Gauge
-  readonly webhookDisabled: Counter<'reason'>
-  readonly webhookDedupeHits: Counter
 }
 
 /** How far a chain is behind its node. */
@@ -38,78 +119,34 @@ export interface HeadLag {
   readonly seconds: number | null
 }
 
-const REJECTED = 'Statements of ours that the engine refused as wrong'
-
 /** Makes one registry with every metric of the house; one per process. */
 export const makeMetrics = (): Metrics => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
-    new Counter({ name, help, labelNames, registers: [registry] })
-  const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]): Gauge<L> =>
-    new Gauge({ name, help, labelNames, registers: [registry] })
-  const histogram = <L extends string>(
-    name: string,
-    help: string,
-    ...labelNames: L[]
-  ): Histogram<L> =>
-    new Histogram({
-      name,
-      help,
-      labelNames,
-      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
-      registers: [registry],
-    })
+  const each = <Made>(
+    rows: Readonly<Record<string, MetricRow>>,
+    make: (options: {
+      readonly name: string
+      readonly help: string
+      readonly labelNames: string[]
+      readonly registers: Registry[]
+    }) => Made,
+  ) =>
+    Object.fromEntries(
+      Object.entries(rows).map(([key, { name, help, labels }]) => [
+        key,
+        make({ name, help, labelNames: [...labels], registers: [registry] }),
+      ]),
+    )
   return {
     registry,
-    eventsDropped: counter('events_dropped_total', 'Events not taken', 'stage', 'reason'),
-    blocksIngested: counter('ingest_blocks_total', 'Block operations', 'chain', 'op'),
     watchLag: lagWatch(registry),
-    rpcCalls: counter('ingest_rpc_calls_total', 'Calls to nodes', 'chain', 'method', 'outcome'),
-    rpcBytes: counter(
-      'ingest_rpc_bytes_total',
-      'Bytes that nodes answered',
-      'chain',
-      'method',
-      'endpoint',
-    ),
-    ingestDropped: counter(
-      'ingest_dropped_total',
-      'What a chain or its nodes said and was not taken',
-      'chain',
-      'protocol',
-      'reason',
-    ),
-    unknownPools: counter(
-      'ingest_unknown_pools_total',
-      'Pools that no listed protocol made, by the kind of their events',
-      'chain',
-      'protocol',
-    ),
-    rpcSeconds: histogram('ingest_rpc_seconds', 'Time of a call', 'chain', 'method'),
-    decoded: counter('ingest_decoded_total', 'Decoded events', 'chain', 'protocol', 'kind'),
-    pendingTrades: counter(
-      'ingest_pending_trades_total',
-      'Trades of blocks in the making',
-      'chain',
-      'op',
-    ),
-    recordsProcessed: counter('process_records_total', 'Records folded', 'app'),
-    processLagSeconds: gauge('process_lag_seconds', 'Age of the newest folded block', 'app'),
-    insertedRows: counter('process_inserted_rows_total', 'Rows inserted', 'table'),
-    insertSeconds: histogram('process_insert_seconds', 'Time of an insert', 'table'),
-    requestSeconds: histogram('serve_request_seconds', 'Time of a request', 'route', 'status'),
-    queryRejected: counter('sluice_query_rejected_total', REJECTED, 'surface'),
-    socketConnections: gauge('serve_socket_connections', 'Open sockets'),
-    socketSubscriptions: gauge('serve_socket_subscriptions', 'Subscriptions'),
-    socketPublications: counter('serve_socket_publications_total', 'Publications', 'family'),
-    socketBytes: counter('serve_socket_bytes_total', 'Publication bytes delivered'),
-    webhookAttempts: counter('webhook_attempts_total', 'Webhook attempts', 'result', 'kind'),
-    webhookSeconds: histogram('webhook_latency_seconds', 'Time of a webhook attempt'),
-    webhookDueLagSeconds: gauge('webhook_due_lag_seconds', 'How late the last attempt began'),
-    webhookBacklog: gauge('webhook_backlog', 'Webhook messages that wait'),
-    webhookDisabled: counter('webhook_disabled_total', 'Endpoints turned off', 'reason'),
-    webhookDedupeHits: counter('webhook_dedupe_hits_total', 'Events that came again'),
+    ...(each(COUNTERS, (options) => new Counter(options)) as unknown as Counters),
+    ...(each(GAUGES, (options) => new Gauge(options)) as unknown as Gauges),
+    ...(each(
+      HISTOGRAMS,
+      (options) => new Histogram({ ...options, buckets: BUCKETS_SECONDS }),
+    ) as unknown as Histograms),
   }
 }
 

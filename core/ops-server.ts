@@ -20,6 +20,8 @@ export interface OpsOptions {
   /** Paths beside `/health`, `/ready` and `/metrics`, e.g. `/status`. */
   readonly questions: Readonly<Record<string, OpsQuestion>>
   readonly log: Logger
+  /** Takes secrets out of an answer. */
+  readonly scrub?: (text: string) => string
 }
 
 /** The running ops server. */
@@ -43,14 +45,16 @@ const json = (status: number, value: object): Reply => ({
 
 /** Serves `/health`, `/ready`, `/metrics` and the given questions. */
 export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
-  const { host, port, log } = options
+  const { host, port, log, scrub = (text: string) => text } = options
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://ops')
     const known = request.method === 'GET' || request.method === 'HEAD'
     const { status, type, body } = known
       ? await answer(options, pathname, searchParams).catch((error: unknown) => refused(log, error))
       : json(405, { error: 'GET only' })
-    response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body)
+    response
+      .writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
+      .end(scrub(body))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -52,7 +52,14 @@ export interface Warehouse {
 /** Where the warehouse lives: a folder (chDB in this process) or a server. */
 export type WarehouseTarget =
   | { readonly kind: 'embedded'; readonly path: string }
-  | { readonly kind: 'server'; readonly url: string; readonly database: string }
+  | {
+      readonly kind: 'server'
+      readonly url: string
+      readonly database: string
+      /** Empty or absent: as the URL says, else the server's default user. */
+      readonly user?: string
+      readonly password?: string
+    }
 
 const READ_SETTINGS = {
   output_format_json_quote_64bit_integers: 1,
@@ -105,10 +112,12 @@ interface Clients {
 /** Connections that read from an embedded engine, beside the one that writes. */
 const READERS = 2
 
-const serverClients = (url: string, database: string): Clients => {
+const serverClients = (target: Extract<WarehouseTarget, { readonly kind: 'server' }>): Clients => {
+  const { url, database, user = '', password = '' } = target
   const client = createClient({
     url,
     database,
+    ...(user !== '' && { username: user, password }),
     max_open_connections: 8,
     request_timeout: 60_000,
     compression: { request: true },
@@ -155,9 +164,7 @@ const embeddedClients = async (path: string): Promise<Clients> => {
 }
 
 const clientsOf = async (target: WarehouseTarget): Promise<Clients> =>
-  target.kind === 'server'
-    ? serverClients(target.url, target.database)
-    : embeddedClients(target.path)
+  target.kind === 'server' ? serverClients(target) : embeddedClients(target.path)
 
 /** An error that the engine answered; the embedded one throws it from a copy of the client of its own. */
 export const isEngineAnswer = (error: unknown): boolean =>

@@ -1,5 +1,6 @@
 import type { Bus, Running, TopicSpec } from '../core/bus-contract.ts'
 import type { Codec } from '../core/codec-contract.ts'
+import { registryLogin } from '../core/codec-registry.ts'
 import type { Config } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
@@ -50,7 +51,17 @@ export interface ProcessorDeps {
   readonly codec: Codec
   readonly warehouse: Warehouse
   readonly config: Pick<Config, 'partitions' | 'retention'> &
-    Partial<Pick<Config, 'chainExtra' | 'feeds' | 'kafkaBrokers' | 'schemaRegistryUrl'>>
+    Partial<
+      Pick<
+        Config,
+        | 'chainExtra'
+        | 'feeds'
+        | 'kafkaBrokers'
+        | 'schemaRegistryUrl'
+        | 'schemaRegistryUsername'
+        | 'schemaRegistryPassword'
+      >
+    >
   readonly metrics: Metrics
   readonly log: Logger
 }
@@ -95,10 +106,13 @@ const bookOf = (chain: string, extra: Config['chainExtra'] = {}): QuoteBook | un
 }
 
 /** Records on Kafka carry the registry's ids, those of the embedded log our own. */
-const registryUrlOf = ({
-  kafkaBrokers = [],
-  schemaRegistryUrl = '',
-}: ProcessorDeps['config']): string | null => (kafkaBrokers.length === 0 ? null : schemaRegistryUrl)
+const registryOf = ({ kafkaBrokers = [], ...config }: ProcessorDeps['config']) =>
+  kafkaBrokers.length === 0 || !hasRegistry(config) ? null : registryLogin(config)
+
+type RegistrySettings = Parameters<typeof registryLogin>[0]
+
+const hasRegistry = (config: Partial<RegistrySettings>): config is RegistrySettings =>
+  config.schemaRegistryUrl !== undefined
 
 /** Makes topics and tables where they are missing, then runs every stage, sink and finalizer of the chains. */
 export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRunning> => {
@@ -110,7 +124,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
   ])
   await migrate(warehouse, chains)
   await applyRetention(warehouse, chains, retention)
-  const rowThreads = openRowThreads({ registryUrl: registryUrlOf(config) }, log)
+  const rowThreads = openRowThreads({ registry: registryOf(config) }, log)
   const { makeRows } = rowThreads
   const places = sinkPlaces()
   const parts = await Promise.all(

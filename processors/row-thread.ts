@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import { localCodec } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
-import { registryCodec } from '../core/codec-registry.ts'
+import { type RegistryLogin, registryCodec } from '../core/codec-registry.ts'
 import { Outage, type OutageOf } from '../core/fault.ts'
 import { silentLogger } from '../core/log.ts'
 import { type BatchRows, batchRows } from './batch-rows.ts'
@@ -10,7 +10,7 @@ import { SINKS } from './sink-tables.ts'
 
 /** Where a thread finds the schemas of the records; null: they are our own. */
 export interface RowThreadData {
-  readonly registryUrl: string | null
+  readonly registry: RegistryLogin | null
 }
 
 /** The values of a batch: their bytes one after the other, and how many each has, -1 for a tombstone. */
@@ -25,13 +25,11 @@ export type RowAnswer =
   | { readonly kind: 'rows'; readonly rows: BatchRows }
   | { readonly kind: 'outage'; readonly of: OutageOf; readonly message: string }
 
-const { registryUrl }: RowThreadData = workerData
+const { registry }: RowThreadData = workerData
 let opened: Codec | undefined
 /** A registry that does not answer as the thread begins is asked again with the next batch. */
 const openCodec = async (): Promise<Codec> =>
-  registryUrl === null
-    ? localCodec()
-    : await registryCodec({ url: registryUrl, log: silentLogger() })
+  registry === null ? localCodec() : await registryCodec({ ...registry, log: silentLogger() })
 const sinks = new Map([...SINKS, ...FEED_SINKS].map((sink) => [String(sink.topic), sink]))
 
 const valuesOf = ({ bytes, lengths }: RowOrder): readonly (Uint8Array | null)[] => {

@@ -4,7 +4,9 @@ import type { Codec } from '../../core/codec-contract.ts'
 import type { Config } from '../../core/config.ts'
 import { Fault, Malformed } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
 import type { Check } from '../../core/ops.ts'
+import { makeRecordSigner } from '../../core/record-signature.ts'
 import { makeSealer } from '../../core/seal.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
@@ -28,6 +30,8 @@ interface FirstKeyRequest {
   readonly scopes?: readonly Scope[]
   readonly expiresAtMs?: number
   readonly mode?: KeyMode
+  /** Refused with `Fault` CONFLICT when there is an organization already. */
+  readonly isFirst?: true
 }
 
 /** Credentials of the demo as they were written down. */
@@ -78,6 +82,7 @@ export interface AccountsDeps {
   readonly authUrl: () => string
   readonly nowMs: () => number
   readonly log: Logger
+  readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
   /** How often the maps are compared with the log's end; default 5 s. */
   readonly checkEveryMs?: number
 }
@@ -94,6 +99,7 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   const listeners = new Set<(gone: Gone) => void>()
   const control = await openControlLog({
     ...deps,
+    signer: makeRecordSigner(pepper),
     topics: Object.values(CONTROL),
     apply: (record) => {
       for (const gone of applyRecord(registry, deps, record))
@@ -143,10 +149,11 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       await keeper.ready()
       return ring.published()
     },
-    createKey: ({ name, plan, scopes, expiresAtMs, mode }) =>
+    createKey: ({ name, plan, scopes, expiresAtMs, mode, isFirst }) =>
       admin.createApplication({
         name,
         ...(plan && { plan }),
+        ...(isFirst && { isFirst }),
         key: {
           ...(scopes && { scopes }),
           ...(expiresAtMs && { expiresAtMs }),

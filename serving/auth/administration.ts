@@ -47,6 +47,8 @@ export interface ApplicationRequest {
   /** Scopes that its tokens may have; default: all. */
   readonly scopes?: readonly Scope[]
   readonly key?: KeyRequest
+  /** Refused with `Fault` CONFLICT when there is an organization already. */
+  readonly isFirst?: true
 }
 
 /** Changes of an application; absent = as it is. */
@@ -186,6 +188,9 @@ const applicationChanges = (
       const { appId, orgId } = made.shown
       await change(deps, { action: 'app.create', subject: appId, orgId }, () => {
         if (request.orgId !== undefined) found(registry.org(request.orgId), 'organization')
+        const others = registry.orgs().some(({ org_id }) => org_id !== orgId)
+        if (request.isFirst && others)
+          throw new Fault('CONFLICT', 'There is an organization already')
         return made.records
       })
       return made.shown

@@ -1,6 +1,8 @@
 import type { Bus, LogRecord, OutRecord, Running, Span, Writer } from '../../core/bus-contract.ts'
 import { Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import type { RecordSigner } from '../../core/record-signature.ts'
 import { retry } from '../../core/retry.ts'
 
 /** Key of a record that says nothing: written to learn how far the tail has come. */
@@ -38,6 +40,9 @@ export interface ControlLogDeps {
   readonly bus: Bus
   readonly topics: readonly string[]
   readonly apply: (record: LogRecord) => void
+  /** Signs what is written; what it does not recognise is refused, counted and logged. */
+  readonly signer: RecordSigner
+  readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
   readonly nowMs: () => number
   readonly log: Logger
   /** Default 5 s. */
@@ -64,7 +69,7 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
   let verifiedAtMs = Number.NEGATIVE_INFINITY
 
   const take = (record: LogRecord): void => {
-    if (record.key !== NOOP) deps.apply(record)
+    if (record.key !== NOOP && isGenuine(deps, record)) deps.apply(record)
     applied.set(record.topic, record.offset + 1)
     for (const waiter of waiters) {
       if (waiter.topic === record.topic && record.offset + 1 >= waiter.next) waiter.done()
@@ -93,6 +98,7 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
     names.map((topic) => ({ topic, partition: 0, key: NOOP, value: null }))
   const committer = makeCommitter(bus, {
     writerId: deps.writerId ?? WRITER_ID,
+    signer: deps.signer,
     taken: async (writer) => applySpans(await writer.commit({ records: noops(topics) })),
     applySpans,
   })
@@ -146,9 +152,23 @@ const tailFromStart = async (
   return running
 }
 
+/** Whether a record of a control topic was written by this installation; what was not is counted and logged. */
+export const isGenuine = (
+  { signer, metrics, log }: Pick<ControlLogDeps, 'signer' | 'metrics' | 'log'>,
+  record: LogRecord,
+): boolean => {
+  const reason = signer.problemOf(record)
+  if (reason === undefined) return true
+  const { topic, offset, partition } = record
+  metrics.controlRecordsRefused.inc({ topic, reason })
+  log.error({ topic, partition, offset, reason }, 'refused a control record')
+  return false
+}
+
 /** What a committer needs of its log. */
 interface CommitterDeps {
   readonly writerId: string
+  readonly signer: RecordSigner
   /** Called with a writer that is new: others may have written since the one before it. */
   readonly taken: (writer: Writer) => Promise<void>
   readonly applySpans: (spans: readonly Span[]) => Promise<void>
@@ -162,13 +182,15 @@ interface Committer {
 /** Control records are whole values under ids of their own, so writing them a second time changes nothing. */
 const AGAIN = {
   firstMs: 20,
-  maxMs: 200,
-  tries: 3,
+  maxMs: 500,
+  // Processes that take the writer from each other at the same time need some tries until one is through.
+  tries: 8,
   again: (error: unknown) => error instanceof Outage && !(error instanceof NotReadBack),
 }
 
 /** One update after another through one writer; a writer that failed or was fenced is replaced. */
-const makeCommitter = (bus: Bus, { writerId, taken, applySpans }: CommitterDeps): Committer => {
+const makeCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
+  const { writerId, signer, taken, applySpans } = deps
   let writer: Writer | undefined
   let last: Promise<unknown> = Promise.resolve()
   const lose = async (): Promise<void> => {
@@ -184,7 +206,7 @@ const makeCommitter = (bus: Bus, { writerId, taken, applySpans }: CommitterDeps)
   const once = async (compute: () => Computed | Promise<Computed>): Promise<void> => {
     try {
       const own = await held()
-      const records = await compute()
+      const records = (await compute()).map(signer.sign)
       if (records.length > 0) await applySpans(await own.commit({ records }))
     } catch (error) {
       if (error instanceof Outage) await lose()

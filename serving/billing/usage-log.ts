@@ -3,8 +3,11 @@ import type { Bus, LogRecord, OutRecord, Running, Writer } from '../../core/bus-
 import type { Codec } from '../../core/codec-contract.ts'
 import { Malformed, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import type { RecordSigner } from '../../core/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { UsageEvents } from '../../schemas/wire.ts'
+import { isGenuine } from '../auth/control-log.ts'
 import { makeUsageBook, type UsageBook } from './usage-book.ts'
 
 const TOPIC = globalTopic('usageEvents')
@@ -25,6 +28,9 @@ export interface UsageDeps {
   readonly codec: Codec
   readonly nowMs: () => number
   readonly log: Logger
+  /** Signs the totals; others' records count only with this signature. */
+  readonly signer: RecordSigner
+  readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
   /** Default 1 s. */
   readonly writeEveryMs?: number
 }
@@ -37,8 +43,10 @@ export const openUsage = async (deps: UsageDeps): Promise<Usage> => {
   const { bus, codec, nowMs, log, writeEveryMs = WRITE_EVERY_MS } = deps
   const node = ulid(nowMs())
   const book = makeUsageBook(node, nowMs)
-  const tail = await tailFromStart(bus, (record) => take(book, codec, log, record))
-  const write = makeWrite(bus, codec, `usage-${node}`)
+  const tail = await tailFromStart(bus, (record) => {
+    if (isGenuine(deps, record)) take(book, codec, log, record)
+  })
+  const write = makeWrite(deps, `usage-${node}`)
   let writing: Promise<void> = Promise.resolve()
   const publish = (): Promise<void> => {
     writing = writing.then(async () => {
@@ -100,16 +108,17 @@ interface Write {
   close(): Promise<void>
 }
 
-const makeWrite = (bus: Bus, codec: Codec, writerId: string): Write => {
+const makeWrite = ({ bus, codec, signer }: UsageDeps, writerId: string): Write => {
   let writer: Writer | undefined
   const write = async (rows: readonly UsageEvents[]): Promise<void> => {
     const records = rows.map(
-      (row): OutRecord => ({
-        topic: TOPIC,
-        partition: 0,
-        key: `${row.org_id}/${row.day}/${row.node}`,
-        value: codec.encode('usage.UsageEvents', row),
-      }),
+      (row): OutRecord =>
+        signer.sign({
+          topic: TOPIC,
+          partition: 0,
+          key: `${row.org_id}/${row.day}/${row.node}`,
+          value: codec.encode('usage.UsageEvents', row),
+        }),
     )
     writer ??= await bus.writer(writerId)
     try {

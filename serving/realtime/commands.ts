@@ -1,28 +1,23 @@
+import { checkedBody } from './fields.ts'
 import {
   CLOSES,
+  COMMAND_BURST,
   type Command,
   ERRORS,
   errorText,
+  FLOOD_DEBT,
   LEGACY_PONG,
   type Method,
   type ProtocolError,
   replyText,
 } from './protocol.ts'
-import {
-  COMMAND_BURST,
-  type Handler,
-  refuse,
-  type Session,
-  type Step,
-  type World,
-} from './session.ts'
-import { history, subscribe, unsubscribe } from './session-channels.ts'
+import { type Handler, refuse, type Session, type Step, type World } from './session.ts'
+import { subscribe, unsubscribe } from './session-channels.ts'
 import { connect, refresh } from './session-credentials.ts'
+import { history } from './session-history.ts'
 
 /** Commands that a connection may send each second once its burst is used. */
 const COMMANDS_PER_SECOND = 50
-/** Refused commands until the connection is closed for flooding. */
-const FLOOD_DEBT = 100
 
 /** Runs one command: the next session, at most one reply, and what the shell must do. */
 export const step = (before: Session, command: Command, world: World): Step => {
@@ -39,13 +34,20 @@ export const step = (before: Session, command: Command, world: World): Step => {
   }
   if (command.kind === 'send') return { session }
   if (tooMany) return { session, reply: errorText(command.id, ERRORS.tooManyRequests) }
-  return HANDLERS[command.method](session, command, world)
+  const body = checkedBody(command.method, command.body)
+  if (body !== undefined) return HANDLERS[command.method](session, { ...command, body }, world)
+  if (CREDENTIALS.has(command.method)) return { session, close: CLOSES.badRequest }
+  return refuse(session, command, ERRORS.badRequest)
 }
+
+/** A connection whose credential cannot be read has nothing to go on with. */
+const CREDENTIALS: ReadonlySet<Method> = new Set(['connect', 'refresh'])
 
 const drained = (bucket: Session['bucket'], nowMs: number): Session['bucket'] => {
   const back = (Math.max(0, nowMs - bucket.atMs) / 1_000) * COMMANDS_PER_SECOND
   return { tokens: Math.min(COMMAND_BURST, bucket.tokens + back) - 1, atMs: nowMs }
 }
+
 const always =
   (error: ProtocolError): Handler =>
   (session, call) =>

@@ -1,6 +1,8 @@
 import type { Principal } from '../contract.ts'
+import type { CountedConnection } from './admission.ts'
+import type { Boundary } from './boundary.ts'
 import type { Push, Subscriber } from './fanout.ts'
-import { firstPulse, type Pulse } from './heartbeat.ts'
+import { type ControlBudget, firstControls, firstPulse, type Pulse } from './heartbeat.ts'
 import { CLOSES, type Close } from './protocol.ts'
 import type { Session } from './session.ts'
 import type { Socket } from './socket.ts'
@@ -11,24 +13,33 @@ const CONFLATE_BYTES = 256 * 1_024
 export const MAX_QUEUED_BYTES = 1_024 * 1_024
 /** Below this, a congested connection goes back to the shared topics. */
 const RELIEVED_BYTES = 64 * 1_024
-/** How long the close frame may take to get through to a slow reader. */
-const SLOW_GRACE_MS = 5_000
+/** How long the close frame may take to get through to a slow reader, and the answer to it to come back. */
+const CLOSE_GRACE_MS = 5_000
 
 /** One connection: its session, its clock, and what it is owed while its queue is long. */
 export class Connection implements Subscriber {
   readonly socket: Socket
   session: Session
   pulse: Pulse
-  /** Messages that came in while connect waits for freshness; null = none is waiting. */
-  backlog: string[] | null = null
+  controls: ControlBudget
+  /** Where it is counted among the connections of the process and its address. */
+  readonly counted: CountedConnection
+  /** Organization whose connections it is counted among; null = not connected yet. */
+  orgId: string | null = null
+  /** Messages that came in while connect waits for freshness, and their length; null = none is waiting. */
+  backlog: { readonly texts: string[]; length: number } | null = null
   #congested = false
   #slowSinceMs: number | null = null
   #closed = false
+  /** When the close frame was sent; null = none was. */
+  #closedMs: number | null = null
   #bytes = 0
+  #owesForReads = false
   /** Newest publication of each conflated channel. */
   readonly #held = new Map<string, Push>()
   readonly #nowMs: () => number
   readonly #onSlow: (connection: Connection) => void
+  readonly #boundary: Boundary
 
   constructor(
     socket: Socket,
@@ -38,14 +49,19 @@ export class Connection implements Subscriber {
       readonly random: () => number
       /** It is given up: take it off the shared topics at once, or it would get publications with a hole between. */
       readonly onSlow: (connection: Connection) => void
+      readonly counted: CountedConnection
+      readonly boundary: Boundary
     },
   ) {
-    const { nowMs, random, onSlow } = surroundings
+    const { nowMs, random, onSlow, counted, boundary } = surroundings
     this.socket = socket
     this.session = session
     this.pulse = firstPulse(nowMs(), random)
+    this.controls = firstControls(nowMs())
     this.#nowMs = nowMs
     this.#onSlow = onSlow
+    this.#boundary = boundary
+    this.counted = counted
   }
 
   get congested(): boolean {
@@ -68,7 +84,16 @@ export class Connection implements Subscriber {
     else this.socket.send(text)
   }
 
+  /** Never throws: a publication goes to others too. */
   deliver(push: Push): void {
+    this.#boundary.run(
+      'publish',
+      () => this.#deliver(push),
+      () => this.giveUp(),
+    )
+  }
+
+  #deliver(push: Push): void {
     if (!this.open) return
     const queued = this.socket.buffered()
     if (push.latest && (queued > CONFLATE_BYTES || this.#held.has(push.literal))) {
@@ -82,10 +107,21 @@ export class Connection implements Subscriber {
     this.#bytes += bytes
   }
 
+  /** Payload bytes that were read for it: charged at once, because it decides how many there are. */
+  billRead(bytes: number): void {
+    this.#bytes += bytes
+    this.#owesForReads ||= bytes > 0
+  }
+
+  get owesForReads(): boolean {
+    return this.#owesForReads
+  }
+
   /** Payload bytes since the last call. */
   takeBytes(): number {
     const bytes = this.#bytes
     this.#bytes = 0
+    this.#owesForReads = false
     return bytes
   }
 
@@ -100,7 +136,7 @@ export class Connection implements Subscriber {
     const queued = this.socket.buffered()
     if (this.#slowSinceMs !== null) {
       if (queued === 0) this.close(CLOSES.slow)
-      else if (this.#nowMs() - this.#slowSinceMs >= SLOW_GRACE_MS) this.#drop()
+      else if (this.#nowMs() - this.#slowSinceMs >= CLOSE_GRACE_MS) this.#drop()
       return false
     }
     if (queued > MAX_QUEUED_BYTES) this.giveUp()
@@ -121,13 +157,22 @@ export class Connection implements Subscriber {
   close({ code, reason }: Close): void {
     if (this.#closed) return
     this.#closed = true
+    this.#closedMs = this.#nowMs()
     this.#held.clear()
     this.socket.close(code, reason)
+  }
+
+  /** Ends a connection whose client does not answer the close frame; until then it may go on sending. */
+  dropIfOverdue(): void {
+    if (this.#closedMs === null || this.#nowMs() - this.#closedMs < CLOSE_GRACE_MS) return
+    this.#closedMs = null
+    this.socket.drop()
   }
 
   /** The socket is gone. */
   gone(): void {
     this.#closed = true
+    this.#closedMs = null
     this.#held.clear()
   }
 

@@ -3,11 +3,13 @@ import { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { ChainFreshness, Gone, Guard, Meter } from '../contract.ts'
+import { Admission, type AdmissionLimits, type NoRoom } from './admission.ts'
+import type { Boundary } from './boundary.ts'
 import { step } from './commands.ts'
 import { Connection } from './connection.ts'
-import { due, pinged } from './heartbeat.ts'
+import { afterControl, due, pinged } from './heartbeat.ts'
 import type { Hub } from './hub.ts'
-import { CLOSES, type Close, type Command, PING, parseMessage } from './protocol.ts'
+import { CLOSES, type Close, COMMAND_BURST, type Command, PING, parseMessage } from './protocol.ts'
 import { type Effect, freshSession, mayBatch, type World } from './session.ts'
 import { shownBy } from './session-credentials.ts'
 import type { Socket } from './socket.ts'
@@ -21,7 +23,10 @@ export interface ConnectionsOptions {
   /** Newest freshness of every chain with data; does not fail, does not hang. */
   readonly freshness: () => Promise<Readonly<Record<string, ChainFreshness>>>
   readonly chains: ReadonlySet<string>
+  /** Connections of one organization in this process. */
   readonly connectionLimit: number
+  readonly limits: AdmissionLimits
+  readonly boundary: Boundary
   readonly metrics: Metrics
   readonly log: Logger
   readonly nowMs: () => number
@@ -30,43 +35,75 @@ export interface ConnectionsOptions {
 
 /** Thousandths of a CU per payload byte: 0.005 CU (contract/billing-errors.md 3.3). */
 const MILLI_UNITS_PER_BYTE = 5
-/** Messages that may wait for the connect reply. */
-const MAX_BACKLOG = 64
+/** Messages that may wait for the connect reply: clients send each subscription in a message of its own without waiting. */
+const MAX_BACKLOG = COMMAND_BURST
+/** Characters of the messages that may wait. */
+const MAX_BACKLOG_LENGTH = 256 * 1_024
 /** Replies in one frame, where the client splits frames. */
 const MAX_BATCH = 16
+/** Characters in one frame of several replies: some clients refuse messages above 1 MiB. */
+const MAX_BATCH_LENGTH = 256 * 1_024
 
 /** Every open connection, and everything that happens to them. */
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #bySocket = new Map<Socket, Connection>()
   readonly #perOrg = new Map<string, number>()
+  readonly #admission: Admission
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
+    this.#admission = new Admission(options.limits)
   }
 
   get size(): number {
     return this.#bySocket.size
   }
 
-  open(socket: Socket, { credentials, framePings }: Opening): void {
-    const { nowMs, random, metrics } = this.#options
+  /** What to answer to an upgrade from the address; undefined where another connection fits. */
+  refusal(address: string): NoRoom | undefined {
+    return this.#admission.refusal(address)
+  }
+
+  open(socket: Socket, { credentials, framePings, address }: Opening): void {
+    const { nowMs, random, metrics, boundary } = this.#options
+    // Asked again: many upgrades may have been decided at the same time.
+    if (this.#admission.refusal(address) !== undefined) {
+      const { code, reason } = CLOSES.tooManyRequests
+      socket.close(code, reason)
+      return
+    }
     const session = freshSession(randomUUID(), credentials, { framePings, nowMs: nowMs() })
     const onSlow = (connection: Connection): void => this.#review(connection)
-    this.#bySocket.set(socket, new Connection(socket, session, { nowMs, random, onSlow }))
+    const counted = this.#admission.opened(address)
+    const surroundings = { nowMs, random, onSlow, counted, boundary }
+    const connection = new Connection(socket, session, surroundings)
+    this.#bySocket.set(socket, connection)
     metrics.socketConnections.set(this.size)
   }
 
+  /** An error came up while something of this connection was handled: only it ends. */
+  failed(socket: Socket): void {
+    const connection = this.#bySocket.get(socket)
+    if (connection === undefined) socket.drop()
+    else connection.close(CLOSES.internal)
+  }
+
+  /** A WebSocket-level ping or pong came in. */
   alive(socket: Socket): void {
     const connection = this.#bySocket.get(socket)
-    if (connection) connection.pulse = { ...connection.pulse, seenMs: this.#options.nowMs() }
+    if (connection?.open !== true) return
+    const nowMs = this.#options.nowMs()
+    connection.pulse = { ...connection.pulse, seenMs: nowMs }
+    connection.controls = afterControl(connection.controls, nowMs)
+    if (connection.controls.tokens < 0) connection.close(CLOSES.tooManyRequests)
   }
 
   /** One inbound message. Commands of a connection run one after another. */
   message(socket: Socket, text: string): void {
     const connection = this.#bySocket.get(socket)
     if (connection?.open !== true) return
-    this.alive(socket)
+    connection.pulse = { ...connection.pulse, seenMs: this.#options.nowMs() }
     this.#queue(connection, text)
   }
 
@@ -77,73 +114,89 @@ export class Connections {
   closed(socket: Socket): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
+    const { boundary, hub, metrics } = this.#options
     this.#bySocket.delete(socket)
     connection.gone()
+    connection.counted.closed()
+    if (connection.orgId !== null) this.#count(connection.orgId, -1)
+    metrics.socketConnections.set(this.size)
+    metrics.socketSubscriptions.dec(connection.session.channels.size)
     for (const channel of connection.session.channels.values()) {
-      this.#options.hub.leave(connection, channel)
+      boundary.run('close', () => hub.leave(connection, channel))
     }
-    this.#charge(connection)
-    const { principal } = connection
-    if (principal) this.#count(principal.orgId, -1)
-    this.#options.metrics.socketConnections.set(this.size)
-    this.#options.metrics.socketSubscriptions.dec(connection.session.channels.size)
+    boundary.run('close', () => this.#charge(connection))
   }
 
   /** Pings, and closes whoever is silent, expired or late. */
   beat(): void {
     const nowMs = this.#options.nowMs()
-    for (const connection of this.#bySocket.values()) {
-      if (!connection.open) continue
+    this.#each((connection) => {
+      connection.dropIfOverdue()
+      if (!connection.open) return
       const wish = due(connection.pulse, connection.session, nowMs)
-      if (wish === undefined) continue
+      if (wish === undefined) return
       if (wish !== 'ping') connection.close(wish)
       else {
         connection.pulse = pinged(connection.pulse, nowMs)
         connection.socket.ping()
         if (!connection.session.framePings) connection.send(PING)
       }
-    }
+    })
   }
 
   /** Looks at every queue: who is slow is served one by one, or not at all. */
   sweep(): void {
-    for (const connection of this.#bySocket.values()) {
+    this.#each((connection) => {
       if (connection.checkQueue()) this.#review(connection)
-    }
+    })
   }
 
   /** Charges what was pushed since the last time. */
   charge(): void {
-    for (const connection of this.#bySocket.values()) this.#charge(connection)
+    this.#each((connection) => this.#charge(connection))
+  }
+
+  /** Does something for every connection; where that fails, only that connection ends. */
+  #each(work: (connection: Connection) => void): void {
+    const { boundary } = this.#options
+    for (const connection of this.#bySocket.values()) {
+      boundary.run(
+        'timer',
+        () => work(connection),
+        () => connection.close(CLOSES.internal),
+      )
+    }
   }
 
   /** Closes whoever uses a credential that is gone. */
   revoke({ appId, credentialId, kind }: Gone): void {
-    for (const connection of this.#bySocket.values()) {
+    this.#each((connection) => {
       const { principal } = connection
-      if (principal?.appId !== appId) continue
-      if (credentialId !== undefined && principal.credentialId !== credentialId) continue
-      if (kind !== undefined && principal.kind !== kind) continue
+      if (principal?.appId !== appId) return
+      if (credentialId !== undefined && principal.credentialId !== credentialId) return
+      if (kind !== undefined && principal.kind !== kind) return
       connection.close(CLOSES.invalidToken)
-    }
+    })
   }
 
   /** Closes the next `count` connections. */
   closeSome(count: number, close: Close): void {
     let left = count
-    for (const connection of this.#bySocket.values()) {
-      if (!connection.open) continue
-      if (left === 0) return
+    this.#each((connection) => {
+      if (!connection.open || left === 0) return
       left -= 1
       connection.close(close)
-    }
+    })
   }
 
   #queue(connection: Connection, text: string): void {
     if (!connection.open) return
-    if (connection.backlog === null) this.#take(connection, text)
-    else if (connection.backlog.length < MAX_BACKLOG) connection.backlog.push(text)
-    else connection.close(CLOSES.tooManyRequests)
+    const { backlog } = connection
+    if (backlog === null) this.#take(connection, text)
+    else if (backlog.texts.length < MAX_BACKLOG && backlog.length < MAX_BACKLOG_LENGTH) {
+      backlog.texts.push(text)
+      backlog.length += text.length
+    } else connection.close(CLOSES.tooManyRequests)
   }
 
   #take(connection: Connection, text: string): void {
@@ -155,18 +208,19 @@ export class Connections {
 
   /** A credential has to be looked at, and connect tells how fresh the chains are; everything behind it waits. */
   #takeLater(connection: Connection, commands: readonly Command[]): void {
-    connection.backlog = []
+    connection.backlog = { texts: [], length: 0 }
     this.#prepare(connection, commands)
       .then((freshness) => {
-        const backlog = connection.backlog ?? []
+        const waiting = connection.backlog?.texts ?? []
         connection.backlog = null
         if (!connection.open) return
         this.#run(connection, commands, freshness)
-        for (const text of backlog) this.#queue(connection, text)
+        for (const text of waiting) this.#queue(connection, text)
       })
       .catch((error: unknown) => {
-        this.#options.log.error({ err: error }, 'a message was not taken')
-        connection.close(CLOSES.internal)
+        const { boundary } = this.#options
+        boundary.failed('message', error)
+        boundary.run('message', () => connection.close(CLOSES.internal))
       })
   }
 
@@ -197,6 +251,7 @@ export class Connections {
     }
     sendAll(connection, replies)
     for (const effect of effects) this.#apply(connection, effect)
+    if (connection.owesForReads) this.#charge(connection)
     if (close !== undefined) connection.close(close)
   }
 
@@ -211,9 +266,13 @@ export class Connections {
 
   #apply(connection: Connection, effect: Effect): void {
     const { hub } = this.#options
-    if (effect.type === 'admit') this.#count(effect.principal.orgId, 1)
+    if (effect.type === 'admit') {
+      connection.counted.accepted()
+      connection.orgId = effect.principal.orgId
+      this.#count(effect.principal.orgId, 1)
+    } else if (effect.type === 'bill') connection.billRead(effect.bytes)
     else if (effect.type === 'join') {
-      connection.bill(effect.recoveredBytes)
+      connection.billRead(effect.recoveredBytes)
       hub.join(connection, effect.channel, effect)
     } else {
       connection.drop(effect.channel.literal)
@@ -232,7 +291,7 @@ export class Connections {
       authenticate: (credentials) => withQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
       recover: (channel, since, retractions) => hub.recover(channel, since, retractions),
-      historyOf: (channel) => hub.historyOf(channel),
+      historyOf: (channel, query) => hub.historyOf(channel, query),
     }
   }
 
@@ -253,12 +312,14 @@ export class Connections {
     const { principal } = connection
     if (bytes === 0 || principal === null) return
     metrics.socketBytes.inc(bytes)
+    const units = bytes * MILLI_UNITS_PER_BYTE
     try {
-      const units = bytes * MILLI_UNITS_PER_BYTE
       meter.reserve(principal, units, 'streams').settle(units)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       log.info({ orgId: principal.orgId, reason: error.message }, 'stream quota used up')
+      // It was delivered, so it counts, beyond the quota too: what is left would pay for the next ten seconds again.
+      meter.reserve(principal, 0, 'streams').settle(units)
       connection.close(CLOSES.quotaExceeded)
     }
   }
@@ -268,8 +329,18 @@ const isCredential = (command: Command): boolean =>
   command.kind === 'call' && (command.method === 'connect' || command.method === 'refresh')
 
 const sendAll = (connection: Connection, replies: readonly string[]): void => {
-  const size = mayBatch(connection.session) ? MAX_BATCH : 1
-  for (let at = 0; at < replies.length; at += size) {
-    connection.send(replies.slice(at, at + size).join('\n'))
+  const most = mayBatch(connection.session) ? MAX_BATCH : 1
+  let frame: string[] = []
+  let length = 0
+  const flush = (): void => {
+    if (frame.length > 0) connection.send(frame.join('\n'))
+    frame = []
+    length = 0
   }
+  for (const reply of replies) {
+    if (frame.length >= most || length + reply.length > MAX_BATCH_LENGTH) flush()
+    frame.push(reply)
+    length += reply.length
+  }
+  flush()
 }

@@ -13,6 +13,28 @@ export interface Pulse {
   readonly rejectedMs: number
 }
 
+/** WebSocket pings and pongs that a client may send at once, and each second after that: one in 25 s is usual. */
+const CONTROL_BURST = 100
+const CONTROLS_PER_SECOND = 10
+
+/** WebSocket pings and pongs that a client may still send, as of `atMs`. */
+export interface ControlBudget {
+  readonly tokens: number
+  readonly atMs: number
+}
+
+/** The budget of a connection that was just opened. */
+export const firstControls = (nowMs: number): ControlBudget => ({
+  tokens: CONTROL_BURST,
+  atMs: nowMs,
+})
+
+/** The budget after one more ping or pong; below 0 = too many. */
+export const afterControl = ({ tokens, atMs }: ControlBudget, nowMs: number): ControlBudget => {
+  const back = (Math.max(0, nowMs - atMs) / 1_000) * CONTROLS_PER_SECOND
+  return { tokens: Math.min(CONTROL_BURST, tokens + back) - 1, atMs: nowMs }
+}
+
 /** No connect within this time after the upgrade. */
 const STALE_MS = 10_000
 /** Silence after which a connection counts as dead. */

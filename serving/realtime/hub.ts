@@ -23,7 +23,7 @@ import {
 } from './history.ts'
 import { publicationText } from './protocol.ts'
 import { type Desk, type Publication, payloadText, type TokenName } from './publish.ts'
-import type { KeptText, Position, Recovery } from './session.ts'
+import type { HistoryPage, HistoryQuery, Position, Recovery } from './session.ts'
 import { STREAMS } from './streams.ts'
 
 /** What the hub is made of. */
@@ -62,8 +62,8 @@ const ENCODER_VERSION = 1
 const MAX_NAMES = 200_000
 /** Longest name or symbol that is passed on. */
 const MAX_NAME_LENGTH = 256
-/** Most payload bytes in one recovery: some clients refuse messages above 1 MiB (contract/websocket.md 2.7). */
-const MAX_RECOVERED_BYTES = 512 * 1_024
+/** Most payload bytes in one recovery or history reply: some clients refuse messages above 1 MiB (contract/websocket.md 2.7). */
+const MAX_REPLY_BYTES = 512 * 1_024
 
 /** Turns records into publications for whoever is subscribed, and keeps the recent ones of recoverable channels. */
 export class Hub {
@@ -179,28 +179,45 @@ export class Hub {
   /** What a subscriber has missed since a position. */
   recover(channel: Channel, since: Position, retractions: boolean): Recovery {
     const lane = this.#homeOf(channel.row, channel.chain, channel.address)
-    if (lane === undefined) return { recovered: false }
-    if (since.epoch !== lane.epoch && since.epoch !== lane.firstEpoch) return { recovered: false }
+    if (lane === undefined) return { recovered: false, bytes: 0 }
+    if (since.epoch !== lane.epoch && since.epoch !== lane.firstEpoch) {
+      return { recovered: false, bytes: 0 }
+    }
     const missed = lane.history.since(channel.subject, since.offset)
-    if (missed === undefined) return { recovered: false }
+    if (missed === undefined) return { recovered: false, bytes: 0 }
     const wanted = missed.filter(({ retraction }) => retractions || !retraction)
-    const payloads = wanted.map((kept) => this.#dataOf(channel.row, kept))
-    const bytes = payloads.reduce((sum, data) => sum + Buffer.byteLength(data), 0)
-    if (bytes > MAX_RECOVERED_BYTES) return { recovered: false }
-    const publications = wanted.map(({ offset }, at) => publicationText(payloads[at] ?? '', offset))
+    const { publications, bytes } = this.#pageOf(channel.row, wanted)
+    if (publications.length < wanted.length) return { recovered: false, bytes }
     return { recovered: true, publications, bytes }
   }
 
-  /** Kept publications of a recoverable channel without retractions, oldest first. */
-  historyOf(channel: Channel): readonly KeptText[] {
+  /** Kept publications of a recoverable channel, without retractions; undefined where some after `since` are lost. */
+  historyOf(channel: Channel, { since, reverse, limit }: HistoryQuery): HistoryPage | undefined {
     const lane = this.#homeOf(channel.row, channel.chain, channel.address)
-    const kept = lane?.history.all(channel.subject) ?? []
-    return kept
-      .filter(({ retraction }) => !retraction)
-      .map((one) => ({
-        offset: one.offset,
-        text: publicationText(this.#dataOf(channel.row, one), one.offset),
-      }))
+    const kept =
+      since === undefined || reverse
+        ? lane?.history.all(channel.subject)
+        : lane?.history.since(channel.subject, since)
+    if (kept === undefined) return undefined
+    const wanted = kept.filter(
+      ({ retraction, offset }) =>
+        !retraction && (!reverse || since === undefined || offset < since),
+    )
+    return this.#pageOf(channel.row, (reverse ? wanted.toReversed() : wanted).slice(0, limit))
+  }
+
+  /** As many publications as one reply may hold. */
+  #pageOf(row: ChannelRow, kept: readonly Kept[]): HistoryPage {
+    const publications: string[] = []
+    let bytes = 0
+    for (const one of kept) {
+      const data = this.#dataOf(row, one)
+      const size = Buffer.byteLength(data)
+      if (publications.length > 0 && bytes + size > MAX_REPLY_BYTES) break
+      bytes += size
+      publications.push(publicationText(data, one.offset))
+    }
+    return { publications, bytes }
   }
 
   #acceptAs(suffix: string, record: LogRecord, value: Uint8Array): void {

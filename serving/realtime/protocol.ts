@@ -1,7 +1,20 @@
+import { Malformed } from '../../core/fault.ts'
+import { parseJson } from '../../core/json.ts'
+
 /** Frames of the Centrifuge JSON protocol, version 2 (contract/websocket.md 2). Pure: text in, commands out, and back. */
 
 /** Largest inbound message (contract/websocket.md 5.1). */
 export const MAX_INBOUND_BYTES = 102_400
+
+/** Commands of one connection at once (contract/websocket.md 5.1). */
+export const COMMAND_BURST = 300
+/** Refused commands until the connection is closed for flooding. */
+export const FLOOD_DEBT = 100
+/** Commands of one message that are read. The last of them is over burst and debt, so it closes the connection anyway. */
+export const MAX_COMMANDS = COMMAND_BURST + FLOOD_DEBT + 1
+
+/** Payload bytes that are read for one connection at once, by history and recovery: as much as its queue may hold. */
+export const READ_BURST_BYTES = 1_024 * 1_024
 
 /** Error object of a reply. */
 export interface ProtocolError {
@@ -78,9 +91,12 @@ export type Command =
       readonly body: Body
     }
 
-/** Commands of one message, or undefined where it is no such message and the connection must close with 3501. */
+/**
+ * Commands of one message, at most `MAX_COMMANDS`, or undefined where it is no such message and the connection must close
+ * with 3501.
+ */
 export const parseMessage = (text: string): readonly Command[] | undefined => {
-  const lines = text.split('\n')
+  const lines = text.split('\n', MAX_COMMANDS)
   if (lines.length > 1 && lines.at(-1)?.trim() === '') lines.pop()
   const commands: Command[] = []
   for (const line of lines) {
@@ -107,9 +123,10 @@ const parseCommand = (line: string): Command | undefined => {
 
 const parseObject = (line: string): Body | undefined => {
   try {
-    const value: unknown = JSON.parse(line)
+    const value = parseJson(line, { maxLength: MAX_INBOUND_BYTES })
     return isObject(value) ? value : undefined
-  } catch {
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
     return undefined
   }
 }
@@ -119,7 +136,7 @@ export const isObject = (value: unknown): value is Body =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isUint32 = (value: unknown): value is number =>
-  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffff_ffff
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff
 
 /** Server ping. */
 export const PING = '{}'

@@ -7,6 +7,7 @@ import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { ChainFreshness, Freshness, Guard, Meter } from '../contract.ts'
+import { type Boundary, makeBoundary } from './boundary.ts'
 import { MAX_QUEUED_BYTES } from './connection.ts'
 import { Connections } from './connections.ts'
 import { startFeed } from './feed.ts'
@@ -30,6 +31,9 @@ export interface RealtimeOptions {
     | 'wsNumbers'
     | 'wsAllowedOrigins'
     | 'wsConnectionsPerAccount'
+    | 'wsConnections'
+    | 'wsPendingPerAddress'
+    | 'trustedProxies'
     | 'chainExtra'
     | 'docsUrl'
     | 'errorsStatusMode'
@@ -55,6 +59,8 @@ export interface Realtime extends Running {
 const TICK_MS = 50
 const TICKS_PER_SWEEP = 2
 const TICKS_PER_BEAT = 5
+/** TCP connections beyond the limit that are still told why they do not fit. */
+const HANDSHAKE_MARGIN = 256
 /** Pushed bytes are charged every 10 s. */
 const TICKS_PER_CHARGE = 200
 /** Longest wait for a chain's freshness; connect is answered without it then. */
@@ -62,20 +68,25 @@ const FRESHNESS_LIMIT_MS = 1_000
 
 /** Serves `/connection/websocket`: the Centrifuge JSON protocol over the topics of the given chains. */
 export const startRealtime = async (options: RealtimeOptions): Promise<Realtime> => {
-  const { bus, chains, log, guard } = options
+  const { bus, chains, log, guard, config } = options
   const holder: { server?: SocketServer } = {}
+  const boundary = makeBoundary(options)
   const hub = new Hub({
     ...options,
-    numbers: options.config.wsNumbers,
-    quotes: new Map(chains.map((chain) => [chain, quotesOf(chain, options.config)])),
-    publish: (topic, text) => holder.server?.publish(topic, text),
+    numbers: config.wsNumbers,
+    quotes: new Map(chains.map((chain) => [chain, quotesOf(chain, config)])),
+    publish: (topic, text) => {
+      boundary.run('publish', () => holder.server?.publish(topic, text))
+    },
   })
   const connections = new Connections({
     ...options,
     hub,
     freshness: () => freshnessOf(options),
     chains: new Set(chains),
-    connectionLimit: options.config.wsConnectionsPerAccount,
+    connectionLimit: config.wsConnectionsPerAccount,
+    limits: { connections: config.wsConnections, pendingPerAddress: config.wsPendingPerAddress },
+    boundary,
     random: options.random ?? Math.random,
   })
   const feed = await startFeed({ bus, hub, chains, onPressure: () => connections.sweep() })
@@ -86,12 +97,14 @@ export const startRealtime = async (options: RealtimeOptions): Promise<Realtime>
       port: options.port,
       maxInboundBytes: MAX_INBOUND_BYTES,
       maxQueuedBytes: 2 * MAX_QUEUED_BYTES,
+      maxConnections: config.wsConnections + HANDSHAKE_MARGIN,
+      boundary,
     },
-    eventsOf(options, connections),
+    eventsOf(options, connections, boundary),
   )
   holder.server = server
   const stopListening = guard.onRevoked((gone) => connections.revoke(gone))
-  const ticker = setInterval(ticking(hub, connections), TICK_MS)
+  const ticker = setInterval(ticking(hub, connections, boundary), TICK_MS)
   log.info({ port: server.port, transport: server.transport }, 'streams are served')
   return {
     port: server.port,
@@ -116,13 +129,16 @@ const quotesOf = (chain: string, { chainExtra }: RealtimeOptions['config']): Rea
   )
 
 const eventsOf = (
-  { guard, meter, config, nowMs, log }: RealtimeOptions,
+  { guard, meter, config, nowMs }: RealtimeOptions,
   connections: Connections,
+  boundary: Boundary,
 ): SocketEvents<Opening> => {
   const gate = {
     guard,
     meter,
     nowMs,
+    refusal: (address: string) => connections.refusal(address),
+    trustedProxies: config.trustedProxies,
     allowedOrigins: config.wsAllowedOrigins,
     docsUrl: config.docsUrl,
     statusMode: config.errorsStatusMode,
@@ -130,25 +146,26 @@ const eventsOf = (
   return {
     upgrade: (request) =>
       decideUpgrade(request, gate).catch((error: unknown) => {
-        log.error({ err: error }, 'upgrade was not decided')
+        boundary.failed('upgrade', error)
         return upgradeFailed(gate)
       }),
     open: (socket, opening) => connections.open(socket, opening),
     message: (socket, text) => connections.message(socket, text),
     alive: (socket) => connections.alive(socket),
     overflowed: (socket) => connections.overflowed(socket),
+    failed: (socket) => connections.failed(socket),
     closed: (socket) => connections.closed(socket),
   }
 }
 
-const ticking = (hub: Hub, connections: Connections): (() => void) => {
+const ticking = (hub: Hub, connections: Connections, boundary: Boundary): (() => void) => {
   let tick = 0
   return () => {
     tick += 1
-    hub.flush()
-    if (tick % TICKS_PER_SWEEP === 0) connections.sweep()
-    if (tick % TICKS_PER_BEAT === 0) connections.beat()
-    if (tick % TICKS_PER_CHARGE === 0) connections.charge()
+    boundary.run('timer', () => hub.flush())
+    if (tick % TICKS_PER_SWEEP === 0) boundary.run('timer', () => connections.sweep())
+    if (tick % TICKS_PER_BEAT === 0) boundary.run('timer', () => connections.beat())
+    if (tick % TICKS_PER_CHARGE === 0) boundary.run('timer', () => connections.charge())
   }
 }
 

@@ -19,6 +19,8 @@ import {
   type World,
 } from './session.ts'
 
+/** Longest `connect.name` (contract/websocket.md 2.2); a longer one is no name that we know. */
+const MAX_NAME_LENGTH = 16
 /** Seconds between server pings. */
 export const PING_SECONDS = 25
 const PROTOCOL_VERSION = '1.0.0'
@@ -44,10 +46,15 @@ export const connect: Handler = (session, call, world) => {
     ...(!session.framePings && { ping: PING_SECONDS, pong: true }),
   }
   return {
-    session: { ...session, phase: 'connected', principal, name: text(call.body.name) },
+    session: { ...session, phase: 'connected', principal, name: nameIn(call.body.name) },
     reply: replyText(call.id, 'connect', result),
     effects: [{ type: 'admit', principal }],
   }
+}
+
+const nameIn = (name: unknown): string => {
+  const known = text(name)
+  return known.length <= MAX_NAME_LENGTH ? known : ''
 }
 
 /** The credentials that a command shows, if it is one that shows any. */

@@ -1,10 +1,14 @@
 import type { Fault } from '../../core/fault.ts'
 import type { ChainFreshness, Credentials, Principal } from '../contract.ts'
 import type { Channel } from './channel.ts'
-import { type Close, type Command, errorText, type ProtocolError } from './protocol.ts'
-
-/** Commands of one connection at once. */
-export const COMMAND_BURST = 300
+import {
+  type Close,
+  COMMAND_BURST,
+  type Command,
+  errorText,
+  type ProtocolError,
+  READ_BURST_BYTES,
+} from './protocol.ts'
 
 /** Everything that is remembered of one connection; replaced, never changed. */
 export interface Session {
@@ -19,6 +23,8 @@ export interface Session {
   readonly name: string
   readonly channels: ReadonlyMap<string, Channel>
   readonly bucket: { readonly tokens: number; readonly atMs: number }
+  /** Payload bytes that may still be read for it from what is kept, as of `atMs`. */
+  readonly reads: { readonly bytes: number; readonly atMs: number }
 }
 
 /** Where a subscriber stands in a recoverable channel. */
@@ -35,12 +41,26 @@ export type Recovery =
       /** Bytes of their payloads, billed like pushed ones. */
       readonly bytes: number
     }
-  | { readonly recovered: false }
+  | {
+      readonly recovered: false
+      /** Payload bytes that were read before it turned out to be too much. */
+      readonly bytes: number
+    }
 
-/** A kept publication as it is sent. */
-export interface KeptText {
-  readonly offset: number
-  readonly text: string
+/** Which kept publications are wanted. */
+export interface HistoryQuery {
+  /** Only those after this position, or before it when reversed. */
+  readonly since: number | undefined
+  /** Newest first. */
+  readonly reverse: boolean
+  readonly limit: number
+}
+
+/** Kept publications as JSON text, no more than one reply may hold. */
+export interface HistoryPage {
+  readonly publications: readonly string[]
+  /** Bytes of their payloads, billed like pushed ones. */
+  readonly bytes: number
 }
 
 /** What the handlers may ask; every answer is immediate. */
@@ -56,14 +76,16 @@ export interface World {
   /** Current top of a recoverable channel; null = the channel is plain. */
   positionOf(channel: Channel): Position | null
   recover(channel: Channel, since: Position, retractions: boolean): Recovery
-  /** Kept publications of a recoverable channel, oldest first, as JSON text. */
-  historyOf(channel: Channel): readonly KeptText[]
+  /** Kept publications of a recoverable channel; undefined where some after `since` are no longer kept. */
+  historyOf(channel: Channel, query: HistoryQuery): HistoryPage | undefined
 }
 
 /** What the shell does, in order, once the replies of the message are written. */
 export type Effect =
   | { readonly type: 'admit'; readonly principal: Principal }
   | { readonly type: 'leave'; readonly channel: Channel }
+  /** Payload bytes of a history reply. */
+  | { readonly type: 'bill'; readonly bytes: number }
   | {
       readonly type: 'join'
       readonly channel: Channel
@@ -101,6 +123,7 @@ export const freshSession = (
   name: '',
   channels: new Map(),
   bucket: { tokens: COMMAND_BURST, atMs: nowMs },
+  reads: { bytes: READ_BURST_BYTES, atMs: nowMs },
 })
 
 /** True where several replies may share one frame (contract/websocket.md 2.1). */

@@ -1,3 +1,5 @@
+import type { Boundary } from './boundary.ts'
+
 /** The socket as the hub sees it: what uWebSockets.js and `ws` have in common. */
 
 /** One open socket. Every call on a closed one does nothing. */
@@ -21,6 +23,7 @@ export interface UpgradeRequest {
   readonly path: string
   /** Raw query string without `?`. */
   readonly query: string
+  /** Address of the peer: of the last proxy, where there is one. */
   readonly ip: string
   header(name: string): string
 }
@@ -45,6 +48,8 @@ export interface SocketEvents<Context> {
   alive(socket: Socket): void
   /** A publication was not queued because the socket's queue is full. */
   overflowed(socket: Socket): void
+  /** An error came up while something of this socket was handled. */
+  failed(socket: Socket): void
   closed(socket: Socket): void
 }
 
@@ -57,6 +62,10 @@ export interface SocketOptions {
   readonly maxInboundBytes: number
   /** A queue above this takes no more publications. */
   readonly maxQueuedBytes: number
+  /** TCP connections, upgraded or not; further ones are closed at once. */
+  readonly maxConnections: number
+  /** Every callback of the library runs inside it. */
+  readonly boundary: Boundary
 }
 
 /** A listening server. */

@@ -1,7 +1,9 @@
 import { monotonicFactory } from 'ulid'
+import { addressBucket, clientAddress } from '../../core/client-address.ts'
 import { Fault } from '../../core/fault.ts'
 import type { Credentials, Guard, Meter, Principal } from '../contract.ts'
 import { problemMedia, problemOf } from '../http/problem.ts'
+import type { NoRoom } from './admission.ts'
 import { isExpiry } from './session-credentials.ts'
 import type { UpgradeAnswer, UpgradeRequest } from './socket.ts'
 
@@ -10,6 +12,8 @@ export interface Opening {
   readonly credentials: Credentials
   /** `cf_ws_frame_ping_pong=true`: WebSocket pings instead of `{}`. */
   readonly framePings: boolean
+  /** Unit in which its address is limited (see `addressBucket`). */
+  readonly address: string
 }
 
 /** Who decides about upgrades. */
@@ -17,6 +21,10 @@ export interface Gate {
   readonly guard: Guard
   readonly meter: Meter
   readonly nowMs: () => number
+  /** What to answer where another connection of the address does not fit. */
+  readonly refusal: (address: string) => NoRoom | undefined
+  /** Ranges of proxies whose `X-Forwarded-For` names the client. */
+  readonly trustedProxies: readonly string[]
   /** Empty = every origin. */
   readonly allowedOrigins: readonly string[]
   /** Base of error types. */
@@ -28,19 +36,28 @@ const PATH = '/connection/websocket'
 const SUBPROTOCOL = 'centrifuge-json'
 const ulid = monotonicFactory()
 
+/** Version of the WebSocket protocol, RFC 6455 section 4.1. */
+const VERSION = '13'
+/** 16 bytes in base64, RFC 6455 section 4.1. */
+const KEY = /^[A-Za-z0-9+/]{22}==$/
+/** A token of RFC 9110 section 5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
 /** Decides an upgrade (contract/websocket.md 1.1 to 1.3). Credentials that are merely over, or absent, are decided at connect. */
 export const decideUpgrade = async (
   request: UpgradeRequest,
   gate: Gate,
 ): Promise<UpgradeAnswer<Opening>> => {
   const query = new URLSearchParams(request.query)
-  const offered = request
-    .header('sec-websocket-protocol')
-    .split(',')
-    .map((name) => name.trim())
+  const forwardedFor = request.header('x-forwarded-for')
+  const address = addressBucket(clientAddress(request.ip, forwardedFor, gate.trustedProxies))
+  const offered = listOf(request.header('sec-websocket-protocol'))
   const credentials = credentialsOf(request, query)
-  const fault = shapeFault(request, query, offered) ?? originFault(request, gate)
-  const refusal = fault ? { fault } : await credentialRefusal(credentials, request, gate)
+  const refusal =
+    shapeRefusal(request, query, offered) ??
+    originRefusal(request, gate) ??
+    gate.refusal(address) ??
+    (await credentialRefusal(credentials, address, gate))
   if (refusal !== undefined) return refused(refusal, gate)
   return {
     accepted: true,
@@ -48,33 +65,50 @@ export const decideUpgrade = async (
     context: {
       credentials,
       framePings: query.get('cf_ws_frame_ping_pong') === 'true',
+      address,
     },
   }
 }
 
-const shapeFault = (
+const listOf = (header: string): readonly string[] =>
+  header === '' ? [] : header.split(',').map((name) => name.trim())
+
+const badRequest = (message: string): Refusal => ({ fault: new Fault('BAD_REQUEST', message) })
+
+const shapeRefusal = (
   request: UpgradeRequest,
   query: URLSearchParams,
   offered: readonly string[],
-): Fault | undefined => {
-  if (request.path !== PATH) return new Fault('NOT_FOUND')
-  const upgrading = request.header('upgrade').toLowerCase() === 'websocket'
-  if (request.method !== 'get' || !upgrading || request.header('sec-websocket-key') === '') {
-    return new Fault('BAD_REQUEST', 'This path takes WebSocket upgrades only')
+): Refusal | undefined => {
+  if (request.path !== PATH) return { fault: new Fault('NOT_FOUND') }
+  const upgrading =
+    request.method === 'get' &&
+    request.header('upgrade').toLowerCase() === 'websocket' &&
+    listOf(request.header('connection').toLowerCase()).includes('upgrade')
+  if (!upgrading) return badRequest('This path takes WebSocket upgrades only')
+  if (request.header('sec-websocket-version') !== VERSION) {
+    const headers = { 'sec-websocket-version': VERSION }
+    return { ...badRequest(`Sec-WebSocket-Version must be ${VERSION}`), headers }
+  }
+  if (!KEY.test(request.header('sec-websocket-key'))) {
+    return badRequest('Sec-WebSocket-Key must be 16 bytes in base64')
+  }
+  if (!offered.every((name) => TOKEN.test(name)) || new Set(offered).size < offered.length) {
+    return badRequest('Sec-WebSocket-Protocol must be a list of different tokens')
   }
   const binary =
     offered.includes('centrifuge-protobuf') ||
     query.get('format') === 'protobuf' ||
     query.get('cf_protocol') === 'protobuf'
-  return binary ? new Fault('BAD_REQUEST', 'Protobuf is not offered; use JSON') : undefined
+  return binary ? badRequest('Protobuf is not offered; use JSON') : undefined
 }
 
-const originFault = (request: UpgradeRequest, { allowedOrigins }: Gate): Fault | undefined => {
+const originRefusal = (request: UpgradeRequest, { allowedOrigins }: Gate): Refusal | undefined => {
   const origin = request.header('origin')
   if (allowedOrigins.length === 0 || origin === '' || allowedOrigins.includes(origin)) {
     return undefined
   }
-  return new Fault('FORBIDDEN', 'The origin is not allowed')
+  return { fault: new Fault('FORBIDDEN', 'The origin is not allowed') }
 }
 
 const credentialsOf = (request: UpgradeRequest, query: URLSearchParams): Credentials => {
@@ -91,12 +125,12 @@ const credentialsOf = (request: UpgradeRequest, query: URLSearchParams): Credent
 /** Good credentials connect for nothing; everybody else is limited by address, so that guessing is slow. */
 const credentialRefusal = async (
   credentials: Credentials,
-  { ip }: UpgradeRequest,
+  address: string,
   gate: Gate,
 ): Promise<Refusal | undefined> => {
   const found = withQuota(await gate.guard.identify(credentials), gate.meter)
   if (found !== undefined && !(found instanceof Fault)) return undefined
-  const { allowed, limit, resetAt, retryAfterSeconds } = await gate.meter.take({ ip })
+  const { allowed, limit, resetAt, retryAfterSeconds } = await gate.meter.take({ ip: address })
   if (!allowed) {
     const details = { limit, remaining: 0, reset_at: resetAt }
     return { fault: new Fault('RATE_LIMIT', undefined, details), retryAfterSeconds }
@@ -122,9 +156,13 @@ export const withQuota = (
 interface Refusal {
   readonly fault: Fault
   readonly retryAfterSeconds?: number
+  readonly headers?: Readonly<Record<string, string>>
 }
 
-const refused = ({ fault, retryAfterSeconds }: Refusal, gate: Gate): UpgradeAnswer<Opening> => {
+const refused = (
+  { fault, retryAfterSeconds, headers = {} }: Refusal,
+  gate: Gate,
+): UpgradeAnswer<Opening> => {
   const requestId = ulid()
   const problem = problemOf(fault, {
     requestId,
@@ -140,6 +178,7 @@ const refused = ({ fault, retryAfterSeconds }: Refusal, gate: Gate): UpgradeAnsw
       'content-type': problemMedia(),
       'x-request-id': requestId,
       ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+      ...headers,
     },
     body: JSON.stringify(problem),
   }

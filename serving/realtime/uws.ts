@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, us_listen_socket, WebSocket } from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
 import { isIPv6 } from 'node:net'
-import { Outage } from '../../core/fault.ts'
+import type { Boundary, BoundaryKind } from './boundary.ts'
 import type {
   Socket,
   SocketEvents,
@@ -10,6 +10,7 @@ import type {
   UpgradeAnswer,
   UpgradeRequest,
 } from './socket.ts'
+import { verifyUwsBinary } from './uws-binary.ts'
 
 /** The library. */
 export type Uws = typeof import('uWebSockets.js')
@@ -61,7 +62,10 @@ class UwsSocket<Context> implements Socket {
 }
 
 /** Loads the native library. Throws where no binary of it fits the platform: its processor, its C library, its Node. */
-export const loadUws = async (): Promise<Uws> => (await import('uWebSockets.js')).default
+export const loadUws = async (): Promise<Uws> => {
+  verifyUwsBinary()
+  return (await import('uWebSockets.js')).default
+}
 
 /** Seconds of silence after which the library itself drops a socket: behind our own rule of 60 s. */
 const IDLE_SECONDS = 120
@@ -73,7 +77,10 @@ export const serveUws = async <Context>(
   events: SocketEvents<Context>,
 ): Promise<SocketServer> => {
   const app = uws.App()
+  const { boundary } = options
   let refusing = false
+  const counted = countConnections(app, options)
+  const handle = socketHandler(options, events)
   app.ws<UserData<Context>>('/*', {
     maxPayloadLength: options.maxInboundBytes,
     maxBackpressure: options.maxQueuedBytes,
@@ -81,25 +88,30 @@ export const serveUws = async <Context>(
     sendPingsAutomatically: false,
     upgrade: (response, request, context) => {
       if (refusing) response.close()
-      else upgrade({ response, request, context, events })
+      else answer({ response, request, context, events, boundary })
     },
     open: (ws) => {
+      counted.upgraded()
       const data = ws.getUserData()
       data.socket = new UwsSocket(ws)
-      events.open(data.socket, data.context)
+      handle(ws, 'open', (socket) => events.open(socket, data.context))
     },
     message: (ws, message) =>
-      withSocket(ws, (socket) => events.message(socket, Buffer.from(message).toString())),
-    ping: (ws) => withSocket(ws, (socket) => events.alive(socket)),
-    pong: (ws) => withSocket(ws, (socket) => events.alive(socket)),
-    dropped: (ws) => withSocket(ws, (socket) => events.overflowed(socket)),
-    close: (ws) =>
-      withSocket(ws, (socket) => {
+      handle(ws, 'message', (socket) => events.message(socket, Buffer.from(message).toString())),
+    ping: (ws) => handle(ws, 'control', (socket) => events.alive(socket)),
+    pong: (ws) => handle(ws, 'control', (socket) => events.alive(socket)),
+    dropped: (ws) => handle(ws, 'publish', (socket) => events.overflowed(socket)),
+    close: (ws) => {
+      counted.closed()
+      handle(ws, 'close', (socket) => {
         socket.gone()
         events.closed(socket)
-      }),
+      })
+    },
   })
-  app.any('/*', (response, request) => answerPlain(response, request, events))
+  app.any('/*', (response, request) =>
+    answer({ response, request, context: null, events, boundary }),
+  )
   const listening = await listen(app, options)
   return {
     transport: 'uws',
@@ -116,12 +128,45 @@ export const serveUws = async <Context>(
   }
 }
 
-const withSocket = <Context>(
-  ws: WebSocket<UserData<Context>>,
-  use: (socket: UwsSocket<Context>) => void,
-): void => {
-  const { socket } = ws.getUserData()
-  if (socket !== null) use(socket)
+/** Runs what a callback of the library does with its socket; an error there ends that socket only. */
+const socketHandler =
+  <Context>({ boundary }: SocketOptions, events: SocketEvents<Context>) =>
+  (
+    ws: WebSocket<UserData<Context>>,
+    kind: BoundaryKind,
+    use: (socket: UwsSocket<Context>) => void,
+  ): void => {
+    const { socket } = ws.getUserData()
+    if (socket === null) return
+    boundary.run(
+      kind,
+      () => use(socket),
+      () => events.failed(socket),
+    )
+  }
+
+/** Closes TCP connections beyond the limit. The library counts a connection until it is closed or upgraded. */
+const countConnections = (
+  app: ReturnType<Uws['App']>,
+  { maxConnections, boundary }: SocketOptions,
+) => {
+  let plain = 0
+  let sockets = 0
+  const changed = (response: HttpResponse, change: unknown): void =>
+    boundary.run('listener', () => {
+      plain += Number(change)
+      if (Number(change) > 0 && plain + sockets > maxConnections) response.close()
+    })
+  app.filter(changed)
+  return {
+    upgraded: (): void => {
+      plain -= 1
+      sockets += 1
+    },
+    closed: (): void => {
+      sockets -= 1
+    },
+  }
 }
 
 const listen = (
@@ -161,53 +206,60 @@ const plainIp = (text: string): string => {
     .join('.')
 }
 
-const upgrade = <Context>(ask: {
+/** One request as it came; `context` is null where it is not an upgrade. */
+interface Asked<Context> {
   readonly response: HttpResponse
   readonly request: HttpRequest
-  readonly context: Parameters<HttpResponse['upgrade']>[4]
+  readonly context: Parameters<HttpResponse['upgrade']>[4] | null
   readonly events: SocketEvents<Context>
-}): void => {
-  const { response, request, context, events } = ask
-  const facts = requestOf(request, response)
-  const key = facts.header('sec-websocket-key')
+  readonly boundary: Boundary
+}
+
+const answer = <Context>(asked: Asked<Context>): void => {
+  const { response, boundary } = asked
   let aborted = false
   response.onAborted(() => {
     aborted = true
   })
-  events.upgrade(facts).then((answer) => {
+  const settle = (work: () => void): void => {
     if (aborted) return
-    if (!answer.accepted) {
-      response.cork(() => writeAnswer(response, answer))
-      return
-    }
-    const data: UserData<Context> = { context: answer.context, socket: null }
-    // Not corked: when the cork ends, the library may take the new socket for the answered request and close it.
-    response.upgrade(data, key, answer.protocol, '', context)
+    boundary.run('upgrade', work, () => {
+      if (!aborted) response.close()
+    })
+  }
+  settle(() => {
+    const facts = requestOf(asked.request, response)
+    asked.events.upgrade(facts).then(
+      (decided) => settle(() => carryOut(decided, facts, asked)),
+      (error: unknown) =>
+        settle(() => {
+          throw error
+        }),
+    )
   })
 }
 
-const answerPlain = <Context>(
-  response: HttpResponse,
-  request: HttpRequest,
-  events: SocketEvents<Context>,
+const carryOut = <Context>(
+  decided: UpgradeAnswer<Context>,
+  facts: UpgradeRequest,
+  { response, context }: Asked<Context>,
 ): void => {
-  const facts = requestOf(request, response)
-  let aborted = false
-  response.onAborted(() => {
-    aborted = true
-  })
-  events.upgrade(facts).then((answer) => {
-    if (aborted) return
-    if (answer.accepted) throw new Outage('bus', 'a plain request was taken for an upgrade')
-    response.cork(() => writeAnswer(response, answer))
-  })
+  if (!decided.accepted) {
+    response.cork(() => writeAnswer(response, decided))
+    return
+  }
+  if (context === null) throw new Error('a request that is not an upgrade was accepted as one')
+  const data: UserData<Context> = { context: decided.context, socket: null }
+  const key = facts.header('sec-websocket-key')
+  // Not corked: when the cork ends, the library may take the new socket for the answered request and close it.
+  response.upgrade(data, key, decided.protocol, '', context)
 }
 
 const writeAnswer = <Context>(
   response: HttpResponse,
-  answer: Extract<UpgradeAnswer<Context>, { accepted: false }>,
+  { status, headers, body }: Extract<UpgradeAnswer<Context>, { accepted: false }>,
 ): void => {
-  response.writeStatus(`${answer.status} ${STATUS_CODES[answer.status] ?? ''}`)
-  for (const [name, value] of Object.entries(answer.headers)) response.writeHeader(name, value)
-  response.end(answer.body, true)
+  response.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`)
+  for (const [name, value] of Object.entries(headers)) response.writeHeader(name, value)
+  response.end(body, true)
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
+import type { Boundary, BoundaryKind } from './boundary.ts'
 import type {
   Socket,
   SocketEvents,
@@ -70,34 +71,47 @@ class WsSocket implements Socket {
   }
 }
 
+/** How long a client may take to send its request. */
+const REQUEST_MS = 10_000
+const CHECK_EVERY_MS = 2_000
+
 /** Serves sockets with `ws`, where uWebSockets.js has no binary. */
 export const serveWs = async <Context>(
   options: SocketOptions,
   events: SocketEvents<Context>,
 ): Promise<SocketServer> => {
-  const http = createServer((request, response) => {
-    events.upgrade(requestOf(request)).then((answer) => {
-      const refusal = answer.accepted ? { status: 400, headers: {}, body: '' } : answer
-      response.writeHead(refusal.status, { ...refusal.headers, connection: 'close' })
-      response.end(refusal.body)
-    })
+  const { boundary } = options
+  const http = createServer({
+    headersTimeout: REQUEST_MS,
+    requestTimeout: REQUEST_MS,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
   })
+  http.maxConnections = options.maxConnections
   const topics: Topics = new Map()
   const protocols = new WeakMap<IncomingMessage, string>()
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: options.maxInboundBytes,
     perMessageDeflate: false,
+    autoPong: false,
     WebSocket: LenientWebSocket,
     handleProtocols: (_, request) => protocols.get(request) || false,
   })
+  const decide = deciding(boundary, events)
+  http.on('request', (request, response) => {
+    decide(request, response, (answer) => {
+      const refusal = answer.accepted ? { status: 400, headers: {}, body: '' } : answer
+      response.writeHead(refusal.status, { ...refusal.headers, connection: 'close' })
+      response.end(refusal.body)
+    })
+  })
   http.on('upgrade', (request, duplex, head) => {
     duplex.on('error', () => duplex.destroy())
-    events.upgrade(requestOf(request)).then((answer) => {
+    decide(request, duplex, (answer) => {
       if (!answer.accepted) return refuse(duplex, answer)
       protocols.set(request, answer.protocol)
       server.handleUpgrade(request, duplex, head, (ws) =>
-        attach(ws, new WsSocket(ws, topics), { context: answer.context, events }),
+        attach(ws, new WsSocket(ws, topics), { context: answer.context, events, options }),
       )
     })
   })
@@ -105,6 +119,8 @@ export const serveWs = async <Context>(
     http.once('error', reject)
     http.listen(options.port, options.host, resolve)
   })
+  // A connection that cannot be accepted, for want of file descriptors for example.
+  http.on('error', (error) => boundary.failed('listener', error))
   const address = http.address()
   const closed = new Promise<void>((resolve) => http.once('close', resolve))
   return {
@@ -112,8 +128,14 @@ export const serveWs = async <Context>(
     port: typeof address === 'object' && address ? address.port : options.port,
     publish: (topic, text) => {
       for (const socket of topics.get(topic) ?? []) {
-        if (socket.buffered() > options.maxQueuedBytes) events.overflowed(socket)
-        else socket.send(text)
+        boundary.run(
+          'publish',
+          () => {
+            if (socket.buffered() > options.maxQueuedBytes) events.overflowed(socket)
+            else socket.send(text)
+          },
+          () => events.failed(socket),
+        )
       }
     },
     refuse: () => {
@@ -127,6 +149,27 @@ export const serveWs = async <Context>(
     },
   }
 }
+
+/** Decides about a request and carries that out; where either fails, its connection is closed. */
+const deciding =
+  <Context>(boundary: Boundary, events: SocketEvents<Context>) =>
+  (
+    request: IncomingMessage,
+    connection: { destroy(): void },
+    carryOut: (answer: UpgradeAnswer<Context>) => void,
+  ): void => {
+    const run = (work: () => void): void =>
+      boundary.run('upgrade', work, () => connection.destroy())
+    run(() => {
+      events.upgrade(requestOf(request)).then(
+        (answer) => run(() => carryOut(answer)),
+        (error: unknown) =>
+          run(() => {
+            throw error
+          }),
+      )
+    })
+  }
 
 const requestOf = (request: IncomingMessage): UpgradeRequest => {
   const [path = '/', ...query] = (request.url ?? '/').split('?')
@@ -148,23 +191,40 @@ const refuse = (duplex: Duplex, { status, headers, body }: Refusal): void => {
     connection: 'close',
     'content-length': String(Buffer.byteLength(body)),
   }).map(([name, value]) => `${name}: ${value}\r\n`)
+  // The client may keep its side open for ever.
+  duplex.once('finish', () => duplex.destroy())
   duplex.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`)
 }
 
 const attach = <Context>(
   ws: WebSocket,
   socket: WsSocket,
-  { context, events }: { readonly context: Context; readonly events: SocketEvents<Context> },
+  surroundings: {
+    readonly context: Context
+    readonly events: SocketEvents<Context>
+    readonly options: SocketOptions
+  },
 ): void => {
-  ws.on('message', (data) => events.message(socket, textOf(data)))
-  ws.on('ping', () => events.alive(socket))
-  ws.on('pong', () => events.alive(socket))
+  const { context, events, options } = surroundings
+  const run = (kind: BoundaryKind, work: () => void): void =>
+    options.boundary.run(kind, work, () => events.failed(socket))
+  ws.on('message', (data) => run('message', () => events.message(socket, textOf(data))))
+  ws.on('ping', (data) =>
+    run('control', () => {
+      events.alive(socket)
+      // A client that pings and never reads must not fill the memory with pongs.
+      if (socket.buffered() <= options.maxQueuedBytes) ws.pong(data)
+    }),
+  )
+  ws.on('pong', () => run('control', () => events.alive(socket)))
   ws.on('error', () => ws.terminate())
-  ws.on('close', () => {
-    socket.leaveAll()
-    events.closed(socket)
-  })
-  events.open(socket, context)
+  ws.on('close', () =>
+    run('close', () => {
+      socket.leaveAll()
+      events.closed(socket)
+    }),
+  )
+  run('open', () => events.open(socket, context))
 }
 
 const textOf = (data: RawData): string =>

@@ -2,7 +2,9 @@ import type { Bus, LogRecord, OutRecord } from '../../core/bus-contract.ts'
 import type { Codec } from '../../core/codec-contract.ts'
 import { Fault, Malformed } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
 import type { Check } from '../../core/ops.ts'
+import type { RecordSigner } from '../../core/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { Messages, Operation, WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
@@ -50,6 +52,8 @@ export interface EndpointStoreDeps {
   readonly codec: Codec
   readonly nowMs: () => number
   readonly log: Logger
+  readonly signer: RecordSigner
+  readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
 }
 
 /** Opens the store; returns when the control topic has been read to its end. The topic must exist. */

@@ -5,6 +5,7 @@ import {
   type Resolve,
   systemResolve,
 } from '../../core/outbound.ts'
+import { makeRecordSigner } from '../../core/record-signature.ts'
 import { makeSealer, type Sealer } from '../../core/seal.ts'
 import { type EndpointStore, type EndpointStoreDeps, openEndpoints } from './endpoints.ts'
 import { makeIterators } from './iterator.ts'
@@ -21,7 +22,7 @@ export interface WebhookGround {
 }
 
 /** What the ground is made of. */
-export interface GroundDeps extends EndpointStoreDeps {
+export interface GroundDeps extends Omit<EndpointStoreDeps, 'signer'> {
   readonly config: Pick<Config, 'keyPepper' | 'webhookAllow' | 'webhookEndpoints'>
   /** Default: the system's name servers. */
   readonly resolve?: Resolve
@@ -33,7 +34,7 @@ export const openWebhookGround = async (deps: GroundDeps): Promise<WebhookGround
   const secret = config.keyPepper.reveal()
   const sealer = makeSealer(secret, 'webhooks')
   const rules = addressRules(config.webhookAllow)
-  const store = await openEndpoints(deps)
+  const store = await openEndpoints({ ...deps, signer: makeRecordSigner(secret) })
   const iterators = makeIterators(secret, nowMs)
   const resource = endpointResource({ store, sealer, rules, resolve, iterators, config, nowMs })
   return { store, sealer, rules, resolve, resource, stop: () => store.stop() }

@@ -16,6 +16,7 @@ import { retry } from '../../core/retry.ts'
 import { deadLetterSpec } from '../../core/topic-specs.ts'
 import type { Warehouse } from '../../core/warehouse.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
+import { WEBHOOK_LOG_GROUP } from './topics.ts'
 
 /** What the log of messages and attempts works with. */
 export interface WebhookLogDeps {
@@ -27,7 +28,6 @@ export interface WebhookLogDeps {
   readonly log: Logger
 }
 
-const GROUP = 'webhooks.log'
 const MESSAGES = globalTopic('webhookMessages')
 const ATTEMPTS = globalTopic('webhookAttempts')
 const TABLES: Readonly<Record<string, string>> = {
@@ -75,9 +75,9 @@ const store = async (
     next.set(topic, { topic, partition, offset: offset + 1 })
     const row = orPoison(() => rowOf(codec, record))
     if (row instanceof Malformed) {
-      metrics.eventsDropped.inc({ stage: GROUP, reason: row.reason })
+      metrics.eventsDropped.inc({ stage: WEBHOOK_LOG_GROUP, reason: row.reason })
       log.error({ topic, offset, err: row }, 'poison')
-      poison.push(deadLetter(GROUP, record, row))
+      poison.push(deadLetter(WEBHOOK_LOG_GROUP, record, row))
     } else {
       const known = rows.get(topic)
       if (known) known.push(row.value)
@@ -93,7 +93,10 @@ const store = async (
     })
     metrics.insertedRows.inc({ table }, list.length)
   }
-  await writer.commit({ records: poison, offsets: { group: GROUP, next: [...next.values()] } })
+  await writer.commit({
+    records: poison,
+    offsets: { group: WEBHOOK_LOG_GROUP, next: [...next.values()] },
+  })
 }
 
 /**
@@ -101,9 +104,11 @@ const store = async (
  * same keys. A warehouse that is down holds up this log only, no delivery.
  */
 export const startWebhookLog = async (deps: WebhookLogDeps): Promise<Running> => {
-  await deps.bus.createTopics([deadLetterSpec(deadLetterTopic(GROUP), deps.config.retention)])
+  await deps.bus.createTopics([
+    deadLetterSpec(deadLetterTopic(WEBHOOK_LOG_GROUP), deps.config.retention),
+  ])
   return deps.bus.subscribe({
-    group: GROUP,
+    group: WEBHOOK_LOG_GROUP,
     topics: [MESSAGES, ATTEMPTS],
     run: (lane) => runLane(deps, lane),
   })

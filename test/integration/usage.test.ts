@@ -8,6 +8,8 @@ import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
 import { Fault, Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { makeRecordSigner } from '../../core/record-signature.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { globalTopic } from '../../schemas/topics.ts'
@@ -36,6 +38,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+const signer = makeRecordSigner('pepper')
+
 const who = (orgId: string): Principal => ({
   kind: 'jwt',
   orgId,
@@ -50,8 +54,11 @@ interface Node extends Usage {
   readonly meter: QuotaMeter
 }
 const open = async (more: Partial<UsageDeps> = {}): Promise<Node> => {
-  const deps = { bus, codec: localCodec(), nowMs, log: silentLogger(), writeEveryMs: 5 }
-  const usage = await openUsage({ ...deps, ...more })
+  const usage = await openUsage({
+    ...{ bus, codec: localCodec(), nowMs, log: silentLogger(), writeEveryMs: 5 },
+    ...{ signer, metrics: makeMetrics() },
+    ...more,
+  })
   const plans = { ...PLANS, free: { requestsPerSecond: 10, unitsPerMonth: 10 } }
   return { ...usage, meter: makeMeter({ nowMs, plans, book: usage.book }) }
 }
@@ -155,7 +162,7 @@ test('a record that cannot be read is left out', async () => {
   const writer = await bus.writer('vandal')
   const topic = globalTopic('usageEvents')
   await writer.commit({
-    records: [{ topic, partition: 0, key: 'bad', value: Buffer.from('not avro') }],
+    records: [signer.sign({ topic, partition: 0, key: 'bad', value: Buffer.from('not avro') })],
   })
   await writer.close()
   const node = await open()

@@ -69,8 +69,9 @@ export const startApi = async (
   })
   await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
   const warehouse = given.warehouse ?? (await embeddedWarehouse(join(folder, 'warehouse')))
+  const metrics = makeMetrics()
   const accounts = await createAccounts({
-    ...{ bus, codec: localCodec(), config, nowMs: Date.now, log },
+    ...{ bus, codec: localCodec(), config, nowMs: Date.now, log, metrics },
     authUrl: () => AUTH_URL,
   })
   const demo = await accounts.createDemo()
@@ -82,6 +83,7 @@ export const startApi = async (
     config,
     nowMs: Date.now,
     log,
+    metrics,
   })
   const app = await makeServer({
     families: [
@@ -94,7 +96,7 @@ export const startApi = async (
     nowMs: Date.now,
     guard: accounts.guard,
     meter,
-    metrics: makeMetrics(),
+    metrics,
     log,
     config,
     checks: [accounts.check],

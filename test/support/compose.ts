@@ -9,11 +9,21 @@ export interface ComposeService {
   readonly image: string
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
+  readonly ports?: readonly string[]
+  readonly networks?: readonly string[]
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly read_only?: boolean
+}
+
+/** The compose file as far as tests look at it. */
+export interface ComposeFile {
+  readonly services: Readonly<Record<string, ComposeService>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>
 }
 
 /** The compose file before interpolation. */
-export const composeFile = (): { readonly services: Readonly<Record<string, ComposeService>> } =>
-  parse(readFileSync(FILE, 'utf8'), { merge: true })
+export const composeFile = (): ComposeFile => parse(readFileSync(FILE, 'utf8'), { merge: true })
 
 /** `${A:-b}` and `${A:?why}` filled in; throws `why` for what must be given and is not. */
 const filled = (text: string, variables: Readonly<Record<string, string>>): string =>

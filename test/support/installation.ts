@@ -6,7 +6,7 @@ import { CHAINS } from '../../schemas/chains.ts'
 import { startSimulator } from '../../simulator/start.ts'
 import { startClickHouse } from './clickhouse-bridge.ts'
 import { composeService } from './compose.ts'
-import { type KafkaCluster, type Registry, startKafka, startRegistry } from './kafka.ts'
+import { type KafkaCluster, type Registry, saslLogin, startKafka, startRegistry } from './kafka.ts'
 import { freePort } from './ports.ts'
 import { type SluiceProcess, sluice } from './sluice.ts'
 import { until } from './until.ts'
@@ -68,6 +68,8 @@ export const openInstallation = async (
   const environment = async (name: string): Promise<Record<string, string>> => {
     const { environment: own } = composeService(name, {
       KEY_PEPPER: 'a pepper for tests',
+      CLICKHOUSE_PASSWORD: 'unused',
+      CLICKHOUSE_PASSWORD_SERVE: 'unused',
       CHAINS: apiName,
       [`RPC_URLS_${apiName.toUpperCase()}`]: simulator.wsUrl,
       CHAIN_EXTRA: JSON.stringify({ [id]: simulator.extra }),
@@ -77,7 +79,8 @@ export const openInstallation = async (
     })
     return {
       ...own,
-      KAFKA_BROKERS: cluster.brokers.join(),
+      KAFKA_BROKERS: cluster.saslBrokers.join(),
+      ...saslLogin(name),
       SCHEMA_REGISTRY_URL: registry.url,
       CLICKHOUSE_URL: clickhouse.url,
       DATA_DIR: join(folder, name),
@@ -96,7 +99,10 @@ export const openInstallation = async (
         ...(await environment(name)),
         ACTIVITY_FILE: activityFile,
       }
-      const { command } = composeService(name, { KEY_PEPPER: 'unused' })
+      const { command } = composeService(name, {
+        ...{ KEY_PEPPER: 'unused', CLICKHOUSE_PASSWORD: 'unused' },
+        CLICKHOUSE_PASSWORD_SERVE: 'unused',
+      })
       const run = sluice(command, own)
       const opsUrl = `http://127.0.0.1:${own.OPS_PORT}`
       await until(

@@ -32,6 +32,13 @@ export interface KafkaCluster {
 export const SASL_USER = 'alice'
 export const SASL_PASSWORD = 'alice-secret'
 
+/** Login of a role at `saslBrokers`: may do what `sluice init --acl` wrote; `init` may do everything. */
+export const saslLogin = (role: string): Readonly<Record<string, string>> => ({
+  KAFKA_SASL_MECHANISM: 'plain',
+  KAFKA_SASL_USERNAME: `sluice-${role}`,
+  KAFKA_SASL_PASSWORD: `${role}-secret`,
+})
+
 /** A real schema registry, in memory. */
 export interface Registry {
   readonly url: string

@@ -85,12 +85,12 @@ export const openStack = async (): Promise<Stack> => {
   const nowMs = (): number => Date.now() + shiftMs
   const config = loadConfig({})
   const authUrl = (): string => 'https://auth.test'
+  const metrics = makeMetrics()
   const accounts = await createAccounts({
-    ...{ bus, codec, config, authUrl, nowMs, log },
+    ...{ bus, codec, config, authUrl, nowMs, log, metrics },
     checkEveryMs: 20,
   })
   const key = await accounts.createKey({ name: 'test', plan: 'selfhost' })
-  const metrics = makeMetrics()
   const meter = makeMeter({ nowMs })
   const writer = await bus.writer('test')
   const running = new Set<Realtime>()

@@ -122,7 +122,7 @@ const follow = async (drill: RolesDrill, clock: Clock, runs: Followed[]): Promis
     },
   }
   runs.push(begun)
-  await sluiceText(['init'], environment)
+  await sluiceText(['init', '--acl'], environment)
   for (const name of WRITERS) running.push(await installation.start(name))
   const kills = await killAll(drill, installation, { running, clock })
   const isAtEnd = makeEndCheck(() => running[0]?.opsUrl ?? '', installation)

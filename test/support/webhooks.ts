@@ -78,7 +78,7 @@ export const openWebhookHouse = async (
   })
   await bus.createTopics(topicSpecs({ chains: ['sol'], partitions: 3, retention: 'off' }))
   const ground = await openWebhookGround({
-    ...{ bus, codec, config, nowMs, log },
+    ...{ bus, codec, config, nowMs, log, metrics },
     ...(options.resolve && { resolve: options.resolve }),
   })
   const started: Running[] = []

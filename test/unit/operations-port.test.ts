@@ -61,7 +61,14 @@ test('endpoints of one chain by any word for it; a word for no chain is a mistak
     RPC_URLS_SOLANA: 'http://c:3',
     RPC_URLS_BSC: '',
   })
-  assert.deepEqual(chainRpcUrls, { eth: ['ws://a:1', 'http://b:2'], sol: ['http://c:3'] })
+  const urls = Object.entries(chainRpcUrls).map(([chain, list]) => [
+    chain,
+    list.map((url) => url.reveal()),
+  ])
+  assert.deepEqual(Object.fromEntries(urls), {
+    eth: ['ws://a:1', 'http://b:2'],
+    sol: ['http://c:3'],
+  })
   assert.throws(() => loadConfig({ RPC_URLS_ATLANTIS: 'ws://a:1' }), /RPC_URLS_ATLANTIS/)
   assert.throws(() => loadConfig({ RPC_URLS_ETH: 'ftp://a' }), /RPC_URLS_<CHAIN>.*eth/)
 })

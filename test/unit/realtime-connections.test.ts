@@ -5,6 +5,7 @@ import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { makeMeter } from '../../serving/billing/meter.ts'
 import type { Principal } from '../../serving/contract.ts'
+import { makeBoundary } from '../../serving/realtime/boundary.ts'
 import { Connections } from '../../serving/realtime/connections.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
 import type { Socket } from '../../serving/realtime/socket.ts'
@@ -20,6 +21,8 @@ const PRINCIPAL: Principal = {
   scopes: [],
   expiresAtMs: null,
 }
+
+const OPENING = { credentials: {}, framePings: false, address: '203.0.113.9' }
 
 /** A socket over a queue whose length the test sets; it remembers what was asked of it. */
 const recordedSocket = () => {
@@ -61,6 +64,8 @@ const openConnections = () => {
     freshness: async () => ({}),
     chains: new Set(['eth']),
     connectionLimit: 1,
+    limits: { connections: 10, pendingPerAddress: 10 },
+    boundary: makeBoundary({ metrics, log, nowMs }),
     metrics,
     log,
     nowMs,
@@ -74,7 +79,7 @@ const HELLO = `{"connect":{"token":"T"},"id":1}\n{"subscribe":{"channel":"${CHAN
 test('the topic is joined after the reply, left when congested, joined again when relieved', async () => {
   const connections = openConnections()
   const { done, state, socket } = recordedSocket()
-  connections.open(socket, { credentials: {}, framePings: false })
+  connections.open(socket, OPENING)
   connections.message(socket, HELLO)
   await until(() => done.length === 3)
   assert.deepEqual(done.slice(1), ['{"id":2,"subscribe":{}}', `join ${CHANNEL}`])
@@ -88,7 +93,7 @@ test('the topic is joined after the reply, left when congested, joined again whe
 test('a full queue takes the connection off its topics before anything else is published', async () => {
   const connections = openConnections()
   const { done, state, socket } = recordedSocket()
-  connections.open(socket, { credentials: {}, framePings: false })
+  connections.open(socket, OPENING)
   connections.message(socket, HELLO)
   await until(() => done.length === 3)
   state.queued = 2_000 * 1_024
@@ -102,11 +107,11 @@ test('a full queue takes the connection off its topics before anything else is p
 test('a connection that goes while connect waits leaves nothing behind', async () => {
   const connections = openConnections()
   const gone = recordedSocket()
-  connections.open(gone.socket, { credentials: {}, framePings: false })
+  connections.open(gone.socket, OPENING)
   connections.message(gone.socket, HELLO)
   connections.closed(gone.socket)
   const next = recordedSocket()
-  connections.open(next.socket, { credentials: {}, framePings: false })
+  connections.open(next.socket, OPENING)
   connections.message(next.socket, HELLO)
   await until(() => next.done.length === 3, 'the only allowed connection')
   assert.deepEqual(gone.done, [])

@@ -4,6 +4,7 @@ import { parseChannel } from '../../serving/realtime/channel.ts'
 import {
   ERRORS,
   errorText,
+  MAX_COMMANDS,
   parseMessage,
   publicationText,
   pushText,
@@ -104,4 +105,10 @@ test('channel names: what they mean, and the code of what is wrong with them', (
     assert.equal('code' in found ? found.code : found.subject, expected, name)
     if (!('code' in found)) assert.equal(found.literal, name)
   }
+})
+
+test('of a message no more commands are read than can be answered', () => {
+  assert.equal(parseMessage('{}\n'.repeat(30_000))?.length, MAX_COMMANDS)
+  assert.equal(parseMessage('{}\n'.repeat(MAX_COMMANDS))?.length, MAX_COMMANDS)
+  assert.equal(parseMessage('{}\n'.repeat(7))?.length, 7)
 })

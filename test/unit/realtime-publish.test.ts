@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec.ts'
 import type { Draft } from '../../core/codec-contract.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
 import { CHANNELS, channelRow } from '../../schemas/channels.ts'
 import type { CandlestickEvents, Messages, TradeEvents } from '../../schemas/wire.ts'
 import { BATCH_MS, Batches, type Element } from '../../serving/realtime/batches.ts'
+import { makeBoundary } from '../../serving/realtime/boundary.ts'
 import { COALESCE_MS, Coalescer } from '../../serving/realtime/coalesce.ts'
 import { Connection } from '../../serving/realtime/connection.ts'
 import type { Push } from '../../serving/realtime/fanout.ts'
@@ -219,6 +222,11 @@ const slowConnection = () => {
     nowMs: () => state.nowMs,
     random: () => 0,
     onSlow: (one) => slow.push(one),
+    counted: { accepted: () => undefined, closed: () => undefined },
+    boundary: makeBoundary({
+      ...{ metrics: makeMetrics(), log: silentLogger() },
+      nowMs: () => state.nowMs,
+    }),
   })
   return { connection, sent, ends, state, slow }
 }

@@ -27,7 +27,7 @@ const world = (more: Partial<World> = {}): World => ({
   authenticate: () => PRINCIPAL,
   positionOf: (channel) => (channel.row.recoverable ? { epoch: 'E1', offset: 8_192 } : null),
   recover: () => ({ recovered: true, publications: ['{"data":{},"offset":5000}'], bytes: 2 }),
-  historyOf: () => [{ offset: 4_097, text: '{"data":{},"offset":4097}' }],
+  historyOf: () => ({ publications: ['{"data":{},"offset":4097}'], bytes: 2 }),
   ...more,
 })
 const command = (text: string): Command => {
@@ -97,7 +97,7 @@ test('the credential of the connect command stands before the one of the upgrade
     asking,
   )
   step(opened, command('{"connect":{"token":"","headers":{"other":"x"}},"id":1}'), asking)
-  step(opened, command('{"connect":{"token":7,"headers":[]},"id":1}'), asking)
+  step(opened, command('{"connect":{"token":null,"headers":{}},"id":1}'), asking)
   assert.deepEqual(seen, [
     { token: 'own' },
     { authorization: 'Bearer B', apiKey: 'K' },
@@ -115,7 +115,7 @@ test('after 109 nothing is answered any more', () => {
 
 test('subscribe: plain, recoverable, recovered, lost', () => {
   const state = '"recoverable":true,"positioned":true,"epoch":"E1"'
-  const lost = { recover: () => ({ recovered: false }) as const }
+  const lost = { recover: () => ({ recovered: false, bytes: 0 }) as const }
   const none = { recover: () => ({ recovered: true, publications: [], bytes: 0 }) as const }
   const recover = '"recover":true,"epoch":"E1"'
   const cases: readonly (readonly [string, Partial<World>, string])[] = [
@@ -233,4 +233,78 @@ test('the clock: pings in rhythm, stale, silent, expired, refused', () => {
   const refused = { ...fresh(), phase: 'rejected' } as const
   assert.equal(due({ ...start, rejectedMs: 9_000 }, refused, 13_999), undefined)
   assert.equal(due({ ...start, rejectedMs: 9_000 }, refused, 14_000) !== undefined, true)
+})
+
+test('fields of another type than the protocol gives them are refused, never converted', () => {
+  const refused: readonly (readonly [string, string])[] = [
+    ['subscribe', '"channel":7'],
+    ['subscribe', `"channel":["${TRADES}"]`],
+    ['subscribe', `"channel":"${TRADES}","recover":"true"`],
+    ['subscribe', `"channel":"${TRADES}","recover":true,"epoch":7,"offset":1`],
+    ['subscribe', `"channel":"${TRADES}","recover":true,"epoch":"E1","offset":"1"`],
+    ['subscribe', `"channel":"${TRADES}","recover":true,"epoch":"E1","offset":-1`],
+    ['subscribe', `"channel":"${TRADES}","recover":true,"epoch":"E1","offset":1e300`],
+    ['subscribe', `"channel":"${TRADES}","recover":true,"epoch":"E1","flag":"2"`],
+    ['subscribe', `"channel":"${TRADES}","recover":true,"epoch":"E1","flag":[[2]]`],
+    ['unsubscribe', '"channel":{}'],
+    ['history', `"channel":"${TRADES}","limit":"1"`],
+    ['history', `"channel":"${TRADES}","limit":1.5`],
+    ['history', `"channel":"${TRADES}","since":[]`],
+    ['history', `"channel":"${TRADES}","since":{"offset":"5"}`],
+    ['history', `"channel":"${TRADES}","since":{"epoch":{}}`],
+    ['history', `"channel":"${TRADES}","reverse":1`],
+  ]
+  for (const [method, body] of refused) {
+    const { reply, effects } = step(connected(), command(`{"${method}":{${body}},"id":2}`), world())
+    assert.equal(reply, '{"id":2,"error":{"code":107,"message":"bad request"}}', body)
+    assert.equal(effects, undefined)
+  }
+  for (const body of [
+    '"token":7',
+    '"token":["T"]',
+    '"headers":[]',
+    '"headers":{"x-api-key":[1]}',
+  ]) {
+    const { close } = step(fresh(), command(`{"connect":{${body}},"id":1}`), world())
+    assert.equal(close?.code, 3501, body)
+  }
+})
+
+test('a field that is null is a field that is absent', () => {
+  const nulls = '"recover":null,"epoch":null,"offset":null,"flag":null,"token":null'
+  const asked = command(`{"subscribe":{"channel":"${TRADES}",${nulls}},"id":2}`)
+  const { reply } = step(connected(), asked, world())
+  assert.match(reply ?? '', /"subscribe":\{"recoverable":true/)
+  const history = `{"history":{"channel":"${TRADES}","limit":1,"since":{"offset":null,"epoch":null}},"id":3}`
+  assert.match(step(connected(), command(history), world()).reply ?? '', /"offset":4097/)
+})
+
+test('history and recovery share one budget of bytes, which time gives back', () => {
+  const page = { publications: ['{"data":{}}'], bytes: 600 * 1_024 }
+  const reading = (nowMs: number): World =>
+    world({
+      nowMs,
+      historyOf: () => page,
+      recover: () => ({ recovered: false, bytes: page.bytes }),
+    })
+  const history = command(`{"history":{"channel":"${TRADES}","limit":1},"id":2}`)
+  const recover = command(
+    `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"E1","offset":1,"flag":2},"id":3}`,
+  )
+  const first = step(connected(), history, reading(1_000_000))
+  assert.deepEqual(first.effects, [{ type: 'bill', bytes: page.bytes }])
+  const second = step(first.session, recover, reading(1_000_000))
+  assert.match(second.reply ?? '', /"code":112/)
+  const third = step(second.session, history, reading(1_000_000))
+  assert.match(third.reply ?? '', /"code":111.*"temporary":true/)
+  assert.equal(third.effects, undefined)
+  const plain = command(`{"subscribe":{"channel":"${TRADES}"},"id":4}`)
+  assert.match(step(third.session, plain, reading(1_000_000)).reply ?? '', /"subscribe"/)
+  const later = step(third.session, history, reading(1_002_000))
+  assert.match(later.reply ?? '', /"history"/)
+})
+
+test('a name that is too long is not remembered', () => {
+  const connect = command(`{"connect":{"token":"T","name":"${'x'.repeat(90_000)}"},"id":1}`)
+  assert.equal(step(fresh(), connect, world()).session.name, '')
 })

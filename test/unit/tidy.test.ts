@@ -54,7 +54,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'cli-progress': /^cli\//,
   tsx: /^cli\//,
   undici: /^core\/outbound\.ts$/,
-  'ipaddr.js': /^core\/outbound\.ts$/,
+  'ipaddr.js': /^core\/(outbound|client-address)\.ts$/,
   '@marcbachmann/cel-js': /^serving\/webhooks\/filter(-cost)?\.ts$/,
 }
 
@@ -206,4 +206,11 @@ test('the lockfile holds every optional package of every platform, or a clean in
     ),
   )
   assert.deepEqual(missing, [])
+})
+
+test('only core/terminal.ts writes to the terminal, so that nothing from outside reaches it unescaped', () => {
+  const wrong = FILES.filter((file) => !['test', 'bench'].includes(layerOf(file)))
+    .filter((file) => file !== 'core/terminal.ts')
+    .filter((file) => /process\.std(out|err)\.write|\bconsole\.\w+\(/.test(TEXTS.get(file) ?? ''))
+  assert.deepEqual(wrong, [])
 })

@@ -1,0 +1,77 @@
+import { Fault } from '../../core/fault.ts'
+
+/** Bounds of what a process holds open. */
+export interface AdmissionLimits {
+  /** Open connections, whoever they belong to. */
+  readonly connections: number
+  /** Connections of one address that have not been accepted by a connect command yet. */
+  readonly pendingPerAddress: number
+}
+
+/** Why another connection does not fit, and when it may be tried again. */
+export interface NoRoom {
+  readonly fault: Fault
+  readonly retryAfterSeconds: number
+}
+
+/** A pending connection is closed after 10 s, so there is room again by then. */
+const PENDING_RETRY_SECONDS = 10
+const FULL_RETRY_SECONDS = 5
+
+/** Counts open connections, and pending ones by address: until its connect command, a connection belongs to no account. */
+export class Admission {
+  readonly #limits: AdmissionLimits
+  readonly #pending = new Map<string, number>()
+  #open = 0
+
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits
+  }
+
+  /** Addresses with a pending connection. */
+  get pendingAddresses(): number {
+    return this.#pending.size
+  }
+
+  /** What to answer to another connection of the address (see `addressBucket`); undefined where it fits. */
+  refusal(address: string): NoRoom | undefined {
+    if (this.#open >= this.#limits.connections) {
+      const fault = new Fault('SERVER_BUSY', 'No more stream connections fit')
+      return { fault, retryAfterSeconds: FULL_RETRY_SECONDS }
+    }
+    const limit = this.#limits.pendingPerAddress
+    if ((this.#pending.get(address) ?? 0) < limit) return undefined
+    const fault = new Fault('RATE_LIMIT', 'Too many connections that have not sent connect', {
+      limit,
+      remaining: 0,
+    })
+    return { fault, retryAfterSeconds: PENDING_RETRY_SECONDS }
+  }
+
+  /** Counts a connection; the result takes it back, and tells when its connect command was accepted. */
+  opened(address: string): CountedConnection {
+    this.#open += 1
+    this.#pending.set(address, (this.#pending.get(address) ?? 0) + 1)
+    let pending = true
+    let open = true
+    const accepted = (): void => {
+      if (!pending) return
+      pending = false
+      const left = (this.#pending.get(address) ?? 0) - 1
+      if (left > 0) this.#pending.set(address, left)
+      else this.#pending.delete(address)
+    }
+    const closed = (): void => {
+      accepted()
+      if (open) this.#open -= 1
+      open = false
+    }
+    return { accepted, closed }
+  }
+}
+
+/** What one counted connection tells; each call counts once. */
+export interface CountedConnection {
+  readonly accepted: () => void
+  readonly closed: () => void
+}

@@ -1,0 +1,42 @@
+import type { TopicSpec } from '../../core/bus-contract.ts'
+import type { Config } from '../../core/config.ts'
+import { deadLetterSpec, stateSpec } from '../../core/topic-specs.ts'
+import { deadLetterTopic, stateTopic } from '../../schemas/topics.ts'
+import {
+  WEBHOOK_CHANNEL_NAMES,
+  WEBHOOK_CHANNELS,
+  type WebhookChannel,
+} from '../../schemas/webhooks.ts'
+
+const APP = 'webhooks'
+
+/** Consumer group of the sender. */
+export const SENDER_GROUP = 'webhooks.sender'
+
+/** Consumer group that writes messages and attempts to the warehouse. */
+export const WEBHOOK_LOG_GROUP = 'webhooks.log'
+
+/** Consumer group of a chain's matcher. */
+export const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
+
+/** State store of a chain's matcher. */
+export const matcherStore = (chain: string): string => stateTopic(APP, chain)
+
+/** Webhook channels of a chain. */
+export const channelsOf = (chain: string): readonly WebhookChannel[] =>
+  WEBHOOK_CHANNEL_NAMES.filter((name) => WEBHOOK_CHANNELS[name].chain === chain)
+
+/** Topics that webhooks of these chains need beside the documented ones. */
+export const webhookTopics = (
+  chains: readonly string[],
+  { partitions, retention }: Pick<Config, 'partitions' | 'retention'>,
+): readonly TopicSpec[] => [
+  deadLetterSpec(deadLetterTopic(SENDER_GROUP), retention),
+  deadLetterSpec(deadLetterTopic(WEBHOOK_LOG_GROUP), retention),
+  ...chains
+    .filter((chain) => channelsOf(chain).length > 0)
+    .flatMap((chain) => [
+      stateSpec(matcherStore(chain), partitions),
+      deadLetterSpec(deadLetterTopic(matcherGroup(chain)), retention),
+    ]),
+]

@@ -1,0 +1,57 @@
+import { connect } from 'node:net'
+import { within } from './until.ts'
+
+/** Sends bytes over a TCP connection of its own and reads until the other side closes, or the head of an answer is there. */
+export const rawRequest = (port: number, bytes: string | Buffer): Promise<string> => {
+  const socket = connect(port, '127.0.0.1')
+  const answer = new Promise<string>((resolve) => {
+    let text = ''
+    const done = (): void => {
+      socket.destroy()
+      resolve(text)
+    }
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1')
+      if (text.includes('\r\n\r\n')) done()
+    })
+    socket.on('error', done)
+    socket.on('close', done)
+    socket.on('connect', () => socket.end(bytes))
+  })
+  return within(answer, 'the answer to a raw request', 15_000)
+}
+
+/** Sends the start of a request and then a byte each second; resolves once the other side has closed the connection. */
+export const heldOpen = (port: number, start: string): Promise<void> => {
+  const socket = connect(port, '127.0.0.1')
+  const drip = setInterval(() => start !== '' && socket.write('x'), 1_000)
+  const closed = new Promise<void>((resolve) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => undefined)
+    socket.on('close', () => resolve())
+    socket.on('connect', () => socket.write(start))
+  })
+  return within(closed, 'the close of a request that never ends', 25_000).finally(() => {
+    clearInterval(drip)
+    socket.destroy()
+  })
+}
+
+/** An upgrade request; a header given as undefined is left out. */
+export const upgradeRequest = (
+  headers: Readonly<Record<string, string | undefined>> = {},
+  line = 'GET /connection/websocket HTTP/1.1',
+): string => {
+  const all: Readonly<Record<string, string | undefined>> = {
+    host: 'localhost',
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    ...headers,
+  }
+  const lines = Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${value}\r\n`],
+  )
+  return `${line}\r\n${lines.join('')}\r\n`
+}

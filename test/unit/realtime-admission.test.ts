@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { Admission } from '../../serving/realtime/admission.ts'
+import { makeBoundary } from '../../serving/realtime/boundary.ts'
+
+test('pending connections count by address, open ones in all; each call counts once', () => {
+  const admission = new Admission({ connections: 3, pendingPerAddress: 2 })
+  const first = admission.opened('a')
+  const second = admission.opened('a')
+  assert.equal(admission.refusal('a')?.fault.faultName, 'RATE_LIMIT')
+  assert.equal(admission.refusal('b'), undefined)
+  first.accepted()
+  first.accepted()
+  assert.equal(admission.refusal('a'), undefined)
+  const third = admission.opened('b')
+  assert.equal(admission.refusal('c')?.fault.faultName, 'SERVER_BUSY')
+  second.closed()
+  second.closed()
+  second.accepted()
+  assert.equal(admission.refusal('c'), undefined)
+  first.closed()
+  third.closed()
+  assert.equal(admission.pendingAddresses, 0)
+})
+
+test('a boundary counts every error, logs one per second and kind, and outlives what undoes it', async () => {
+  const metrics = makeMetrics()
+  const lines: unknown[] = []
+  const log = silentLogger()
+  log.error = (facts: unknown): void => void lines.push(facts)
+  let nowMs = 0
+  const boundary = makeBoundary({ metrics, log, nowMs: () => nowMs })
+  const bug = (): never => {
+    throw new Error('bug')
+  }
+  const undone: string[] = []
+  boundary.run('message', bug, () => undone.push('message'))
+  boundary.run('message', bug, bug)
+  boundary.run('open', () => undefined, bug)
+  assert.deepEqual(undone, ['message'])
+  assert.equal(lines.length, 1)
+  nowMs = 1_000
+  boundary.failed('message', new Error('bug'))
+  assert.equal(lines.length, 2)
+  const text = await metrics.registry.getSingleMetricAsString('sluice_edge_errors_total')
+  assert.match(text, /sluice_edge_errors_total\{surface="streams",kind="message"\} 4/)
+})

@@ -91,8 +91,11 @@ const registryOf = (config: Config, log: Logger) => ({
 export const openStore = async (options: PartsOptions): Promise<Warehouse> => {
   const { config, warehousePath, activity, opened } = options
   const { clickhouseUrl: url, clickhouseDatabase: database } = config
+  const { clickhouseUser: user, clickhousePassword: password } = config
   const warehouse = await openWarehouse(
-    url === '' ? { kind: 'embedded', path: warehousePath } : { kind: 'server', url, database },
+    url === ''
+      ? { kind: 'embedded', path: warehousePath }
+      : { kind: 'server', url, database, user, password },
   )
   opened('warehouse', () => warehouse.close())
   return watchedWarehouse(warehouse, activity)

@@ -119,6 +119,13 @@ const Settings = Type.Object({
     default: 'default',
     description: 'Database name',
   }),
+  clickhouseUser: Type.String({
+    default: '',
+    description: 'User of CLICKHOUSE_URL; a serving role needs one that may only read',
+  }),
+  clickhousePassword: Type.Unsafe<Secret>(
+    Type.String({ default: '', description: 'Password of CLICKHOUSE_USER' }),
+  ),
   partitions: Type.Integer({
     minimum: 1,
     maximum: 64,
@@ -437,7 +444,7 @@ export const loadConfig = (
 }
 
 /** Leaves that no log may show. */
-const SECRETS = ['keyPepper', 'adminToken', 'kafkaSaslPassword'] as const
+const SECRETS = ['keyPepper', 'adminToken', 'kafkaSaslPassword', 'clickhousePassword'] as const
 
 const secretsOf = (value: Readonly<Record<string, unknown>>): Readonly<Record<string, Secret>> =>
   Object.fromEntries(SECRETS.map((key) => [key, new Secret(String(value[key]))]))

@@ -18,6 +18,7 @@ export interface Metrics {
   readonly processLagSeconds: Gauge<'app'>
   readonly insertedRows: Counter<'table'>
   readonly insertSeconds: Histogram<'table'>
+  readonly queryRejected: Counter<'surface'>
   readonly requestSeconds: Histogram<'route' | 'status'>
   readonly socketConnections: Gauge
   readonly socketSubscriptions: Gauge
@@ -36,6 +37,8 @@ export interface HeadLag {
   readonly blocks: number | null
   readonly seconds: number | null
 }
+
+const REJECTED = 'Statements of ours that the engine refused as wrong'
 
 /** Makes one registry with every metric of the house; one per process. */
 export const makeMetrics = (): Metrics => {
@@ -95,6 +98,7 @@ export const makeMetrics = (): Metrics => {
     processLagSeconds: gauge('process_lag_seconds', 'Age of the newest folded block', 'app'),
     insertedRows: counter('process_inserted_rows_total', 'Rows inserted', 'table'),
     insertSeconds: histogram('process_insert_seconds', 'Time of an insert', 'table'),
+    queryRejected: counter('sluice_query_rejected_total', REJECTED, 'surface'),
     requestSeconds: histogram('serve_request_seconds', 'Time of a request', 'route', 'status'),
     socketConnections: gauge('serve_socket_connections', 'Open sockets'),
     socketSubscriptions: gauge('serve_socket_subscriptions', 'Subscriptions'),

@@ -21,6 +21,7 @@ import { webhookLogRoutes } from '../../serving/http/webhook-log.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoints.ts'
 import { openWebhookGround } from '../../serving/webhooks/ground.ts'
+import { noneRejected } from './none-rejected.ts'
 
 /** Quick plans, so that only the tests of limits meet one; `free` keeps its rate and has one unit. */
 const TEST_PLANS = {
@@ -75,6 +76,7 @@ export const startApi = async (
   })
   const demo = await accounts.createDemo()
   const meter = given.meter ?? makeMeter({ plans: TEST_PLANS })
+  const metrics = makeMetrics()
   const webhooks = await openWebhookGround({
     resolve: given.resolve ?? (async () => ['93.184.216.34']),
     bus,
@@ -86,7 +88,7 @@ export const startApi = async (
   const app = await makeServer({
     families: [
       webhookRoutes(webhooks.resource),
-      webhookLogRoutes({ ...webhooks, warehouse, codec: localCodec(), nowMs: Date.now }),
+      webhookLogRoutes({ ...webhooks, warehouse, metrics, codec: localCodec(), nowMs: Date.now }),
     ],
     warehouse,
     freshness: makeFreshness(warehouse, ['eth']),
@@ -94,7 +96,7 @@ export const startApi = async (
     nowMs: Date.now,
     guard: accounts.guard,
     meter,
-    metrics: makeMetrics(),
+    metrics,
     log,
     config,
     checks: [accounts.check],
@@ -114,6 +116,7 @@ export const startApi = async (
       await bus.close()
       await warehouse.close()
       rmSync(folder, { recursive: true, force: true })
+      await noneRejected(metrics)
     },
   }
 }

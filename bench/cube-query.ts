@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeMetrics } from '../core/metrics.ts'
 import { migrate } from '../core/migrate.ts'
 import { openWarehouse, type Warehouse } from '../core/warehouse.ts'
 import { CUBES } from '../schemas/cubes/all.ts'
@@ -9,6 +10,7 @@ import { execute } from '../serving/graphql/execute.ts'
 import { QUERY_LIMITS } from '../serving/graphql/limits.ts'
 import { makePlanner } from '../serving/graphql/plan.ts'
 import { catalogueOf } from '../serving/graphql/schema.ts'
+import { makeReads, noWork } from '../serving/queries/reads.ts'
 import { makeTrades, storeTrades } from '../test/support/trades.ts'
 import { quantile } from './quantile.ts'
 
@@ -64,18 +66,22 @@ const measure = async (
 ): Promise<CubeQueryLine> => {
   const { plan: planner } = makePlanner(catalogueOf(CUBES, ['eth']), QUERY_LIMITS)
   const freshness = makeFreshness(warehouse, ['eth'])
-  const deps = { warehouse, freshness, limits: QUERY_LIMITS, nowMs: Date.now }
+  const reads = makeReads(warehouse, {
+    ...{ share: 'scan', surface: 'graphql', metrics: makeMetrics() },
+  })
+  const deps = { reads, freshness, limits: QUERY_LIMITS, nowMs: Date.now }
   const { signal } = new AbortController()
   const ours = async (from: number): Promise<void> => {
-    const { body } = await execute(
-      planner({ query: QUERY, variables: { rows, from } }),
-      deps,
+    const { body } = await execute(planner({ query: QUERY, variables: { rows, from } }), deps, {
+      orgId: 'bench',
+      plan: 'selfhost',
       signal,
-    )
+      work: noWork(),
+    })
     if (body.length < rows * 100) throw new Error(body.toString().slice(0, 200))
   }
   const bare = (from: number): Promise<unknown> =>
-    warehouse.queryArrays({ sql: BARE, params: { from, rows } })
+    warehouse.queryArrays({ sql: BARE, params: { from, rows } }, { share: 'scan' })
   const spent: number[] = []
   const bareSpent: number[] = []
   for (let round = -3; round < ROUNDS[rows]; round++) {

@@ -101,7 +101,7 @@ export const openStore = async (options: PartsOptions): Promise<Warehouse> => {
       ? { kind: 'embedded', path: warehousePath }
       : {
           ...{ kind: 'server', url: clickhouseUrl.reveal(), database },
-          ...{ user: config.clickhouseUser, password: config.clickhousePassword.reveal() },
+          ...{ user: config.clickhouseUser, password: config.clickhousePassword },
         },
   )
   opened('warehouse', () => warehouse.close())

@@ -29,7 +29,7 @@ export const startWebhookPiece = async (
   lifecycle.add({ name: 'webhooks', stop: () => webhooks.stop() })
   const families = [
     webhookRoutes(ground.resource),
-    webhookLogRoutes({ ...ground, ...parts, nowMs }),
+    webhookLogRoutes({ ...ground, ...parts, metrics: deps.metrics, nowMs }),
   ]
   return { families, endpoints: ground.store }
 }

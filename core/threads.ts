@@ -28,6 +28,17 @@ const readsSource = (): string => {
   return `data:text/javascript,import{register}from${encodeURIComponent(JSON.stringify(loader))};register()`
 }
 
+/** Where a module lies that a thread is to run, named without its ending, and how Node must be started to read it. */
+export const threadModule = (
+  module: URL,
+): { readonly url: URL; readonly execArgv?: readonly string[] } => {
+  const ending = extname(import.meta.url)
+  return {
+    url: new URL(`${module.href}${ending}`),
+    ...(ending === '.ts' && { execArgv: ['--import', readsSource()] }),
+  }
+}
+
 /** Starts one thread, and more, up to `most`, while work waits. */
 export const openThreads = <In, Out>({
   module,
@@ -36,11 +47,11 @@ export const openThreads = <In, Out>({
   most,
   onError,
 }: ThreadsPlan): Threads<In, Out> => {
-  const ending = extname(import.meta.url)
+  const { url, execArgv } = threadModule(module)
   const pool = new Piscina<In, Out>({
-    filename: `${module.href}${ending}`,
+    filename: url.href,
     ...{ name, workerData: data, minThreads: 1, maxThreads: most },
-    ...(ending === '.ts' && { execArgv: ['--import', readsSource()] }),
+    ...(execArgv && { execArgv: [...execArgv] }),
   })
   pool.on('error', onError)
   return {

@@ -1,6 +1,15 @@
-import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
-import pLimit from 'p-limit'
 import { Outage } from './fault.ts'
+import { embeddedEngine } from './warehouse-embedded.ts'
+import {
+  budgetSettings,
+  type Engine,
+  type EngineRead,
+  type ReadBudget,
+  type ReadPlaces,
+  type ReadShare,
+} from './warehouse-engine.ts'
+import { isEngineAnswer, readError } from './warehouse-errors.ts'
+import { type ServerTarget, serverEngine } from './warehouse-server.ts'
 
 /** One SQL statement with its bound parameters. Values reach SQL only through `params`. */
 export interface Query {
@@ -30,14 +39,26 @@ export interface JsonRows {
   readonly count: number
 }
 
+/** How a read is run. */
+export interface ReadOptions {
+  /** Ends the statement inside the engine; the read then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined
+  /** Default: the generous one of the product's own reads. */
+  readonly budget?: ReadBudget
+  /** Default: `internal`. */
+  readonly share?: ReadShare
+}
+
 /** The store behind every read. Numbers wider than a double arrive as strings (UInt64, Int64, UInt256, Decimal). */
 export interface Warehouse {
-  /** Rows as objects. Throws `Outage` when the store does not answer, the driver's error for wrong SQL. */
-  query<Row>(query: Query, options?: { readonly signal?: AbortSignal }): Promise<Answer<Row>>
+  /** Reads of each share that run at the same time; what is beyond waits. */
+  readonly places: ReadPlaces
+  /** Rows as objects. Throws what `readError` makes of a failure, or the reason of the signal. */
+  query<Row>(query: Query, options?: ReadOptions): Promise<Answer<Row>>
   /** Rows as arrays in the order of the SELECT list: cheaper for wide answers. */
-  queryArrays(query: Query, options?: { readonly signal?: AbortSignal }): Promise<Answer<unknown[]>>
+  queryArrays(query: Query, options?: ReadOptions): Promise<Answer<unknown[]>>
   /** Rows as JSON text, for answers that are text again: big integers and decimals as numbers, what is not finite as null. */
-  queryText(query: Query, options?: { readonly signal?: AbortSignal }): Promise<TextAnswer>
+  queryText(query: Query, options?: ReadOptions): Promise<TextAnswer>
   /** One insert; the same token again is dropped by the engine. Big numbers as strings. */
   insert(
     table: string,
@@ -50,16 +71,17 @@ export interface Warehouse {
 }
 
 /** Where the warehouse lives: a folder (chDB in this process) or a server. */
-export type WarehouseTarget =
-  | { readonly kind: 'embedded'; readonly path: string }
-  | {
-      readonly kind: 'server'
-      readonly url: string
-      readonly database: string
-      /** Empty or absent: as the URL says, else the server's default user. */
-      readonly user?: string
-      readonly password?: string
-    }
+export type WarehouseTarget = { readonly kind: 'embedded'; readonly path: string } | ServerTarget
+
+/** The product's own reads: a check of whole tables takes minutes, and what cannot end is still ended. */
+const INTERNAL_BUDGET: ReadBudget = {
+  seconds: 300,
+  memoryBytes: 2 * 1024 ** 3,
+  rowsToRead: 0,
+  bytesToRead: 0,
+  resultRows: 0,
+  resultBytes: 512 * 1024 ** 2,
+}
 
 const READ_SETTINGS = {
   output_format_json_quote_64bit_integers: 1,
@@ -99,81 +121,14 @@ const JSON_TEXT = {
     value instanceof Lines ? value.text : JSON.stringify(value),
 }
 
-/** Does work with a client that is free for it. */
-type Using = <T>(work: (client: ClickHouseClient) => Promise<T>) => Promise<T>
-
-/** Who reads, and who writes. */
-interface Clients {
-  readonly reading: Using
-  readonly writing: Using
-  close(): Promise<void>
-}
-
-/** Connections that read from an embedded engine, beside the one that writes. */
-const READERS = 2
-
-const serverClients = (target: Extract<WarehouseTarget, { readonly kind: 'server' }>): Clients => {
-  const { url, database, user = '', password = '' } = target
-  const client = createClient({
-    url,
-    database,
-    ...(user !== '' && { username: user, password }),
-    max_open_connections: 8,
-    request_timeout: 60_000,
-    compression: { request: true },
-    json: JSON_TEXT,
-  })
-  const using: Using = (work) => work(client)
-  return { reading: using, writing: using, close: () => client.close() }
-}
-
-/** One statement at a time for each place; who comes later waits here. */
-const taking = (places: readonly ClickHouseClient[]): Using => {
-  const free = [...places]
-  const limit = pLimit(places.length)
-  return (work) =>
-    limit(async () => {
-      const client = free.pop() as ClickHouseClient
-      try {
-        return await work(client)
-      } finally {
-        free.push(client)
-      }
-    })
-}
-
-/**
- * A connection of the embedded engine answers one statement after the other, and each that waits inside it holds a thread of
- * Node's pool: reads would stand behind inserts, and files, keys and compression behind both. So reads have connections of
- * their own, and the one that writes has one statement in hand beside the one under way, however busy this thread is.
- */
-const embeddedClients = async (path: string): Promise<Clients> => {
-  const { createChdbConnection } = await import('chdb/connection')
-  // Both packages carry the same interface, but under two copies of the client's types.
-  const connect = () =>
-    createClient({ connection: createChdbConnection({ path }) as never, json: JSON_TEXT })
-  const writer = connect()
-  const readers = Array.from({ length: READERS }, connect)
-  return {
-    reading: taking(readers),
-    writing: taking([writer, writer]),
-    close: async () => {
-      for (const client of [...readers, writer]) await client.close()
-    },
-  }
-}
-
-const clientsOf = async (target: WarehouseTarget): Promise<Clients> =>
-  target.kind === 'server' ? serverClients(target) : embeddedClients(target.path)
-
-/** An error that the engine answered; the embedded one throws it from a copy of the client of its own. */
-export const isEngineAnswer = (error: unknown): boolean =>
-  error instanceof ClickHouseError ||
-  (error instanceof Error && error.constructor.name === ClickHouseError.name)
+const engineOf = async (target: WarehouseTarget): Promise<Engine> =>
+  target.kind === 'server'
+    ? serverEngine(target, JSON_TEXT)
+    : embeddedEngine(target.path, JSON_TEXT)
 
 /** Transport trouble is an outage; an answer of the engine is passed on as it is. */
-const asOutage = (error: unknown, aborted = false): never => {
-  if (isEngineAnswer(error) || aborted) throw error
+const asOutage = (error: unknown): never => {
+  if (isEngineAnswer(error)) throw error
   throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
 }
 
@@ -192,51 +147,66 @@ const rowsText = (answer: string): Omit<TextAnswer, 'elapsedMs'> => {
   return { text, rowCount: tail.rows, rowsRead: tail.statistics?.rows_read ?? 0 }
 }
 
+interface ParsedAnswer {
+  readonly data: readonly unknown[]
+  readonly statistics?: { readonly rows_read?: number }
+}
+
 /** Opens the warehouse. One process may hold an embedded folder; a second open throws `Outage`. */
 export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse> => {
-  const { reading, writing, close } = await clientsOf(target).catch((error) => asOutage(error))
-  const read = async <Row>(
-    { sql, params }: Query,
-    format: 'JSON' | 'JSONCompact',
-    signal?: AbortSignal,
-  ): Promise<Answer<Row>> => {
+  const engine = await engineOf(target).catch(asOutage)
+  const run = async (
+    query: Query,
+    printed: Pick<EngineRead, 'format' | 'settings'>,
+    { signal, budget = INTERNAL_BUDGET, share = 'internal' }: ReadOptions = {},
+  ): Promise<{ readonly text: string; readonly elapsedMs: number }> => {
     const startedMs = performance.now()
-    const result = await reading(async (client) => {
-      signal?.throwIfAborted()
-      const set = await client.query({
-        query: sql,
-        format,
-        clickhouse_settings: READ_SETTINGS,
-        ...(params && { query_params: params }),
-        ...(signal && { abort_signal: signal }),
-      })
-      return set.json<Row>()
-    }).catch((error) => asOutage(error, signal?.aborted))
-    return {
-      rows: result.data as Row[],
-      rowsRead: result.statistics?.rows_read ?? 0,
-      elapsedMs: performance.now() - startedMs,
+    const settings = { ...printed.settings, ...budgetSettings(budget) }
+    try {
+      const { format } = printed
+      const text = await engine.read({ ...query, format, settings, share, signal })
+      return { text, elapsedMs: performance.now() - startedMs }
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : readError(error)
     }
   }
+  const read = async <Row>(
+    query: Query,
+    format: 'JSON' | 'JSONCompact',
+    options?: ReadOptions,
+  ): Promise<Answer<Row>> => {
+    const { text, elapsedMs } = await run(query, { format, settings: READ_SETTINGS }, options)
+    const { data, statistics } = parsed(text)
+    return { rows: data as Row[], rowsRead: statistics?.rows_read ?? 0, elapsedMs }
+  }
   return {
-    query: (query, options) => read(query, 'JSON', options?.signal),
-    queryArrays: (query, options) => read(query, 'JSONCompact', options?.signal),
-    queryText: async ({ sql, params }, options) => {
-      const startedMs = performance.now()
-      const signal = options?.signal
-      const answer = await reading(async (client) => {
-        signal?.throwIfAborted()
-        const set = await client.query({
-          query: sql,
-          format: 'JSONCompact',
-          clickhouse_settings: TEXT_SETTINGS,
-          ...(params && { query_params: params }),
-          ...(signal && { abort_signal: signal }),
-        })
-        return set.text()
-      }).catch((error) => asOutage(error, signal?.aborted))
-      return { ...rowsText(answer), elapsedMs: performance.now() - startedMs }
+    places: engine.places,
+    query: (query, options) => read(query, 'JSON', options),
+    queryArrays: (query, options) => read(query, 'JSONCompact', options),
+    queryText: async (query, options) => {
+      const printed = { format: 'JSONCompact', settings: TEXT_SETTINGS } as const
+      const { text, elapsedMs } = await run(query, printed, options)
+      return { ...rowsText(text), elapsedMs }
     },
+    ...writes(engine),
+    close: () => engine.close(),
+  }
+}
+
+const parsed = (text: string): ParsedAnswer => {
+  try {
+    return JSON.parse(text) as ParsedAnswer
+  } catch (error) {
+    throw new Outage('warehouse', 'the answer of the store is not whole', { cause: error })
+  }
+}
+
+const writes = ({ writing }: Engine): Pick<Warehouse, 'insert' | 'command'> => {
+  const settingsOf = (token: string | undefined) => ({
+    ...INSERT_SETTINGS,
+    ...(token && { insert_deduplication_token: token }),
+  })
+  return {
     insert: async (table, rows, options) => {
       const values = 'text' in rows ? [new Lines(rows.text)] : rows
       if (values.length === 0) return
@@ -245,24 +215,14 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
           table,
           values: values as object[],
           format: 'JSONEachRow',
-          clickhouse_settings: {
-            ...INSERT_SETTINGS,
-            ...(options?.token && { insert_deduplication_token: options.token }),
-          },
+          clickhouse_settings: settingsOf(options?.token),
         }),
-      ).catch((error) => asOutage(error))
+      ).catch(asOutage)
     },
     command: async (sql, options) => {
       await writing((client) =>
-        client.command({
-          query: sql,
-          clickhouse_settings: {
-            ...INSERT_SETTINGS,
-            ...(options?.token && { insert_deduplication_token: options.token }),
-          },
-        }),
-      ).catch((error) => asOutage(error))
+        client.command({ query: sql, clickhouse_settings: settingsOf(options?.token) }),
+      ).catch(asOutage)
     },
-    close,
   }
 }

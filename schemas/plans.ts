@@ -1,5 +1,17 @@
 /** Plans and prices: configuration as tables. Source: contract/billing-errors.md 2, 3.1 and 4. */
 
+/** What one statement of an organization may take; the engine ends what takes more. */
+export interface StatementBudget {
+  /** Wall time. */
+  readonly seconds: number
+  readonly memoryBytes: number
+  /** Rows and uncompressed bytes read from tables. */
+  readonly rowsToRead: number
+  readonly bytesToRead: number
+  readonly resultRows: number
+  readonly resultBytes: number
+}
+
 /** What an organization gets. */
 export interface PlanRow {
   /** Requests per second of the whole organization; bursts reach twice that. */
@@ -8,25 +20,53 @@ export interface PlanRow {
   readonly unitsPerMonth: number | null
 }
 
-const plan = (requestsPerSecond: number, unitsPerMonth: number | null): PlanRow => ({
-  requestsPerSecond,
-  unitsPerMonth,
+/** A plan with what its statements may take. */
+export interface PricedPlan extends PlanRow {
+  readonly budget: StatementBudget
+}
+
+const MIB = 1_048_576
+
+/**
+ * A statement reads about 20 million narrow rows a second on one processor, and a row of a cube is about 100 bytes: rows and
+ * bytes are what the seconds allow, so that a faster machine gives answers sooner and not more work for the same price.
+ * A result is at most what a client reads in one answer: 10,000 rows of a cube are below 16 MiB, an answer is held in memory
+ * as a whole. Memory is for groups and sorting: about a million groups in 256 MiB.
+ */
+const budget = (seconds: number, memoryMib: number): StatementBudget => ({
+  seconds,
+  memoryBytes: memoryMib * MIB,
+  rowsToRead: seconds * 20_000_000,
+  bytesToRead: seconds * 2_000_000_000,
+  resultRows: 100_000,
+  resultBytes: 64 * MIB,
 })
+
+const plan = (
+  requestsPerSecond: number,
+  unitsPerMonth: number | null,
+  statement: StatementBudget,
+): PricedPlan => ({ requestsPerSecond, unitsPerMonth, budget: statement })
 
 /** Plans by the name that the organization record carries. */
 export const PLANS = {
-  free: plan(10, 30_000),
-  starter: plan(50, 10_000_000),
-  pro: plan(200, 50_000_000),
-  enterprise: plan(1_000, 200_000_000),
-  selfhost: plan(1_000, null),
-} as const satisfies Record<string, PlanRow>
+  free: plan(10, 30_000, budget(5, 256)),
+  starter: plan(50, 10_000_000, budget(10, 512)),
+  pro: plan(200, 50_000_000, budget(20, 1_024)),
+  enterprise: plan(1_000, 200_000_000, budget(30, 2_048)),
+  // The operator's own: as long as a request may take; memory of a laptop that also ingests.
+  selfhost: plan(1_000, null, budget(30, 1_024)),
+} as const satisfies Record<string, PricedPlan>
 
 /** Plan of an organization. */
 export type PlanName = keyof typeof PLANS
 
 /** True for the name of a plan. */
 export const isPlanName = (text: string): text is PlanName => Object.hasOwn(PLANS, text)
+
+/** GraphQL requests of an organization at the same time. Source: contract/billing-errors.md 4. */
+export const concurrentQueries = ({ requestsPerSecond }: PlanRow): number =>
+  Math.max(2, Math.floor(requestsPerSecond / 10))
 
 /** Requests per second of one address that shows no valid credential. */
 export const ANONYMOUS_REQUESTS_PER_SECOND = 50
@@ -35,11 +75,10 @@ export const ANONYMOUS_REQUESTS_PER_SECOND = 50
 export const MILLI = 1_000
 
 /**
- * Least that a GraphQL query costs once it made work, in thousandths of a unit: what is planned for long and then refused, what
- * finds no row and what runs out of time. As much as the REST reads of candles and search, which are about as much work; the
- * cheapest cube costs 4 units. What is refused at once, and introspection, cost nothing.
+ * Least charge for every second that work began for a request, in thousandths of a CU, also when the answer was empty, refused
+ * late or never came: the price of a read of one field (contract/billing-errors.md 3.1, the tier of 0.10).
  */
-export const MIN_QUERY_MILLI_UNITS = 250
+export const MIN_QUERY_MILLI_UNITS = 100
 
 /**
  * Price of a REST call in thousandths of a unit, by method and path behind the version segment; `/v1` costs what `/v2`

@@ -1,6 +1,8 @@
 import pLimit from 'p-limit'
-import type { Warehouse } from '../../core/warehouse.ts'
+import { Fault } from '../../core/fault.ts'
+import { MILLI } from '../../schemas/plans.ts'
 import type { ChainFreshness, Freshness } from '../contract.ts'
+import { type Caller, type Reads, workMilliUnits } from '../queries/reads.ts'
 import { QueryTooExpensive } from './answer.ts'
 import { compile } from './compile.ts'
 import { creditFactors, creditHundredths } from './credits.ts'
@@ -12,7 +14,7 @@ import type { CubeSelection } from './selection.ts'
 
 /** What a plan runs on. */
 export interface ExecuteDeps {
-  readonly warehouse: Pick<Warehouse, 'queryText'>
+  readonly reads: Pick<Reads, 'queryText' | 'perOrg'>
   readonly freshness: Freshness
   readonly limits: QueryLimits
   readonly nowMs: () => number
@@ -35,22 +37,15 @@ interface CubeAnswer {
 
 const NOTHING: CubeAnswer = { list: Buffer.from('[]'), rowCount: 0, rowsRead: 0 }
 
-/** Error numbers of the engine that say "too much" and nothing about the statement: memory, time, rows, bytes. */
-const RESOURCE_ERRORS: ReadonlySet<string> = new Set(['158', '159', '160', '241', '307', '396'])
-
-const tooExpensive = (error: unknown): boolean =>
-  error instanceof Error &&
-  (('code' in error && RESOURCE_ERRORS.has(String(error.code))) || tooExpensive(error.cause))
-
 const runCube = async (
   selection: CubeSelection,
   deps: ExecuteDeps,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<CubeAnswer> => {
-  signal.throwIfAborted()
+  caller.signal.throwIfAborted()
   if (selection.chains.length === 0 || selection.limit.count === 0) return NOTHING
   const { shape, ...query } = compile(selection, deps.nowMs())
-  const { text, rowCount, rowsRead } = await deps.warehouse.queryText(query, { signal })
+  const { text, rowCount, rowsRead } = await deps.reads.queryText(query, caller)
   return { list: recordsBytes(text, rowCount, shape), rowCount, rowsRead }
 }
 
@@ -58,24 +53,26 @@ const runCube = async (
 const runCubes = async (
   plan: Plan,
   deps: ExecuteDeps,
-  client: AbortSignal,
+  client: Caller,
 ): Promise<ReadonlyMap<CubeSelection, CubeAnswer>> => {
   const { timeoutMs, concurrency } = deps.limits
   const failed = new AbortController()
   const timeout = AbortSignal.timeout(timeoutMs)
-  const signal = AbortSignal.any([client, timeout, failed.signal])
-  const slots = pLimit(concurrency)
+  const signal = AbortSignal.any([client.signal, timeout, failed.signal])
+  // No more than may run: a request's own cubes never wait for each other at the gate.
+  const slots = pLimit(Math.min(concurrency, deps.reads.perOrg))
   const running = plan.selections.map((selection) =>
-    slots(async () => [selection, await runCube(selection, deps, signal)] as const),
+    slots(async () => [selection, await runCube(selection, deps, { ...client, signal })] as const),
   )
   try {
     return new Map(await Promise.all(running))
   } catch (error) {
     failed.abort()
     await Promise.allSettled(running)
-    if (timeout.aborted && !client.aborted)
+    if (timeout.aborted && !client.signal.aborted)
       throw new QueryTooExpensive(`The query took longer than ${timeoutMs} ms`, [])
-    if (tooExpensive(error)) throw new QueryTooExpensive('The query needs too much memory', [])
+    if (error instanceof Fault && error.faultName === 'QUERY_TOO_EXPENSIVE')
+      throw new QueryTooExpensive(error.message, [])
     throw error
   }
 }
@@ -108,7 +105,8 @@ interface CubeCredits {
 const creditsOf = (
   plan: Plan,
   answers: ReadonlyMap<CubeSelection, CubeAnswer>,
-): { readonly hundredths: number; readonly cubes: readonly CubeCredits[] } => {
+  caller: Caller,
+): { readonly milliUnits: number; readonly cubes: readonly CubeCredits[] } => {
   let hundredths = 0
   const cubes = plan.selections.flatMap((selection): readonly CubeCredits[] => {
     const { rowCount } = answers.get(selection) ?? NOTHING
@@ -117,7 +115,7 @@ const creditsOf = (
     hundredths += price
     return [{ cube: selection.cube.name, credits: price / 100, row_count: rowCount }]
   })
-  return { hundredths, cubes }
+  return { milliUnits: Math.max(hundredths * 10, workMilliUnits(caller.work)), cubes }
 }
 
 /** Pieces of the `data` object in order. */
@@ -154,20 +152,16 @@ const joined = (parts: readonly (string | Buffer)[]): Buffer =>
  * Runs a plan and writes the answer as text: values stand in it as the engine printed them. Throws `Outage`, the
  * driver's error, or `QueryTooExpensive`; rejects with the signal's reason when the client has left.
  */
-export const execute = async (
-  plan: Plan,
-  deps: ExecuteDeps,
-  client: AbortSignal,
-): Promise<Executed> => {
+export const execute = async (plan: Plan, deps: ExecuteDeps, client: Caller): Promise<Executed> => {
   const startedMs = performance.now()
   const answers = await runCubes(plan, deps, client)
   const data = dataParts(plan, answers)
   if (plan.selections.length === 0)
     return { body: joined(['{"data":', ...data, '}']), milliUnits: 0 }
-  const { hundredths, cubes } = creditsOf(plan, answers)
+  const { milliUnits, cubes } = creditsOf(plan, answers, client)
   const rowsRead = [...answers.values()].reduce((sum, answer) => sum + answer.rowsRead, 0)
   const extensions = {
-    ...(hundredths > 0 && { credits: { total: hundredths / 100, unit: 'CU', cubes } }),
+    ...(milliUnits > 0 && { credits: { total: milliUnits / MILLI, unit: 'CU', cubes } }),
     stats: {
       rows_read: rowsRead,
       elapsed_ms: Math.round(performance.now() - startedMs),
@@ -176,6 +170,6 @@ export const execute = async (
   }
   return {
     body: joined(['{"data":', ...data, ',"extensions":', JSON.stringify(extensions), '}']),
-    milliUnits: hundredths * 10,
+    milliUnits,
   }
 }

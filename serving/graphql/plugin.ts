@@ -4,12 +4,14 @@ import { Fault, Malformed } from '../../core/fault.ts'
 import { parseJson } from '../../core/json.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
-import { isEngineAnswer, type Warehouse } from '../../core/warehouse.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
+import { concurrentQueries, PLANS } from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
-import type { Freshness, Guard } from '../contract.ts'
+import type { Freshness, Guard, Principal } from '../contract.ts'
+import { clientSignal } from '../http/bounded.ts'
 import { installGuard } from '../http/guard-hooks.ts'
-import { faultOf, problemOf } from '../http/problem.ts'
+import { faultOf, isLoad, problemOf, retryAfterOf } from '../http/problem.ts'
+import { makeReads, noWork, type ReadStore, type Reads, workMilliUnits } from '../queries/reads.ts'
 import { failure, publicErrors } from './answer.ts'
 import { execute } from './execute.ts'
 import { QUERY_LIMITS, type QueryLimits } from './limits.ts'
@@ -19,7 +21,7 @@ import { catalogueOf } from './schema.ts'
 
 /** What the GraphQL surface works with. */
 export interface GraphqlDeps {
-  readonly warehouse: Pick<Warehouse, 'queryText'>
+  readonly warehouse: ReadStore
   readonly guard: Guard
   readonly meter: QuotaMeter
   readonly freshness: Freshness
@@ -71,15 +73,6 @@ const requestOf = (given: unknown): GraphqlRequest => {
   return { query, variables, ...(operationName && { operationName }) }
 }
 
-/** Aborts when the client closes its connection before the answer is out. */
-const clientSignal = (reply: FastifyReply): AbortSignal => {
-  const left = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) left.abort()
-  })
-  return left.signal
-}
-
 /** The gateway object: the failure envelope with the fields of the error body (contract/graphql.md 1). */
 const sendFault = (
   { config, log, metrics, nowMs }: GraphqlDeps,
@@ -88,8 +81,8 @@ const sendFault = (
   reply: FastifyReply,
 ): FastifyReply => {
   const fault = faultOf(error)
-  if (isEngineAnswer(error)) metrics.queryRejected.inc({ surface: 'graphql' })
-  if (fault.status >= 500) log.error({ err: error, requestId: request.id }, 'query failed')
+  if (fault.status >= 500 && !isLoad(fault))
+    log.error({ err: error, requestId: request.id }, 'query failed')
   const problem = problemOf(fault, {
     requestId: request.id,
     instance: PATH,
@@ -97,7 +90,8 @@ const sendFault = (
     docsUrl: config.docsUrl,
     statusMode: config.errorsStatusMode,
   })
-  if (problem.status === 503) reply.header('Retry-After', 1)
+  const seconds = retryAfterOf(fault)
+  if (seconds !== undefined && !reply.hasHeader('Retry-After')) reply.header('Retry-After', seconds)
   const errors = [{ message: problem.message, locations: [] }]
   return reply
     .status(problem.status)
@@ -109,6 +103,10 @@ const sendFault = (
 /** Serves POST and GET `/graphql` with its own guard and error shape (contract/graphql.md 1). */
 export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
   const limits = { ...QUERY_LIMITS, ...deps.limits }
+  const reads = makeReads(deps.warehouse, {
+    ...{ share: 'scan', surface: 'graphql', metrics: deps.metrics },
+  })
+  const requests = makeRequestLimit()
   const planner = makePlanner(catalogueOf(CUBES, deps.chains), limits)
   const answer = async (
     given: unknown,
@@ -119,7 +117,8 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
     try {
       const { principal } = request
       const plan = await planned(asked, principal, { planner, meter: deps.meter, limits })
-      const body = await charged(deps, limits, plan, request, reply)
+      const run = () => charged({ ...deps, reads }, limits, plan, request, reply)
+      const body = await requests(principal, run)
       return await reply.type(JSON_TYPE).send(body)
     } catch (error) {
       const errors = publicErrors(error)
@@ -159,22 +158,44 @@ const mount = (
   })
 }
 
-/** Holds the worst case, runs, and settles what the rows cost. */
+/** Runs a request unless its organization has as many under way as its plan allows; throws `Fault` CONCURRENCY_LIMIT then. */
+const makeRequestLimit = () => {
+  const running = new Map<string, number>()
+  return async <T>(principal: Principal | null, run: () => Promise<T>): Promise<T> => {
+    if (principal === null) return run()
+    const { orgId, plan } = principal
+    const count = running.get(orgId) ?? 0
+    const limit = concurrentQueries(PLANS[plan])
+    if (count >= limit) throw new Fault('CONCURRENCY_LIMIT', undefined, { limit })
+    running.set(orgId, count + 1)
+    try {
+      return await run()
+    } finally {
+      const left = (running.get(orgId) ?? 1) - 1
+      if (left === 0) running.delete(orgId)
+      else running.set(orgId, left)
+    }
+  }
+}
+
+/** Holds the worst case, runs, and settles what the rows cost: what the engine did at least, also when it was in vain. */
 const charged = async (
-  { warehouse, freshness, meter, nowMs }: GraphqlDeps,
+  { reads, freshness, meter, nowMs }: GraphqlDeps & { readonly reads: Reads },
   limits: QueryLimits,
   plan: Plan,
   { principal }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Buffer> => {
-  const reservation = principal && meter.reserve(principal, plan.worstMilliUnits, 'graphql')
+  if (principal === null) throw new Fault('UNAUTHORIZED')
+  const reservation = meter.reserve(principal, plan.worstMilliUnits, 'graphql')
+  const caller = { ...principal, signal: clientSignal(reply), work: noWork() }
   try {
-    const deps = { warehouse, freshness, limits, nowMs }
-    const { body, milliUnits } = await execute(plan, deps, clientSignal(reply))
-    reservation?.settle(milliUnits)
+    const { body, milliUnits } = await execute(plan, { reads, freshness, limits, nowMs }, caller)
+    reservation.settle(milliUnits)
     return body
   } catch (error) {
-    reservation?.release()
+    const isOurs = !publicErrors(error) && !caller.signal.aborted
+    reservation.settle(isOurs ? 0 : Math.min(plan.worstMilliUnits, workMilliUnits(caller.work)))
     throw error
   }
 }

@@ -7,7 +7,7 @@ import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { Problem } from '../../schemas/api/common.ts'
 import { type ApiDocument, openapiOptions } from './openapi.ts'
-import { faultOf, problemMedia, problemOf } from './problem.ts'
+import { faultOf, isLoad, problemMedia, problemOf, retryAfterOf } from './problem.ts'
 import { type KnownRoute, methodsAt } from './routing.ts'
 
 /** What every HTTP server of the house needs. */
@@ -116,7 +116,8 @@ const sendProblem = (
     params: request.params,
     body: request.body,
   })
-  if (fault.status >= 500) log.error({ err: error, requestId: request.id }, 'request failed')
+  if (fault.status >= 500 && !isLoad(fault))
+    log.error({ err: error, requestId: request.id }, 'request failed')
   const body = problemOf(fault, {
     requestId: request.id,
     instance: pathOf(request),
@@ -125,7 +126,8 @@ const sendProblem = (
     statusMode: config.errorsStatusMode,
   })
   reply.header('X-Request-Id', request.id)
-  if (body.status === 503) reply.header('Retry-After', 1)
+  const seconds = retryAfterOf(fault)
+  if (seconds !== undefined && !reply.hasHeader('Retry-After')) reply.header('Retry-After', seconds)
   return reply
     .status(body.status)
     .header('Content-Type', problemMedia(request.headers.accept))

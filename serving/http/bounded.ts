@@ -1,45 +1,60 @@
-import pLimit from 'p-limit'
-import { Outage } from '../../core/fault.ts'
-import type { Answer, Query, Warehouse } from '../../core/warehouse.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Metrics } from '../../core/metrics.ts'
+import type { Warehouse } from '../../core/warehouse.ts'
+import { type Caller, makeReads, noWork, type ReadStore, type Work } from '../queries/reads.ts'
 
-/** How much of the warehouse REST may take. */
-export interface QueryBounds {
-  /** Statements at the same time. */
-  readonly running: number
-  /** Statements that wait for a place; one more is refused. */
-  readonly waiting: number
-  /** Longest run of one statement, enforced by the engine. */
-  readonly seconds: number
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the engine did for the request; null before its caller is known. */
+    work: Work | null
+  }
 }
-
-const BOUNDS: QueryBounds = { running: 8, waiting: 256, seconds: 20 }
-
-/** Answers of the engine that say it is too busy or the work too big: time 159, 160; rows 158, 307, 396; memory 241. */
-const EXHAUSTED: ReadonlySet<unknown> = new Set(['158', '159', '160', '241', '307', '396'])
 
 /** The part of the warehouse that routes read from. */
 export type Reader = Pick<Warehouse, 'query'>
 
-/** A reader with bounds: what does not fit is an `Outage`, so that callers are told to come back instead of queueing. */
+/**
+ * Whose request the code runs for: a key into the asynchronous context, not a value of the process. So every read of a
+ * route counts for its caller, whether or not its author thought of it.
+ */
+const callers = new AsyncLocalStorage<Caller>()
+
+/** Aborts when the client closes its connection before the answer is out. */
+export const clientSignal = (reply: FastifyReply): AbortSignal => {
+  const left = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) left.abort()
+  })
+  return left.signal
+}
+
+/** Notes for all routes of `app` on whose behalf they read; behind the guard. */
+export const installCaller = (app: FastifyInstance): void => {
+  app.addHook('preHandler', (request: FastifyRequest, reply, done) => {
+    const { principal } = request
+    if (!principal) return done()
+    const { orgId, plan } = principal
+    const work = noWork()
+    request.work = work
+    callers.run({ orgId, plan, signal: clientSignal(reply), work }, done)
+  })
+}
+
+/**
+ * The reader of REST routes: cheap reads that have a share of the engine beside composed queries, within the budget of the
+ * caller's plan, organizations in turn. Throws what `Reads` throws; reading outside of a request is a bug.
+ */
 export const boundedReader = (
-  warehouse: Reader,
-  { running, waiting, seconds }: QueryBounds = BOUNDS,
+  store: ReadStore,
+  metrics: Pick<Metrics, 'queryRejected'>,
 ): Reader => {
-  const places = pLimit(running)
-  const run = async <Row>(query: Query): Promise<Answer<Row>> => {
-    const sql = `${query.sql}\nSETTINGS max_execution_time = ${seconds}`
-    try {
-      return await warehouse.query<Row>({ ...query, sql })
-    } catch (error) {
-      const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
-      if (!EXHAUSTED.has(code)) throw error
-      throw new Outage('warehouse', 'a statement took too much', { cause: error })
-    }
-  }
+  const reads = makeReads(store, { share: 'point', surface: 'rest', metrics })
   return {
-    query: async <Row>(query: Query) => {
-      if (places.pendingCount >= waiting) throw new Outage('warehouse', 'too many statements wait')
-      return places(() => run<Row>(query))
+    query: async (query) => {
+      const caller = callers.getStore()
+      if (!caller) throw new Error('a route read outside of a request')
+      return reads.query(query, caller)
     },
   }
 }

@@ -5,6 +5,7 @@ import type { Metrics } from '../../core/metrics.ts'
 import type { Check } from '../../core/ops.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Freshness, Guard } from '../contract.ts'
+import type { ReadStore } from '../queries/reads.ts'
 import type { Reader } from './bounded.ts'
 import type { Family } from './routing.ts'
 
@@ -18,7 +19,8 @@ export interface RouteDeps {
 }
 
 /** What the HTTP server works with. */
-export interface ServerDeps extends RouteDeps {
+export interface ServerDeps extends Omit<RouteDeps, 'warehouse'> {
+  readonly warehouse: ReadStore
   readonly guard: Guard
   readonly meter: QuotaMeter
   readonly metrics: Metrics

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Fault } from '../../core/fault.ts'
+import { FAULTS, Fault } from '../../core/fault.ts'
 import { MILLI } from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Guard, Principal, RateState, Reservation } from '../contract.ts'
+import { workMilliUnits } from '../queries/reads.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Price in thousandths of a unit; charged when the answer is a success. */
+    /** Price in thousandths of a unit; charged when the answer is a success, and as a limit for work without one. */
     milliUnits?: number
     /** Scopes that the credential must carry. */
     scopes?: readonly string[]
@@ -48,6 +49,7 @@ const VERSION = /^\/v\d+(?=\/)/
 export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps): void => {
   app.decorateRequest('principal', null)
   app.decorateRequest('reservation', null)
+  app.decorateRequest('work', null)
   app.addHook('onRequest', async (request, reply) => {
     const who = await guard.identify({
       authorization: request.headers.authorization,
@@ -72,13 +74,31 @@ export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps):
     const { principal, reservation } = request
     const { milliUnits } = request.routeOptions.config
     if (!principal || milliUnits === undefined) return
-    const charged = reply.statusCode < 300 && reservation ? milliUnits : 0
+    const charged = reservation ? chargeOf(reply.statusCode, request, milliUnits) : 0
     reservation?.settle(charged)
     reply.header('X-CU-Cost', String(charged / MILLI))
     reply.header('X-Quota-Remaining', String(meter.quota(principal).remaining ?? -1))
   })
   app.addHook('onResponse', async (request) => request.reservation?.release())
-  app.addHook('onRequestAbort', async (request) => request.reservation?.release())
+  app.addHook('onRequestAbort', async (request) => {
+    const { milliUnits = 0 } = request.routeOptions.config
+    request.reservation?.settle(workCharge(request, milliUnits))
+  })
+}
+
+/** Answers that say that there is nothing, or that it was too much: the engine has worked for them. */
+const WORKED: ReadonlySet<number> = new Set([
+  FAULTS.NOT_FOUND.status,
+  FAULTS.QUERY_TOO_EXPENSIVE.status,
+])
+
+const workCharge = ({ work }: FastifyRequest, milliUnits: number): number =>
+  work ? Math.min(milliUnits, workMilliUnits(work)) : 0
+
+/** A success costs the price; an answer without one what the engine did, never more than the price; other errors nothing. */
+const chargeOf = (status: number, request: FastifyRequest, milliUnits: number): number => {
+  if (status < 300) return milliUnits
+  return WORKED.has(status) ? workCharge(request, milliUnits) : 0
 }
 
 const single = (header: string | readonly string[] | undefined): string | undefined =>

@@ -16,6 +16,13 @@ export interface ProblemContext {
 export const statusOf = ({ faultName }: Fault, statusMode: ProblemContext['statusMode']): number =>
   FAULTS[faultName][statusMode === 'reference' ? 'reference' : 'status']
 
+/** True for a fault that says only that there is too much to do now: nothing is wrong, and nothing is logged as an error. */
+export const isLoad = ({ faultName }: Fault): boolean => faultName === 'SERVER_BUSY'
+
+/** Seconds after which a client may come back, where a fault says so. */
+export const retryAfterOf = ({ status, faultName }: Fault): number | undefined =>
+  status === 503 || faultName === 'CONCURRENCY_LIMIT' ? 1 : undefined
+
 /** The error body. What went wrong inside is never in it. Source: contract/billing-errors.md 6. */
 export const problemOf = (fault: Fault, context: ProblemContext): Problem => {
   const { message: title } = FAULTS[fault.faultName]

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { opsAnswer } from '../../core/ops.ts'
 import { accountRoutes } from './account.ts'
 import { makeBaseApp } from './base.ts'
-import { boundedReader } from './bounded.ts'
+import { boundedReader, installCaller } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
 import type { ServerDeps } from './deps.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
@@ -33,7 +33,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     await base.register(cors, CORS)
   })
   openRoutes(app, deps)
-  const bounded = { ...deps, warehouse: boundedReader(deps.warehouse) }
+  const bounded = { ...deps, warehouse: boundedReader(deps.warehouse, deps.metrics) }
   const families: readonly Family[] = [
     tokenRoutes(bounded),
     tokenStatsRoutes(bounded),
@@ -50,6 +50,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     })
     guarded.addHook('preHandler', async ({ query }) => refuseInfinite(query))
     installGuard(guarded, deps)
+    installCaller(guarded)
     for (const prefix of VERSIONS) {
       for (const family of families) await guarded.register(family, { prefix })
     }

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Codec } from '../../core/codec-contract.ts'
 import { Fault } from '../../core/fault.ts'
+import type { Metrics } from '../../core/metrics.ts'
 import {
   AttemptListQuery,
   ResendParams,
@@ -13,6 +14,7 @@ import {
   WebhookParams,
 } from '../../schemas/api/webhook.ts'
 import { globalTopic } from '../../schemas/topics.ts'
+import type { ReadStore } from '../queries/reads.ts'
 import {
   type AttemptRow,
   type AttemptSearch,
@@ -28,7 +30,7 @@ import { priced } from './routing.ts'
 import { ownerOf } from './webhooks.ts'
 
 /** What the log of webhooks is read from. */
-export interface WebhookLogRoutesDeps {
+interface WebhookLogRoutesDeps {
   readonly resource: EndpointResource
   readonly store: EndpointStore
   readonly codec: Codec
@@ -40,11 +42,17 @@ const READ = ['webhook.read']
 const WRITE = ['webhook.write']
 const Place = Type.Object({ atMs: Type.Integer(), id: Type.String({ maxLength: 64 }) })
 
+/** The same as it is given: with the store, of which each caller gets a share. */
+export type WebhookLogDeps = Omit<WebhookLogRoutesDeps, 'warehouse'> & {
+  readonly warehouse: ReadStore
+  readonly metrics: Pick<Metrics, 'queryRejected'>
+}
+
 /** Attempts and messages, and sending one again by hand. Source: contract/webhooks.md 9. */
 export const webhookLogRoutes =
-  (given: WebhookLogRoutesDeps): FastifyPluginAsyncTypebox =>
+  (given: WebhookLogDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const deps = { ...given, warehouse: boundedReader(given.warehouse) }
+    const deps = { ...given, warehouse: boundedReader(given.warehouse, given.metrics) }
     app.get(
       '/webhook/endpoint/:id/attempt',
       {

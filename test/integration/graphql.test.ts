@@ -481,7 +481,7 @@ test('limits: 25 by default, cut at 10,000, none for 0, limitBy before them', as
   )
 })
 
-test('credits follow the formula, stats say how fresh; nothing is charged for no rows', async () => {
+test('credits follow the formula, stats say how fresh; no rows cost the work only', async () => {
   const asked = 'Block { Time } Pool { Address } Trade { Buy { Amount AmountInUSD PriceInUSD } }'
   const { extensions } =
     await api.ask(`{ EVM(network: eth) { a: DEXTrades(limit: {count: 10}) { ${asked} } DEXTrades(limit: {count: 500}) { ${asked} __typename }
@@ -510,7 +510,9 @@ test('credits follow the formula, stats say how fresh; nothing is charged for no
     '{ Solana { DEXTrades { Block { Time } } } EVM(network: polygon) { DEXTrades { Block { Time } } } }',
   )
   assert.deepEqual(empty.data, { Solana: { DEXTrades: [] }, EVM: { DEXTrades: [] } })
-  assert.equal(empty.extensions?.credits, undefined)
+  assert.deepEqual(empty.extensions?.credits, { total: 0.1, unit: 'CU', cubes: [] })
+  const away = await api.ask('{ EVM(network: polygon) { DEXTrades { Block { Time } } } }')
+  assert.equal(away.extensions?.credits, undefined)
   assert.ok(empty.extensions?.stats)
 })
 

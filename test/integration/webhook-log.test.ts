@@ -10,6 +10,7 @@ import { makeMetrics } from '../../core/metrics.ts'
 import { migrate } from '../../core/migrate.ts'
 import { openWarehouse, type Warehouse } from '../../core/warehouse.ts'
 import type { Principal } from '../../serving/contract.ts'
+import { installCaller } from '../../serving/http/bounded.ts'
 import { webhookLogRoutes } from '../../serving/http/webhook-log.ts'
 import { startWebhookLog } from '../../serving/webhooks/log.ts'
 import { messageId } from '../../serving/webhooks/message.ts'
@@ -53,7 +54,13 @@ before(async () => {
   app.addHook('onRequest', async (request) => {
     request.principal = { ...PRINCIPAL, orgId }
   })
-  await app.register(webhookLogRoutes({ ...ground, codec, warehouse, nowMs: Date.now }))
+  app.decorateRequest('work', null)
+  installCaller(app)
+  await app.register(
+    webhookLogRoutes({
+      ...{ ...ground, codec, warehouse, metrics: makeMetrics(), nowMs: Date.now },
+    }),
+  )
 })
 after(async () => {
   await app.close()

@@ -21,6 +21,7 @@ import { webhookLogRoutes } from '../../serving/http/webhook-log.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoints.ts'
 import { openWebhookGround } from '../../serving/webhooks/ground.ts'
+import { noneRejected } from './none-rejected.ts'
 
 /** Quick plans, so that only the tests of limits meet one; `free` keeps its rate and has one unit. */
 const TEST_PLANS = {
@@ -88,7 +89,7 @@ export const startApi = async (
   const app = await makeServer({
     families: [
       webhookRoutes(webhooks.resource),
-      webhookLogRoutes({ ...webhooks, warehouse, codec: localCodec(), nowMs: Date.now }),
+      webhookLogRoutes({ ...webhooks, warehouse, metrics, codec: localCodec(), nowMs: Date.now }),
     ],
     warehouse,
     freshness: makeFreshness(warehouse, ['eth']),
@@ -116,6 +117,7 @@ export const startApi = async (
       await bus.close()
       await warehouse.close()
       rmSync(folder, { recursive: true, force: true })
+      await noneRejected(metrics)
     },
   }
 }

@@ -14,6 +14,8 @@ export interface ClickHouseBridge {
 export const startClickHouse = async (folder: string): Promise<ClickHouseBridge> => {
   const child = spawn(process.execPath, ['--import', 'tsx', CHILD, folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    // A statement holds a thread of Node's pool: a server answers more than four at a time.
+    env: { ...process.env, UV_THREADPOOL_SIZE: '24' },
   })
   process.once('exit', () => child.kill('SIGKILL'))
   let printed = ''

@@ -10,6 +10,7 @@ import { type Config, type ConfigOverrides, loadConfig } from '../../core/config
 import { silentLogger } from '../../core/log.ts'
 import { type Metrics, makeMetrics } from '../../core/metrics.ts'
 import type { Messages } from '../../schemas/wire.ts'
+import { noneRejected } from './none-rejected.ts'
 import { within } from './until.ts'
 
 /** The whole product in this process, and what a user of it can do. */
@@ -119,6 +120,7 @@ export const startProduct = async (options: ProductOptions): Promise<Product> =>
       centrifuge.disconnect()
       await within(house.stop('test ended'), 'the product stops', LIMIT_MS)
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
+      await noneRejected(metrics)
     },
   }
 }

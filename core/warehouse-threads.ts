@@ -1,0 +1,54 @@
+import { Worker } from 'node:worker_threads'
+import { parseError } from '@clickhouse/client'
+import { threadModule } from './threads.ts'
+
+/** What a reading thread is asked: one statement, or to close its connection. */
+export type ThreadRequest = { readonly sql: string; readonly format: string } | 'close'
+
+/** The engine's text, or what it said instead. */
+export type ThreadReply = { readonly text: string } | { readonly error: string }
+
+/** One thread; it does one thing at a time. */
+export interface ReaderThread {
+  /** Throws what the engine answered, as the driver's error. */
+  run(sql: string, format: string): Promise<string>
+  close(): Promise<void>
+}
+
+/**
+ * Starts a thread over the folder. It lives as long as the process: when a thread that has used chDB ends, every later
+ * statement of the process hangs (chdb 3.4.0, libchdb 26.7.2). So an idle one keeps no process alive, and one that ends by
+ * itself ends the process, which is started again by whoever looks after it.
+ */
+export const startReaderThread = (path: string): ReaderThread => {
+  const { url, execArgv } = threadModule(new URL('./warehouse-thread', import.meta.url))
+  const worker = new Worker(url, {
+    workerData: { path },
+    ...(execArgv && { execArgv: [...execArgv] }),
+  })
+  worker.unref()
+  let settle: ((reply: ThreadReply) => void) | undefined
+  worker.on('message', (reply: ThreadReply) => {
+    worker.unref()
+    settle?.(reply)
+  })
+  worker.on('error', (error) => {
+    throw new Error('a reading thread of the embedded engine ended', { cause: error })
+  })
+  const ask = (request: ThreadRequest): Promise<ThreadReply> =>
+    new Promise((resolve) => {
+      settle = resolve
+      worker.ref()
+      worker.postMessage(request)
+    })
+  return {
+    run: async (sql, format) => {
+      const reply = await ask({ sql, format })
+      if ('error' in reply) throw parseError(reply.error)
+      return reply.text
+    },
+    close: async () => {
+      await ask('close')
+    },
+  }
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fault, type FaultName } from '../../core/fault.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { PLANS } from '../../schemas/plans.ts'
+import { type GateLimits, makeGate } from '../../serving/queries/gate.ts'
+import { makeReads, noWork, type ReadStore, workMilliUnits } from '../../serving/queries/reads.ts'
+
+const LIMITS: GateLimits = {
+  running: 3,
+  runningPerOrg: 2,
+  waiting: 6,
+  waitingPerOrg: 4,
+  waitMs: 60_000,
+}
+
+const fault = (name: FaultName) => (error: unknown) =>
+  error instanceof Fault && error.faultName === name
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+/** A gate whose work ends when the test says so. */
+const heldGate = (limits: Partial<GateLimits> = {}) => {
+  const gate = makeGate({ ...LIMITS, ...limits })
+  const entered: string[] = []
+  const ends = new Map<string, () => void>()
+  return {
+    entered,
+    enter: (org: string, name: string, signal?: AbortSignal): Promise<string> =>
+      gate.run(
+        org,
+        () => {
+          entered.push(name)
+          return new Promise((resolve) => ends.set(name, () => resolve(name)))
+        },
+        signal,
+      ),
+    end: async (name: string) => {
+      ends.get(name)?.()
+      await settled()
+    },
+  }
+}
+
+test('one organization leaves a place for another, and they take turns', async () => {
+  const { enter, entered, end } = heldGate()
+  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => enter(name.charAt(0), name))
+  await settled()
+  assert.deepEqual(entered, ['a1', 'a2', 'b1'])
+  for (const name of ['b1', 'a1', 'a2', 'b2', 'c1', 'a3', 'a4']) await end(name)
+  assert.deepEqual(await Promise.all(all), ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'])
+  assert.ok(entered.indexOf('c1') < entered.indexOf('a4'), entered.join())
+})
+
+test('an organization with too much in line is told so; with the line full everybody is', async () => {
+  const { enter, end } = heldGate()
+  const mine = Array.from({ length: 6 }, (_, index) => enter('a', `a${index}`))
+  await assert.rejects(enter('a', 'more'), fault('CONCURRENCY_LIMIT'))
+  const others = ['b0', 'c0', 'd0'].map((name) => enter(name.charAt(0), name))
+  await assert.rejects(enter('e', 'e0'), fault('SERVER_BUSY'))
+  for (let round = 0; round < 9; round += 1) {
+    for (const name of ['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'b0', 'c0', 'd0']) await end(name)
+  }
+  await Promise.all([...mine, ...others])
+})
+
+test('who waits too long is told whose work was in the way', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { enter, end } = heldGate({ waitMs: 1_000 })
+  const running = [enter('a', 'a1'), enter('a', 'a2'), enter('b', 'b1')]
+  const mine = assert.rejects(enter('a', 'a3'), fault('CONCURRENCY_LIMIT'))
+  const other = assert.rejects(enter('c', 'c1'), fault('SERVER_BUSY'))
+  await settled()
+  t.mock.timers.tick(1_000)
+  await mine
+  await other
+  for (const name of ['a1', 'a2', 'b1']) await end(name)
+  await Promise.all(running)
+})
+
+test('who leaves the line is not let in, and what fails gives its place back', async () => {
+  const gate = makeGate({ ...LIMITS, running: 1, runningPerOrg: 1 })
+  const left = new AbortController()
+  let end = (): void => undefined
+  const first = gate.run('a', () => new Promise<void>((resolve) => (end = resolve)))
+  const second = gate.run('b', async () => assert.fail('it had left'), left.signal)
+  left.abort()
+  await assert.rejects(second, { name: 'AbortError' })
+  end()
+  await first
+  await assert.rejects(
+    gate.run('a', async () => {
+      throw new Error('failed')
+    }),
+    { message: 'failed' },
+  )
+  assert.equal(await gate.run('c', async () => 'in'), 'in')
+})
+
+test('a read carries the budget of the plan and its share; what was done is noted', async () => {
+  const seen: unknown[] = []
+  const answer = { rows: [], text: '', rowCount: 0, rowsRead: 0, elapsedMs: 0 }
+  const store: ReadStore = {
+    places: { point: 3, scan: 3, internal: 2 },
+    query: async (_, options) => {
+      seen.push(options)
+      return answer
+    },
+    queryText: async () => answer,
+  }
+  const reads = makeReads(store, { share: 'point', surface: 'rest', metrics: makeMetrics() })
+  const { signal } = new AbortController()
+  const work = noWork()
+  assert.equal(workMilliUnits(work), 0)
+  await reads.query({ sql: 'SELECT 1' }, { orgId: 'a', plan: 'free', signal, work })
+  assert.deepEqual(seen, [{ signal, budget: PLANS.free.budget, share: 'point' }])
+  assert.equal(workMilliUnits(work), 100)
+  assert.equal(workMilliUnits({ statements: 4, elapsedMs: 2_400 }), 300)
+})

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ClickHouseError } from '@clickhouse/client'
+import { Fault, Outage } from '../../core/fault.ts'
+import { isRejectedStatement, readError } from '../../core/warehouse-errors.ts'
+
+const answered = (code: string, message = 'said the engine'): ClickHouseError =>
+  new ClickHouseError({ code, message, type: 'TYPE' })
+
+const nameOf = (error: unknown): string => {
+  const read = readError(error)
+  if (read instanceof Fault) return read.faultName
+  return read instanceof Outage ? 'outage' : 'rejected'
+}
+
+test('what the engine answers: too much, no room now, away, or wrong', () => {
+  const meanings = {
+    QUERY_TOO_EXPENSIVE: ['158', '159', '160', '241', '307', '396'],
+    SERVER_BUSY: ['173', '202', '394', '439', '473', '745'],
+    outage: ['74', '75', '209', '210', '236', '243', '279', '516'],
+    rejected: ['43', '47', '60', '62', '386', '456'],
+  }
+  for (const [name, codes] of Object.entries(meanings)) {
+    for (const code of codes) assert.equal(nameOf(answered(code)), name, code)
+  }
+  assert.equal(nameOf(new Error('ECONNREFUSED')), 'outage')
+})
+
+test('memory that others use as well says nothing about the statement', () => {
+  assert.equal(
+    nameOf(answered('241', '(total) memory limit exceeded: would use 7 GiB')),
+    'SERVER_BUSY',
+  )
+  assert.equal(nameOf(answered('241', 'Query memory limit exceeded')), 'QUERY_TOO_EXPENSIVE')
+})
+
+test('only what the engine refused as wrong counts as a mistake of ours', () => {
+  assert.equal(isRejectedStatement(readError(answered('386'))), true)
+  for (const code of ['159', '202', '210'])
+    assert.equal(isRejectedStatement(readError(answered(code))), false, code)
+  assert.equal(isRejectedStatement(readError(new Error('gone'))), false)
+})

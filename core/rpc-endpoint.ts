@@ -44,7 +44,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Deepest nesting of what tracers tell: a list and an object for each of the 1,024 calls that may nest, and what holds them. */
-const MAX_TRACE_DEPTH = 2_112
+export const MAX_TRACE_DEPTH = 2_112
 /** Longest text of a node's error, and longest data of it, that is kept. */
 const MAX_ERROR_TEXT = 500
 const MAX_ERROR_DATA = 64 * 1_024

@@ -1,4 +1,4 @@
-import { Malformed, Outage } from '../../core/fault.ts'
+import { Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { retry } from '../../core/retry.ts'
@@ -22,6 +22,7 @@ import {
   readSlots,
 } from './calls.ts'
 import { svmFacts } from './facts.ts'
+import { keyAt } from './json.ts'
 import { ALL_PROGRAMS, type SvmPrograms } from './programs.ts'
 import { listenForBlocks, type Pushes, pushDesk } from './pushes.ts'
 import { isStream, streamBlocks } from './stream.ts'
@@ -67,8 +68,10 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
     onMalformed: refusals.add,
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
-  const genesis = await rpc.attempt((ask) => ask({ method: 'getGenesisHash', params: [] }))
-  if (typeof genesis !== 'string') throw new Outage('rpc', 'no endpoint has a genesis hash')
+  const genesis = await rpc.attempt(async (ask) =>
+    keyAt(await ask({ method: 'getGenesisHash', params: [] }), 'getGenesisHash'),
+  )
+  if (genesis === undefined) throw new Outage('rpc', 'no endpoint has a genesis hash')
   const far = farBlocks(chain.blockTimeMs)
   const heads = headWatch({
     isNews: (told, held) =>
@@ -106,15 +109,13 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
 
 /** Endpoints of one chain have one genesis: that of the first that answers. */
 const oneGenesis = (): Identity => {
-  let wanted: unknown
+  let wanted: string | undefined
   return {
     call: { method: 'getGenesisHash', params: [] },
     accepts: (answer) => {
-      if (typeof answer !== 'string') {
-        throw new Malformed('bad-chain-id', 'the node does not say which chain it serves')
-      }
-      wanted ??= answer
-      return answer === wanted
+      const genesis = keyAt(answer, 'getGenesisHash')
+      wanted ??= genesis
+      return genesis === wanted
     },
     name: 'the genesis of the first endpoint',
   }

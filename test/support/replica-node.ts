@@ -19,6 +19,8 @@ export interface ReplicaNode {
   readonly asked: string[]
   /** The backend of the next call. */
   view: () => ReplicaView
+  /** What contracts answer; undefined: every call is reverted. */
+  call: ((params: readonly unknown[]) => string) | undefined
   stop(): Promise<void>
 }
 
@@ -74,10 +76,13 @@ export const startReplicaNode = async (
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const { id, ...call } = JSON.parse(Buffer.concat(chunks).toString())
     asked.push(call.method)
+    const answer = (): unknown => {
+      if (call.method === 'eth_chainId') return hex(chainId)
+      return call.method === 'eth_call' ? node.call?.(call.params) : resultOf(node.view(), call)
+    }
+    const result = answer()
     const body =
-      call.method === 'eth_call'
-        ? { error: { code: 3, message: 'execution reverted' } }
-        : { result: call.method === 'eth_chainId' ? hex(chainId) : resultOf(node.view(), call) }
+      result === undefined ? { error: { code: 3, message: 'execution reverted' } } : { result }
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -85,6 +90,7 @@ export const startReplicaNode = async (
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
     view,
+    call: undefined,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

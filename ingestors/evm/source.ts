@@ -7,7 +7,7 @@ import type { Block, EvmBlock, Transaction } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import { canonicalBy, isReplacedBy } from '../branch.ts'
 import { farBlocks, finalityLie, type Head, type HeadWatch, headWatch } from '../heads.ts'
-import { fieldsOf, listOf, refuse } from '../json.ts'
+import { type Fields, fieldsOf, listOf, refuse } from '../json.ts'
 import { leniently } from '../lenient.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import { prefetcher } from '../prefetch.ts'
@@ -46,13 +46,21 @@ const BLOCK_TRIES = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
 /** Header fields that the follower reads; the rest of the node's answer is not its business. */
 const refOf = (value: unknown): BlockRef | undefined => {
   if (value === null || value === undefined) return undefined
-  const said = fieldsOf(value, 'header')
-  const timeMs = countOf(said.timestamp, 'header.timestamp') * 1_000
-  if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'header.timestamp', said.timestamp)
+  try {
+    return headerRef(fieldsOf(value, 'header'))
+  } catch (cause) {
+    if (!(cause instanceof Malformed)) throw cause
+    throw new Malformed('bad-header', cause.message, { cause })
+  }
+}
+
+const headerRef = ({ number, hash, parentHash, timestamp }: Fields): BlockRef => {
+  const timeMs = countOf(timestamp, 'header.timestamp') * 1_000
+  if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'header.timestamp', timestamp)
   return {
-    height: countOf(said.number, 'header.number'),
-    hash: hashAt(said.hash, 'header.hash'),
-    parentHash: hashAt(said.parentHash, 'header.parentHash'),
+    height: countOf(number, 'header.number'),
+    hash: hashAt(hash, 'header.hash'),
+    parentHash: hashAt(parentHash, 'header.parentHash'),
     timeMs,
   }
 }

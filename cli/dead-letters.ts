@@ -1,5 +1,6 @@
 import type { Bus, LogRecord, OutRecord } from '../core/bus-contract.ts'
 import { ingestedChain, letterRerun, type Rerun } from './ingest-letters.ts'
+import type { LetterPrices } from './letter-prices.ts'
 
 /** A dead letter: what could not be taken, where from, and why. */
 export interface Letter {
@@ -24,6 +25,8 @@ export interface LetterRequest {
   readonly group?: string
   /** Most letters of one call. */
   readonly limit: number
+  /** Who tells prices of a chain's pools that were not known; default: nobody. */
+  readonly pricesOf?: (chain: string) => LetterPrices | undefined
 }
 
 const PREFIX = 'dlq.'
@@ -72,16 +75,9 @@ export const replayLetters = async (request: LetterRequest): Promise<Replayed> =
   for (const topic of await letterTopics(request)) {
     const chain = ingestedChain(topic)
     if (chain !== undefined) {
-      const again = await letterRerun(bus, chain)
-      for await (const batch of batches(
-        lettersOf(bus, topic, () => undefined),
-        () => left,
-      )) {
-        for (const record of batch) {
-          rerun.push({ letter: letterOf(topic, record, false), result: again(record) })
-        }
-        left -= batch.length
-      }
+      const again = await rerunLetters(request, { topic, chain, limit: left })
+      rerun.push(...again)
+      left -= again.length
       continue
     }
     const writer = await bus.writer(replayGroup(topic))
@@ -109,6 +105,32 @@ export const replayLetters = async (request: LetterRequest): Promise<Replayed> =
     }
   }
   return { published, stayed, rerun }
+}
+
+interface Rerunning {
+  readonly topic: string
+  readonly chain: string
+  readonly limit: number
+}
+
+const rerunLetters = async (
+  { bus, pricesOf }: LetterRequest,
+  { topic, chain, limit }: Rerunning,
+): Promise<Replayed['rerun']> => {
+  const prices = pricesOf?.(chain)
+  const rerun: Replayed['rerun'][number][] = []
+  try {
+    const again = await letterRerun(bus, chain, prices)
+    const letters = lettersOf(bus, topic, () => undefined)
+    for await (const batch of batches(letters, () => limit - rerun.length)) {
+      for (const record of batch) {
+        rerun.push({ letter: letterOf(topic, record, false), result: await again(record) })
+      }
+    }
+  } finally {
+    prices?.close()
+  }
+  return rerun
 }
 
 const letterTopics = async ({ bus, group }: LetterRequest): Promise<readonly string[]> => {

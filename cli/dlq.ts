@@ -1,6 +1,7 @@
 import { loadConfig } from '../core/config.ts'
 import { type Letter, listLetters, replayLetters } from './dead-letters.ts'
 import { withHeldParts } from './held-parts.ts'
+import { letterPrices } from './letter-prices.ts'
 import type { CommandPlace } from './status.ts'
 
 /** Options of `sluice dlq list` and `sluice dlq replay`. */
@@ -23,9 +24,11 @@ export const dlqList = (words: DlqWords, { environment, write }: Place): Promise
   })
 
 /** Publishes dead letters again. Returns the exit code. */
-export const dlqReplay = (words: DlqWords, { environment, write }: Place): Promise<number> =>
-  withHeldParts(loadConfig(environment, { dataDir: words.data }), async ({ bus }) => {
-    const { published, stayed, rerun } = await replayLetters({ bus, ...words })
+export const dlqReplay = (words: DlqWords, { environment, write }: Place): Promise<number> => {
+  const config = loadConfig(environment, { dataDir: words.data })
+  return withHeldParts(config, async ({ bus }) => {
+    const pricesOf = (chain: string) => letterPrices(chain, config)
+    const { published, stayed, rerun } = await replayLetters({ bus, ...words, pricesOf })
     if (words.json) write(JSON.stringify({ published, stayed, rerun }))
     else {
       for (const { letter, result } of rerun) {
@@ -36,6 +39,7 @@ export const dlqReplay = (words: DlqWords, { environment, write }: Place): Promi
     }
     return 0
   })
+}
 
 const letterLine = (letter: Letter): string => {
   const { group, partition, offset, time, source, error, message, replayed, stays } = letter

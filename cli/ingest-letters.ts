@@ -1,8 +1,10 @@
 import type { Bus, LogRecord } from '../core/bus-contract.ts'
 import { Malformed } from '../core/fault.ts'
+import type { Books } from '../ingestors/decode-contract.ts'
 import { type LetterBody, letterBody } from '../ingestors/letter-body.ts'
 import { rerun } from '../ingestors/rerun.ts'
 import { topicName } from '../schemas/topics.ts'
+import type { LetterPrices } from './letter-prices.ts'
 
 /** Topics of what ingestors could not take. */
 const TOPIC = /^dlq\.ingest\.([a-z]+)$/
@@ -17,16 +19,23 @@ export interface Rerun {
   readonly detail: string
 }
 
-/** Runs letters of one chain again. The newest height is read once. */
+/**
+ * Runs letters of one chain again. The newest height is read once. What was not taken because nobody told a pool's price is decoded
+ * with the price that a node tells now, where `prices` asks one.
+ */
 export const letterRerun = async (
   bus: Bus,
   chain: string,
-): Promise<(record: LogRecord) => Rerun> => {
+  prices?: LetterPrices,
+): Promise<(record: LogRecord) => Promise<Rerun>> => {
   const newest = await newestHeight(bus, chain)
-  return ({ value }) => {
+  return async ({ value }) => {
     if (value === null) return { outcome: 'not-held', detail: 'the letter is empty' }
     try {
-      return rerunOf(letterBody(value), chain, newest)
+      const body = letterBody(value)
+      const isPriceless = body.kind === 'event' && body.reason === 'unknown-price'
+      const price = isPriceless && body.block !== null ? await prices?.of(body.block) : undefined
+      return rerunOf(body, { chain, newest, price })
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       return { outcome: 'not-held', detail: `${error.reason}: ${error.message}` }
@@ -34,14 +43,20 @@ export const letterRerun = async (
   }
 }
 
-const rerunOf = (body: LetterBody, chain: string, newest: number): Rerun => {
+interface Rerunning {
+  readonly chain: string
+  readonly newest: number
+  readonly price: Books['price']
+}
+
+const rerunOf = (body: LetterBody, { chain, newest, price }: Rerunning): Rerun => {
   if (body.kind === 'answer' || body.kind === 'chain') {
     const stood = body.above.height ?? -1
     return newest > stood
       ? { outcome: 'passed', detail: `the chain stands at ${newest}` }
       : { outcome: 'stands', detail: `nothing above ${stood} was read` }
   }
-  const verdict = rerun(body, chain)
+  const verdict = rerun(body, chain, price)
   if (verdict.outcome === 'taken') return { outcome: 'taken', detail: verdict.what }
   if (verdict.outcome === 'again') return { outcome: 'again', detail: verdict.reason }
   return { outcome: 'not-held', detail: 'it was too large to be kept' }

@@ -90,7 +90,7 @@ export interface GrpcEndpoint extends Endpoint {
 export interface StreamSpec {
   readonly method: string
   readonly request: object
-  /** Must not throw. `send` reaches the node where the method takes a stream, `end` ends this one. */
+  /** What it throws ends the stream. `send` reaches the node where the method takes a stream, `end` ends this one. */
   readonly onMessage: (message: unknown, stream: StreamControl) => void
 }
 
@@ -259,7 +259,11 @@ const listen = (one: OneStream, signal: AbortSignal): Promise<boolean> =>
       if (signal.aborted) return
       heard = true
       silence.refresh()
-      one.spec.onMessage(message, control)
+      try {
+        one.spec.onMessage(message, control)
+      } catch (cause) {
+        broke(new Malformed('unreadable-answer', 'a message could not be read', { cause }))
+      }
     })
     stream.on('error', (error: ServiceError) => {
       if (signal.aborted) settle(() => reject(signal.reason))

@@ -1,4 +1,5 @@
 import { Malformed, Outage } from './fault.ts'
+import { isShallow, parseJson } from './json.ts'
 
 /** A JSON-RPC error that the node gave: it lives and it said no. */
 export class RpcError extends Error {
@@ -6,7 +7,7 @@ export class RpcError extends Error {
   readonly data: unknown
 
   constructor(code: number, message: string, data: unknown) {
-    super(message.slice(0, 500))
+    super(message)
     this.name = 'RpcError'
     this.code = code
     this.data = data
@@ -42,30 +43,62 @@ export const labelOf = (url: string): string => new URL(url).host
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Reads the text of an answer or notice. Throws `Malformed`. */
-export const parseMessage = (text: string): Readonly<Record<string, unknown>> => {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new Malformed('rpc-not-json', 'the node answered something that is not JSON', {
-      cause: error,
-    })
-  }
-  if (!isObject(value)) throw new Malformed('rpc-not-an-answer', 'the node answered no object')
-  return value
+/** Deepest nesting of what tracers tell: a list and an object for each of the 1,024 calls that may nest, and what holds them. */
+export const MAX_TRACE_DEPTH = 2_112
+/** Longest text of a node's error, and longest data of it, that is kept. */
+const MAX_ERROR_TEXT = 500
+const MAX_ERROR_DATA = 64 * 1_024
+/** Longest part of an unexpected value that is shown. */
+const MAX_SHOWN = 60
+
+const isTrace = ({ method }: RpcCall): boolean => /^(debug|trace)_/.test(method)
+
+/** A scalar as text for messages, cut; of a list or an object only that it is one: nothing from outside is coerced. */
+export const shownScalar = (value: unknown): string => {
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return String(value).slice(0, MAX_SHOWN)
 }
 
-/** The result of one answer. Throws `RpcError` or `Malformed`. */
-export const resultOf = (answer: Readonly<Record<string, unknown>>, id: number): unknown => {
-  if (isObject(answer.error)) {
-    const { code, message, data } = answer.error
-    throw new RpcError(Number(code ?? -32_000), String(message ?? 'unnamed error'), data)
-  }
-  if (answer.id !== id) throw new Malformed('rpc-wrong-id', 'the node answered another call')
-  if (!('result' in answer)) throw new Malformed('rpc-no-result', 'the answer has no result')
-  return answer.result
+/** An answer or a notice as it was read. */
+export interface Message {
+  readonly fields: Readonly<Record<string, unknown>>
+  /** Deeper than anything but a trace nests. */
+  readonly isDeep: boolean
 }
+
+/** Reads the text of an answer or notice within bounds. Throws `Malformed`: those of `parseJson`, `rpc-not-an-answer`. */
+export const parseMessage = (text: string): Message => {
+  const isDeep = !isShallow(text)
+  const value = parseJson(text, { maxLength: MAX_ANSWER_BYTES, maxDepth: MAX_TRACE_DEPTH })
+  if (!isObject(value)) throw new Malformed('rpc-not-an-answer', 'the node answered no object')
+  return { fields: value, isDeep }
+}
+
+/** The result of one answer. Throws `RpcError`, or `Malformed` also for an answer that nests deeper than its method does. */
+export const resultOf = (
+  { fields, isDeep }: Message,
+  { id, call }: { readonly id: number; readonly call: RpcCall },
+): unknown => {
+  if (isDeep && !isTrace(call)) {
+    throw new Malformed('json-too-deep', `the answer to ${call.method} nests too deep`)
+  }
+  if (isObject(fields.error)) throw errorOf(fields.error)
+  if (fields.id !== id) throw new Malformed('rpc-wrong-id', 'the node answered another call')
+  if (!('result' in fields)) throw new Malformed('rpc-no-result', 'the answer has no result')
+  return fields.result
+}
+
+/** Code of an error that names none. Source: JSON-RPC 2.0, server error. */
+const UNNAMED_CODE = -32_000
+
+/** The error of a node: its code and its message where they are a number and a text, its data where that is a text of some length. */
+const errorOf = ({ code, message, data }: Readonly<Record<string, unknown>>): RpcError =>
+  new RpcError(
+    typeof code === 'number' ? code : UNNAMED_CODE,
+    typeof message === 'string' ? message.slice(0, MAX_ERROR_TEXT) : 'unnamed error',
+    typeof data === 'string' && data.length <= MAX_ERROR_DATA ? data : undefined,
+  )
 
 /** A node behind HTTP. */
 export const httpEndpoint = (url: string, timeoutMs: number): Endpoint => {
@@ -78,7 +111,7 @@ export const httpEndpoint = (url: string, timeoutMs: number): Endpoint => {
       const id = lastId
       const response = await post(url, { jsonrpc: '2.0', id, ...call }, timeoutMs, signal)
       onBytes?.(Buffer.byteLength(response))
-      return resultOf(parseMessage(response), id)
+      return resultOf(parseMessage(response), { id, call })
     },
     close: () => undefined,
   }
@@ -95,6 +128,8 @@ const post = async (
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
+      // A node's address is the operator's choice, not the node's.
+      redirect: 'error',
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     })
     const text = await boundedText(response)

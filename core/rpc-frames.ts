@@ -13,7 +13,7 @@ export interface FramesOptions {
   readonly maxBytes: number
   /** A connection that is silent for so long is taken for dead: it may be half open after the machine slept. */
   readonly idleMs?: number
-  /** Must not throw. */
+  /** What it throws ends the connection. */
   readonly onFrame: (data: Buffer, isBinary: boolean) => void
   readonly log: Logger
   readonly signal: AbortSignal
@@ -53,6 +53,7 @@ const talking = ({
   maxBytes,
   idleMs = IDLE_MS,
   onFrame,
+  log,
   signal,
 }: FramesOptions): Promise<Talk> =>
   new Promise((resolve, reject) => {
@@ -77,6 +78,11 @@ const talking = ({
       idle.refresh()
       resolve({ ended })
       // Sockets of this house get whole messages in one buffer.
-      if (!signal.aborted) onFrame(data as Buffer, isBinary)
+      try {
+        if (!signal.aborted) onFrame(data as Buffer, isBinary)
+      } catch (error) {
+        log.error({ err: error }, 'a message could not be read')
+        end()
+      }
     })
   })

@@ -5,14 +5,14 @@ import {
   type Endpoint,
   labelOf,
   MAX_ANSWER_BYTES,
+  type Message,
   type OnBytes,
   parseMessage,
   type RpcCall,
   resultOf,
 } from './rpc-endpoint.ts'
 
-type Answer = Readonly<Record<string, unknown>>
-type Pending = (answer: Answer | Error, bytes?: number) => void
+type Pending = (answer: Message | Error, bytes?: number) => void
 
 /** Calls in flight on one socket; more are refused rather than queued. */
 const MAX_PENDING = 4_096
@@ -43,17 +43,23 @@ const openLine = (url: string, timeoutMs: number, onNotice: (params: unknown) =>
     try {
       const text = String(data)
       const message = parseMessage(text)
-      if (typeof message.method === 'string') return onNotice(message.params)
-      const settle = pending.get(Number(message.id))
-      pending.delete(Number(message.id))
-      settle?.(message, Buffer.byteLength(text))
+      const { method, params, id } = message.fields
+      if (typeof method === 'string') {
+        if (message.isDeep) throw new Malformed('json-too-deep', 'a notice nests too deep')
+        return onNotice(params)
+      }
+      if (typeof id !== 'number') throw new Malformed('rpc-wrong-id', 'an answer names no call')
+      pending.get(id)?.(message, Buffer.byteLength(text))
     } catch (error) {
-      fail(error instanceof Error ? error : new Error(String(error)))
+      fail(error instanceof Malformed ? error : unreadable(error))
       socket.terminate()
     }
   })
   return { socket, pending, opened }
 }
+
+const unreadable = (cause: unknown): Malformed =>
+  new Malformed('unreadable-answer', 'a message of the node could not be read', { cause })
 
 /** A node behind a WebSocket. The socket opens on the first call and again after it broke; calls are not repeated here. */
 export const socketEndpoint = (url: string, timeoutMs: number): Endpoint => {
@@ -61,8 +67,9 @@ export const socketEndpoint = (url: string, timeoutMs: number): Endpoint => {
   let lastId = 0
   const listeners = new Map<string, (notice: unknown) => void>()
   const onNotice = (params: unknown): void => {
-    const { subscription, result } = (params ?? {}) as { subscription?: unknown; result?: unknown }
-    listeners.get(String(subscription))?.(result)
+    if (typeof params !== 'object' || params === null) return
+    const { subscription, result } = params as { subscription?: unknown; result?: unknown }
+    if (isSubscription(subscription)) listeners.get(String(subscription))?.(result)
   }
   const current = (): Line => {
     if (line === undefined || line.socket.readyState > WebSocket.OPEN) {
@@ -83,7 +90,7 @@ export const socketEndpoint = (url: string, timeoutMs: number): Endpoint => {
     const answer = await awaitAnswer(wait, () =>
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...call })),
     )
-    return resultOf(answer, id)
+    return resultOf(answer, { id, call })
   }
   return {
     url,
@@ -106,7 +113,7 @@ interface Wait {
   readonly onBytes?: OnBytes
 }
 
-const awaitAnswer = (wait: Wait, send: () => void): Promise<Answer> =>
+const awaitAnswer = (wait: Wait, send: () => void): Promise<Message> =>
   new Promise((resolve, reject) => {
     const settle: Pending = (answer, bytes = 0) => {
       clearTimeout(timer)
@@ -128,6 +135,9 @@ const awaitAnswer = (wait: Wait, send: () => void): Promise<Answer> =>
     send()
   })
 
+const isSubscription = (id: unknown): id is string | number =>
+  typeof id === 'string' || typeof id === 'number'
+
 interface Subscriber {
   readonly request: Endpoint['request']
   readonly call: RpcCall
@@ -146,7 +156,7 @@ const keepSubscribed = (subscriber: Subscriber, signal: AbortSignal): void => {
   let failures = 0
   const attempt = async (): Promise<void> => {
     const id = await request(call, signal)
-    if (typeof id !== 'string' && typeof id !== 'number') {
+    if (!isSubscription(id)) {
       throw new Malformed('rpc-no-subscription', 'no subscription id')
     }
     listeners.set(String(id), onNotice)

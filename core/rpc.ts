@@ -5,7 +5,7 @@ import { Malformed, Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { retry } from './retry.ts'
-import { type Endpoint, httpEndpoint, type RpcCall, RpcError } from './rpc-endpoint.ts'
+import { type Endpoint, httpEndpoint, type RpcCall, RpcError, shownScalar } from './rpc-endpoint.ts'
 import { socketEndpoint } from './rpc-socket.ts'
 
 export { RpcError } from './rpc-endpoint.ts'
@@ -27,6 +27,14 @@ export interface Rpc {
    * none answers.
    */
   survey<T>(survey: Survey<T>): Promise<readonly T[]>
+  /**
+   * Asks every endpoint that does not rest, or with `all` every one there is, for its own view. Where every one failed, throws the
+   * last error; with `all` it throws nothing.
+   */
+  poll<T>(
+    work: (ask: Ask) => Promise<T | undefined>,
+    who?: 'rested' | 'all',
+  ): Promise<readonly View<T>[]>
   /** Every notice of a subscription, at all endpoints of the chain that can push or only at the first of them that answers. */
   subscribe(call: RpcCall, listener: (notice: unknown) => void, at?: 'all' | 'first'): void
   /** Labels of endpoints that rest or are behind, for status. */
@@ -41,6 +49,14 @@ export interface Survey<T> {
   readonly heightOf: (said: T) => number
   /** Blocks below the highest from which on an endpoint is behind; absent: nobody is judged by this question. */
   readonly far?: number
+}
+
+/** What one endpoint says for itself. */
+export interface View<T> {
+  /** undefined: it cannot say, or did not answer. */
+  readonly said: T | undefined
+  /** It was far below the others when they were last compared. */
+  readonly behind: boolean
 }
 
 /** How an endpoint shows which chain it serves. */
@@ -88,12 +104,18 @@ interface Member {
 const REST_FIRST_MS = 1_000
 const REST_MAX_MS = 60_000
 
-/** Opens a pool; nothing is asked before the first use. */
-export const openRpc = (options: RpcOptions): Rpc => {
-  const { urls, signal, log, nowMs = Date.now } = options
-  const members = urls.map((url) => memberOf(url, options))
-  // Every call in flight and every subscription of every endpoint listens to it.
-  setMaxListeners(0, signal)
+/** Asks members for what is wanted of the pool. */
+interface Pool {
+  order(): readonly Member[]
+  tryMember<T>(member: Member, work: Work<T>): Promise<Said<T>>
+  askEach<T>(asked: readonly Member[], work: Work<T>): Promise<readonly Outcome<T>[]>
+}
+
+type Work<T> = (ask: Ask) => Promise<T | undefined>
+type Said<T> = { readonly said: T | undefined } | { readonly error: unknown }
+
+const poolOf = (members: readonly Member[], options: RpcOptions): Pool => {
+  const { signal, log, nowMs = Date.now } = options
   const rest = (member: Member, error: unknown): void => {
     member.failures += 1
     const restMs = Math.min(REST_MAX_MS, REST_FIRST_MS * 2 ** (member.failures - 1))
@@ -113,24 +135,39 @@ export const openRpc = (options: RpcOptions): Rpc => {
     ]
   }
   /** What one endpoint says; a refusal or a failure rests it. */
-  const tryMember = async <T>(
-    member: Member,
-    work: (ask: Ask) => Promise<T | undefined>,
-  ): Promise<{ readonly said: T | undefined } | { readonly error: unknown }> => {
+  const tryMember = async <T>(member: Member, work: Work<T>): Promise<Said<T>> => {
     try {
       await proveChain(member, options)
       const said = await work(member.ask)
       member.failures = 0
       member.restUntilMs = 0
       return { said }
-    } catch (error) {
-      if (!(error instanceof Outage || error instanceof Malformed || error instanceof RpcError)) {
-        throw error
-      }
+    } catch (thrown) {
+      if (signal.aborted) throw thrown
+      const error = isNodes(thrown) ? thrown : unreadable(thrown)
       rest(member, error)
       return { error }
     }
   }
+  const askEach = async <T>(
+    asked: readonly Member[],
+    work: Work<T>,
+  ): Promise<readonly Outcome<T>[]> => {
+    if (asked.length === 0) throw foreignOutage(options)
+    return Promise.all(
+      asked.map(async (member) => ({ member, ...(await tryMember(member, work)) })),
+    )
+  }
+  return { order, tryMember, askEach }
+}
+
+/** Opens a pool; nothing is asked before the first use. */
+export const openRpc = (options: RpcOptions): Rpc => {
+  const { urls, signal, log, nowMs = Date.now } = options
+  const members = urls.map((url) => memberOf(url, options))
+  // Every call in flight and every subscription of every endpoint listens to it.
+  setMaxListeners(0, signal)
+  const { order, tryMember, askEach } = poolOf(members, options)
   return {
     attempt: async (work) => {
       let last: unknown
@@ -144,26 +181,23 @@ export const openRpc = (options: RpcOptions): Rpc => {
       if (members.every(({ foreign }) => foreign)) throw foreignOutage(options)
       return undefined
     },
-    survey: async (survey) => {
-      const now = nowMs()
-      const rested = members.filter(({ foreign, restUntilMs }) => !foreign && restUntilMs <= now)
-      const asked = rested.length > 0 ? rested : order().slice(0, 1)
-      if (asked.length === 0) throw foreignOutage(options)
-      const outcomes = await Promise.all(
-        asked.map(async (member) => ({ member, ...(await tryMember(member, survey.work)) })),
-      )
-      return compared(survey, outcomes, log)
-    },
-    subscribe: (call, listener, at = 'all') => {
-      const pushing = members.filter(({ endpoint }) => endpoint.subscribe !== undefined)
-      const groups = at === 'all' ? pushing.map((member) => [member]) : [pushing]
-      for (const group of groups) {
-        firstProven(group, options).then(
-          (member) => member?.endpoint.subscribe?.(call, listener, signal),
-          () => undefined,
-        )
+    survey: async (survey) =>
+      compared(survey, await askEach(toSurvey(order(), nowMs()), survey.work), log),
+    poll: async (work, who = 'rested') => {
+      const outcomes = await askEach(who === 'all' ? order() : toSurvey(order(), nowMs()), work)
+      const failed = failureOf(outcomes)
+      if (who === 'rested' && failed !== undefined && outcomes.every((each) => 'error' in each)) {
+        throw failed.error
       }
+      return outcomes.flatMap((outcome) => {
+        const { member } = outcome
+        if (member.foreign) return []
+        const said = 'error' in outcome ? undefined : outcome.said
+        return [{ said, behind: member.behind }]
+      })
     },
+    subscribe: (call, listener, at = 'all') =>
+      subscribeAt({ members, options, at }, call, listener),
     resting: () => {
       const now = nowMs()
       return members
@@ -176,10 +210,50 @@ export const openRpc = (options: RpcOptions): Rpc => {
   }
 }
 
+const isNodes = (error: unknown): boolean =>
+  error instanceof Outage || error instanceof Malformed || error instanceof RpcError
+
+/** An answer on which a reader failed is that endpoint's alone: others are asked, and nothing else ends. */
+const unreadable = (cause: unknown): Malformed =>
+  new Malformed('unreadable-answer', 'the answer of the node could not be read', { cause })
+
+interface Subscribing {
+  readonly members: readonly Member[]
+  readonly options: RpcOptions
+  readonly at: 'all' | 'first'
+}
+
+const subscribeAt = (
+  { members, options, at }: Subscribing,
+  call: RpcCall,
+  listener: (notice: unknown) => void,
+): void => {
+  const pushing = members.filter(({ endpoint }) => endpoint.subscribe !== undefined)
+  const groups = at === 'all' ? pushing.map((member) => [member]) : [pushing]
+  for (const group of groups) {
+    firstProven(group, options).then(
+      (member) => member?.endpoint.subscribe?.(call, listener, options.signal),
+      () => undefined,
+    )
+  }
+}
+
 /** What one endpoint said, or why it did not. */
 type Outcome<T> =
   | { readonly member: Member; readonly said: T | undefined }
   | { readonly member: Member; readonly error: unknown }
+
+/** Those that do not rest; where all do, the one that rests shortest. */
+const toSurvey = (order: readonly Member[], now: number): readonly Member[] => {
+  const rested = order.filter(({ restUntilMs }) => restUntilMs <= now)
+  return rested.length > 0 ? rested : order.slice(0, 1)
+}
+
+/** The error of one that failed, of another chain only where there is no other. */
+const failureOf = <T>(outcomes: readonly Outcome<T>[]): { readonly error: unknown } | undefined => {
+  const failures = outcomes.flatMap((each) => ('error' in each ? [each] : []))
+  return failures.find(({ member }) => !member.foreign) ?? failures[0]
+}
 
 /** Marks who is behind, and gives what the others said, highest first. Throws the error of one where all failed. */
 const compared = <T>(
@@ -192,9 +266,8 @@ const compared = <T>(
     const { member, said } = outcome
     return [{ member, said, height: heightOf(said) }]
   })
-  const failures = outcomes.filter((outcome) => 'error' in outcome)
-  const failed = failures.find(({ member }) => !member.foreign) ?? failures[0]
-  if (all.length === 0 && failed !== undefined && 'error' in failed) throw failed.error
+  const failed = failureOf(outcomes)
+  if (all.length === 0 && failed !== undefined) throw failed.error
   const sorted = all.toSorted((one, other) => other.height - one.height)
   const highest = sorted[0]?.height ?? 0
   if (far !== undefined) {
@@ -281,8 +354,7 @@ const proveChain = (member: Member, { identity, log }: RpcOptions): Promise<void
     .then((answer) => {
       if (identity.accepts(answer)) return
       member.foreign = true
-      const text = typeof answer === 'object' ? JSON.stringify(answer) : String(answer)
-      const said = text.slice(0, 60)
+      const said = shownScalar(answer)
       log.error(
         { endpoint: member.endpoint.label, said, wanted: identity.name },
         'endpoint serves another chain; not used',

@@ -1,6 +1,7 @@
 import type { OutRecord, Span } from '../core/bus-contract.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { Malformed } from '../core/fault.ts'
+import { parseJson } from '../core/json.ts'
 import type { QuoteState } from '../core/quote-state.ts'
 import { quotePrices } from '../core/quotes.ts'
 import type { Block } from '../schemas/events.ts'
@@ -141,8 +142,9 @@ export const blockRecord = (event: Wire.BlockEvent, codec: Codec): OutRecord => 
 /** Reads a cursor back. Throws `Malformed` for text that an ingestor of this house did not write. */
 export const cursorOf = (event: Wire.BlockEvent): Cursor => {
   try {
-    const { tip, final, finalSeq } = JSON.parse(event.cursor)
-    return { tip: refOf(tip), final: refOf(final), finalSeq: Number(finalSeq) }
+    const { tip, final, finalSeq } = parseJson(event.cursor) as Readonly<Record<string, unknown>>
+    if (!Number.isSafeInteger(finalSeq)) throw new TypeError('finalSeq')
+    return { tip: refOf(tip), final: refOf(final), finalSeq: finalSeq as number }
   } catch (cause) {
     throw new Malformed('bad-cursor', `operation ${event.meta.seq} has no cursor of ours`, {
       cause,
@@ -154,7 +156,8 @@ const refOf = (value: unknown): BlockRef | null => {
   if (value === null) return null
   const { height, hash, parentHash, timeMs } = value as BlockRef
   if (!Number.isSafeInteger(height) || !Number.isSafeInteger(timeMs)) throw new TypeError('height')
-  return { height, hash: String(hash), parentHash: String(parentHash), timeMs }
+  if (typeof hash !== 'string' || typeof parentHash !== 'string') throw new TypeError('hash')
+  return { height, hash, parentHash, timeMs }
 }
 
 const sumOf = (chunks: readonly Chunk[], wanted: (chunk: Chunk) => boolean): number =>

@@ -42,27 +42,48 @@ export const judge = (
 export const parentHeightOf = (block: Block): number =>
   block.vm === 'svm' ? block.parentSlot : block.height - 1
 
-/** Position with the block on top. */
-export const applied = (position: Position | null, { ...ref }: BlockRef): Position => ({
-  stack: [...(position?.stack ?? []), ref],
-  final: position?.final ?? null,
-})
+/** Position with the block on top; of the blocks below it the newest `bound` are held, itself included. */
+export const applied = (
+  position: Position | null,
+  { ...ref }: BlockRef,
+  bound = Number.POSITIVE_INFINITY,
+): Position => {
+  const stack = [...(position?.stack ?? []), ref]
+  const truncated = position?.truncated === true || stack.length > bound
+  return {
+    stack: stack.length > bound ? stack.slice(-bound) : stack,
+    final: position?.final ?? null,
+    ...(truncated && { truncated }),
+  }
+}
+
+/** Place in the stack of the newest block that cannot be taken back: final, or the oldest that is held. -1: all can. */
+export const floorOf = (position: Position): number => {
+  const final = position.stack.findLastIndex((ref) => isFinal(position, ref))
+  return final === -1 && position.truncated === true ? 0 : final
+}
 
 /**
- * Position without its tip. Throws `Malformed` with reason `reorg-below-finality` when the block under it is final: the
- * chain halts then, because what was published as final would have to be taken back.
+ * Position without its tip. Throws `Malformed` for a block that cannot be taken back: `reorg-below-finality`, because what was
+ * published as final would have to be, or `reorg-beyond-window`, because how to is no longer known.
  */
 export const reverted = (
   position: Position,
 ): { readonly ref: BlockRef; readonly next: Position } => {
-  const ref = position.stack.at(-1)
-  if (ref === undefined || isFinal(position, ref)) {
-    throw new Malformed(
-      'reorg-below-finality',
-      `the node's chain leaves ours below its own finality, at height ${ref?.height ?? 'unknown'}`,
-    )
-  }
-  return { ref, next: { stack: position.stack.slice(0, -1), final: position.final } }
+  const { stack, final, truncated } = position
+  const ref = stack.at(-1)
+  if (ref === undefined || stack.length - 1 <= floorOf(position)) throw tooDeep(position, ref)
+  const next: Position = { stack: stack.slice(0, -1), final, ...(truncated && { truncated }) }
+  return { ref, next: next.stack.length === 0 ? { ...next, from: ref.height } : next }
+}
+
+/** Why this block cannot be taken back. */
+export const tooDeep = (position: Position, ref: BlockRef | undefined): Malformed => {
+  const isBelowFinal = ref === undefined || isFinal(position, ref)
+  return new Malformed(
+    isBelowFinal ? 'reorg-below-finality' : 'reorg-beyond-window',
+    `the node's chain leaves ours ${isBelowFinal ? 'below its own finality' : 'below the reorg window'}, at height ${ref?.height ?? 'unknown'}`,
+  )
 }
 
 const isFinal = ({ final }: Position, ref: BlockRef): boolean =>

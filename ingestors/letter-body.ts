@@ -1,4 +1,5 @@
 import { Malformed } from '../core/fault.ts'
+import { MAX_JSON_DEPTH, parseJson } from '../core/json.ts'
 import type { Vm } from '../schemas/chains.ts'
 import type { Block, Dropped, PoolFact } from '../schemas/events.ts'
 import type { Books } from './decode-contract.ts'
@@ -62,6 +63,8 @@ export type LetterBody =
 
 /** Longest letter, in characters; a larger one goes without what can be decoded again. */
 const MAX_TEXT = 256 * 1_024
+/** A body holds what a node said, as deep as that may nest, a few levels down. */
+const LIMITS = { maxLength: 4 * MAX_TEXT, maxDepth: MAX_JSON_DEPTH + 16 } as const
 const KINDS: readonly string[] = ['event', 'transaction', 'name', 'answer', 'chain']
 
 /** A body as text: JSON in which whole numbers beyond a double are `{"$int": "1"}` and bytes `{"$bytes": "base64"}`. */
@@ -76,12 +79,13 @@ export const letterText = (body: LetterBody): string => {
 export const letterBody = (bytes: Uint8Array): LetterBody => {
   let value: unknown
   try {
-    value = untagged(JSON.parse(Buffer.from(bytes).toString('utf8')))
+    value = untagged(parseJson(Buffer.from(bytes).toString('utf8'), LIMITS))
   } catch (cause) {
     throw new Malformed('not-json', 'the letter is not JSON', { cause })
   }
   const { kind } = fieldsOf(value, 'letter')
-  if (!KINDS.includes(String(kind))) throw new Malformed('unknown-shape', 'a letter without kind')
+  if (typeof kind !== 'string' || !KINDS.includes(kind))
+    throw new Malformed('unknown-shape', 'a letter without kind')
   return value as LetterBody
 }
 

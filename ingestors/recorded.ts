@@ -1,5 +1,7 @@
 import type { ChainExtra } from '../core/config.ts'
 import { Malformed } from '../core/fault.ts'
+import { parseJson } from '../core/json.ts'
+import { MAX_TRACE_DEPTH } from '../core/rpc-endpoint.ts'
 import { CHAIN_WORDS, chainRow, type Vm } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
 import { recordedEvm } from './evm/recorded.ts'
@@ -41,7 +43,8 @@ export const recordedFile = async (
 
 const parsed = (content: string | Uint8Array): unknown => {
   try {
-    return JSON.parse(typeof content === 'string' ? content : Buffer.from(content).toString('utf8'))
+    const text = typeof content === 'string' ? content : Buffer.from(content).toString('utf8')
+    return parseJson(text, { maxDepth: MAX_TRACE_DEPTH })
   } catch (cause) {
     throw new Malformed('not-json', 'the file is not JSON', { cause })
   }

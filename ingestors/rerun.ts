@@ -2,6 +2,7 @@ import { Malformed } from '../core/fault.ts'
 import type { Decoded } from '../schemas/events.ts'
 import { namelessSwaps } from './dead-letters.ts'
 import { decodeBlock } from './decode.ts'
+import type { Books } from './decode-contract.ts'
 import { placedTransaction, type TransactionPlace } from './evm/normalize.ts'
 import { callText } from './evm/text.ts'
 import { type Fields, fieldsOf } from './json.ts'
@@ -23,9 +24,12 @@ export type Verdict =
 /** A letter that can be decoded again where it lies; the others are of the chain's own course. */
 export type Decodable = Extract<LetterBody, { readonly kind: 'event' | 'transaction' | 'name' }>
 
-/** Decodes again what a letter holds. Pure; nothing is published: the operation of its block is closed. */
-export const rerun = (body: Decodable, chain: string): Verdict => {
-  if (body.kind === 'event') return rerunEvent(body, chain)
+/**
+ * Decodes again what a letter holds, with the prices of pools where these are known by now. Pure; nothing is published: the operation
+ * of its block is closed.
+ */
+export const rerun = (body: Decodable, chain: string, price?: Books['price']): Verdict => {
+  if (body.kind === 'event') return rerunEvent(body, chain, price)
   if (body.kind === 'transaction') return rerunTransaction(body)
   const text = callText(body.said, MAX_NAME)
   return text === null
@@ -38,12 +42,14 @@ const MAX_NAME = 64
 const rerunEvent = (
   { block, pools, proof, logIndex }: Extract<Decodable, { readonly kind: 'event' }>,
   chain: string,
+  price: Books['price'],
 ): Verdict => {
   if (block === null) return { outcome: 'not-held' }
   const known = new Map(pools.map((fact) => [fact.address, fact]))
   const decoded = decodeBlock(block, {
     ...{ proof, protocols: protocolBook(chain) },
     pool: (address) => known.get(address),
+    ...(price && { price }),
   })
   const dropped = [...decoded.dropped, ...namelessSwaps(decoded.swaps, block)]
   const again = dropped.find((each) => each.logIndex === logIndex)

@@ -2,13 +2,14 @@ import { LRUCache } from 'lru-cache'
 import type { Bus, Lane } from '../core/bus-contract.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { PriceEntry } from '../core/quote-state.ts'
+import { reorgBound } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
 import type { Cursor } from './block-record.ts'
 import { countDecoded, countUntaken } from './counts.ts'
 import { blockLetters, namelessSwaps } from './dead-letters.ts'
 import { decodeBlock, subjectsOf } from './decode.ts'
 import { type FactReader, learn, withLearned } from './facts.ts'
-import { parentHeightOf } from './follow.ts'
+import { parentHeightOf, reverted } from './follow.ts'
 import { type Ledger, openLedger } from './ledger.ts'
 import {
   applyOperation,
@@ -19,7 +20,7 @@ import {
 } from './operation.ts'
 import type { ProtocolBook } from './protocols/book.ts'
 import type { Chunk } from './publish.ts'
-import { type Applied, appliedOf, positionOf, recover } from './recover.ts'
+import { type Applied, appliedOf, placeBelow, positionOf, recover } from './recover.ts'
 import type { Refusal } from './refusals.ts'
 import type { BlockRef, ChainOp, Position } from './source.ts'
 import { chunksAt } from './spans.ts'
@@ -61,11 +62,12 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
   const { bus, workshop, metrics } = options
   const { chain, codec } = workshop
   const shop: Workshop = { ...workshop, partition: lane.partition }
-  const { reorgWindow } = chain
+  const bound = reorgBound(chain)
   const ledger = openLedger(await lane.state(workshop.store))
-  const recovered = await recover(bus, codec, { chain: chain.id, reorgWindow })
+  const recovered = await recover(bus, codec, chain)
   const held = heldRecords()
-  let { seq, cursor, stack } = recovered
+  let { seq, cursor, stack, truncated } = recovered
+  const position = (): Position | null => positionOf({ cursor, stack, truncated })
 
   const commit = async (prepared: Prepared): Promise<void> => {
     await lane.writer.commit(prepared.commit)
@@ -75,7 +77,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
   }
   const apply = async (block: Block, signal: AbortSignal): Promise<void> => {
     const read = await readBlock(options, ledger, block, signal)
-    const expired = stack.slice(0, Math.max(stack.length + 1 - reorgWindow, 0))
+    const expired = stack.slice(0, Math.max(stack.length + 1 - bound, 0))
     const prepared = applyOperation(
       shop,
       ledger,
@@ -85,6 +87,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
     await commit(prepared)
     countDecoded(metrics, read.decoded, block)
     stack = [...stack.slice(expired.length), appliedOf(prepared.event())]
+    truncated ||= expired.length > 0
     held.set(prepared.seq, prepared.chunks)
   }
   const revert = async (ref: BlockRef): Promise<void> => {
@@ -92,9 +95,11 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
     if (newest === undefined || newest.ref.hash !== ref.hash) {
       throw new Error(`the source takes back ${ref.hash}, which is not the newest block`)
     }
+    // Throws before anything is written for a block that cannot be taken back.
+    reverted({ stack: stack.map((each) => each.ref), final: cursor.final, truncated })
     const chunks = held.get(newest.seq) ?? (await chunksAt(bus, codec, newest.event))
     const below = stack.slice(0, -1)
-    const next: Cursor = { ...cursor, tip: below.at(-1)?.ref ?? null }
+    const next: Cursor = { ...cursor, tip: below.at(-1)?.ref ?? placeBelow(ref) }
     await commit(revertOperation(shop, ledger, { seq: seq + 1, cursor: next }, newest, chunks))
     held.delete(newest.seq)
     stack = below
@@ -106,9 +111,10 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
     const seqs = settled.map((applied) => applied.seq)
     await commit(finalizeOperation(shop, ledger, { seq: seq + 1, cursor: next }, ref, seqs))
     stack = stack.filter((applied: Applied) => applied.ref.height >= ref.height)
+    truncated = false
   }
   return {
-    position: () => positionOf({ seq, cursor, stack }),
+    position,
     standing: () => ({ seq, tip: cursor.tip }),
     known: ledger,
     take: async (op, signal) => {

@@ -29,6 +29,10 @@ export interface Position {
   readonly stack: readonly BlockRef[]
   /** Newest final block, null before the first FINALIZE. */
   readonly final: BlockRef | null
+  /** Blocks that are not final lie below the stack: they are beyond the window and cannot be taken back, nor can its oldest. */
+  readonly truncated?: boolean
+  /** Height to go on at where the stack is empty: every block so far was taken back. */
+  readonly from?: number
 }
 
 /** Answer to one call of a contract at a block. */

@@ -55,7 +55,10 @@ export interface ChainRow {
   readonly blockTimeMs: number
   /** Blocks below the head that count as final where the node does not answer `finalized`. */
   readonly finalityDepth: number
-  /** Deepest reorg that is followed; deeper halts the chain. */
+  /**
+   * Blocks that can be taken back as a rule: twice what the finalized head usually lags. Where it lags further, `reorgBound` blocks are
+   * kept. A deeper reorg halts the chain.
+   */
   readonly reorgWindow: number
   readonly quotes: readonly QuoteAsset[]
   readonly referencePools: readonly ReferencePool[]
@@ -69,6 +72,23 @@ const asset = (kind: QuoteKind, symbol: string, decimals: number, address: strin
   decimals,
   address,
 })
+
+const MINUTE_MS = 60_000
+
+/** Most blocks of any chain that can be taken back: each holds a few kilobytes in memory. */
+const MAX_REORG_WINDOW = 16_384
+/** Fewest, on chains that are final at once. */
+const MIN_REORG_WINDOW = 64
+/** How many times its usual length a window grows while finality lags. */
+const REORG_GROWTH = 4
+
+/** Window of a chain whose finalized head usually lags by `lagMs`. */
+const reorgWindow = (blockTimeMs: number, lagMs: number): number =>
+  Math.min(MAX_REORG_WINDOW, Math.max(MIN_REORG_WINDOW, Math.ceil((2 * lagMs) / blockTimeMs)))
+
+/** Most blocks without finality that can be taken back: beyond the usual window where finality lags further than usual, up to here. */
+export const reorgBound = (chain: Pick<ChainRow, 'reorgWindow'>): number =>
+  Math.min(MAX_REORG_WINDOW, REORG_GROWTH * chain.reorgWindow)
 
 /** What all EVM chains have in common. */
 const EVM = {
@@ -93,7 +113,7 @@ export const CHAINS = {
     wrappedNative: 'So11111111111111111111111111111111111111112',
     blockTimeMs: 400,
     finalityDepth: 32,
-    reorgWindow: 64,
+    reorgWindow: reorgWindow(400, 12_800),
     quotes: [
       asset('stable', 'USDC', 6, 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
       asset('stable', 'USDT', 6, 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB'),
@@ -127,7 +147,7 @@ export const CHAINS = {
     wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
     blockTimeMs: 12_000,
     finalityDepth: 64,
-    reorgWindow: 128,
+    reorgWindow: reorgWindow(12_000, 16 * MINUTE_MS),
     quotes: [
       asset('stable', 'USDC', 6, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'),
       asset('stable', 'USDT', 6, '0xdac17f958d2ee523a2206206994597c13d831ec7'),
@@ -170,7 +190,7 @@ export const CHAINS = {
     wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
     blockTimeMs: 450,
     finalityDepth: 64,
-    reorgWindow: 64,
+    reorgWindow: reorgWindow(450, MINUTE_MS),
     quotes: [
       asset('stable', 'USDT', 18, '0x55d398326f99059ff775485246999027b3197955'),
       asset('stable', 'USDC', 18, '0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d'),
@@ -208,7 +228,7 @@ export const CHAINS = {
     wrappedNative: '0x4200000000000000000000000000000000000006',
     blockTimeMs: 2_000,
     finalityDepth: 600,
-    reorgWindow: 1_024,
+    reorgWindow: reorgWindow(2_000, 20 * MINUTE_MS),
     quotes: [
       asset('stable', 'USDC', 6, '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'),
       asset('stable', 'USDbC', 6, '0xd9aaec86b65d86f6a7b5b1b0c42ffa531710b6ca'),
@@ -239,7 +259,7 @@ export const CHAINS = {
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
     blockTimeMs: 1_500,
     finalityDepth: 64,
-    reorgWindow: 256,
+    reorgWindow: reorgWindow(1_500, 3 * MINUTE_MS),
     quotes: [
       asset('stable', 'USDC', 6, '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359'),
       asset('stable', 'USDC.e', 6, '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'),
@@ -276,8 +296,8 @@ export const CHAINS = {
     nativeSymbol: 'ETH',
     wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
     blockTimeMs: 250,
-    finalityDepth: 1_024,
-    reorgWindow: 1_024,
+    finalityDepth: 4_800,
+    reorgWindow: reorgWindow(250, 20 * MINUTE_MS),
     quotes: [
       asset('stable', 'USDC', 6, '0xaf88d065e77c8cc2239327c5edb3a432268e5831'),
       asset('stable', 'USDC.e', 6, '0xff970a61a04b1ca14834a43f5de4533ebddb5cc8'),
@@ -321,7 +341,7 @@ export const CHAINS = {
     wrappedNative: '0x4200000000000000000000000000000000000006',
     blockTimeMs: 2_000,
     finalityDepth: 600,
-    reorgWindow: 1_024,
+    reorgWindow: reorgWindow(2_000, 20 * MINUTE_MS),
     quotes: [
       asset('stable', 'USDC', 6, '0x0b2c639c533813f4aa9d7837caf62653d097ff85'),
       asset('stable', 'USDC.e', 6, '0x7f5c764cbc14f9669b88837ca1490cca17c31607'),
@@ -359,7 +379,7 @@ export const CHAINS = {
     wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
     blockTimeMs: 1_500,
     finalityDepth: 0,
-    reorgWindow: 8,
+    reorgWindow: reorgWindow(1_500, 0),
     quotes: [
       asset('stable', 'USDC', 6, '0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e'),
       asset('stable', 'USDt', 6, '0x9702230a8ea53601f5cd2dc00fdbc13d4df4a8c7'),
@@ -395,8 +415,8 @@ export const CHAINS = {
     coinContract: '0x000000000000000000000000000000000000800a',
     wrappedNative: '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91',
     blockTimeMs: 1_000,
-    finalityDepth: 1_024,
-    reorgWindow: 1_024,
+    finalityDepth: 10_800,
+    reorgWindow: reorgWindow(1_000, 3 * 60 * MINUTE_MS),
     quotes: [
       asset('stable', 'USDC', 6, '0x1d17cbcf0d6d143135ae902365d2e5e2a16538d4'),
       asset('stable', 'USDC.e', 6, '0x3355df6d4c9c3035724fd0e3914de96a5a83aaf4'),
@@ -431,7 +451,7 @@ export const CHAINS = {
     wrappedNative: '0x2::sui::SUI',
     blockTimeMs: 250,
     finalityDepth: 0,
-    reorgWindow: 8,
+    reorgWindow: reorgWindow(250, 0),
     quotes: [
       asset(
         'stable',

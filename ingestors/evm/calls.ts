@@ -149,13 +149,14 @@ const amountsOf = ({ value, gas, gasUsed }: Amounts) => ({
 const MAX_ERROR = 200
 
 const errorOf = ({ error }: Fields): string | null =>
-  error === undefined || error === null ? null : String(error).slice(0, MAX_ERROR)
+  error === undefined || error === null
+    ? null
+    : (typeof error === 'string' ? error : 'unnamed error').slice(0, MAX_ERROR)
 
 /** One that nobody knows yet is kept under its name, and moves nothing. */
 const opcodeOf = (value: unknown): string => {
-  const name = String(value).toUpperCase()
-  if (typeof value !== 'string' || !/^[A-Z0-9_]{1,24}$/.test(name)) {
+  if (typeof value !== 'string' || !/^[A-Za-z0-9_]{1,24}$/.test(value)) {
     throw refuse('unknown-opcode', 'call.type', value)
   }
-  return name
+  return value.toUpperCase()
 }

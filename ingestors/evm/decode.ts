@@ -13,6 +13,7 @@ import type {
 } from '../protocols/types.ts'
 import { wordCount } from '../protocols/words.ts'
 import { supplyChange, tokenBirth } from './births.ts'
+import { standingLogs } from './fee-logs.ts'
 import { type Launch, takeLaunches } from './launches.ts'
 import { positionChange } from './positions.ts'
 import { type Predicted, takePredictions } from './predictions.ts'
@@ -36,8 +37,10 @@ export const decodeEvmBlock = (block: EvmBlock, books: Books): Decoded => {
   const prices = new Map<string, bigint>()
   const { protocols } = books
   for (const tx of block.transactions) {
-    if (!tx.success || tx.logs.length === 0) continue
-    decodeTransaction({ tx, out, books, protocols, made, prices })
+    const logs = standingLogs(block.chain, tx)
+    if (logs.length === 0) continue
+    const standing = tx.success ? tx : { ...tx, logs }
+    decodeTransaction({ tx: standing, out, books, protocols, made, prices })
   }
   return out
 }

@@ -3,12 +3,15 @@ import type { EvmBlock, Log, RefusedTransaction, Transaction } from '../../schem
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 import { readOrRefuse } from '../lenient.ts'
 import { blockParts } from './block-parts.ts'
+import { keepsFeeLogs, standingLogs } from './fee-logs.ts'
 import { addressAt, amountOf, countOf, hashAt, hexOf, topicsOf } from './json.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /** Names of the block that receipts and logs must name too. */
 export interface BlockName {
+  /** Absent: what its chain does otherwise does not matter. */
+  readonly chain?: string
   readonly height: number
   readonly hash: string
 }
@@ -157,8 +160,8 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
 
 /**
  * One transaction with its receipt; a null transaction (a recording of receipts alone) has value 0. The fee is gas times
- * price plus the L1 part of rollups, without blob gas. A failed transaction keeps no logs: some chains log its fee
- * (contract/chains.md 1.3). Throws `Malformed`.
+ * price plus the L1 part of rollups, without blob gas. A failed transaction keeps the logs of its fee, where these are moves of
+ * the coin, and no others (contract/chains.md 1.3). Throws `Malformed`.
  */
 export const normalizeTransaction = (
   name: BlockName,
@@ -188,7 +191,13 @@ export const normalizeTransaction = (
     feeRaw: feeOf(receipt, said),
     success,
     contractAddress: madeBy(receipt),
-    logs: success ? logs.map((log) => normalizeLog(log, { name, hash })) : [],
+    logs:
+      success || keepsFeeLogs(name.chain)
+        ? standingLogs(name.chain, {
+            success,
+            logs: logs.map((log) => normalizeLog(log, { name, hash })),
+          })
+        : [],
   }
 }
 

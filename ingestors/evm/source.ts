@@ -2,11 +2,12 @@ import { Malformed, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { type Ask, type Identity, openRpc, type Rpc, RpcError } from '../../core/rpc.ts'
-import type { ChainRow } from '../../schemas/chains.ts'
+import { type ChainRow, reorgBound } from '../../schemas/chains.ts'
 import type { Block, EvmBlock, Transaction } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
+import { canonicalBy, isReplacedBy } from '../branch.ts'
 import { farBlocks, finalityLie, type Head, type HeadWatch, headWatch } from '../heads.ts'
-import { fieldsOf, listOf } from '../json.ts'
+import { type Fields, fieldsOf, listOf, refuse } from '../json.ts'
 import { leniently } from '../lenient.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import { prefetcher } from '../prefetch.ts'
@@ -14,6 +15,7 @@ import { type RefusalBook, refusalBook } from '../refusals.ts'
 import type { BlockRef, Source } from '../source.ts'
 import { evmAnswers } from './answers.ts'
 import { coinReader } from './coin-balances.ts'
+import { countOf, hashAt } from './json.ts'
 import { normalizeBlock } from './normalize.ts'
 import { stateReader } from './state.ts'
 import { traceReader } from './traces.ts'
@@ -44,20 +46,23 @@ const BLOCK_TRIES = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
 /** Header fields that the follower reads; the rest of the node's answer is not its business. */
 const refOf = (value: unknown): BlockRef | undefined => {
   if (value === null || value === undefined) return undefined
-  const { number, hash, parentHash, timestamp } = value as Readonly<Record<string, unknown>>
-  const height = Number(number)
-  const timeMs = Number(timestamp) * 1_000
-  if (
-    typeof hash !== 'string' ||
-    typeof parentHash !== 'string' ||
-    !/^0x[0-9a-fA-F]{64}$/.test(hash) ||
-    !/^0x[0-9a-fA-F]{64}$/.test(parentHash) ||
-    !Number.isSafeInteger(height) ||
-    !Number.isSafeInteger(timeMs)
-  ) {
-    throw new Malformed('bad-header', 'a block header lacks its number, hash, parent or time')
+  try {
+    return headerRef(fieldsOf(value, 'header'))
+  } catch (cause) {
+    if (!(cause instanceof Malformed)) throw cause
+    throw new Malformed('bad-header', cause.message, { cause })
   }
-  return { height, hash: hash.toLowerCase(), parentHash: parentHash.toLowerCase(), timeMs }
+}
+
+const headerRef = ({ number, hash, parentHash, timestamp }: Fields): BlockRef => {
+  const timeMs = countOf(timestamp, 'header.timestamp') * 1_000
+  if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'header.timestamp', timestamp)
+  return {
+    height: countOf(number, 'header.number'),
+    hash: hashAt(hash, 'header.hash'),
+    parentHash: hashAt(parentHash, 'header.parentHash'),
+    timeMs,
+  }
 }
 
 const hex = (height: number): string => `0x${height.toString(16)}`
@@ -70,6 +75,10 @@ const header = async (ask: Ask, tag: string): Promise<BlockRef | undefined> => {
   }
   return ref
 }
+
+/** Hash of the block that the endpoint shows at a height; undefined: it shows none, and says nothing by that. */
+const shownAt = async (ask: Ask, height: number): Promise<string | undefined> =>
+  (await header(ask, hex(height)))?.hash
 
 /** A whole block by hash or height with its receipts by hash; undefined when this endpoint does not have it. */
 const wholeBlock = async (
@@ -206,13 +215,24 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
     heads,
     spacing: 'dense',
     blockTimeMs: chain.blockTimeMs,
+    reorgBound: reorgBound(chain),
     next: async (tip, from, head) => {
       const height = tip === null ? from : tip.height + 1
       return head.height < height ? undefined : blocks.take(height, head)
     },
     forget: blocks.clear,
+    above: async ({ height }, fits) => {
+      const whole = await rpc.attempt(async (ask) => {
+        const block = await wholeBlock(ask, { chain: chain.id, lenient: false }, hex(height + 1))
+        if (block !== undefined) fits(block)
+        return block
+      })
+      return whole && withParts(whole, false)
+    },
     isCanonical: async ({ height, hash }) =>
-      (await rpc.attempt((ask) => header(ask, hex(height))))?.hash === hash,
+      canonicalBy(await rpc.poll((ask) => shownAt(ask, height)), hash),
+    isReplacedEverywhere: async ({ height, hash }) =>
+      isReplacedBy(await rpc.poll((ask) => shownAt(ask, height), 'all'), hash),
     finalHeight: (head) => finalHeight(parts, head),
     refuse: (error) => refusals.add(error, null),
   }

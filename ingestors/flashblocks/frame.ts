@@ -1,5 +1,6 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { Malformed } from '../../core/fault.ts'
+import { parseJson } from '../../core/json.ts'
 import { addressAt, countOf, hashAt, hexOf } from '../evm/json.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
 
@@ -73,7 +74,7 @@ const inflated = (data: Buffer): Buffer => {
 
 const parsed = (json: Buffer): unknown => {
   try {
-    return JSON.parse(json.toString('utf8'))
+    return parseJson(json.toString('utf8'), { maxLength: MAX_JSON_BYTES })
   } catch (cause) {
     throw new Malformed('not-json', 'a frame is no JSON', { cause })
   }
@@ -94,6 +95,8 @@ const baseOf = (value: unknown, at: string): FlashblockBase => {
 /** A whole number, as such or as a hex quantity. */
 const wholeOf = (value: unknown, at: string): number => {
   if (typeof value === 'string') return countOf(value, at)
-  if (!Number.isSafeInteger(value) || Number(value) < 0) throw refuse('bad-number', at, value)
-  return Number(value)
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw refuse('bad-number', at, value)
+  }
+  return value
 }

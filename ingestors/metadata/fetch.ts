@@ -59,7 +59,8 @@ const textAt = async (first: URL, plan: FetchPlan): Promise<string> => {
     if (!REDIRECTS.has(reply.status)) {
       throw new Unfetched('status', { temporary: isTemporary(reply.status) })
     }
-    const next = webUrl(String(reply.headers.location ?? ''), url)
+    const { location } = reply.headers
+    const next = typeof location === 'string' ? webUrl(location, url) : undefined
     if (next === undefined || redirects === MOST_REDIRECTS) throw new Unfetched('redirect')
     url = next
   }

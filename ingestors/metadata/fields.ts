@@ -1,3 +1,5 @@
+import { Malformed } from '../../core/fault.ts'
+import { parseJson } from '../../core/json.ts'
 import { SOCIAL_NETWORKS } from '../../schemas/api/token.ts'
 import { type Gateways, linkUrl } from './uri.ts'
 
@@ -58,26 +60,13 @@ export const documentOf = (
 }
 
 const fieldsOf = (text: string): Fields | undefined => {
-  if (depthOf(text) > MOST_DEPTH) return undefined
   try {
-    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''))
+    const value = parseJson(text.replace(/^\ufeff/, ''), { maxDepth: MOST_DEPTH })
     return isFields(value) ? value : undefined
-  } catch {
-    return undefined
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
   }
-}
-
-/** How deep a JSON text nests, without parsing it. */
-const depthOf = (text: string): number => {
-  let [depth, deepest, inText] = [0, 0, false]
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at]
-    if (character === '"') inText = !inText
-    else if (inText) at += character === '\\' ? 1 : 0
-    else if (character === '{' || character === '[') deepest = Math.max(deepest, ++depth)
-    else if (character === '}' || character === ']') depth -= 1
-  }
-  return deepest
 }
 
 const own = (fields: Fields, name: string): unknown =>

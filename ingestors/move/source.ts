@@ -3,7 +3,7 @@ import { type GrpcServices, grpcEndpoint, grpcServices } from '../../core/grpc.t
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { type Identity, openRpc, type Rpc } from '../../core/rpc.ts'
-import type { ChainRow } from '../../schemas/chains.ts'
+import { type ChainRow, reorgBound } from '../../schemas/chains.ts'
 import type { MoveBlock } from '../../schemas/events.ts'
 import { farBlocks, type HeadWatch, headWatch } from '../heads.ts'
 import { leniently } from '../lenient.ts'
@@ -125,6 +125,7 @@ const nodeOf =
       heads,
       spacing: 'dense',
       blockTimeMs: chain.blockTimeMs,
+      reorgBound: reorgBound(chain),
       next: async (tip, from, head) => {
         const height = tip === null ? from : tip.height + 1
         if (head.height < height) return undefined
@@ -135,7 +136,14 @@ const nodeOf =
         return persistent(tip, height)
       },
       forget: blocks.clear,
+      above: (tip, fits) =>
+        rpc.attempt(async (ask) => {
+          const block = await readCheckpoint(ask, { chain: chain.id }, tip.height + 1)
+          if (block !== undefined) fits(block)
+          return block
+        }),
       isCanonical: async () => true,
+      isReplacedEverywhere: async () => false,
       finalHeight: async () => Number.MAX_SAFE_INTEGER,
       refuse: (error) => refusals.add(error, null),
     }

@@ -1,7 +1,7 @@
 import type { PoolChange } from '../../schemas/events.ts'
 import { offsetsOf, u64 } from '../svm/layout.ts'
 import { holderOf, pathOf, type SvmScope, showPool } from '../svm/scope.ts'
-import { type Moved, movedWithin } from './spl-token.ts'
+import { arrivedRaw, type Moved, movedWithin } from './spl-token.ts'
 import {
   EVENT_START,
   type EventRow,
@@ -99,7 +99,11 @@ const readChange =
     if (tokenA === undefined || tokenB === undefined) return 'unknown-token'
     const moved = movedWithin(scope, at)
     const rawOf = (vault: string | undefined): bigint =>
-      sumOf(moved.filter(({ from, to }) => (kind === 'decrease' ? from : to) === vault))
+      kind === 'decrease'
+        ? sumOf(moved.filter(({ from }) => from === vault))
+        : moved
+            .filter(({ to }) => to === vault)
+            .reduce((sum, each) => sum + arrivedRaw(scope, each), 0n)
     const [amountARaw, amountBRaw] = vaults.map(rawOf) as [bigint, bigint]
     if (amountARaw === 0n && amountBRaw === 0n && kind !== 'initialize') return 'no-transfers'
     showPool(scope, { row, program }, { address: pool, tokenA, tokenB })

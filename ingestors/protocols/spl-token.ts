@@ -80,6 +80,43 @@ export const mintedBelow = (scope: SvmScope, at: number, mint: string): bigint =
     return supply?.type === 'mint' && supply.mint === mint ? sum + supply.amountRaw : sum
   }, 0n)
 
+/**
+ * What arrived of a transfer, without the fee that a token keeps of it: the instruction states what left, and seldom the fee. What an
+ * account gained in the transaction tells what all that came in lost together; where several transfers did, each lost its share.
+ * All of it where the account's balances are not told, or other instructions add to it or take from it.
+ */
+export const arrivedRaw = (scope: SvmScope, { to, amountRaw }: Moved): bigint => {
+  const keptRaw = keptOf(scope, to)
+  if (keptRaw === undefined || keptRaw.keptRaw <= 0n) return amountRaw
+  const { keptRaw: allRaw, inRaw } = keptRaw
+  return amountRaw - (amountRaw * allRaw + inRaw - 1n) / inRaw
+}
+
+/** What came to an account in a transaction, and how much of it its token kept. */
+const keptOf = (
+  scope: SvmScope,
+  account: string,
+): { readonly keptRaw: bigint; readonly inRaw: bigint } | undefined => {
+  const held = scope.tx.tokenBalances.find((each) => each.account === account)
+  if (held === undefined || held.postRaw === null) return undefined
+  let inRaw = 0n
+  let outRaw = 0n
+  for (const instruction of scope.tx.instructions) {
+    const { program, accounts } = instruction
+    if (program !== PROGRAM.token2022 && isTokenProgram(program) && accounts.includes(account)) {
+      return undefined
+    }
+    if (program !== PROGRAM.token2022 || !accounts.includes(account)) continue
+    const moved = movedBy(instruction)
+    const supply = moved === undefined ? supplyBy(instruction) : undefined
+    if (supply !== undefined) return undefined
+    if (moved?.to === account) inRaw += moved.amountRaw
+    if (moved?.from === account) outRaw += moved.amountRaw
+  }
+  const keptRaw = inRaw - outRaw - (held.postRaw - (held.preRaw ?? 0n))
+  return inRaw === 0n || keptRaw > inRaw ? undefined : { keptRaw, inRaw }
+}
+
 /** What a token account holds behind the instruction at `at`; undefined where a later one touches it again. */
 export const heldAfter = (scope: SvmScope, at: number, account: string): bigint | undefined => {
   const { instructions } = scope.tx

@@ -1,7 +1,7 @@
 import type { PoolChange, Swap } from '../../schemas/events.ts'
 import { inKeyOrder, keyAt } from '../svm/layout.ts'
 import { holderOf, pathOf, type SvmScope, showPool } from '../svm/scope.ts'
-import { type Moved, movedBelow } from './spl-token.ts'
+import { arrivedRaw, type Moved, movedBelow } from './spl-token.ts'
 import {
   type InstructionReader,
   LOG_EVENT_START,
@@ -12,7 +12,8 @@ import {
 
 /**
  * Programs whose pools hold their two tokens in two vaults and tell of it in their logs. Amounts are what the instruction's own
- * transfers moved, which no cut log takes away; what left the sender counts, also of a token with a transfer fee.
+ * transfers moved, which no cut log takes away. Of a token with a transfer fee a swap counts what left the sender; a deposit counts what
+ * arrived in the vault, so that reserves agree.
  */
 
 /** Accounts of an instruction by name; undefined where it has fewer. */
@@ -121,7 +122,9 @@ export const takeChange = (reading: Reading, change: Change): string | undefined
   }
   const [tokenA, tokenB] = change.mints ?? vaults.map((vault) => holderOf(scope, vault)?.mint)
   if (tokenA === undefined || tokenB === undefined) return 'unknown-token'
-  const amountsRaw = toldRaw ?? [sides[0]?.amountRaw ?? 0n, sides[1]?.amountRaw ?? 0n]
+  const rawOf = (side: Moved | undefined): bigint =>
+    side === undefined ? 0n : kind === 'decrease' ? side.amountRaw : arrivedRaw(scope, side)
+  const amountsRaw = toldRaw ?? [rawOf(sides[0]), rawOf(sides[1])]
   if (amountsRaw[0] === 0n && amountsRaw[1] === 0n) return undefined
   const { pool, owner } = change
   pushChange(reading, { kind, pool, owner, tokenA, tokenB, amountsRaw }, reservesOf?.(amountsRaw))

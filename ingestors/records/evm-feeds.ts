@@ -47,6 +47,7 @@ export const callEvents = (block: EvmBlock): readonly Keyed<Wire.CallEvent>[] =>
 export const logEvents = (block: EvmBlock): readonly Keyed<Wire.LogEvent>[] => {
   const events: Keyed<Wire.LogEvent>[] = []
   for (const tx of block.transactions) {
+    if (!tx.success) continue
     for (const { address, topics, data, index } of tx.logs) {
       const [topic0 = ''] = topics
       events.push({

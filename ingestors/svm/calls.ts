@@ -51,9 +51,15 @@ const getBlock = (ask: Ask, slot: number, options: object): Promise<unknown> =>
     refused(error, slot),
   )
 
+/** All endpoints, or one of them. */
+export type Asked = Pick<Rpc, 'attempt'>
+
+/** One endpoint alone: what it throws is thrown. */
+export const oneEndpoint = (ask: Ask): Asked => ({ attempt: (work) => work(ask) })
+
 /** Asks every endpoint for a slot; one that calls it skipped may have jumped over it, so the others are asked too. */
 const everywhere = async <T>(
-  rpc: Rpc,
+  rpc: Asked,
   read: (ask: Ask) => Promise<SlotAnswer<T>>,
 ): Promise<SlotAnswer<T>> => {
   let skipped = false
@@ -68,7 +74,7 @@ const everywhere = async <T>(
 
 /** A block without its transactions. Throws `Outage` or `Malformed`. */
 export const readHeader = (
-  rpc: Rpc,
+  rpc: Asked,
   reading: Pick<Reading, 'chain' | 'slot'>,
   commitment: Commitment,
 ): Promise<SlotAnswer<SvmHeader>> =>
@@ -88,7 +94,7 @@ export const readHeader = (
  * `normalizeBlock` and `no-time`.
  */
 export const readBlock = (
-  rpc: Rpc,
+  rpc: Asked,
   reading: Reading & { readonly lenient?: boolean },
   commitment: Commitment,
 ): Promise<SlotAnswer<SvmBlock>> =>
@@ -127,7 +133,7 @@ export const unhurried = async (
 
 /** Slots of a range that have a block, ascending. Throws `Outage` or `Malformed`. */
 export const listSlots = async (
-  rpc: Rpc,
+  rpc: Asked,
   { from, to }: { readonly from: number; readonly to: number },
   commitment: Commitment,
 ): Promise<readonly number[]> => {

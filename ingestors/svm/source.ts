@@ -1,18 +1,28 @@
-import { Malformed, Outage } from '../../core/fault.ts'
+import { Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { retry } from '../../core/retry.ts'
-import { type Identity, openRpc, type Rpc } from '../../core/rpc.ts'
+import { type Ask, type Identity, openRpc, type Rpc } from '../../core/rpc.ts'
 import { pairEndpoint } from '../../core/rpc-pair.ts'
-import type { ChainRow } from '../../schemas/chains.ts'
+import { type ChainRow, reorgBound } from '../../schemas/chains.ts'
+import type { SvmBlock } from '../../schemas/events.ts'
+import { canonicalBy, isReplacedBy } from '../branch.ts'
 import { farBlocks, finalityLie, type HeadWatch, headWatch } from '../heads.ts'
 import { type FollowedNode, followNode } from '../node-follow.ts'
 import { type RefusalBook, refusalBook } from '../refusals.ts'
 import type { BlockRef, Source } from '../source.ts'
 import { accountReader } from './accounts.ts'
 import { blockQueue } from './blocks.ts'
-import { type Commitment, listSlots, readBlock, readHeader, readSlots } from './calls.ts'
+import {
+  type Commitment,
+  listSlots,
+  oneEndpoint,
+  readBlock,
+  readHeader,
+  readSlots,
+} from './calls.ts'
 import { svmFacts } from './facts.ts'
+import { keyAt } from './json.ts'
 import { ALL_PROGRAMS, type SvmPrograms } from './programs.ts'
 import { listenForBlocks, type Pushes, pushDesk } from './pushes.ts'
 import { isStream, streamBlocks } from './stream.ts'
@@ -58,8 +68,10 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
     onMalformed: refusals.add,
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
-  const genesis = await rpc.attempt((ask) => ask({ method: 'getGenesisHash', params: [] }))
-  if (typeof genesis !== 'string') throw new Outage('rpc', 'no endpoint has a genesis hash')
+  const genesis = await rpc.attempt(async (ask) =>
+    keyAt(await ask({ method: 'getGenesisHash', params: [] }), 'getGenesisHash'),
+  )
+  if (genesis === undefined) throw new Outage('rpc', 'no endpoint has a genesis hash')
   const far = farBlocks(chain.blockTimeMs)
   const heads = headWatch({
     isNews: (told, held) =>
@@ -97,15 +109,13 @@ export const svmSource = async (options: SvmSourceOptions): Promise<Source> => {
 
 /** Endpoints of one chain have one genesis: that of the first that answers. */
 const oneGenesis = (): Identity => {
-  let wanted: unknown
+  let wanted: string | undefined
   return {
     call: { method: 'getGenesisHash', params: [] },
     accepts: (answer) => {
-      if (typeof answer !== 'string') {
-        throw new Malformed('bad-chain-id', 'the node does not say which chain it serves')
-      }
-      wanted ??= answer
-      return answer === wanted
+      const genesis = keyAt(answer, 'getGenesisHash')
+      wanted ??= genesis
+      return genesis === wanted
     },
     name: 'the genesis of the first endpoint',
   }
@@ -145,6 +155,7 @@ const nodeOf =
   ({ rpc, heads, refusals, pushes, commitment, programs, options }: NodeParts) =>
   (): FollowedNode => {
     const { chain } = options
+    const asking: Asking = { rpc, chain: chain.id, commitment }
     const queue = blockQueue(
       {
         list: (range) => listSlots(rpc, range, commitment),
@@ -160,9 +171,22 @@ const nodeOf =
       heads,
       spacing: 'sparse',
       blockTimeMs: chain.blockTimeMs,
+      reorgBound: reorgBound(chain),
+      // Times of blocks are votes of validators; until mid 2021 they could fall. Source: agave, feature warp_timestamp_again.
+      fallingTimes: true,
       next: queue.next,
       forget: queue.forget,
-      isCanonical: (ref) => isCanonical({ rpc, commitment, options }, ref),
+      above: ({ height }, fits, head) =>
+        rpc.attempt(async (ask) => {
+          const range = { from: height + 1, to: head.height }
+          if (range.from > range.to) return undefined
+          const block = await blockAbove(ask, { ...asking, programs }, range)
+          if (block !== undefined) fits(block)
+          return block
+        }),
+      isCanonical: (ref) => isCanonical(asking, ref, options.signal),
+      isReplacedEverywhere: async ({ height, hash }) =>
+        isReplacedBy(await rpc.poll((ask) => shownAt(ask, asking, height), 'all'), hash),
       refuse: (error) => refusals.add(error, null),
       finalHeight: async (head) => {
         const { height } = head
@@ -178,18 +202,66 @@ const nodeOf =
     }
   }
 
-/** Asked again while the node cannot tell: one that lags behind another knows less than we hold. */
+interface Asking {
+  readonly rpc: Rpc
+  readonly chain: string
+  readonly commitment: Commitment
+}
+
+/** Slots above a skipped one in which the block that passes over it is looked for. */
+const PAST_SLOTS = 64
+
+/** What an endpoint shows instead of a block: one above that passes over its slot. */
+const PASSED_OVER = 'passed over'
+
+/**
+ * Hash of the block that one endpoint shows at a slot. Only a block above it whose parent lies below proves that it was skipped: a node
+ * that began at a snapshot, or lost blocks, calls skipped what it does not have. undefined: it shows nothing.
+ */
+const shownAt = async (
+  ask: Ask,
+  { chain, commitment }: Asking,
+  slot: number,
+): Promise<string | undefined> => {
+  const one = oneEndpoint(ask)
+  const header = await readHeader(one, { chain, slot }, commitment)
+  if (header !== 'skipped') return header?.hash
+  const [next] = await listSlots(one, { from: slot + 1, to: slot + PAST_SLOTS }, commitment)
+  if (next === undefined) return undefined
+  const above = await readHeader(one, { chain, slot: next }, commitment)
+  return above !== undefined && above !== 'skipped' && above.parentSlot < slot
+    ? PASSED_OVER
+    : undefined
+}
+
+/** Asked again while no endpoint can tell: one that lags behind another knows less than we hold. */
 const isCanonical = (
-  { rpc, commitment, options }: Pick<NodeParts, 'rpc' | 'commitment' | 'options'>,
+  asking: Asking,
   { height, hash }: BlockRef,
+  signal: AbortSignal,
 ): Promise<boolean | undefined> =>
   retry(
     async (attempt) => {
-      const header = await readHeader(rpc, { chain: options.chain.id, slot: height }, commitment)
-      if (header === 'skipped') return false
-      if (header !== undefined) return header.hash === hash
-      if (attempt < CANONICAL_TRIES.tries) throw new Outage('rpc', `block ${height} is not there`)
-      return undefined
+      const views = await asking.rpc.poll((ask) => shownAt(ask, asking, height))
+      const answer = canonicalBy(views, hash)
+      if (answer !== undefined || attempt >= CANONICAL_TRIES.tries) return answer
+      throw new Outage('rpc', `block ${height} is not there`)
     },
-    { ...CANONICAL_TRIES, signal: options.signal },
+    { ...CANONICAL_TRIES, signal },
   )
+
+/** The block above a tip as one endpoint has it; undefined: it has none yet. */
+const blockAbove = async (
+  ask: Ask,
+  { chain, commitment, programs }: Asking & { readonly programs: SvmPrograms },
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<SvmBlock | undefined> => {
+  const one = oneEndpoint(ask)
+  const [slot] = await listSlots(one, { from, to: Math.min(to, from + LIST_ABOVE) }, commitment)
+  if (slot === undefined) return undefined
+  const block = await readBlock(one, { chain, slot, programs }, commitment)
+  return block === 'skipped' ? undefined : block
+}
+
+/** Slots in which the block above a tip is looked for. */
+const LIST_ABOVE = 512

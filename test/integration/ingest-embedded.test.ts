@@ -13,7 +13,7 @@ import { topicSpecs } from '../../core/topic-specs.ts'
 import { evmAnswers } from '../../ingestors/evm/answers.ts'
 import { type FactReader, tableFacts } from '../../ingestors/facts.ts'
 import { type Ingestor, type IngestorOptions, startIngestor } from '../../ingestors/run.ts'
-import { CHAINS } from '../../schemas/chains.ts'
+import { CHAINS, reorgBound } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { BlockEvent, TradeEvent } from '../../schemas/wire.ts'
@@ -571,12 +571,15 @@ test('`until` ends the ingestor behind the block that reaches it, at once when i
   assert.equal((await blocksOf(bus, codec)).length, 3)
 })
 
-test('blocks that fall out of the reorg window are forgotten without a FINALIZE', async (t) => {
+test('blocks beyond what can be taken back at most are forgotten without a FINALIZE', async (t) => {
   const bus = await openBus(t, folder(t))
   const source = handSource(true)
-  source.push(...apply(chainOf(100, 6)))
-  const ingestor = await start(bus, source, { chain: { ...CHAINS.eth, reorgWindow: 2 } })
+  source.push(...apply(chainOf(100, 12)))
+  const chain = { ...CHAINS.eth, reorgWindow: 1 }
+  assert.equal(reorgBound(chain), 4)
+  const ingestor = await start(bus, source, { chain })
   await ingestor.done
   await ingestor.stop()
-  assert.deepEqual(await storedUndo(bus), ['undo/5', 'undo/6'])
+  const undo = await storedUndo(bus)
+  assert.deepEqual(undo.toSorted(), ['undo/10', 'undo/11', 'undo/12', 'undo/9'])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { CHAIN_WORDS, CHAINS, type ChainRow } from '../../schemas/chains.ts'
+import { CHAIN_WORDS, CHAINS, type ChainRow, reorgBound } from '../../schemas/chains.ts'
 import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 
 const ROWS: readonly ChainRow[] = Object.values(CHAINS)
@@ -21,6 +21,8 @@ for (const row of ROWS) {
     assert.equal(row.network, row.vm === 'evm' ? row.id : null)
     assert.equal(row.chainId === undefined, row.vm !== 'evm')
     assert.ok(row.finalityDepth <= row.reorgWindow, 'what is not final can be taken back')
+    assert.ok(reorgBound(row) >= row.reorgWindow, 'the window grows while finality lags')
+    assert.ok(reorgBound(row) <= 16_384, 'and is bounded')
     assert.ok(row.publicRpc.length > 0 && row.publicRpc.every((url) => /^(wss|https):/.test(url)))
   })
 

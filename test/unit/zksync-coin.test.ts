@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/decode.ts'
+import { normalizeTransaction } from '../../ingestors/evm/normalize.ts'
+import { logEvents } from '../../ingestors/records/evm-feeds.ts'
 import { CHAINS } from '../../schemas/chains.ts'
+import type { Log } from '../../schemas/events.ts'
 import {
   booksOf,
   ROUTER,
@@ -68,8 +71,56 @@ test('only the contract itself lets the coin go, and only on its own chain is it
   )
 })
 
-test('a failed transaction moved nothing; a log without its amount is dropped', () => {
-  assert.deepEqual(decoded([transfer(COIN, USER, BOOTLOADER, 9n)], 'zksync', false).transfers, [])
+test('a failed transaction moved its fee, what came back of it, and nothing else', () => {
+  const logs = [
+    transfer(COIN, USER, BOOTLOADER, 9n),
+    transfer(COIN, USER, ROUTER, 5n),
+    transfer(TOKEN_A, USER, BOOTLOADER, 7n),
+    left(COIN, 5n),
+    transfer(COIN, BOOTLOADER, USER, 2n),
+  ]
+  const failed = (chain: string) => ({ ...blockOf(logs, { success: false }), chain })
+  const moved = (chain: string) =>
+    decodeBlock(failed(chain), booksOf('facts', [], chain)).transfers.map(
+      ({ token, from, to, amountRaw, logIndex }) => [token, from, to, amountRaw, logIndex],
+    )
+  assert.deepEqual(moved('zksync'), [
+    [NATIVE, USER, BOOTLOADER, 9n, 0],
+    [NATIVE, BOOTLOADER, USER, 2n, 4],
+  ])
+  assert.deepEqual(moved('base'), [])
+  assert.deepEqual(logEvents(failed('zksync')), [], 'its logs are in no feed')
+})
+
+test('a failed receipt of a node keeps the logs of its fee, and no others', () => {
+  const hash = `0x${'02'.repeat(32)}`
+  const name = { chain: 'zksync', height: 1, hash: `0x${'01'.repeat(32)}` }
+  const said = (log: Omit<Log, 'index'>, index: number) => ({ ...log, logIndex: `0x${index}` })
+  const receipt = {
+    transactionHash: hash,
+    blockHash: name.hash,
+    blockNumber: '0x1',
+    transactionIndex: '0x0',
+    from: USER,
+    to: ROUTER,
+    status: '0x0',
+    gasUsed: '0x1',
+    logs: [
+      transfer(COIN, USER, BOOTLOADER, 9n),
+      transfer(COIN, USER, ROUTER, 5n),
+      transfer(COIN, BOOTLOADER, USER, 2n),
+    ].map(said),
+  }
+  const kept = (chain: string) =>
+    normalizeTransaction({ ...name, chain }, { transaction: null, receipt }).logs
+  assert.deepEqual(
+    kept('zksync').map(({ index }) => index),
+    [0, 2],
+  )
+  assert.deepEqual(kept('polygon'), [])
+})
+
+test('a log without its amount is dropped', () => {
   const { dropped } = decoded([{ ...left(COIN, 5n), data: '0x' }], 'zksync')
   assert.deepEqual(
     dropped.map(({ reason }) => reason),

@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { localCodec } from '../../core/codec.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { topicSpecs } from '../../core/topic-specs.ts'
+import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source.ts'
+import { startIngestor } from '../../ingestors/run.ts'
+import { CHAINS, reorgBound } from '../../schemas/chains.ts'
+import { collect, reached, standing } from '../support/followed.ts'
+import { blocksOf } from '../support/ingest-log.ts'
+import {
+  type ReplicaNode,
+  type ReplicaView,
+  replicaHash,
+  startReplicaNode,
+} from '../support/replica-node.ts'
+import { until } from '../support/until.ts'
+
+const CHAIN = { ...CHAINS.eth, blockTimeMs: 50 }
+const codec = localCodec()
+
+const viewOf = (head: number, final: number, more: Partial<ReplicaView> = {}): ReplicaView => ({
+  head,
+  final,
+  branchOf: () => 'a',
+  ...more,
+})
+
+const nodeOf = async (t: TestContext, view: () => ReplicaView): Promise<ReplicaNode> => {
+  const node = await startReplicaNode(CHAIN.chainId, view)
+  t.after(() => node.stop())
+  return node
+}
+
+const optionsOf = (
+  t: TestContext,
+  nodes: readonly ReplicaNode[],
+  more: Partial<EvmSourceOptions> = {},
+): EvmSourceOptions => {
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  return {
+    chain: CHAIN,
+    urls: nodes.map(({ url }) => url),
+    concurrency: 4,
+    timeoutMs: 1_000,
+    from: null,
+    metrics: makeMetrics(),
+    log: silentLogger(),
+    signal: stop.signal,
+    ...more,
+  }
+}
+
+/** Two backends, one of which `lag` blocks behind, either of which answers by a seeded throw; a new block every few calls. */
+const thrown = (lag: number, finalLag: number): (() => ReplicaView) => {
+  let seed = 7
+  let calls = 0
+  return () => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
+    calls += 1
+    const head = 1_000 + Math.floor(calls / 12) - (seed < 2 ** 31 ? lag : 0)
+    return viewOf(head, head - finalLag)
+  }
+}
+
+for (const [lag, finalLag] of [
+  [1, 2],
+  [12, 2],
+  [3, 0],
+] as const) {
+  test(`two backends behind one address, one ${lag} blocks behind, finality ${finalLag} below each: nothing is reverted`, async (t) => {
+    const node = await nodeOf(t, thrown(lag, finalLag))
+    const source = await evmSource(optionsOf(t, [node], { from: 1_000 }))
+    const ops = await collect(source, reached(1_040))
+    assert.equal(ops.filter(({ op }) => op === 'revert').length, 0)
+    assert.equal(standing(ops).length, 41)
+    assert.ok(ops.some(({ op }) => op === 'finalize'))
+  })
+}
+
+for (const [lag, finalLag] of [
+  [20, 2],
+  [3, 0],
+] as const) {
+  test(`failover to a replica ${lag} blocks behind, finality ${finalLag} below it: nothing is reverted, nothing halts`, async (t) => {
+    let calls = 0
+    const isBehind = (): boolean => calls > 200 && calls < 300
+    const node = await nodeOf(t, () => {
+      calls += 1
+      const head = 1_000 + Math.floor(calls / 6) - (isBehind() ? lag : 0)
+      return viewOf(head, head - finalLag)
+    })
+    const source = await evmSource(optionsOf(t, [node], { from: 1_000 }))
+    const ops = await collect(source, reached(1_070))
+    assert.ok(calls > 300)
+    assert.equal(ops.filter(({ op }) => op === 'revert').length, 0)
+    assert.deepEqual(
+      standing(ops),
+      Array.from({ length: 71 }, (_, at) => replicaHash('a', 1_000 + at)),
+    )
+  })
+}
+
+test('an endpoint on another branch reverts nothing while another goes on with ours, and is asked last', async (t) => {
+  const honest = await nodeOf(t, () => viewOf(1_060, 990))
+  const other = await nodeOf(t, () =>
+    viewOf(1_060, 990, { branchOf: (height) => (height >= 1_020 ? 'b' : 'a') }),
+  )
+  other.view = () => viewOf(1_010, 990)
+  const source = await evmSource(optionsOf(t, [other, honest], { from: 1_000 }))
+  const ops = await collect(source, (seen) => {
+    if (reached(1_030)(seen)) {
+      other.view = () => viewOf(1_060, 990, { branchOf: (height) => (height >= 1_020 ? 'b' : 'a') })
+    }
+    return reached(1_060)(seen)
+  })
+  assert.equal(ops.filter(({ op }) => op === 'revert').length, 0)
+  assert.equal(standing(ops).at(-1), replicaHash('a', 1_060))
+})
+
+test('a time that falls is refused and asked of another endpoint', async (t) => {
+  const metrics = makeMetrics()
+  const lying = await nodeOf(t, () =>
+    viewOf(1_040, 990, { shiftSeconds: (height) => (height === 1_020 ? -50 : 0) }),
+  )
+  const honest = await nodeOf(t, () => viewOf(1_040, 990))
+  const source = await evmSource(optionsOf(t, [lying, honest], { from: 1_000, metrics }))
+  const ops = await collect(source, reached(1_040))
+  const times = ops.flatMap((op) => (op.op === 'apply' ? [op.block.timeMs] : []))
+  assert.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+  )
+  const { values } = await metrics.ingestDropped.get()
+  assert.ok(values.some(({ labels }) => labels.reason === 'falling-time'))
+})
+
+/** An ingestor over its own log in a folder of the test. */
+const ingesting = async (t: TestContext, nodes: readonly ReplicaNode[], chain = CHAIN) => {
+  const path = mkdtempSync(join(tmpdir(), 'lagging-'))
+  const log = silentLogger()
+  const bus = await openEmbeddedBus({ path, mapSizeBytes: 64 << 20, log, retention: 'off' })
+  t.after(async () => {
+    await bus.close()
+    rmSync(path, { recursive: true, force: true })
+  })
+  await bus.createTopics(topicSpecs({ chains: ['eth'], partitions: 1, retention: 'off' }))
+  const run = async (from: number | null) => {
+    const options = optionsOf(t, nodes, { from, chain })
+    const ingestor = await startIngestor({
+      ...{ chain, bus, codec, log, metrics: options.metrics },
+      source: await evmSource(options),
+      config: { retention: 'off', pricesStatic: {} },
+    })
+    t.after(() => ingestor.stop())
+    return ingestor
+  }
+  const ops = async (): Promise<readonly string[]> =>
+    (await blocksOf(bus, codec)).map(({ meta }) => `${meta.op.slice(3)} ${meta.height}`)
+  return { bus, run, ops }
+}
+
+test('a reorg below finality halts with its reason, asks again, and heals without a restart', async (t) => {
+  let branch = 'a'
+  const node = await nodeOf(t, () =>
+    viewOf(1_040, 1_020, { branchOf: (height) => (height > 1_010 ? branch : 'a') }),
+  )
+  const { run, ops } = await ingesting(t, [node])
+  const ingestor = await run(1_000)
+  await until(() => ingestor.status().height === 1_040, 'the head')
+  await until(async () => (await ops()).includes('FINALIZE 1020'), 'finality')
+  branch = 'b'
+  node.view = () => viewOf(1_050, 1_030, { branchOf: (height) => (height > 1_010 ? branch : 'a') })
+  await until(() => ingestor.status().state === 'halted', 'a halt')
+  assert.equal(ingestor.status().reason, 'reorg-below-finality')
+  assert.ok(!(await ops()).some((op) => op.startsWith('REVERT')), 'nothing was taken back before')
+  branch = 'a'
+  await until(() => ingestor.status().height === 1_050, 'the chain goes on')
+  assert.equal(ingestor.status().state, 'live')
+  assert.equal(ingestor.status().reason, undefined)
+})
+
+test('a reorg below finality that another endpoint does not show never halts the chain for it', async (t) => {
+  let branch = 'a'
+  let head = 1_040
+  const astray = await nodeOf(t, () =>
+    viewOf(head, 1_020, { branchOf: (height) => (height > 1_010 ? branch : 'a') }),
+  )
+  const honest = await nodeOf(t, () => viewOf(head, 1_020))
+  const { run, ops } = await ingesting(t, [astray, honest])
+  const ingestor = await run(1_000)
+  await until(async () => (await ops()).includes('FINALIZE 1020'), 'finality')
+  branch = 'b'
+  head = 1_060
+  await until(() => ingestor.status().height === 1_060, 'the chain goes on')
+  assert.ok(!(await ops()).some((op) => op.startsWith('REVERT')))
+})
+
+test('a reorg deeper than what can be taken back reverts nothing, and the place is kept over a restart', async (t) => {
+  const chain = { ...CHAIN, reorgWindow: 2 }
+  const bound = reorgBound(chain)
+  let branch = 'a'
+  let head = 1_040
+  const view = () => viewOf(head, 900, { branchOf: (height) => (height > 1_010 ? branch : 'a') })
+  const node = await nodeOf(t, view)
+  const { run, ops } = await ingesting(t, [node], chain)
+  const first = await run(1_000)
+  await until(() => first.status().height === 1_040, 'the head')
+  branch = 'b'
+  head = 1_041
+  await until(() => first.status().state === 'halted', 'a halt')
+  assert.equal(first.status().reason, 'reorg-beyond-window')
+  assert.ok(!(await ops()).some((op) => op.startsWith('REVERT')))
+  await first.stop()
+  branch = 'a'
+  head = 1_080
+  const second = await run(null)
+  await until(() => second.status().height === 1_080, 'the chain goes on')
+  assert.deepEqual(
+    await ops(),
+    Array.from({ length: 81 }, (_, at) => `APPLY ${1_000 + at}`),
+  )
+  assert.ok(bound < 30)
+})
+
+test('blocks beyond the usual window are still taken back while finality lags', async (t) => {
+  const chain = { ...CHAIN, reorgWindow: 4 }
+  let branch = 'a'
+  let head = 1_040
+  const node = await nodeOf(t, () =>
+    viewOf(head, 900, { branchOf: (height) => (height > 1_030 ? branch : 'a') }),
+  )
+  const { run, ops } = await ingesting(t, [node], chain)
+  const ingestor = await run(1_000)
+  await until(() => ingestor.status().height === 1_040, 'the head')
+  branch = 'b'
+  head = 1_042
+  await until(() => ingestor.status().hash === replicaHash('b', 1_042), 'the other branch')
+  assert.equal((await ops()).filter((op) => op.startsWith('REVERT')).length, 10)
+})
+
+test('a start whose first blocks are replaced keeps its place: the next start goes on there, not at the head', async (t) => {
+  let branch = 'a'
+  let head = 1_002
+  const node = await nodeOf(t, () => viewOf(head, 900, { branchOf: () => branch }))
+  const { run, ops } = await ingesting(t, [node])
+  const first = await run(1_000)
+  await until(() => first.status().height === 1_002, 'the head')
+  branch = 'b'
+  await until(async () => (await ops()).includes('REVERT 1000'), 'all is taken back')
+  await first.stop()
+  head = 1_030
+  const second = await run(null)
+  await until(() => second.status().height === 1_030, 'the head')
+  const heights = (await ops()).slice((await ops()).lastIndexOf('REVERT 1000') + 1)
+  assert.deepEqual(
+    heights,
+    Array.from({ length: 31 }, (_, at) => `APPLY ${1_000 + at}`),
+  )
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { replayLetters } from '../../cli/dead-letters.ts'
+import { type LetterNodes, letterPrices } from '../../cli/letter-prices.ts'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { silentLogger } from '../../core/log.ts'
+import { deadLetterSpec } from '../../core/topic-specs.ts'
+import { blockLetters, ingestLetters } from '../../ingestors/dead-letters.ts'
+import { decodeBlock } from '../../ingestors/decode.ts'
+import { wordOf } from '../../ingestors/protocols/words.ts'
+import { booksOf, poolFact, topicOf, USER } from '../support/made-up-chain.ts'
+import { blockOf, logOf } from '../support/recordings.ts'
+import { startReplicaNode } from '../support/replica-node.ts'
+
+const MANAGER = '0x000000000004444c5dc75cb358380d2e3de08a90'
+const MODIFY = '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec'
+const ID = `0x${'4d'.repeat(32)}`
+const PRICE = 79228162514264337593543950336n
+
+test('a position whose pool nobody told the price of is decoded again with the price that a node tells', async (t) => {
+  const path = mkdtempSync(join(tmpdir(), 'letter-prices-'))
+  const node = await startReplicaNode(1, () => ({ head: 40, final: 30, branchOf: () => 'a' }))
+  const log = silentLogger()
+  const bus = await openEmbeddedBus({ path, mapSizeBytes: 64 << 20, log, retention: 'off' })
+  t.after(async () => {
+    await bus.close()
+    await node.stop()
+    rmSync(path, { recursive: true, force: true })
+  })
+  const block = blockOf([logOf(MANAGER, [MODIFY, ID, topicOf(USER)], [-60n, 60n, 10n ** 18n, ID])])
+  const books = booksOf('facts', [{ ...poolFact('uniswap_v4'), address: ID }])
+  const { dropped } = decodeBlock(block, books)
+  assert.deepEqual(
+    dropped.map(({ reason }) => reason),
+    ['unknown-price'],
+  )
+  await bus.createTopics([deadLetterSpec(ingestLetters('eth'), 'off')])
+  const writer = await bus.writer('tests')
+  const records = blockLetters(block, { dropped, unread: [], refusals: [], books })
+  await writer.commit({ records })
+  await writer.close()
+
+  const config: LetterNodes = {
+    ...{ chains: ['eth'], chainRpcUrls: { eth: [node.url] }, rpcUrls: [], chainExtra: {} },
+    ...{ feeds: [], rpcConcurrency: 4, rpcPerSecond: 0, rpcTimeoutMs: 1_000 },
+  }
+  const pricesOf = (chain: string) => letterPrices(chain, config)
+  const outcomes = async (asks: boolean): Promise<readonly string[]> => {
+    const { rerun } = await replayLetters({ bus, limit: 10, ...(asks && { pricesOf }) })
+    return rerun.map(({ result: { outcome, detail } }) => `${outcome}: ${detail}`)
+  }
+  assert.deepEqual(await outcomes(false), ['again: unknown-price'])
+  assert.deepEqual(await outcomes(true), ['again: unknown-price'], 'the node does not know it')
+  const asked: unknown[] = []
+  node.call = ([call, at]) => {
+    asked.push(call, at)
+    return `0x${wordOf(PRICE)}`
+  }
+  assert.deepEqual(await outcomes(true), ['taken: 1 poolChanges'])
+  assert.deepEqual(asked[1], { blockHash: block.parentHash }, 'as it was before the block')
+  await node.stop()
+  assert.deepEqual(await outcomes(true), ['again: unknown-price'], 'no node answers')
+})

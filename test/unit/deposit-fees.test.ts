@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import {
+  accountList,
+  type Call,
+  decodeCalls,
+  key,
+  tokenAccount,
+  u64le,
+} from '../support/hand-svm.ts'
+
+const POOL = key('pool')
+const USER = key('user')
+const [MINT_A, MINT_B] = [key('mint a'), key('mint b')]
+const [VAULT_A, VAULT_B] = [key('vault a'), key('vault b')]
+const [USER_A, USER_B] = [key('user a'), key('user b')]
+
+/** A checked transfer of Token-2022: its token keeps a fee that it does not state. */
+const sent = (
+  [from, to]: readonly [string, string],
+  amount: bigint,
+  mint: string,
+  program: string = PROGRAM.token2022,
+): Call => ({
+  program,
+  accounts: [from, mint, to, USER],
+  data: Buffer.concat([Buffer.from([12]), u64le(amount), Buffer.from([6])]),
+})
+
+const FORMS: Readonly<Record<string, Pick<Call, 'program' | 'data' | 'accounts'>>> = {
+  'Raydium CLMM': {
+    program: PROGRAM.raydiumClmm,
+    data: '851d59df45eeb00a',
+    accounts: accountList(16, { 0: USER, 2: POOL, 9: VAULT_A, 10: VAULT_B }),
+  },
+  Orca: {
+    program: PROGRAM.orcaWhirlpool,
+    data: '851d59df45eeb00a',
+    accounts: accountList(16, { 0: POOL, 4: USER, 11: VAULT_A, 12: VAULT_B }),
+  },
+  'Meteora DAMM v1': {
+    program: PROGRAM.meteoraDammV1,
+    data: 'a8e3323ebdab54b0',
+    accounts: accountList(16, { 0: POOL, 9: VAULT_A, 10: VAULT_B, 13: USER }),
+  },
+}
+
+/** Amounts of the deposits of one transaction whose vaults gained these. */
+const deposits = (
+  form: Pick<Call, 'program' | 'data' | 'accounts'>,
+  calls: readonly (readonly Call[])[],
+  [gainedA, gainedB]: readonly [bigint, bigint],
+) => {
+  const tokenBalances = [
+    tokenAccount(VAULT_A, POOL, MINT_A, { preRaw: 5n, postRaw: 5n + gainedA }),
+    tokenAccount(VAULT_B, POOL, MINT_B, { preRaw: null, postRaw: gainedB }),
+  ]
+  const grown = calls.map((each): Call => ({ ...form, calls: each }))
+  const { poolChanges } = decodeCalls(grown, { tokenBalances })
+  return poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw])
+}
+
+for (const [name, form] of Object.entries(FORMS)) {
+  test(`${name}: a deposit counts what the pool received of a token with a transfer fee`, () => {
+    const a = sent([USER_A, VAULT_A], 300n, MINT_A)
+    const b = sent([USER_B, VAULT_B], 70n, MINT_B)
+    assert.deepEqual(deposits(form, [[a, b]], [297n, 70n]), [['increase', 297n, 70n]])
+    const twice = deposits(form, [[a, b], [sent([USER_A, VAULT_A], 100n, MINT_A)]], [396n, 70n])
+    assert.deepEqual(twice, [
+      ['increase', 297n, 70n],
+      ['increase', 99n, 0n],
+    ])
+  })
+
+  test(`${name}: tokens without a fee, and balances that say nothing of it, leave a deposit as it was sent`, () => {
+    const plain = [
+      sent([USER_A, VAULT_A], 300n, MINT_A, PROGRAM.token),
+      sent([USER_B, VAULT_B], 70n, MINT_B, PROGRAM.token),
+    ]
+    assert.deepEqual(deposits(form, [plain], [1n, 1n]), [['increase', 300n, 70n]])
+    const both = [sent([USER_A, VAULT_A], 300n, MINT_A), sent([USER_B, VAULT_B], 70n, MINT_B)]
+    assert.deepEqual(deposits(form, [both], [400n, 80n]), [['increase', 300n, 70n]])
+  })
+}

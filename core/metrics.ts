@@ -18,6 +18,9 @@ export interface Metrics {
   readonly processLagSeconds: Gauge<'app'>
   readonly insertedRows: Counter<'table'>
   readonly insertSeconds: Histogram<'table'>
+  readonly sinkRetries: Counter<'app' | 'reason'>
+  readonly rollupRepairs: Counter<'chain'>
+  readonly rollupIncomplete: Counter<'chain' | 'reason'>
   readonly requestSeconds: Histogram<'route' | 'status'>
   readonly socketConnections: Gauge
   readonly socketSubscriptions: Gauge
@@ -95,6 +98,7 @@ export const makeMetrics = (): Metrics => {
     processLagSeconds: gauge('process_lag_seconds', 'Age of the newest folded block', 'app'),
     insertedRows: counter('process_inserted_rows_total', 'Rows inserted', 'table'),
     insertSeconds: histogram('process_insert_seconds', 'Time of an insert', 'table'),
+    ...storeMetrics(registry),
     requestSeconds: histogram('serve_request_seconds', 'Time of a request', 'route', 'status'),
     socketConnections: gauge('serve_socket_connections', 'Open sockets'),
     socketSubscriptions: gauge('serve_socket_subscriptions', 'Subscriptions'),
@@ -106,6 +110,33 @@ export const makeMetrics = (): Metrics => {
     webhookBacklog: gauge('webhook_backlog', 'Webhook messages that wait'),
     webhookDisabled: counter('webhook_disabled_total', 'Endpoints turned off', 'reason'),
     webhookDedupeHits: counter('webhook_dedupe_hits_total', 'Events that came again'),
+  }
+}
+
+/** What keeping rows and rollups in the store comes to. */
+const storeMetrics = (
+  registry: Registry,
+): Pick<Metrics, 'sinkRetries' | 'rollupRepairs' | 'rollupIncomplete'> => {
+  const registers = [registry]
+  return {
+    sinkRetries: new Counter({
+      name: 'sluice_sink_retries_total',
+      help: 'Failed inserts that are tried again, by the error',
+      labelNames: ['app', 'reason'],
+      registers,
+    }),
+    rollupRepairs: new Counter({
+      name: 'sluice_rollup_repairs_total',
+      help: 'Minutes whose rollups did not match their trades and were rebuilt',
+      labelNames: ['chain'],
+      registers,
+    }),
+    rollupIncomplete: new Counter({
+      name: 'sluice_rollup_incomplete_minutes_total',
+      help: 'Minutes that were rolled up without all of their trades',
+      labelNames: ['chain', 'reason'],
+      registers,
+    }),
   }
 }
 

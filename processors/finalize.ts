@@ -2,6 +2,7 @@ import type { Running } from '../core/bus-contract.ts'
 import type { Logger } from '../core/log.ts'
 import { pause, retry } from '../core/retry.ts'
 import type { Query, Warehouse } from '../core/warehouse.ts'
+import type { Failing } from './run.ts'
 
 /** What a finalizer works with. */
 export interface FinalizeDeps {
@@ -25,6 +26,8 @@ export interface FinalizeRound {
 /** A running finalizer. */
 export interface FinalizerRunning extends Running {
   last(): FinalizeRound | undefined
+  /** Since when every round fails; nothing while rounds succeed. */
+  failing(): readonly Failing[]
 }
 
 const MINUTE = 60
@@ -130,14 +133,19 @@ export const startFinalizer = (deps: FinalizeDeps): FinalizerRunning => {
   const controller = new AbortController()
   const { signal } = controller
   let last: FinalizeRound | undefined
+  let failing: Failing | undefined
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {
       last = await retry(() => finalizeRound(warehouse, chain), {
         ...AGAIN,
         signal,
-        onRetry: (error, attempt, waitMs) =>
-          log.warn({ chain, err: error, attempt, waitMs }, 'finalizing again'),
+        onRetry: (error, attempt, waitMs) => {
+          const sinceMs = failing?.sinceMs ?? Date.now()
+          failing = { partition: 0, sinceMs, error: String(error) }
+          log.warn({ chain, err: error, attempt, waitMs }, 'finalization failed, retrying')
+        },
       })
+      failing = undefined
       if (last.minutes < MINUTES_PER_ROUND) await pause(idleMs, signal)
     }
   }
@@ -146,6 +154,7 @@ export const startFinalizer = (deps: FinalizeDeps): FinalizerRunning => {
   })
   return {
     last: () => last,
+    failing: () => (failing === undefined ? [] : [failing]),
     stop: async () => {
       controller.abort(new Error('the finalizer stopped'))
       await done

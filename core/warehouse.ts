@@ -78,6 +78,9 @@ const INSERT_SETTINGS = {
   date_time_input_format: 'best_effort',
 } as const
 
+/** Said of every insert that has none: an embedded connection keeps the settings of the statement before. */
+const NO_TOKEN = ''
+
 /** Many rows that the driver takes for one: it writes a line for each, and this one's text has several. */
 class Lines {
   readonly text: string
@@ -240,7 +243,7 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
           format: 'JSONEachRow',
           clickhouse_settings: {
             ...INSERT_SETTINGS,
-            ...(options?.token && { insert_deduplication_token: options.token }),
+            insert_deduplication_token: options?.token ?? NO_TOKEN,
           },
         }),
       ).catch((error) => asOutage(error))
@@ -251,7 +254,7 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
           query: sql,
           clickhouse_settings: {
             ...INSERT_SETTINGS,
-            ...(options?.token && { insert_deduplication_token: options.token }),
+            insert_deduplication_token: options?.token ?? NO_TOKEN,
           },
         }),
       ).catch((error) => asOutage(error))

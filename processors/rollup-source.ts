@@ -7,7 +7,7 @@ export const MINUTE = 60
 export const floorMinute = (seconds: number): number => Math.floor(seconds / MINUTE) * MINUTE
 
 /** A range of block time in SQL, `[from, to)`, epoch seconds. Whole numbers of ours, never text. */
-export const during = (from: number, to: number): string =>
+const during = (from: number, to: number): string =>
   `block_time >= toDateTime64(${Math.trunc(from)}, 3, 'UTC') AND block_time < toDateTime64(${Math.trunc(to)}, 3, 'UTC')`
 
 /** A minute with trades, or with blocks that announced some. */

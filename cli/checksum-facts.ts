@@ -109,6 +109,7 @@ export const TABLE_FACTS: Readonly<Record<string, TableFacts>> = {
   dex_trades: { how: 'blocks' },
   dex_trades_enriched: { how: 'blocks' },
   dex_trades_by_wallet: { how: 'blocks' },
+  rollup_gaps: { how: 'left out', why: 'which minutes one run closed without all of their trades' },
   trades_final: { how: 'left out', why: 'holds nothing: rows pass through' },
   ohlc_1s: { how: 'left out', why: 'as ohlc_1m, from the same insert' },
   ohlc_1m: throughView('ohlc_mv'),

@@ -1,4 +1,5 @@
 import type { Bus, LogRecord, OutRecord } from '../core/bus-contract.ts'
+import { TOPICS } from '../schemas/topics.ts'
 import { ingestedChain, letterRerun, type Rerun } from './ingest-letters.ts'
 import type { LetterPrices } from './letter-prices.ts'
 
@@ -182,10 +183,14 @@ const letterOf = (topic: string, record: LogRecord, replayed: boolean): Letter =
   }
 }
 
+/** Topics of records that no stage aligns: they belong to no block operation, and their newest wins by its own time. */
+const UNORDERED = new RegExp(`\\.${TOPICS.tokenDocuments.suffix.replaceAll('.', '\\.')}$`)
+
 /** A record without its place would upset the order of those who align by it. */
 const staysBecause = ({ headers }: LogRecord): string | null => {
   const offset = Number(headers['dlq.offset'] ?? -1)
   if (!(offset >= 0)) return 'it was never a record of a topic'
+  if (UNORDERED.test(headers['dlq.topic'] ?? '')) return null
   if (!/^\d{1,15}$/.test(headers.seq ?? '') || !/^\d+\/\d+$/.test(headers.part ?? '')) {
     return 'it does not say which block operation it belongs to'
   }

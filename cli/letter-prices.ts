@@ -7,7 +7,7 @@ import type { Books } from '../ingestors/decode-contract.ts'
 import { protocolBook } from '../ingestors/protocols/book.ts'
 import { chainRow } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
-import { nodeSource } from './node-source.ts'
+import { nodeSource, nodeUrls } from './node-source.ts'
 
 /** Prices of a chain's pools before a block, as its node tells them now; `close` ends the connection. */
 export interface LetterPrices {
@@ -39,7 +39,7 @@ export const letterPrices = (
   log: Logger = silentLogger(),
 ): LetterPrices | undefined => {
   const row = chainRow(chain)
-  const urls = config.chainRpcUrls[chain] ?? (config.chains.length === 1 ? config.rpcUrls : [])
+  const urls = row === undefined ? [] : nodeUrls(config, row)
   if (row?.vm !== 'evm' || urls.length === 0) return undefined
   const closing = new AbortController()
   const protocols = protocolBook(chain, config.chainExtra[chain])

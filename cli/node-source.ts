@@ -36,6 +36,15 @@ export interface NodeSourceOptions {
   readonly profile?: 'pump'
 }
 
+/** Endpoints of a chain as its clients need them: its own, or with a single chain those of all. */
+export const nodeUrls = (
+  config: Pick<Config, 'chains' | 'chainRpcUrls' | 'rpcUrls'>,
+  { id }: ChainRow,
+): readonly string[] =>
+  (config.chainRpcUrls[id] ?? (config.chains.length === 1 ? config.rpcUrls : [])).map((url) =>
+    url.reveal(),
+  )
+
 /** Addresses that the nodes of a virtual machine are reached by. Those of Solana's calls come first, its streams may follow. */
 const SCHEMES: Readonly<Record<Vm, RegExp>> = {
   evm: /^(https?|wss?):/,

@@ -57,18 +57,7 @@ export const startProcess = async (deps: PieceDeps, parts: Parts): Promise<Proce
   const { chains, config, metrics, log, lifecycle, checks } = deps
   const processors = await startProcessors({ ...parts, chains, config, metrics, log })
   lifecycle.add(part('processors', processors))
-  checks.push({
-    name: 'process',
-    run: () => {
-      for (const [group, lanes] of Object.entries(processors.status().groups)) {
-        const halted = lanes.find((lane) => lane.halted !== undefined)
-        if (halted) {
-          return { ok: false, detail: `${group}/${halted.partition}: ${halted.halted}` }
-        }
-      }
-      return { ok: true }
-    },
-  })
+  checks.push({ name: 'process', run: () => processors.readiness(Date.now()) })
   return processors
 }
 

@@ -14,7 +14,7 @@ import { Secret } from '../core/secret.ts'
 import { CHAIN_WORDS, type ChainRow, chainRow } from '../schemas/chains.ts'
 import { ended, runCourse } from './course.ts'
 import { openDataFolder } from './data-folder.ts'
-import { laterNodeSource } from './node-source.ts'
+import { laterNodeSource, nodeUrls } from './node-source.ts'
 import { startOps } from './operations.ts'
 import { openLogParts, openStore, type PartsOptions } from './parts.ts'
 import { type HouseChain, type PieceDeps, startIngest, startProcess, startServe } from './pieces.ts'
@@ -43,7 +43,7 @@ const NEEDS = {
   nodes: (config: Config) =>
     rowsOf(config).flatMap((row) =>
       missing(
-        urlsOf(config, row).length === 0,
+        nodeUrls(config, row).length === 0,
         `RPC_URLS_${row.apiName.toUpperCase()}`,
         `is needed to follow ${row.name}`,
       ),
@@ -95,12 +95,6 @@ export const unknownChains = ({ chains }: Config): readonly ConfigProblem[] =>
 /** The configured chains. */
 export const rowsOf = ({ chains }: Config): readonly ChainRow[] =>
   chains.flatMap((word) => chainRow(CHAIN_WORDS[word] ?? '') ?? [])
-
-/** Endpoints of a chain: its own, or with a single chain those of all. */
-const urlsOf = (config: Config, { id }: ChainRow): readonly string[] =>
-  (config.chainRpcUrls[id] ?? (config.chains.length === 1 ? config.rpcUrls : [])).map((url) =>
-    url.reveal(),
-  )
 
 /** Runs one role until a signal or a fatal error; resolves with the exit status after an orderly stop. */
 export const runRole = (name: RoleName, environment: Environment): Promise<number> => {
@@ -173,7 +167,7 @@ const houseChainsOf = ({ config, metrics, log }: PieceDeps): readonly HouseChain
   rowsOf(config).map((row) => {
     const extra = config.chainExtra[row.id]
     const source = laterNodeSource({
-      ...{ chain: row, urls: urlsOf(config, row), config, metrics },
+      ...{ chain: row, urls: nodeUrls(config, row), config, metrics },
       from: config.fromHeight === -1 ? null : config.fromHeight,
       log: log.child({ chain: row.id }),
     })

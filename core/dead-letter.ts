@@ -5,8 +5,16 @@ import { Malformed } from './fault.ts'
 
 const MESSAGE_LIMIT = 1_024
 
+/** Where a record was refused: as it was read, or by the store that was to keep it. */
+export type LetterStage = 'decode' | 'insert'
+
 /** A poison record as it goes to `dlq.{group}`: key, bytes and headers untouched, why beside them (contract/kafka.md 2.9). */
-export const deadLetter = (group: string, record: LogRecord, error: Malformed): OutRecord => ({
+export const deadLetter = (
+  group: string,
+  record: LogRecord,
+  error: Malformed,
+  stage: LetterStage = 'decode',
+): OutRecord => ({
   topic: deadLetterTopic(group),
   key: record.key,
   value: record.value,
@@ -16,7 +24,7 @@ export const deadLetter = (group: string, record: LogRecord, error: Malformed): 
     'dlq.partition': String(record.partition),
     'dlq.offset': String(record.offset),
     'dlq.timestamp': String(record.timestampMs),
-    'dlq.stage': 'decode',
+    'dlq.stage': stage,
     'dlq.error.class': `${error.name}.${error.reason}`,
     'dlq.error.message': error.message.slice(0, MESSAGE_LIMIT),
     'dlq.attempts': '1',

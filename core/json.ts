@@ -1,7 +1,7 @@
 import { Malformed } from './fault.ts'
 
 /** Deepest nesting of lists and objects that is read from outside. Everything that we serve or accept has fewer than 16 levels. */
-const MAX_JSON_DEPTH = 64
+export const MAX_JSON_DEPTH = 64
 
 /** Limits of one JSON text from outside. */
 export interface JsonLimits {

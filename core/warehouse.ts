@@ -107,6 +107,9 @@ const INSERT_SETTINGS = {
   date_time_input_format: 'best_effort',
 } as const
 
+/** Said of every insert that has none: an embedded connection keeps the settings of the statement before. */
+const NO_TOKEN = ''
+
 /** Many rows that the driver takes for one: it writes a line for each, and this one's text has several. */
 class Lines {
   readonly text: string
@@ -202,9 +205,9 @@ const parsed = (text: string): ParsedAnswer => {
 }
 
 const writes = ({ writing }: Engine): Pick<Warehouse, 'insert' | 'command'> => {
-  const settingsOf = (token: string | undefined) => ({
+  const settingsOf = (token = NO_TOKEN) => ({
     ...INSERT_SETTINGS,
-    ...(token && { insert_deduplication_token: token }),
+    insert_deduplication_token: token,
   })
   return {
     insert: async (table, rows, options) => {

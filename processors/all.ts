@@ -20,8 +20,9 @@ import { pipeline } from './pipeline.ts'
 import { PNL } from './pnl.ts'
 import { POOLS } from './pools.ts'
 import { PRICES } from './prices.ts'
+import { processReadiness } from './readiness.ts'
 import { openRowThreads } from './row-threads.ts'
-import { type LaneStatus, startStage } from './run.ts'
+import { type Failing, type LaneStatus, startStage } from './run.ts'
 import { SINKS, type Sink } from './sink-tables.ts'
 import { sinkGroup, sinkPlaces, startSink } from './sinks.ts'
 import type { Stage } from './stage.ts'
@@ -70,11 +71,15 @@ export interface ProcessorDeps {
 interface ProcessorsStatus {
   readonly groups: Readonly<Record<string, readonly LaneStatus[]>>
   readonly finalized: Readonly<Record<string, FinalizeRound | undefined>>
+  /** Lanes and finalizers that repeat what fails, by group. */
+  readonly failing: Readonly<Record<string, readonly Failing[]>>
 }
 
 /** The running process role. */
 export interface ProcessorsRunning extends Running {
   status(): ProcessorsStatus
+  /** Whether every lane and finalizer goes on. */
+  readiness(nowMs: number): { readonly ok: boolean; readonly detail?: string }
 }
 
 const sinksOf = (
@@ -142,13 +147,21 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
       return { chain, groups: [stage, ...sinks], finalizer: startFinalizer(chainDeps) }
     }),
   )
+  const status = (): ProcessorsStatus => ({
+    groups: Object.fromEntries(
+      parts.flatMap(({ groups }) => groups.map(({ group, lanes }) => [group, lanes()])),
+    ),
+    finalized: Object.fromEntries(parts.map(({ chain, finalizer }) => [chain, finalizer.last()])),
+    failing: Object.fromEntries(
+      parts.flatMap(({ chain, groups, finalizer }) => [
+        ...groups.map(({ group, failing }) => [group, failing?.() ?? []] as const),
+        [`finalizer.${chain}`, finalizer.failing()] as const,
+      ]),
+    ),
+  })
   return {
-    status: () => ({
-      groups: Object.fromEntries(
-        parts.flatMap(({ groups }) => groups.map(({ group, lanes }) => [group, lanes()])),
-      ),
-      finalized: Object.fromEntries(parts.map(({ chain, finalizer }) => [chain, finalizer.last()])),
-    }),
+    status,
+    readiness: (nowMs) => processReadiness(status(), nowMs),
     stop: async () => {
       await Promise.all(
         parts.flatMap(({ groups, finalizer }) => [finalizer, ...groups].map((part) => part.stop())),

@@ -1,6 +1,6 @@
 import type { Codec } from '../core/codec-contract.ts'
 import { orPoison } from '../core/dead-letter.ts'
-import { Malformed } from '../core/fault.ts'
+import { Malformed, Outage } from '../core/fault.ts'
 import type { JsonRows } from '../core/warehouse.ts'
 import type { EventMeta } from '../schemas/wire.ts'
 import type { Row } from './rows.ts'
@@ -58,6 +58,17 @@ const textOf = (table: string, rows: Rows): TableText => {
   return { table, text: lines.join('\n'), count: rows.size }
 }
 
+/** Mapping is a pure function of the record: what fails once fails always, whatever the error is. */
+const mappedBy = (codec: Codec, sink: Sink, bytes: Uint8Array | null): ReturnType<Sink['map']> => {
+  if (bytes === null) throw new Malformed('tombstone', 'a fact cannot be removed')
+  try {
+    return sink.map(codec, bytes)
+  } catch (error) {
+    if (error instanceof Malformed || error instanceof Outage) throw error
+    throw new Malformed('row', `the record cannot be made into rows: ${error}`, { cause: error })
+  }
+}
+
 /** Maps the values of a batch, oldest first. An `Outage` of the codec passes: the same batch maps soon after. */
 export const batchRows = (
   codec: Codec,
@@ -68,10 +79,7 @@ export const batchRows = (
   const refused: Refused[] = []
   let newest: EventMeta | null = null
   for (const [index, bytes] of values.entries()) {
-    const mapped = orPoison(() => {
-      if (bytes === null) throw new Malformed('tombstone', 'a fact cannot be removed')
-      return sink.map(codec, bytes)
-    })
+    const mapped = orPoison(() => mappedBy(codec, sink, bytes))
     if (mapped instanceof Malformed) {
       refused.push({ index, reason: mapped.reason, message: mapped.message })
       continue

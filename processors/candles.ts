@@ -183,8 +183,9 @@ class CandleFolding implements Folding {
     for (const { folds } of this.#hot) {
       for (const key of folds.keys()) this.#series.at(key).hotBlocks += 1
     }
+    const parts = this.#partsBySeries(this.#hot)
     for (const series of this.#series.inUse) {
-      refold(series, this.#hotParts(series), () => undefined)
+      refold(series, parts.get(series) ?? [], () => undefined)
     }
   }
 
@@ -207,8 +208,11 @@ class CandleFolding implements Folding {
     const publish = (candle: Candle): void => {
       candles.set(`${candle.series.key}|${candle.resolution}|${candle.startMs}`, candle)
     }
+    const shortened = new Set([...this.#dirty].filter(({ removed }) => removed.length > 0))
+    const parts =
+      shortened.size === 0 ? undefined : this.#partsBySeries(this.#hot, (one) => shortened.has(one))
     for (const series of this.#dirty) {
-      if (series.removed.length > 0) refold(series, this.#hotParts(series), publish)
+      if (series.removed.length > 0) refold(series, parts?.get(series) ?? [], publish)
       else settle(series, publish)
     }
     this.#finalize(publish)
@@ -282,12 +286,22 @@ class CandleFolding implements Folding {
     }
   }
 
-  #hotParts(series: Series): readonly Bucket[] {
-    if (series.hotBlocks === 0) return []
-    return this.#hot.flatMap(({ timeMs, folds }) => {
-      const fold = folds.get(series.key)
-      return fold === undefined ? [] : [{ startMs: timeMs, fold }]
-    })
+  /** What blocks did to each series, in chain order: one look at each block, however many series there are. */
+  #partsBySeries(
+    blocks: readonly HotBlock[],
+    isWanted: (series: Series) => boolean = () => true,
+  ): ReadonlyMap<Series, Bucket[]> {
+    const parts = new Map<Series, Bucket[]>()
+    for (const { timeMs, folds } of blocks) {
+      for (const [key, fold] of folds) {
+        const series = this.#series.at(key)
+        if (!isWanted(series)) continue
+        const list = parts.get(series)
+        if (list === undefined) parts.set(series, [{ startMs: timeMs, fold }])
+        else list.push({ startMs: timeMs, fold })
+      }
+    }
+    return parts
   }
 
   #finalize(publish: (candle: Candle) => void): void {
@@ -313,18 +327,11 @@ class CandleFolding implements Folding {
   }
 
   #partsOf(done: readonly HotBlock[]): ReadonlyMap<Series, Bucket[]> {
-    const parts = new Map<Series, Bucket[]>()
-    for (const { hash, timeMs, folds } of done) {
+    for (const { hash, folds } of done) {
       this.#changes.set(`h/${hash}`, null)
-      for (const [key, fold] of folds) {
-        const series = this.#series.at(key)
-        series.hotBlocks -= 1
-        const list = parts.get(series) ?? []
-        list.push({ startMs: timeMs, fold })
-        parts.set(series, list)
-      }
+      for (const key of folds.keys()) this.#series.at(key).hotBlocks -= 1
     }
-    return parts
+    return this.#partsBySeries(done)
   }
 
   /** Closes what has ended, in an order that neither memory nor a restart changes. */

@@ -1,7 +1,21 @@
 import type { Running } from '../core/bus-contract.ts'
 import type { Logger } from '../core/log.ts'
+import type { Metrics } from '../core/metrics.ts'
 import { pause, retry } from '../core/retry.ts'
 import type { Query, Warehouse } from '../core/warehouse.ts'
+import { type GapReason, makeOpenMinutes, type OpenMinutes } from './open-minutes.ts'
+import { checkRollups, MOST_REPAIRS } from './rollup-check.ts'
+import { markGap } from './rollup-gaps.ts'
+import {
+  allTradesOf,
+  floorMinute,
+  keptDays,
+  MINUTE,
+  type MinuteRow,
+  minutesQuery,
+  tradesOf,
+} from './rollup-source.ts'
+import type { Failing } from './run.ts'
 
 /** What a finalizer works with. */
 export interface FinalizeDeps {
@@ -10,6 +24,11 @@ export interface FinalizeDeps {
   readonly log: Logger
   /** Pause when there is nothing to do. Default 1 s. */
   readonly idleMs?: number
+  /** Pause between two checks of the rollups. Default 60 s. */
+  readonly checkMs?: number
+  /** How long a minute waits for missing trades after the last that came. Default 5 minutes. */
+  readonly graceMs?: number
+  readonly metrics?: Metrics
 }
 
 /** What one round did. */
@@ -18,18 +37,23 @@ export interface FinalizeRound {
   readonly minutes: number
   /** Start of the first minute that is not rolled up, epoch seconds; null before the first block. */
   readonly hotFrom: number | null
-  /** The minute that is final but whose trades are not all there; null: none. */
+  /** The minute that is final but whose trades are not all there and are waited for; null: none. */
   readonly waitingFor: number | null
 }
 
 /** A running finalizer. */
 export interface FinalizerRunning extends Running {
   last(): FinalizeRound | undefined
+  /** Since when every round fails; nothing while rounds succeed. */
+  failing(): readonly Failing[]
 }
 
-const MINUTE = 60
+const DAY = 86_400
 /** Minutes with trades of one round: far below the window in which the engine remembers insert tokens. */
 const MINUTES_PER_ROUND = 500
+/** Time between two checks, and the minutes that each looks at again. */
+const CHECK_MS = 60_000
+const CHECK_MINUTES = 30
 const AGAIN = { firstMs: 200, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
 
 interface Ends {
@@ -46,61 +70,81 @@ const endsQuery = (chain: string): Query => ({
   (SELECT toUInt32(intDiv(toUnixTimestamp64Milli(argMax(final_time, _ver)), 1000)) FROM ${chain}_chain_state WHERE key = 'final') AS final_time`,
 })
 
-interface MinuteRow {
-  readonly minute: number
-  readonly trades: string
-  /** Blocks whose trades are not exactly those that the block announced. */
-  readonly open: string
-}
-
-/**
- * Minutes in `[from, to)` with trades or announced trades, oldest first. Counted block by block: equal sums could hide
- * a removed block's trades beside the missing ones of its successor.
- */
-const minutesQuery = (chain: string, from: number, to: number): Query => ({
-  sql: `SELECT minute, sum(actual) AS trades, countIf(expected != actual) AS open FROM (
-  SELECT minute, block_hash, sum(expected_trades) AS expected, sum(actual_trades) AS actual FROM (
-    SELECT toUnixTimestamp(toStartOfMinute(block_time)) AS minute, block_hash, toUInt64(trades_count) AS expected_trades, toUInt64(0) AS actual_trades
-    FROM ${chain}_blocks FINAL WHERE block_time >= toDateTime64({from:UInt32}, 3, 'UTC') AND block_time < toDateTime64({to:UInt32}, 3, 'UTC') AND trades_count > 0
-    UNION ALL
-    SELECT toUnixTimestamp(toStartOfMinute(block_time)) AS minute, block_hash, toUInt64(0) AS expected_trades, count() AS actual_trades
-    FROM ${chain}_dex_trades FINAL WHERE block_time >= toDateTime64({from:UInt32}, 3, 'UTC') AND block_time < toDateTime64({to:UInt32}, 3, 'UTC')
-    GROUP BY minute, block_hash
-  ) GROUP BY minute, block_hash
-) GROUP BY minute ORDER BY minute LIMIT ${MINUTES_PER_ROUND}`,
-  params: { from, to },
-})
-
 const FINAL_COLUMNS = `block_time, block_slot, block_height, block_hash, tx_hash, tx_index, tx_signer, tx_fee, tx_fee_native,
   tx_fee_usd, tx_status, event_index, is_base, side, token_address, decimals, amount, amount_usd, amount_native, price_usd,
   price_native, owner, side_token, side_decimals, side_amount, side_amount_usd, side_price_usd, program_address,
   protocol_name, protocol_family, pool_address, is_suspect`
 
-/** Hands one minute to the rollups: a Null table, so that one insert reaches them all under one token. */
-export const fanOutSql = (chain: string, minute: number): string =>
-  `INSERT INTO ${chain}_trades_final (${FINAL_COLUMNS}) SELECT ${FINAL_COLUMNS} FROM ${chain}_dex_trades_enriched FINAL
-  WHERE block_time >= toDateTime64(${minute}, 3, 'UTC') AND block_time < toDateTime64(${minute + MINUTE}, 3, 'UTC') ORDER BY ALL`
+/**
+ * Hands one minute to the rollups: a Null table, so that one insert reaches them all under one token. Of a minute that is not
+ * complete only trades of blocks that stand: a removed block's may be among the stored ones.
+ */
+export const fanOutSql = (chain: string, minute: number, isComplete = true): string => {
+  const [from, to] = [minute, minute + MINUTE]
+  const source = isComplete ? allTradesOf(chain, from, to) : tradesOf(chain, from, to)
+  return `INSERT INTO ${chain}_trades_final (${FINAL_COLUMNS}) SELECT ${FINAL_COLUMNS} FROM ${source} ORDER BY ALL`
+}
 
 /** Token of a minute's insert: the grid is fixed, so a repeat after a crash has the same one. */
 const minuteToken = (chain: string, minute: number): string => `fin:${chain}:${minute}`
 
-const floorMinute = (seconds: number): number => Math.floor(seconds / MINUTE) * MINUTE
+/** What a round knows beside the tables. */
+export interface RoundOptions {
+  /** Default: no minute is given up for its missing trades. */
+  readonly openMinutes?: OpenMinutes
+  readonly metrics?: Metrics
+  readonly nowMs?: number
+}
 
-/** One round: every minute up to the first that is not complete, then the watermark. Safe to repeat and to interrupt. */
+type Gaps = ReadonlyMap<number, GapReason>
+
+/** Open minutes that wait no longer: their trades have expired, or are dead letters. */
+const gapsOf = async (
+  warehouse: Warehouse,
+  chain: string,
+  { rows, openMinutes, nowMs }: RoundOptions & { rows: readonly MinuteRow[]; nowMs: number },
+): Promise<Gaps> => {
+  const overdue = openMinutes?.overdue(rows, nowMs)
+  const open = rows.filter((row) => row.open > 0)
+  if (open.length === 0) return new Map()
+  const days = await keptDays(warehouse, chain)
+  const expired = days === null ? Number.NEGATIVE_INFINITY : nowMs / 1_000 - days * DAY
+  return new Map(
+    open.flatMap(({ minute }): readonly (readonly [number, GapReason])[] => {
+      if (minute + MINUTE <= expired) return [[minute, 'expired']]
+      return overdue?.has(minute) ? [[minute, 'trades-missing']] : []
+    }),
+  )
+}
+
+/**
+ * One round: every minute up to the first that is not complete, then the watermark. Minutes that can never be complete are rolled
+ * up with the trades that are stored, and marked in `{c}_rollup_gaps`. Safe to repeat and to interrupt.
+ */
 export const finalizeRound = async (
   warehouse: Warehouse,
   chain: string,
+  options: RoundOptions = {},
 ): Promise<FinalizeRound> => {
+  const { metrics, nowMs = Date.now() } = options
   const [ends] = (await warehouse.query<Ends>(endsQuery(chain))).rows
   if (!ends?.first_block) return { minutes: 0, hotFrom: null, waitingFor: null }
   const from = ends.hot_from || floorMinute(ends.first_block)
   const to = floorMinute(ends.final_time)
   if (to <= from) return { minutes: 0, hotFrom: from, waitingFor: null }
-  const { rows } = await warehouse.query<MinuteRow>(minutesQuery(chain, from, to))
-  const open = rows.find((row) => Number(row.open) > 0)
+  const query = minutesQuery(chain, from, to, MINUTES_PER_ROUND)
+  const { rows } = await warehouse.query<MinuteRow>(query)
+  const gaps = await gapsOf(warehouse, chain, { ...options, rows, nowMs })
+  const open = rows.find((row) => row.open > 0 && !gaps.has(row.minute))
   const ready = open === undefined ? rows : rows.slice(0, rows.indexOf(open))
-  for (const { minute } of ready) {
-    await warehouse.command(fanOutSql(chain, minute), { token: minuteToken(chain, minute) })
+  for (const row of ready) {
+    const { minute } = row
+    const reason = gaps.get(minute)
+    if (reason !== undefined) await markGap(warehouse, chain, { row, reason, nowMs })
+    await warehouse.command(fanOutSql(chain, minute, reason === undefined), {
+      token: minuteToken(chain, minute),
+    })
+    if (reason !== undefined) metrics?.rollupIncomplete.inc({ chain, reason })
   }
   const more = rows.length === MINUTES_PER_ROUND
   const hotFrom = open?.minute ?? (more ? (rows.at(-1)?.minute ?? from) + MINUTE : to)
@@ -124,20 +168,68 @@ const moveWatermark = async (
   await warehouse.insert(`${chain}_chain_state`, [row], { token: `hot:${chain}:${hotFrom}` })
 }
 
-/** Rolls up finalized minutes as they become complete, many at once when it is behind. */
+/** How often the repair of one minute is tried before it is left to an operator. */
+const MOST_TRIES = 3
+/** Tries that are remembered. */
+const TRIES_KEPT = 1_000
+
+/** Checks now and then what was rolled up since the last check, and the newest minutes before it. */
+const makeChecker = ({ chain, warehouse, log, metrics, checkMs = CHECK_MS }: FinalizeDeps) => {
+  const tries = new Map<number, number>()
+  let checkedTo: number | undefined
+  let lastMs = Number.NEGATIVE_INFINITY
+  const repaired = (minute: number): void => {
+    metrics?.rollupRepairs.inc({ chain })
+    const count = (tries.get(minute) ?? 0) + 1
+    if (tries.size >= TRIES_KEPT) tries.clear()
+    tries.set(minute, count)
+    const facts = { chain, minute, tries: count }
+    if (count < MOST_TRIES) log.warn(facts, 'rollups of a minute rebuilt from its trades')
+    else log.error(facts, 'rollups of a minute still differ from its trades, giving up')
+  }
+  return async ({ hotFrom }: FinalizeRound): Promise<void> => {
+    const nowMs = Date.now()
+    if (hotFrom === null || nowMs - lastMs < checkMs) return
+    lastMs = nowMs
+    const minutes = await checkRollups({
+      ...{ warehouse, chain, to: hotFrom, nowMs },
+      from: Math.min(checkedTo ?? hotFrom, hotFrom - CHECK_MINUTES * MINUTE),
+      isGivenUp: (minute) => (tries.get(minute) ?? 0) >= MOST_TRIES,
+    })
+    for (const minute of minutes) repaired(minute)
+    if (minutes.length < MOST_REPAIRS) checkedTo = hotFrom
+  }
+}
+
+/**
+ * Rolls up finalized minutes as they become complete, many at once when it is behind, and checks beside it that the rollups are
+ * what their trades sum to.
+ */
 export const startFinalizer = (deps: FinalizeDeps): FinalizerRunning => {
-  const { chain, warehouse, log, idleMs = 1_000 } = deps
+  const { chain, warehouse, log, metrics, idleMs = 1_000 } = deps
   const controller = new AbortController()
   const { signal } = controller
+  const openMinutes = makeOpenMinutes(deps.graceMs)
+  const check = makeChecker(deps)
   let last: FinalizeRound | undefined
+  let failing: Failing | undefined
+  const round = async (): Promise<FinalizeRound> => {
+    const done = await finalizeRound(warehouse, chain, { openMinutes, ...(metrics && { metrics }) })
+    await check(done)
+    return done
+  }
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {
-      last = await retry(() => finalizeRound(warehouse, chain), {
+      last = await retry(round, {
         ...AGAIN,
         signal,
-        onRetry: (error, attempt, waitMs) =>
-          log.warn({ chain, err: error, attempt, waitMs }, 'finalizing again'),
+        onRetry: (error, attempt, waitMs) => {
+          const sinceMs = failing?.sinceMs ?? Date.now()
+          failing = { partition: 0, sinceMs, error: String(error) }
+          log.warn({ chain, err: error, attempt, waitMs }, 'finalization failed, retrying')
+        },
       })
+      failing = undefined
       if (last.minutes < MINUTES_PER_ROUND) await pause(idleMs, signal)
     }
   }
@@ -146,6 +238,7 @@ export const startFinalizer = (deps: FinalizeDeps): FinalizerRunning => {
   })
   return {
     last: () => last,
+    failing: () => (failing === undefined ? [] : [failing]),
     stop: async () => {
       controller.abort(new Error('the finalizer stopped'))
       await done

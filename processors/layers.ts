@@ -45,6 +45,24 @@ const HOT = 'h/'
 /** Final values held in memory beside those of the log's own store. */
 const CACHED = 16_384
 
+/** A retraction asks for what is kept, and takes the block back after that: it is read and parsed once. */
+const extraReader = <Extra>(read: (hash: string) => string | null | undefined) => {
+  let asked: { readonly hash: string; readonly extra: Extra } | undefined
+  return {
+    of: (hash: string): Extra => {
+      if (asked?.hash === hash) return asked.extra
+      const text = read(hash)
+      if (typeof text !== 'string') throw new Error(`what was kept for block ${hash} is gone`)
+      const { extra }: { readonly extra: Extra } = JSON.parse(text)
+      asked = { hash, extra }
+      return extra
+    },
+    forget: (): void => {
+      asked = undefined
+    },
+  }
+}
+
 /** Opens the layers of a state that `changes` wrote; entries under other prefixes are left alone. */
 export const makeLayers = <Value extends object, Extra>(
   state: StageState,
@@ -69,11 +87,7 @@ export const makeLayers = <Value extends object, Extra>(
     hot.push({ hash, height, timeMs, values })
     for (const [key, value] of values) latest.set(key, value)
   }
-  const extraOf = (hash: string): Extra => {
-    const text = changed.get(HOT + hash) ?? state.get(HOT + hash)
-    if (text === undefined) throw new Error(`what was kept for block ${hash} is gone`)
-    return JSON.parse(text).extra
-  }
+  const extras = extraReader<Extra>((hash) => changed.get(HOT + hash) ?? state.get(HOT + hash))
   const restore = (key: string): void => {
     const before = hot.findLast(({ values }) => values.has(key))?.values.get(key)
     if (before === undefined) latest.delete(key)
@@ -102,20 +116,23 @@ export const makeLayers = <Value extends object, Extra>(
       }
     },
     apply: (block) => {
+      extras.forget()
       keep(block)
       changed.set(HOT + block.hash, JSON.stringify({ ...block, values: [...block.values] }))
     },
-    extra: (hash) => (hot.some((one) => one.hash === hash) ? extraOf(hash) : undefined),
+    extra: (hash) => (hot.some((one) => one.hash === hash) ? extras.of(hash) : undefined),
     revert: (hash) => {
       const block = hot.find((one) => one.hash === hash)
       if (block === undefined) return undefined
-      const extra = extraOf(hash)
+      const extra = extras.of(hash)
+      extras.forget()
       hot = hot.filter((one) => one !== block)
       changed.set(HOT + hash, null)
       for (const key of block.values.keys()) restore(key)
       return { ...block, extra }
     },
     finalize: (height) => {
+      extras.forget()
       const done = hot.filter((block) => block.height <= height)
       hot = hot.filter((block) => block.height > height)
       for (const block of done) {

@@ -4,6 +4,7 @@ import type {
   TokenSupplyEvents,
   TradeStatEvents,
 } from '../schemas/wire.ts'
+import { knownDecimal, totalDecimal, UNITS_SHAPE, VALUE_SHAPE } from './bounds.ts'
 import {
   amountColumn,
   placeColumns,
@@ -15,17 +16,14 @@ import {
   versionColumns,
 } from './rows.ts'
 
-const WIDE_WHOLE = 52
-const WIDE_PLACES = 24
+/** Token units; null when unknown or beyond the column. */
+const unitsColumn = (text: string): string | null => knownDecimal(text, UNITS_SHAPE)
 
-/** Token units as `Decimal(76,24)` takes them; null when unknown or beyond it. */
-const unitsColumn = (text: string): string | null => {
-  const [whole = '', fraction = ''] = text.split('.')
-  if (whole === '' || whole.replace('-', '').length > WIDE_WHOLE) return null
-  return fraction === '' ? whole : `${whole}.${fraction.slice(0, WIDE_PLACES)}`
-}
+/** A volume in token units, never more than the column holds. */
+const unitsSumColumn = (text: string): string => totalDecimal(text, UNITS_SHAPE)
 
-const sumColumn = (text: string): string => unitsColumn(text) ?? '0'
+/** A volume in USD or native units, never more than the column holds. */
+const valueSumColumn = (text: string): string => totalDecimal(text, VALUE_SHAPE)
 
 /** Rows of `{c}_token_stats`: the newest of each window. */
 export const statRows = ({ events }: TradeStatEvents): readonly Row[] =>
@@ -48,12 +46,12 @@ export const statRows = ({ events }: TradeStatEvents): readonly Row[] =>
     traders: event.traders,
     pools: event.pools,
     programs: event.programs,
-    buy_volume: sumColumn(event.buy_volume),
-    sell_volume: sumColumn(event.sell_volume),
-    buy_volume_usd: sumColumn(event.buy_volume_in_usd),
-    sell_volume_usd: sumColumn(event.sell_volume_in_usd),
-    buy_volume_native: sumColumn(event.buy_volume_in_native),
-    sell_volume_native: sumColumn(event.sell_volume_in_native),
+    buy_volume: unitsSumColumn(event.buy_volume),
+    sell_volume: unitsSumColumn(event.sell_volume),
+    buy_volume_usd: valueSumColumn(event.buy_volume_in_usd),
+    sell_volume_usd: valueSumColumn(event.sell_volume_in_usd),
+    buy_volume_native: valueSumColumn(event.buy_volume_in_native),
+    sell_volume_native: valueSumColumn(event.sell_volume_in_native),
     volume_change_ratio: priceColumn(event.volume_change_ratio),
     liquidity_usd: priceColumn(event.liquidity_in_usd),
     liquidity_change_ratio: priceColumn(event.liquidity_change_ratio),

@@ -9,6 +9,7 @@ import type {
   Instruction,
   Transaction,
 } from '../schemas/wire.ts'
+import { fits256, total64, total256, totalDecimal, VALUE_SHAPE } from './bounds.ts'
 import { knownRaw, over, times, valueRaw, valueText } from './trade.ts'
 
 /** A row as `JSONEachRow` takes it; wide numbers as text, unknown as null. */
@@ -65,8 +66,11 @@ export const priceColumn = (text: string): number | null => {
 /** Base units as text; "" is none. */
 export const amountColumn = (text: string): string => (text === '' ? '0' : text)
 
-/** Base units as text, null when unknown. */
-export const knownColumn = (text: string): string | null => knownRaw(text)?.toString() ?? null
+/** Base units as text; null when unknown, or more than the column holds. */
+export const knownColumn = (text: string): string | null => {
+  const raw = knownRaw(text)
+  return raw !== null && fits256(raw) ? raw.toString() : null
+}
 
 /** A 64-bit number of the wire in either base; "" and `0x` are none. */
 const wholeColumn = (text: string): string =>
@@ -93,7 +97,8 @@ export const transactionColumns = (
 ): Row => {
   const fee = amountColumn(transaction?.fee ?? '')
   const decimals = chainRow(meta.chain)?.nativeDecimals ?? 18
-  const native = unitsText(toPlaces(BigInt(fee), decimals, USD_PLACES), USD_PLACES)
+  const paid = unitsText(toPlaces(BigInt(fee), decimals, USD_PLACES), USD_PLACES)
+  const native = totalDecimal(paid, VALUE_SHAPE)
   return {
     tx_hash: transaction?.signature ?? '',
     tx_index: transaction?.index ?? 0,
@@ -149,10 +154,10 @@ export const blockRows = (block: BlockEvent): readonly Row[] => {
       tx_count: block.tx_count,
       rewards_count: block.rewards_count,
       coinbase: block.coinbase,
-      gas_limit: amountColumn(block.gas_limit),
-      gas_used: amountColumn(block.gas_used),
-      base_fee: amountColumn(block.base_fee),
-      difficulty: amountColumn(block.difficulty),
+      gas_limit: total64(block.gas_limit),
+      gas_used: total64(block.gas_used),
+      base_fee: total256(block.base_fee),
+      difficulty: total256(block.difficulty),
       nonce: wholeColumn(block.nonce),
       extra: `0x${Buffer.from(block.extra).toString('hex')}`,
       trades_count: byPartition.reduce((sum, events) => sum + events, 0),

@@ -51,10 +51,20 @@ export interface LaneStatus {
   readonly halted?: string
 }
 
+/** A lane that repeats work which fails. */
+export interface Failing {
+  readonly partition: number
+  /** When it failed first, epoch milliseconds. */
+  readonly sinceMs: number
+  readonly error: string
+}
+
 /** A running stage or sink. */
 export interface StageRunning extends Running {
   readonly group: string
   lanes(): readonly LaneStatus[]
+  /** Lanes that wait for something outside to recover. Absent: the bus starts such lanes again. */
+  failing?(): readonly Failing[]
 }
 
 const TAKE = { maxRecords: 2_000, maxWaitMs: 250 }

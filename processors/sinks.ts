@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 import pLimit, { type LimitFunction } from 'p-limit'
 import type { GroupOffset, Lane, LogRecord } from '../core/bus-contract.ts'
-import { deadLetter } from '../core/dead-letter.ts'
+import { deadLetter, type LetterStage } from '../core/dead-letter.ts'
 import { Malformed } from '../core/fault.ts'
 import { pause, retry } from '../core/retry.ts'
 import type { Warehouse } from '../core/warehouse.ts'
+import { errorLabel, refusalOf } from '../core/warehouse-refusal.ts'
 import { topicName } from '../schemas/topics.ts'
-import type { BatchRows } from './batch-rows.ts'
+import type { EventMeta } from '../schemas/wire.ts'
+import type { Refused } from './batch-rows.ts'
 import type { MakeRows } from './row-threads.ts'
-import type { LaneStatus, ProcessDeps, StageRunning } from './run.ts'
+import type { Failing, LaneStatus, ProcessDeps, StageRunning } from './run.ts'
 import type { Sink } from './sink-tables.ts'
 
 /** What a sink works with beside the bus. */
@@ -34,25 +36,56 @@ export const sinkPlaces = (): LimitFunction => pLimit(PLACES)
 const bytesOf = (records: readonly LogRecord[]): number =>
   records.reduce((sum, { value }) => sum + (value?.byteLength ?? 0), 0)
 
+interface Letter extends Omit<Refused, 'index'> {
+  readonly record: LogRecord
+  readonly stage: LetterStage
+}
+
+/** What became of the records of a batch. */
+interface Stored {
+  /** Rows by table, without the chain prefix. */
+  readonly counts: readonly { readonly table: string; readonly count: number }[]
+  readonly letters: readonly Letter[]
+  /** Of the last record that has one. */
+  readonly newest: EventMeta | null
+}
+
+const joined = (older: Stored, newer: Stored): Stored => ({
+  counts: [...older.counts, ...newer.counts],
+  letters: [...older.letters, ...newer.letters],
+  newest: newer.newest ?? older.newest,
+})
+
+/** The engine's message as a dead letter keeps it. */
+const messageOf = (error: unknown): string => String(error instanceof Error ? error.message : error)
+
+/** What a lane tells of itself. */
+interface Reports {
+  readonly done: (status: LaneStatus) => void
+  /** null: it goes on. */
+  readonly failing: (failing: Failing | null) => void
+}
+
 class SinkLane {
   readonly #sink: Sink
   readonly #deps: SinkDeps
   readonly #lane: Lane
-  readonly #report: (status: LaneStatus) => void
+  readonly #reports: Reports
   readonly #group: string
   #begunMs = Number.NEGATIVE_INFINITY
+  #failingSinceMs: number | undefined
 
-  constructor(sink: Sink, deps: SinkDeps, lane: Lane, report: (status: LaneStatus) => void) {
+  constructor(sink: Sink, deps: SinkDeps, lane: Lane, reports: Reports) {
     this.#sink = sink
     this.#deps = deps
     this.#lane = lane
-    this.#report = report
+    this.#reports = reports
     this.#group = sinkGroup(sink, deps.chain)
   }
 
   /** A batch after a pause is whatever is there, so that the head is fresh; else what came while the lane rested. */
   async run(): Promise<void> {
-    const { places, log } = this.#deps
+    const { places } = this.#deps
     const { signal } = this.#lane
     while (!signal.aborted) {
       const first = await this.#lane.take(FIRST)
@@ -60,22 +93,38 @@ class SinkLane {
       await pause(Math.max(0, this.#begunMs + LINGER_MS - performance.now()), signal)
       let records: readonly LogRecord[] | undefined
       // The place is given back while the warehouse rests, and the rows with it: they are made again.
-      const rows = await retry(
+      const stored = await retry(
         () =>
           places(async () => {
             signal.throwIfAborted()
             records ??= await this.#rest(first)
-            return this.#write(records)
+            return this.#store(records)
           }),
         {
           ...AGAIN,
           signal,
-          onRetry: (error, attempt, waitMs) =>
-            log.warn({ group: this.#group, err: error, attempt, waitMs }, 'the same batch again'),
+          onRetry: (error, attempt, waitMs) => this.#failed(error, attempt, waitMs),
         },
       )
-      await this.#commit(records ?? first, rows)
+      this.#recovered()
+      await this.#commit(records ?? first, stored)
     }
+  }
+
+  #failed(error: unknown, attempt: number, waitMs: number): void {
+    const { metrics, log } = this.#deps
+    const group = this.#group
+    this.#failingSinceMs ??= Date.now()
+    const { partition } = this.#lane
+    this.#reports.failing({ partition, sinceMs: this.#failingSinceMs, error: messageOf(error) })
+    metrics.sinkRetries.inc({ app: group, reason: errorLabel(error) })
+    log.warn({ group, partition, err: error, attempt, waitMs }, 'insert failed, retrying the batch')
+  }
+
+  #recovered(): void {
+    if (this.#failingSinceMs === undefined) return
+    this.#failingSinceMs = undefined
+    this.#reports.failing(null)
   }
 
   async #rest(first: readonly LogRecord[]): Promise<readonly LogRecord[]> {
@@ -90,7 +139,30 @@ class SinkLane {
     }
   }
 
-  async #write(records: readonly LogRecord[]): Promise<BatchRows> {
+  /**
+   * Inserts the rows of the records. Where the store refuses a row for what it is, the batch is halved until the record that
+   * holds it stands alone; that one becomes a dead letter. Throws errors that may pass: the whole batch is repeated then, and
+   * parts that are stored already have the same tokens and versions.
+   */
+  async #store(records: readonly LogRecord[]): Promise<Stored> {
+    try {
+      return await this.#write(records)
+    } catch (error) {
+      if (refusalOf(error) === 'passing') throw error
+      const [record] = records
+      if (record === undefined) throw error
+      if (records.length === 1) {
+        const refused = { reason: 'refused-by-store', message: messageOf(error) }
+        return { counts: [], letters: [{ ...refused, record, stage: 'insert' }], newest: null }
+      }
+      this.#lane.signal.throwIfAborted()
+      const middle = records.length >>> 1
+      const older = await this.#store(records.slice(0, middle))
+      return joined(older, await this.#store(records.slice(middle)))
+    }
+  }
+
+  async #write(records: readonly LogRecord[]): Promise<Stored> {
     const { chain, warehouse, metrics, makeRows } = this.#deps
     const { partition } = this.#lane
     const made = await makeRows(
@@ -104,34 +176,37 @@ class SinkLane {
       await warehouse.insert(table, rows, { token: insertToken(table, partition, from, to) })
       end()
     }
-    return made
+    const letters = made.refused.flatMap(({ index, reason, message }): readonly Letter[] => {
+      const record = records[index]
+      return record ? [{ record, reason, message, stage: 'decode' }] : []
+    })
+    const counts = made.tables.map(({ table, count }) => ({ table, count }))
+    return { counts, letters, newest: made.newest }
   }
 
-  async #commit(
-    records: readonly LogRecord[],
-    { tables, refused, newest }: BatchRows,
-  ): Promise<void> {
+  async #commit(records: readonly LogRecord[], stored: Stored): Promise<void> {
+    const { counts, letters, newest } = stored
     const { chain, metrics, log } = this.#deps
     const { partition } = this.#lane
     const topic = topicName(this.#sink.topic, chain)
     const next: GroupOffset[] = [{ topic, partition, offset: (records.at(-1)?.offset ?? 0) + 1 }]
-    const poison = refused.flatMap(({ index, reason, message }) => {
-      const record = records[index]
+    const poison = letters.map(({ record, reason, message, stage }) => {
       const error = new Malformed(reason, message)
       metrics.eventsDropped.inc({ stage: 'sink', reason })
-      log.error({ group: this.#group, offset: record?.offset, err: error }, 'poison')
-      return record ? [deadLetter(this.#group, record, error)] : []
+      const facts = { group: this.#group, partition, offset: record.offset, stage, err: error }
+      log.error(facts, 'record sent to the dead-letter topic')
+      return deadLetter(this.#group, record, error, stage)
     })
     await this.#lane.writer.commit({ records: poison, offsets: { group: this.#group, next } })
     metrics.recordsProcessed.inc({ app: this.#group }, records.length)
-    for (const { table, count } of tables) {
+    for (const { table, count } of counts) {
       metrics.insertedRows.inc({ table: `${chain}_${table}` }, count)
     }
     if (newest === null) return
     const { seq, height, block_time: blockTimeMs } = newest
     const lagMs = Math.max(0, Date.now() - blockTimeMs)
     metrics.processLagSeconds.set({ app: this.#group }, lagMs / 1_000)
-    this.#report({ partition, seq, height, blockTimeMs })
+    this.#reports.done({ partition, seq, height, blockTimeMs })
   }
 }
 
@@ -144,17 +219,37 @@ export const sinkGroup = (sink: Sink, chain: string): string =>
   `sink.${topicName(sink.topic, chain)}`
 
 /**
- * Runs a sink: insert with a deterministic token, then commit the offsets. An insert that fails is repeated as it is
- * until it succeeds; a batch cut differently after a crash writes the same versions again, which `FINAL` hides.
+ * Runs a sink: insert with a deterministic token, then commit the offsets. An insert that fails with an error that may pass is
+ * repeated until it succeeds; a row that can never be stored goes to the dead-letter topic with its record, and what is behind
+ * it flows on. A batch cut differently after a crash writes the same versions again, which `FINAL` hides.
  */
 export const startSink = async (sink: Sink, deps: SinkDeps): Promise<StageRunning> => {
   const group = sinkGroup(sink, deps.chain)
   const statuses = new Map<number, LaneStatus>()
+  const failing = new Map<number, Failing>()
   const running = await deps.bus.subscribe({
     group,
     topics: [topicName(sink.topic, deps.chain)],
-    run: async (lane) =>
-      new SinkLane(sink, deps, lane, (status) => statuses.set(lane.partition, status)).run(),
+    run: async (lane) => {
+      const { partition } = lane
+      const reports: Reports = {
+        done: (status) => statuses.set(partition, status),
+        failing: (state) => {
+          if (state === null) failing.delete(partition)
+          else failing.set(partition, state)
+        },
+      }
+      try {
+        await new SinkLane(sink, deps, lane, reports).run()
+      } finally {
+        failing.delete(partition)
+      }
+    },
   })
-  return { group, lanes: () => [...statuses.values()], stop: () => running.stop() }
+  return {
+    group,
+    lanes: () => [...statuses.values()],
+    failing: () => [...failing.values()],
+    stop: () => running.stop(),
+  }
 }

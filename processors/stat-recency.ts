@@ -7,7 +7,7 @@ export type Seen = ReadonlyMap<string, number>
 
 /**
  * Distinct names per window by the minute in which each was last seen: every window ends now, so a name is inside exactly when
- * its last minute is. Exact, and a count costs as much as there are minutes.
+ * its last minute is. Exact, and what a count costs does not depend on how many minutes have names.
  */
 export interface Recency {
   last(name: string): number | undefined
@@ -20,14 +20,43 @@ export interface Recency {
   readonly size: number
 }
 
+/** Minutes of the blocks whose names are counted together: a window of a day is a few blocks and some single minutes. */
+const BLOCKS = [256, 16, 1] as const
+
 /** An empty recency. */
 export const makeRecency = (): Recency => {
   const lastOf = new Map<string, number>()
-  const perMinute = new Map<number, number>()
-  const add = (minute: number, by: number): void => {
-    const count = (perMinute.get(minute) ?? 0) + by
-    if (count === 0) perMinute.delete(minute)
-    else perMinute.set(minute, count)
+  const namesOf = new Map<number, Set<string>>()
+  const counts = BLOCKS.map((minutes) => ({ minutes, ofBlock: new Map<number, number>() }))
+  let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  const count = (minute: number, by: number): void => {
+    for (const { minutes, ofBlock } of counts) {
+      const block = Math.floor(minute / minutes)
+      const names = (ofBlock.get(block) ?? 0) + by
+      if (names === 0) ofBlock.delete(block)
+      else ofBlock.set(block, names)
+    }
+  }
+  const leave = (minute: number, name: string): void => {
+    const names = namesOf.get(minute)
+    names?.delete(name)
+    if (names?.size === 0) namesOf.delete(minute)
+    count(minute, -1)
+  }
+  const enter = (minute: number, name: string): void => {
+    const names = namesOf.get(minute)
+    if (names === undefined) namesOf.set(minute, new Set([name]))
+    else names.add(name)
+    count(minute, 1)
+    oldest = Math.min(oldest, minute)
+    newest = Math.max(newest, minute)
+  }
+  /** Minutes before this one that have names. */
+  const minutesBefore = (minute: number): readonly number[] => {
+    if (minute - oldest > namesOf.size) return [...namesOf.keys()].filter((each) => each < minute)
+    const minutes: number[] = []
+    for (let each = oldest; each < minute; each += 1) if (namesOf.has(each)) minutes.push(each)
+    return minutes
   }
   return {
     last: (name) => lastOf.get(name),
@@ -35,22 +64,35 @@ export const makeRecency = (): Recency => {
       const before = lastOf.get(name)
       if (before !== undefined) {
         if (before >= minute) return false
-        add(before, -1)
+        leave(before, name)
       }
       lastOf.set(name, minute)
-      add(minute, 1)
+      enter(minute, name)
       return true
     },
     since: (from) => {
-      let count = 0
-      for (const [minute, names] of perMinute) if (minute >= from) count += names
-      return count
+      let names = 0
+      let at = Math.max(from, oldest)
+      while (at <= newest) {
+        const level = counts.find(({ minutes }) => at % minutes === 0)
+        if (level === undefined) break
+        names += level.ofBlock.get(at / level.minutes) ?? 0
+        at += level.minutes
+      }
+      return names
     },
     prune: (minute) => {
-      if (![...perMinute.keys()].some((each) => each < minute)) return []
-      const gone = [...lastOf].flatMap(([name, last]) => (last < minute ? [name] : []))
-      for (const name of gone) lastOf.delete(name)
-      for (const each of [...perMinute.keys()]) if (each < minute) perMinute.delete(each)
+      const gone: string[] = []
+      for (const each of minutesBefore(minute)) {
+        const names = namesOf.get(each) ?? []
+        for (const name of names) {
+          lastOf.delete(name)
+          gone.push(name)
+        }
+        count(each, -(namesOf.get(each)?.size ?? 0))
+        namesOf.delete(each)
+      }
+      oldest = Math.max(oldest, minute)
       return gone
     },
     get size() {

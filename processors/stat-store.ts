@@ -50,7 +50,7 @@ const stored = (state: StageState, token: string): TokenStats => {
   buckets.sort((one, other) => one.bucket.minute - other.bucket.minute)
   const newest = buckets.at(-1)
   if (newest === undefined) return stats
-  for (const { bucket } of buckets) stats.buckets.push(bucket)
+  for (const { bucket } of buckets) stats.sums.append(bucket)
   stats.decimals = newest.decimals
   for (const kind of KINDS) {
     const prefix = `${SEEN}${kind}/${token}|`
@@ -68,12 +68,12 @@ const stored = (state: StageState, token: string): TokenStats => {
 type Writes = Map<string, string | null>
 
 const take = (stats: TokenStats, part: Part, writes: Writes): void => {
-  const { token, buckets } = stats
+  const { token, sums } = stats
   for (const [kind, name] of makePartFinal(stats, part)) {
     if (kind === 'traders') continue
     writes.set(`${SEEN}${kind}/${token}|${name}`, String(part.bucket.minute))
   }
-  const bucket = buckets.at(-1)
+  const bucket = sums.last
   if (bucket === undefined) return
   const text = JSON.stringify([token, storedBucket(bucket), stats.decimals])
   writes.set(`${BUCKETS}${token}/${bucket.minute}`, text)
@@ -88,7 +88,7 @@ const prune = (stats: TokenStats, minute: number, writes: Writes): void => {
     if (kind !== 'traders') writes.set(`${SEEN}${kind}/${token}|${name}`, null)
   }
   writes.set(EARLIER + token, JSON.stringify(stats.earlier))
-  if (stats.buckets.length === 0) stats.decimals = null
+  if (stats.sums.last === undefined) stats.decimals = null
 }
 
 /** Opens the tokens of a state that `changes` wrote and whose newest final minute is this; `kept` of them stay in memory. */
@@ -101,7 +101,7 @@ export const makeStatStore = (state: StageState, startMinute: number, kept: numb
     const held = changed.get(token) ?? idle.get(token)
     if (held !== undefined) return held
     const stats = stored(state, token)
-    stats.due = nextChange(stats.buckets, finalMinute)
+    stats.due = nextChange(stats.sums.minutes, finalMinute)
     idle.set(token, stats)
     return stats
   }
@@ -112,7 +112,7 @@ export const makeStatStore = (state: StageState, startMinute: number, kept: numb
   }
   const list = (stats: TokenStats): void => {
     const { token, due: before } = stats
-    const due = nextChange(stats.buckets, finalMinute)
+    const due = nextChange(stats.sums.minutes, finalMinute)
     if (due === before) return
     if (before !== undefined) writes.set(dueKey(before, token), null)
     if (due !== undefined) writes.set(dueKey(due, token), '1')
@@ -147,7 +147,7 @@ export const makeStatStore = (state: StageState, startMinute: number, kept: numb
     },
     changes: () => {
       for (const [token, stats] of changed) {
-        if (stats.buckets.length === 0) idle.delete(token)
+        if (stats.sums.last === undefined) idle.delete(token)
         else idle.set(token, stats)
       }
       changed.clear()

@@ -1,4 +1,4 @@
-import { joinBuckets, type StatBucket } from './stat-bucket.ts'
+import type { StatBucket } from './stat-bucket.ts'
 import {
   distinctSince,
   KINDS,
@@ -7,9 +7,9 @@ import {
   type Recency,
   type Seen,
 } from './stat-recency.ts'
+import { firstAfter, MinuteSums } from './stat-sums.ts'
 import {
   type Earlier,
-  newestOf,
   WINDOW_MINUTES,
   WINDOW_NAMES,
   WINDOWS,
@@ -37,7 +37,7 @@ export interface WindowStat extends WindowSum {
 /** Final trades of a token, minute by minute, as far back as a window looks. */
 export interface TokenStats {
   readonly token: string
-  readonly buckets: StatBucket[]
+  readonly sums: MinuteSums
   readonly recency: Readonly<Record<Kind, Recency>>
   earlier: Earlier
   /** As the newest final trade that knew them said. */
@@ -49,7 +49,7 @@ export interface TokenStats {
 /** A token of which nothing final is known. */
 export const newTokenStats = (token: string, earlier: Earlier): TokenStats => ({
   token,
-  buckets: [],
+  sums: new MinuteSums(),
   recency: {
     buyers: makeRecency(),
     sellers: makeRecency(),
@@ -62,19 +62,12 @@ export const newTokenStats = (token: string, earlier: Earlier): TokenStats => ({
   due: undefined,
 })
 
-const appended = (list: StatBucket[], bucket: StatBucket): void => {
-  const last = list.at(-1)
-  if (last !== undefined && last.minute === bucket.minute)
-    list[list.length - 1] = joinBuckets(last, bucket)
-  else list.push(bucket)
-}
-
 /** Takes in what a final block did; returns who was seen in a later minute than before. */
 export const makePartFinal = (
   stats: TokenStats,
   { bucket, decimals, seen }: Part,
 ): readonly SeenName[] => {
-  appended(stats.buckets, bucket)
+  stats.sums.append(bucket)
   stats.decimals = decimals ?? stats.decimals
   return KINDS.flatMap((kind) =>
     seen[kind].flatMap((name): readonly SeenName[] =>
@@ -95,11 +88,10 @@ export interface Pruned {
 /** Forgets what no window that ends at `minute` or later looks at; the newest price and liquidity of it stay as `earlier`. */
 export const pruneStats = (stats: TokenStats, minute: number): Pruned => {
   const oldest = minute - WINDOW_MINUTES
-  const count = stats.buckets.findIndex((bucket) => bucket.minute > oldest)
-  const gone = count === -1 ? stats.buckets.length : count
-  if (gone === 0) return { minutes: [], names: [] }
-  stats.earlier = newestOf(stats.buckets, gone, stats.earlier)
-  const minutes = stats.buckets.splice(0, gone).map((bucket) => bucket.minute)
+  const earlier = stats.sums.newestUpTo(oldest, stats.earlier)
+  const minutes = stats.sums.drop(oldest)
+  if (minutes.length === 0) return { minutes: [], names: [] }
+  stats.earlier = earlier
   const names = KINDS.flatMap((kind) =>
     stats.recency[kind].prune(minute - WINDOWS['24h'] + 1).map((name) => [kind, name] as const),
   )
@@ -118,10 +110,11 @@ export const statsAt = (
   hot: readonly Part[],
   now: number,
 ): readonly WindowStat[] => {
-  const buckets = [...stats.buckets]
-  for (const { bucket } of hot) appended(buckets, bucket)
-  const sums = windowSums(buckets, now, stats.earlier)
-  const { liquidityUsd } = newestOf(buckets, buckets.length, stats.earlier)
+  const unfinalized = new MinuteSums()
+  for (const { bucket } of hot) unfinalized.append(bucket)
+  const { sums: final, earlier } = stats
+  const sums = windowSums(final, unfinalized, { now, earlier })
+  const { liquidityUsd } = unfinalized.newestUpTo(now, final.newestUpTo(now, earlier))
   const seen = Object.fromEntries(KINDS.map((kind) => [kind, hotSeen(hot, kind)])) as Record<
     Kind,
     Seen
@@ -143,16 +136,6 @@ export const decimalsAt = (stats: TokenStats, hot: readonly Part[]): number =>
 const LEAVING = [
   ...new Set(WINDOW_NAMES.flatMap((name) => [WINDOWS[name], 2 * WINDOWS[name]])),
 ] as const
-
-const firstAfter = (buckets: readonly Pick<StatBucket, 'minute'>[], minute: number): number => {
-  let [low, high] = [0, buckets.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((buckets[middle]?.minute ?? 0) > minute) high = middle
-    else low = middle + 1
-  }
-  return low
-}
 
 /** The first minute after this one in which a bucket leaves a window, or the one before it. Buckets are in order. */
 export const nextChange = (

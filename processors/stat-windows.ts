@@ -1,4 +1,5 @@
-import { addSides, NO_SIDE, type PriceSpan, type SideSum, type StatBucket } from './stat-bucket.ts'
+import { addSides, type PriceSpan, type SideSum } from './stat-bucket.ts'
+import type { MinuteSums } from './stat-sums.ts'
 
 /** Windows of token statistics in minutes of block time (R10). */
 export const WINDOWS = {
@@ -53,84 +54,33 @@ const flat = (price: number | null): PriceSpan | null =>
 const usdOf = ({ buy, sell }: { readonly buy: SideSum; readonly sell: SideSum }): bigint =>
   buy.usdRaw + sell.usdRaw
 
-interface Sum {
-  buy: SideSum
-  sell: SideSum
-  usd: PriceSpan | null
-  native: PriceSpan | null
-}
-
-/** Newest prices and liquidity among the first `count` buckets, else what was earlier. */
-export const newestOf = (
-  buckets: readonly StatBucket[],
-  count: number,
-  earlier: Earlier,
-): Earlier => {
-  let usd: number | null = null
-  let native: number | null = null
-  let liquidityUsd: number | null = null
-  for (let index = count - 1; index >= 0; index -= 1) {
-    const bucket = buckets[index]
-    usd ??= bucket?.usd?.close ?? null
-    native ??= bucket?.native?.close ?? null
-    liquidityUsd ??= bucket?.liquidityUsd ?? null
-    if (usd !== null && liquidityUsd !== null) break
-  }
-  return {
-    usd: usd ?? earlier.usd,
-    native: native ?? earlier.native,
-    liquidityUsd: liquidityUsd ?? earlier.liquidityUsd,
-  }
-}
-
-const absorb = (sum: Sum, bucket: StatBucket): void => {
-  sum.buy = addSides(sum.buy, bucket.buy)
-  sum.sell = addSides(sum.sell, bucket.sell)
-  sum.usd = widen(sum.usd, bucket.usd)
-  sum.native = widen(sum.native, bucket.native)
+const both = (final: MinuteSums, hot: MinuteSums, from: number, to: number) => {
+  const [older, newer] = [final.between(from, to), hot.between(from, to)]
+  return { buy: addSides(older.buy, newer.buy), sell: addSides(older.sell, newer.sell) }
 }
 
 /**
- * Every window that ends with minute `now`, in one pass from the newest bucket to the oldest. A window of n minutes holds the
- * minute `now` and the n - 1 before it. Buckets are in order, one per minute.
+ * Every window that ends with minute `now`, the newest of all, over final minutes and the unfinalized ones behind them. A window of
+ * n minutes holds the minute `now` and the n - 1 before it. What a window costs does not depend on how many minutes it holds.
  */
 export const windowSums = (
-  buckets: readonly StatBucket[],
-  now: number,
-  earlier: Earlier,
+  final: MinuteSums,
+  hot: MinuteSums,
+  { now, earlier }: { readonly now: number; readonly earlier: Earlier },
 ): Readonly<Record<WindowName, WindowSum>> => {
-  const sums = new Map<WindowName, WindowSum>()
-  const valuesTo = new Map<number, bigint>()
-  const sum: Sum = { buy: NO_SIDE, sell: NO_SIDE, usd: null, native: null }
-  const ends = [...new Set(WINDOW_NAMES.flatMap((name) => [WINDOWS[name], 2 * WINDOWS[name]]))]
-  let index = buckets.length - 1
-  while (index >= 0 && (buckets[index]?.minute ?? 0) > now) index -= 1
-  for (const minutes of ends.sort((one, other) => one - other)) {
-    for (;;) {
-      const bucket = buckets[index]
-      if (bucket === undefined || bucket.minute <= now - minutes) break
-      absorb(sum, bucket)
-      index -= 1
-    }
-    valuesTo.set(minutes, usdOf(sum))
-    const name = WINDOW_NAMES.find((each) => WINDOWS[each] === minutes)
-    if (name === undefined) continue
-    const start = newestOf(buckets, index + 1, earlier)
-    sums.set(name, {
-      buy: sum.buy,
-      sell: sum.sell,
-      usd: sum.usd ?? flat(start.usd),
-      native: sum.native ?? flat(start.native),
-      usdRawBefore: 0n,
+  const windowOf = (name: WindowName): WindowSum => {
+    const from = now - WINDOWS[name]
+    const [older, newer] = [final.pricesAfter(from), hot.pricesAfter(from)]
+    const start = hot.newestUpTo(from, final.newestUpTo(from, earlier))
+    return {
+      ...both(final, hot, from, now),
+      usd: widen(newer.usd, older.usd) ?? flat(start.usd),
+      native: widen(newer.native, older.native) ?? flat(start.native),
+      usdRawBefore: usdOf(both(final, hot, from - WINDOWS[name], from)),
       liquidityBefore: start.liquidityUsd,
-    })
+    }
   }
-  const withBefore = (name: WindowName): WindowSum => {
-    const own = sums.get(name)
-    if (own === undefined) throw new Error(`no window ${name}`)
-    return { ...own, usdRawBefore: (valuesTo.get(2 * WINDOWS[name]) ?? 0n) - usdOf(own) }
-  }
-  return Object.fromEntries(WINDOW_NAMES.map((name) => [name, withBefore(name)])) as Record<
+  return Object.fromEntries(WINDOW_NAMES.map((name) => [name, windowOf(name)])) as Record<
     WindowName,
     WindowSum
   >

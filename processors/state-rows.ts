@@ -1,5 +1,6 @@
 import { decimalNumber } from '../core/amounts.ts'
 import type { DexPoolEvent, DexPoolEvents, EventMeta, TokenEvents } from '../schemas/wire.ts'
+import { signed256 } from './bounds.ts'
 import { poolStateAfter } from './pool-state.ts'
 import {
   amountColumn,
@@ -21,10 +22,11 @@ import { over, unitsOf } from './trade.ts'
 const changeColumn = (type: string, amount: string, pre: string, post: string): string => {
   if (type === 'SWAP') {
     const [before, after] = [knownColumn(pre), knownColumn(post)]
-    return before === null || after === null ? '0' : (BigInt(after) - BigInt(before)).toString()
+    if (before === null || after === null) return '0'
+    return signed256((BigInt(after) - BigInt(before)).toString())
   }
   const moved = amountColumn(amount)
-  return type === 'DECREASE_LIQUIDITY' && moved !== '0' ? `-${moved}` : moved
+  return signed256(type === 'DECREASE_LIQUIDITY' && moved !== '0' ? `-${moved}` : moved)
 }
 
 const typeOf = (event: DexPoolEvent): string => event.type.replace('DEX_POOL_EVENT_TYPE_', '')

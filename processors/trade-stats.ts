@@ -252,7 +252,7 @@ class StatFolding implements Folding {
     const [from, to] = [Math.min(minute, this.#minute), Math.max(minute, this.#minute)]
     this.#minute = minute
     const isLong = to - from > LONG_GAP
-    const moves = (buckets: readonly StatBucket[]): boolean =>
+    const moves = (buckets: readonly Pick<StatBucket, 'minute'>[]): boolean =>
       isLong || (nextChange(buckets, from) ?? Number.POSITIVE_INFINITY) <= to
     // Without a minute nothing moves: tokens of which neither is known are not looked at.
     const hot = this.#hotParts(() => true)
@@ -260,7 +260,7 @@ class StatFolding implements Folding {
     for (const token of new Set([...hot.keys(), ...final])) {
       if (this.#changed.get(token)?.version === versionOf(seq, 0)) continue
       const unfinalized = hot.get(token)?.map(({ bucket }) => bucket) ?? []
-      if (moves(unfinalized) || moves(this.#tokens.at(token).buckets)) {
+      if (moves(unfinalized) || moves(this.#tokens.at(token).sums.minutes)) {
         this.#change(token, nowMs, seq)
       }
     }

@@ -68,8 +68,11 @@ export const numbersOf = (event: TradeEvent, trade: Trade): TradeNumbers => {
   }
 }
 
-/** Values from here on do not fit the store's `Decimal(38,12)`: no money, but a broken or hostile amount. */
-const VALUE_LIMIT = 1e24
+/**
+ * Values from here on are unknown: there is not so much money, so the amount is broken or hostile. A hundred million values below
+ * it still sum to less than the store's `Decimal(38,12)` holds.
+ */
+const VALUE_LIMIT = 1e18
 
 /** A USD or native value in units of 10^-12, as the store keeps and sums it; null when unknown. */
 export const valueRaw = (value: number | null): bigint | null => {

@@ -1,10 +1,10 @@
-import { USD_PLACES } from '../core/amounts.ts'
 import type {
   BalanceEvents,
   TokenHoldingEvent,
   TokenHoldingEvents,
   WalletTokenPnlEvents,
 } from '../schemas/wire.ts'
+import { knownDecimal, POSITION_SHAPE, total256, totalDecimal, VALUE_SHAPE } from './bounds.ts'
 import {
   coinPrice,
   placeColumns,
@@ -16,29 +16,17 @@ import {
   versionColumns,
 } from './rows.ts'
 
-const LARGEST = 2n ** 256n - 1n
-/** Digits before the point of `Decimal(38,12)` and of `Decimal(76,18)`. */
-const USD_DIGITS = 38 - USD_PLACES
-const AMOUNT_PLACES = 18
-const AMOUNT_DIGITS = 76 - AMOUNT_PLACES
-
 /** Base units; sums of lying tokens may leave the column's range on both sides. */
-const sumColumn = (text: string): string => {
-  const raw = BigInt(text)
-  return String(raw < 0n ? 0n : raw > LARGEST ? LARGEST : raw)
-}
-
-const fitting = (text: string, digits: number, places: number): string | null => {
-  const [whole = '', fraction = ''] = text.split('.')
-  if (whole === '' || whole.replace('-', '').length > digits) return null
-  return fraction === '' ? whole : `${whole}.${fraction.slice(0, places)}`
-}
+const sumColumn = total256
 
 /** Token units as text; null when unknown, or more than any token has. */
-const amountColumn = (text: string): string | null => fitting(text, AMOUNT_DIGITS, AMOUNT_PLACES)
+const amountColumn = (text: string): string | null => knownDecimal(text, POSITION_SHAPE)
 
-/** A sum in USD as text; null when unknown, or more money than there is. */
-const usdColumn = (text: string): string | null => fitting(text, USD_DIGITS, USD_PLACES)
+/** A sum in USD as text, never more than the column holds; 0 when unknown. */
+const usdSumColumn = (text: string): string => totalDecimal(text, VALUE_SHAPE)
+
+/** A value in USD as text; null when unknown, or more money than there is. */
+const usdColumn = (text: string): string | null => knownDecimal(text, VALUE_SHAPE)
 
 /** Rows of `{c}_balance_updates`. */
 export const balanceRows = ({ meta, events }: BalanceEvents): readonly Row[] =>
@@ -149,15 +137,15 @@ export const pnlRows = ({ events }: WalletTokenPnlEvents): readonly Row[] =>
     wallet: event.wallet_address,
     token_address: event.token_address,
     buy_amount: amountColumn(event.buy_amount),
-    buy_amount_usd: usdColumn(event.buy_amount_in_usd) ?? '0',
+    buy_amount_usd: usdSumColumn(event.buy_amount_in_usd),
     buys: event.buys,
     sell_amount: amountColumn(event.sell_amount),
-    sell_amount_usd: usdColumn(event.sell_amount_in_usd) ?? '0',
+    sell_amount_usd: usdSumColumn(event.sell_amount_in_usd),
     sells: event.sells,
-    realized_usd: usdColumn(event.realized_profit_in_usd) ?? '0',
-    total_realized_usd: usdColumn(event.total_realized_profit_in_usd) ?? '0',
+    realized_usd: usdSumColumn(event.realized_profit_in_usd),
+    total_realized_usd: usdSumColumn(event.total_realized_profit_in_usd),
     position_amount: amountColumn(event.position_amount),
-    position_cost_usd: usdColumn(event.position_cost_in_usd) ?? '0',
+    position_cost_usd: usdSumColumn(event.position_cost_in_usd),
     last_price_usd: priceColumn(event.token_price_in_usd),
     open_time: timeText(event.open_time),
     close_time: timeText(event.close_time),
@@ -185,10 +173,10 @@ export const pnlTradeRows = ({ meta, trades }: WalletTokenPnlEvents): readonly R
         side: trade.side,
         amount: amountColumn(trade.amount),
         amount_usd: usdColumn(trade.amount_in_usd),
-        realized_usd: usdColumn(trade.realized_profit_in_usd) ?? '0',
-        cost_usd: usdColumn(trade.cost_in_usd) ?? '0',
+        realized_usd: usdSumColumn(trade.realized_profit_in_usd),
+        cost_usd: usdSumColumn(trade.cost_in_usd),
         unknown_amount: amountColumn(trade.unknown_amount),
         position_amount: amountColumn(trade.position_amount),
-        position_cost_usd: usdColumn(trade.position_cost_in_usd) ?? '0',
+        position_cost_usd: usdSumColumn(trade.position_cost_in_usd),
         ...versionColumns(meta, trade.event_index),
       }))

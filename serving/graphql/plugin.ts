@@ -75,7 +75,7 @@ const requestOf = (given: unknown): GraphqlRequest => {
 
 /** The gateway object: the failure envelope with the fields of the error body (contract/graphql.md 1). */
 const sendFault = (
-  { config, log, metrics, nowMs }: GraphqlDeps,
+  { config, log, nowMs }: GraphqlDeps,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,

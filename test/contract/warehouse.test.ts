@@ -31,6 +31,21 @@ test('what was written is read by every connection that reads', async () => {
   for (const { rows } of await Promise.all(reads)) assert.deepEqual(rows, [{ n: 1 }, { n: 2 }])
 })
 
+test('the token of one insert is not that of the next ones', async () => {
+  await warehouse.command(
+    'CREATE TABLE tokens (n UInt8) ENGINE = MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 100',
+  )
+  await warehouse.insert('tokens', [{ n: 1 }], { token: 'first' })
+  await warehouse.insert('tokens', [{ n: 2 }])
+  await warehouse.insert('tokens', [{ n: 3 }])
+  await warehouse.command('INSERT INTO tokens SELECT 4')
+  const { rows } = await warehouse.query<{ n: number }>({ sql: 'SELECT n FROM tokens ORDER BY n' })
+  assert.deepEqual(
+    rows.map(({ n }) => n),
+    [1, 2, 3, 4],
+  )
+})
+
 test('a read does not stand behind writes, nor a file behind either', async () => {
   const ended = await orderOf({
     ...Object.fromEntries(

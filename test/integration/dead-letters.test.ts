@@ -93,3 +93,16 @@ test('a replay takes no more than it is told to', async () => {
   assert.equal((await replayLetters({ bus, limit: 2 })).published, 2)
   assert.equal((await replayLetters({ bus, limit: 100 })).published, 3)
 })
+
+test('a document, which belongs to no block operation, can be replayed without a place', async () => {
+  await bus.createTopics([spec('eth.token-documents'), spec('dlq.sink.eth.token-documents')])
+  const writer = await bus.writer('tests')
+  const headers = { ...SOURCE, 'dlq.topic': 'eth.token-documents' }
+  const value = Buffer.from('document')
+  await writer.commit({
+    records: [{ topic: 'dlq.sink.eth.token-documents', key: 'token', value, headers }],
+  })
+  const group = 'sink.eth.token-documents'
+  const { published: count } = await replayLetters({ bus, group, limit: 100 })
+  assert.equal(count, 1)
+})

@@ -7,6 +7,7 @@ import { replayLetters } from '../../cli/dead-letters.ts'
 import { type LetterNodes, letterPrices } from '../../cli/letter-prices.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { silentLogger } from '../../core/log.ts'
+import { SecretUrl } from '../../core/secret.ts'
 import { deadLetterSpec } from '../../core/topic-specs.ts'
 import { blockLetters, ingestLetters } from '../../ingestors/dead-letters.ts'
 import { decodeBlock } from '../../ingestors/decode.ts'
@@ -44,7 +45,12 @@ test('a position whose pool nobody told the price of is decoded again with the p
   await writer.close()
 
   const config: LetterNodes = {
-    ...{ chains: ['eth'], chainRpcUrls: { eth: [node.url] }, rpcUrls: [], chainExtra: {} },
+    ...{
+      chains: ['eth'],
+      chainRpcUrls: { eth: [new SecretUrl(node.url)] },
+      rpcUrls: [],
+      chainExtra: {},
+    },
     ...{ feeds: [], rpcConcurrency: 4, rpcPerSecond: 0, rpcTimeoutMs: 1_000 },
   }
   const pricesOf = (chain: string) => letterPrices(chain, config)

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'

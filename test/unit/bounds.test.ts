@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  knownDecimal,
+  POSITION_SHAPE,
+  signed256,
+  total64,
+  total256,
+  totalDecimal,
+  UNITS_SHAPE,
+  VALUE_SHAPE,
+} from '../../processors/bounds.ts'
+import { processReadiness } from '../../processors/readiness.ts'
+import { blockRows } from '../../processors/rows.ts'
+import { poolEventRows } from '../../processors/state-rows.ts'
+import { valueRaw } from '../../processors/trade.ts'
+import { tradeRows } from '../../processors/trade-rows.ts'
+import type { DexPoolEvents } from '../../schemas/wire.ts'
+import { opAt } from '../support/stage.ts'
+import { blockEventOf, metaOf, tradeEventOf } from '../support/tape.ts'
+
+const NINES = (whole: number, places: number) => `${'9'.repeat(whole)}.${'9'.repeat(places)}`
+
+test('a total beyond its decimal column is the end of the column, a single value is unknown', () => {
+  const cases = [
+    [VALUE_SHAPE, 26, 12],
+    [POSITION_SHAPE, 58, 18],
+    [UNITS_SHAPE, 52, 24],
+  ] as const
+  for (const [shape, whole, places] of cases) {
+    const most = NINES(whole, places)
+    const beyond = `1${'0'.repeat(whole)}`
+    assert.equal(totalDecimal(most, shape), most)
+    assert.equal(totalDecimal(beyond, shape), most)
+    assert.equal(totalDecimal(`-${beyond}`, shape), `-${most}`)
+    assert.equal(knownDecimal(most, shape), most)
+    assert.equal(knownDecimal(beyond, shape), null)
+    assert.equal(totalDecimal(`1.${'1'.repeat(places + 3)}`, shape), `1.${'1'.repeat(places)}`)
+  }
+  assert.equal(totalDecimal('', VALUE_SHAPE), '0')
+  assert.equal(knownDecimal('', VALUE_SHAPE), null)
+})
+
+test('whole numbers end at their columns instead of starting again at zero', () => {
+  const [last, lastSigned] = [2n ** 256n - 1n, 2n ** 255n - 1n]
+  assert.equal(total256(String(last + 1n)), String(last))
+  assert.equal(total256('-1'), '0')
+  assert.equal(signed256(String(last)), String(lastSigned))
+  assert.equal(signed256(`-${last}`), String(-lastSigned))
+  assert.equal(total64(String(2n ** 64n)), String(2n ** 64n - 1n))
+  assert.equal(total64(''), '0')
+})
+
+const HUGE = String(2n ** 256n - 1n)
+const block = { height: 1, hash: '0xb1', parent: '', timeMs: 0 }
+const trade = {
+  ...{ base: '0xa', quote: '0xb', pool: '0xp', baseRaw: 1n, quoteRaw: 10n ** 60n, buy: true },
+  ...{ baseDecimals: 18, quoteDecimals: 18, quoteUsd: '1', quoteNative: '1', suspect: false },
+}
+
+test('a fee, a value, gas and a change of a pool stay inside their columns', () => {
+  const event = tradeEventOf({ ...block, trades: [trade] }, 0)
+  const meta = metaOf({ op: 'apply', seq: 1, block: { ...block, trades: [] }, finalHeight: 0 })
+  const transaction = event.transaction && { ...event.transaction, fee: HUGE }
+  const [row] = tradeRows({ meta, events: [{ ...event, transaction }] })
+  assert.equal(row?.tx_fee, HUGE)
+  assert.equal(row?.tx_fee_native, NINES(26, 12))
+  assert.deepEqual([row?.tx_fee_usd, row?.buy_amount_usd], [null, null])
+  const operation = blockEventOf(opAt('apply', 1, 1))
+  const [blockRow] = blockRows({ ...operation, gas_limit: HUGE, base_fee: `${HUGE}0` })
+  assert.equal(blockRow?.gas_limit, String(2n ** 64n - 1n))
+  assert.equal(blockRow?.base_fee, HUGE)
+  const pool = {
+    ...{ address: '0xp', token_a_address: '0xa', token_b_address: '0xb', lp_wallet: '' },
+    ...{ token_a_decimals: 18, token_b_decimals: 18, token_a_amount: HUGE, token_b_amount: HUGE },
+    ...{ token_a_vault_pre_amount: '', token_b_vault_pre_amount: '' },
+    ...{ token_a_vault_post_amount: `${HUGE}0`, token_b_vault_post_amount: '' },
+  }
+  const events = [
+    {
+      ...{ ...event, pool, pool_processed: null, type: 'DEX_POOL_EVENT_TYPE_DECREASE_LIQUIDITY' },
+    },
+  ] as unknown as DexPoolEvents['events']
+  const [poolRow] = poolEventRows({ meta, events })
+  assert.equal(poolRow?.base_change, String(-(2n ** 255n - 1n)))
+  assert.equal(poolRow?.base_post, null)
+})
+
+test('a hundred million of the largest values that count still fit the column of their sum', () => {
+  const largest = valueRaw(9.99e17)
+  assert.ok(largest !== null)
+  assert.equal(valueRaw(1e18), null)
+  assert.ok(largest * 100_000_000n < 10n ** 38n)
+})
+
+test('work that has failed for a minute makes the process not ready, as a halted lane does', () => {
+  const groups = { stage: [{ partition: 1, seq: 1, height: 1, blockTimeMs: 0 }] }
+  const failing = { 'sink.eth.trades': [{ partition: 3, sinceMs: 1_000, error: 'away' }] }
+  assert.deepEqual(processReadiness({ groups, failing: {} }, 1e9), { ok: true })
+  assert.deepEqual(processReadiness({ groups, failing }, 60_999), { ok: true })
+  const late = processReadiness({ groups, failing }, 61_000)
+  assert.equal(late.ok, false)
+  assert.equal(late.detail, 'sink.eth.trades/3: failing for 60 s: away')
+  const halted = { stage: [{ partition: 1, seq: 1, height: 1, blockTimeMs: 0, halted: 'order' }] }
+  assert.deepEqual(processReadiness({ groups: halted, failing: {} }, 0), {
+    ok: false,
+    detail: 'stage/1: order',
+  })
+})

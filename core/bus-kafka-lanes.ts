@@ -15,7 +15,7 @@ import {
 } from './bus-kafka-reader.ts'
 import { laneStores, type StoresHost } from './bus-kafka-stores.ts'
 import type { LaneWriter } from './bus-kafka-writer.ts'
-import { Halt, keepRunning } from './bus-runner.ts'
+import { Halt, type HaltedLanes, keepRunning } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 import { pause } from './retry.ts'
 
@@ -27,6 +27,7 @@ export interface LaneHost extends StoresHost, Pick<Bus, 'offsets' | 'partitions'
   readonly kafka: KafkaClient
   readonly clientId: string
   readonly writer: (id: string) => Promise<LaneWriter>
+  readonly halted: HaltedLanes
   readonly onHalt: (outage: Outage) => void
 }
 
@@ -168,24 +169,23 @@ const seatOf = (member: Member, partition: number): Seat => {
   const facts = { group: subscription.group, partition }
   const run = async (): Promise<void> => {
     await before
-    await keepRunning(
-      { what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt },
-      async () => {
+    await keepRunning({ what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt }, () =>
+      host.halted.resting({ ...facts, log: host.log, signal }, async (opened) => {
         try {
-          await runLane(member, seat)
+          await runLane(member, seat, opened)
         } catch (error) {
           if (error instanceof Outage && error.final && !(error instanceof Halt))
             await pause(FENCED_PAUSE_MS, signal)
           throw error
         }
-      },
+      }),
     )
   }
   seat.done = run()
   return seat
 }
 
-const runLane = async (member: Member, seat: Seat): Promise<void> => {
+const runLane = async (member: Member, seat: Seat, onOpen: () => void): Promise<void> => {
   const { host, subscription } = member
   const { group, topics } = subscription
   const { partition, controller } = seat
@@ -203,6 +203,7 @@ const runLane = async (member: Member, seat: Seat): Promise<void> => {
     )
     const wide = await broadcastSources(host, subscription, { partition, state: stores.state })
     signal.throwIfAborted()
+    onOpen()
     seat.buffer = buffer
     for (const source of sources) {
       buffer.open(source)

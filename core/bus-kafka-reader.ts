@@ -9,7 +9,7 @@ import {
 import type { Ends, LogRecord } from './bus-contract.ts'
 import type { KafkaClient } from './bus-kafka-client.ts'
 import { openConsumer } from './bus-kafka-consumer.ts'
-import { Halt } from './bus-runner.ts'
+import { type Halt, OutsideLog } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 
@@ -232,13 +232,7 @@ export const outsideLog = (
 ): Halt | undefined =>
   from >= low && from <= end
     ? undefined
-    : new Halt(
-        'bus',
-        `${topic}/${partition}: offset ${from} is outside the log (${low} to ${end})`,
-        {
-          final: true,
-        },
-      )
+    : new OutsideLog({ topic, partition, place: from, low, end })
 
 const toRecord = ({ topic, partition }: At, message: KafkaMessage): LogRecord => ({
   topic,

@@ -6,11 +6,12 @@ import { joinGroup, type LaneHost } from './bus-kafka-lanes.ts'
 import { readRange } from './bus-kafka-read.ts'
 import { boundsOf, openOwnReader } from './bus-kafka-reader.ts'
 import { openWriter } from './bus-kafka-writer.ts'
+import { haltedLanes } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 
 /** The Kafka bus of one process. */
 export interface KafkaBusOptions extends KafkaAccess {
-  /** Told when a lane or a tail cannot go on: its place left the log. */
+  /** Told when a tail cannot go on, because its place left the log, or a lane, because its disk is full. */
   readonly onHalt?: (outage: Outage) => void
   /** Where lanes keep their state between two looks at its changelog; needed by `Lane.state` only. */
   readonly state?: {
@@ -41,11 +42,13 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     running.add(entry)
     return entry
   }
+  const halted = haltedLanes()
   const host: LaneHost = {
     kafka,
     clientId,
     log,
     onHalt,
+    halted,
     ends,
     folder: state && { ...state, clusterId },
     loading: pLimit(LOADS_AT_ONCE),
@@ -71,6 +74,9 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     subscribe: async (subscription) => held(await joinGroup(host, subscription)),
     tail: async (tail) => held(await startTail(host, tail)),
     sweep: async () => undefined,
+    capacity: () => undefined,
+    halted: halted.list,
+    life: async (topic) => `${clusterId}/${topic}`,
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))

@@ -599,7 +599,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await running.stop()
     })
 
-    test('a lane whose place has expired halts and says so', async () => {
+    test('a lane whose place has expired rests, says so, and goes on from where it is put', async () => {
       const topic = await make('t', { partitions: 1, retentionMs: HOUR_MS })
       const group = name('group')
       const writer = await fixture.bus.writer(name('writer'))
@@ -624,8 +624,25 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
           taken.push(...(await lane.take({ maxRecords: 10, maxWaitMs: 1_000 })))
         },
       })
-      await until(() => fixture.halts.length > before, 'the lane halted')
+      const resting = () => fixture.bus.halted().find((lane) => lane.group === group)
+      await until(() => resting() !== undefined, 'the lane rests', 30_000)
+      const [{ low = 0, end = 0 } = {}] = await fixture.bus.ends(topic)
+      const at = { group, lane: 0, topic, partition: 0, place: 2 }
+      assert.deepEqual(resting(), { ...at, low: resting()?.low, end: resting()?.end })
+      assert.ok((resting()?.low ?? 0) > 2)
       assert.deepEqual(taken, [])
+      // No other lane and no process ends for it.
+      assert.equal(fixture.halts.length, before)
+      const mover = await fixture.bus.writer(`${group}.lane0`)
+      await mover.commit({ offsets: { group, next: [{ topic, partition: 0, offset: low }] } })
+      await mover.close()
+      await writer.commit({ records: numbered(topic, 11, 1) })
+      await until(() => taken.length > 0, `the lane goes on at ${low} of ${end}`, 30_000)
+      assert.deepEqual(
+        taken.map(({ value }) => str(value)),
+        (await readAll(fixture.bus, topic)).slice(0, taken.length).map(({ value }) => str(value)),
+      )
+      assert.equal(resting(), undefined)
       await running.stop()
       await writer.close()
     })

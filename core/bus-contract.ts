@@ -31,8 +31,8 @@ export interface LogRecord {
 }
 
 /**
- * Where the records of one commit lie, one entry per topic-partition; more than one where another writer's records lie
- * between those of a large commit.
+ * Where the records of one commit lie, one entry per topic-partition: offset of the first, and how many there are. Those
+ * of a large commit may have another writer's between them.
  */
 export interface Span {
   readonly topic: string

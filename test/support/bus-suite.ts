@@ -247,6 +247,50 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
+    test('writers that share a partition never fail each other, however large their commits', async () => {
+      const topic = await make('shared', { partitions: 1 })
+      const rounds = 4
+      const write = async (bus: Bus, who: string): Promise<readonly Span[]> => {
+        const writer = await bus.writer(name(who))
+        const spans: Span[] = []
+        for (let round = 0; round < rounds; round += 1) {
+          // More than one send holds: those of the others come between.
+          const records = Array.from({ length: 6 }, (_, index) => ({
+            ...{ topic, key: `${who}/${round}/${index}`, value: randomBytes(700_000) },
+          }))
+          spans.push(...(await writer.commit({ records })))
+        }
+        await writer.close()
+        return spans
+      }
+      const spans = await Promise.all([
+        write(fixture.bus, 'one'),
+        write(fixture.other, 'two'),
+        write(fixture.bus, 'three'),
+      ])
+      for (const rows of spans)
+        assert.deepEqual(new Set(rows.map((row) => row.records)), new Set([6]))
+      await until(
+        async () => (await readAll(fixture.bus, topic)).length === 3 * 6 * rounds,
+        'all can be read',
+      )
+      const records = await readAll(fixture.bus, topic)
+      for (const [index, who] of ['one', 'two', 'three'].entries()) {
+        const own = records.filter(({ key }) => key.startsWith(`${who}/`))
+        const keys = Array.from(
+          { length: 6 * rounds },
+          (_, n) => `${who}/${Math.floor(n / 6)}/${n % 6}`,
+        )
+        assert.deepEqual(
+          own.map(({ key }) => key),
+          keys,
+        )
+        for (const [round, { baseOffset }] of (spans[index] ?? []).entries()) {
+          assert.equal(own[round * 6]?.offset, baseOffset)
+        }
+      }
+    })
+
     test('an unknown topic or partition is an outage, and so is another partition count', async () => {
       const { bus } = fixture
       const topic = await make('t')

@@ -27,7 +27,9 @@ export interface WebhookLogDeps {
   readonly log: Logger
 }
 
-const GROUP = 'webhooks.log'
+/** Consumer group of what writes messages and attempts to the warehouse. */
+export const WEBHOOK_LOG_GROUP = 'webhooks.log'
+const GROUP = WEBHOOK_LOG_GROUP
 const MESSAGES = globalTopic('webhookMessages')
 const ATTEMPTS = globalTopic('webhookAttempts')
 const TABLES: Readonly<Record<string, string>> = {

@@ -63,6 +63,13 @@ const OUTBOX = globalTopic('webhookOutbox')
 const channelsOf = (chain: string): readonly WebhookChannel[] =>
   WEBHOOK_CHANNEL_NAMES.filter((name) => WEBHOOK_CHANNELS[name].chain === chain)
 
+/** What the matcher of a chain reads; none where the chain has no webhook channels. */
+export const matcherTopics = (chain: string): readonly (readonly string[])[] => {
+  const channels = channelsOf(chain)
+  if (channels.length === 0) return []
+  return [channels.map((name) => topicName(WEBHOOK_CHANNELS[name].topic, chain))]
+}
+
 /** Chains among the given ones that have webhook channels. */
 const webhookChains = (chains: readonly string[]): readonly string[] =>
   chains.filter((chain) => channelsOf(chain).length > 0)
@@ -207,8 +214,8 @@ class MatcherLane {
   }
 }
 
-/** Consumer group of a chain's matcher. */
-const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
+/** Consumer group of the matcher of a chain. */
+export const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
 
 /** Makes the topics that the matchers need beside those of the table, then runs one per chain with webhook channels. */
 export const startMatcher = async (

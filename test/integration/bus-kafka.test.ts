@@ -13,6 +13,7 @@ import { type Logger, silentLogger } from '../../core/log.ts'
 import { kafkaStateSuite } from '../support/bus-kafka-suite.ts'
 import { busSuite, readAll } from '../support/bus-suite.ts'
 import { type KafkaCluster, SASL_PASSWORD, SASL_USER, startKafka } from '../support/kafka.ts'
+import { lostLanesSuite } from '../support/lost-lanes-suite.ts'
 import { orExplain } from '../support/or-explain.ts'
 import { until } from '../support/until.ts'
 
@@ -104,6 +105,25 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
     ...{ broker: brokers[0] ?? '', admin, folder },
     open: (path, sessionTimeoutMs = 10_000) =>
       openAt(brokers, [], { state: { path, mapSizeBytes: MAP_BYTES }, sessionTimeoutMs }),
+  })
+
+  describe('lanes that come back after retention, on Kafka', () => {
+    const opened: Bus[] = []
+    after(() => Promise.all(opened.map((bus) => bus.close())))
+    lostLanesSuite(async () => {
+      const more = { state: { path: join(folder, 'lost'), mapSizeBytes: MAP_BYTES } }
+      const bus = await openAt(brokers, [], more)
+      opened.push(bus)
+      return {
+        bus,
+        expire: async (topic, before) => {
+          const ends = await admin.fetchTopicOffsets(topic)
+          const offset = String(before)
+          const partitions = ends.map(({ partition }) => ({ partition, offset }))
+          await admin.deleteTopicRecords({ topic, partitions })
+        },
+      }
+    })
   })
 
   describe('bus: only on Kafka', () => {

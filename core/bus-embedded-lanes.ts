@@ -11,6 +11,7 @@ import { type EmbeddedLog, groupOffsets, scan, topicOf } from './bus-embedded-lo
 import type { Wakeups } from './bus-embedded-wake.ts'
 import { type HaltedLanes, type KeepRunning, keepRunning, OutsideLog } from './bus-runner.ts'
 import { Outage } from './fault.ts'
+import { assignLanes } from './lane-assignment.ts'
 
 /** Largest answer of one `take`; a single larger record still passes. */
 const TAKE_BYTES = 16_777_216
@@ -80,15 +81,21 @@ const laneCount = (store: EmbeddedLog, { group, topics }: Subscription): number 
 }
 
 const assign = (host: LaneHost, members: readonly Member[], lanes: number): void => {
+  const asking = members.map(({ lanes: owned }, index) => ({
+    ...{ id: String(index), name: String(index), bornMs: 0, kept: [] },
+    owned: [...owned.keys()],
+  }))
+  const given = assignLanes(asking, lanes)
   members.forEach((member, index) => {
+    const own = given.get(String(index)) ?? []
     for (const [partition, { controller }] of member.lanes) {
-      if (partition % members.length === index) continue
+      if (own.includes(partition)) continue
       controller.abort(new Error('the lane went to another member'))
       member.lanes.delete(partition)
     }
   })
   members.forEach((member, index) => {
-    for (let partition = index; partition < lanes; partition += members.length) {
+    for (const partition of given.get(String(index)) ?? []) {
       if (!member.lanes.has(partition)) member.lanes.set(partition, start(host, member, partition))
     }
   })

@@ -249,42 +249,54 @@ const toRecord = ({ topic, partition }: At, message: KafkaMessage): LogRecord =>
 const ASSIGNER_VERSION = 1
 const NO_DATA = Buffer.alloc(0)
 
-/** Group protocol of an assigner: its name and what it gives each member, by sorted member id. */
+/** What a member of a group says of itself when it joins. */
+export interface JoinedMember {
+  readonly id: string
+  /** As its `about` gave it; empty from a member that says nothing. */
+  readonly about: Buffer
+}
+
+/** Group protocol of an assigner: its name, what it gives each member, by member id, and what a member says of itself. */
 export const assignerOf =
   (
     name: string,
-    assign: (member: number, members: number) => Record<string, number[]>,
+    assign: (members: readonly JoinedMember[]) => ReadonlyMap<string, Record<string, number[]>>,
+    about: () => Buffer = () => NO_DATA,
   ): PartitionAssigner =>
   () => ({
     name,
     version: ASSIGNER_VERSION,
-    assign: async ({ members }) =>
-      members
-        .map(({ memberId }) => memberId)
-        .sort()
-        .map((memberId, index) => ({
-          memberId,
-          memberAssignment: AssignerProtocol.MemberAssignment.encode({
-            version: ASSIGNER_VERSION,
-            assignment: assign(index, members.length),
-            userData: NO_DATA,
-          }),
+    assign: async ({ members }) => {
+      const given = assign(
+        members.map(({ memberId: id, memberMetadata }) => ({
+          id,
+          about: AssignerProtocol.MemberMetadata.decode(memberMetadata)?.userData ?? NO_DATA,
         })),
+      )
+      return members.map(({ memberId }) => ({
+        memberId,
+        memberAssignment: AssignerProtocol.MemberAssignment.encode({
+          version: ASSIGNER_VERSION,
+          assignment: given.get(memberId) ?? {},
+          userData: NO_DATA,
+        }),
+      }))
+    },
     protocol: ({ topics }) => ({
       name,
       metadata: AssignerProtocol.MemberMetadata.encode({
         version: ASSIGNER_VERSION,
         topics,
-        userData: NO_DATA,
+        userData: about(),
       }),
     }),
   })
 
 const fixedAssigner = (partitions: readonly At[]): PartitionAssigner =>
-  assignerOf('sluice-fixed', () => {
+  assignerOf('sluice-fixed', (members) => {
     const owned: Record<string, number[]> = {}
     for (const { topic, partition } of partitions) {
       owned[topic] = [...(owned[topic] ?? []), partition]
     }
-    return owned
+    return new Map(members.map(({ id }) => [id, owned]))
   })

@@ -1,13 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
 import type { Bus, Running, Tail } from './bus-contract.ts'
 import { openAdmin } from './bus-kafka-admin.ts'
 import { type KafkaAccess, kafkaClient } from './bus-kafka-client.ts'
+import { removeOldCopies } from './bus-kafka-copies.ts'
 import { joinGroup, type LaneHost } from './bus-kafka-lanes.ts'
 import { readRange } from './bus-kafka-read.ts'
 import { boundsOf, openOwnReader } from './bus-kafka-reader.ts'
 import { openWriter } from './bus-kafka-writer.ts'
 import { haltedLanes } from './bus-runner.ts'
 import { Outage } from './fault.ts'
+import { takeName } from './process-name.ts'
 
 /** The Kafka bus of one process. */
 export interface KafkaBusOptions extends KafkaAccess {
@@ -20,6 +23,8 @@ export interface KafkaBusOptions extends KafkaAccess {
     /** Most bytes of one lane's store. */
     readonly mapSizeBytes: number
   }
+  /** Name by which this process gets the same lanes after a restart. Default: kept in the state's folder. */
+  readonly processName?: string
 }
 
 /** Stores that load at once: each holds a connection and up to 12 MiB of records. */
@@ -27,7 +32,7 @@ const LOADS_AT_ONCE = 8
 
 /** Opens the bus on a Kafka cluster. Throws `Outage` when no broker answers. */
 export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
-  const { clientId, log, state, onHalt = () => undefined } = options
+  const { clientId, log, state, processName = '', onHalt = () => undefined } = options
   const kafka = kafkaClient(options)
   const admin = await openAdmin(kafka)
   const { leaders, ends, clusterId } = admin
@@ -43,6 +48,8 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     return entry
   }
   const halted = haltedLanes()
+  const copies = new Set<string>()
+  const own = processName === '' && state ? takeName(state.path) : undefined
   const host: LaneHost = {
     kafka,
     clientId,
@@ -50,7 +57,9 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     onHalt,
     halted,
     ends,
-    folder: state && { ...state, clusterId },
+    folder: state && { ...state, clusterId, open: copies },
+    name: own?.name ?? (processName || randomUUID()),
+    bornMs: Date.now(),
     loading: pLimit(LOADS_AT_ONCE),
     partitions: async (topic) => (await leaders.of(topic)).length,
     offsets: admin.offsets,
@@ -73,13 +82,17 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     offsets: host.offsets,
     subscribe: async (subscription) => held(await joinGroup(host, subscription)),
     tail: async (tail) => held(await startTail(host, tail)),
-    sweep: async () => undefined,
+    sweep: async (nowMs) => {
+      const removed = state ? removeOldCopies(state.path, copies, nowMs) : []
+      if (removed.length > 0) log.info({ removed }, 'local state of lanes that went elsewhere')
+    },
     capacity: () => undefined,
     halted: halted.list,
     life: async (topic) => `${clusterId}/${topic}`,
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
+      own?.release()
       await admin.close()
     },
   }

@@ -234,7 +234,8 @@ export const outsideLog = (
     ? undefined
     : new OutsideLog({ topic, partition, place: from, low, end })
 
-const toRecord = ({ topic, partition }: At, message: KafkaMessage): LogRecord => ({
+/** A record as kafkajs gives it. */
+export const toRecord = ({ topic, partition }: At, message: KafkaMessage): LogRecord => ({
   topic,
   partition,
   offset: Number(message.offset),

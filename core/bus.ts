@@ -4,13 +4,13 @@ import type { Bus, Running, Tail } from './bus-contract.ts'
 import { openAdmin } from './bus-kafka-admin.ts'
 import { type KafkaAccess, kafkaClient } from './bus-kafka-client.ts'
 import { removeOldCopies } from './bus-kafka-copies.ts'
+import { type RangeReader, rangeReader } from './bus-kafka-fetch.ts'
 import { joinGroup, type LaneHost } from './bus-kafka-lanes.ts'
-import { readRange } from './bus-kafka-read.ts'
 import { boundsOf, openOwnReader } from './bus-kafka-reader.ts'
 import { openWriter } from './bus-kafka-writer.ts'
+import { takeName } from './bus-process-name.ts'
 import { haltedLanes } from './bus-runner.ts'
 import { Outage } from './fault.ts'
-import { takeName } from './process-name.ts'
 
 /** The Kafka bus of one process. */
 export interface KafkaBusOptions extends KafkaAccess {
@@ -47,6 +47,7 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     running.add(entry)
     return entry
   }
+  const reader = rangeReader(kafka)
   const halted = haltedLanes()
   const copies = new Set<string>()
   const own = processName === '' && state ? takeName(state.path) : undefined
@@ -65,12 +66,7 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     offsets: admin.offsets,
     writer: (id) => openWriter(kafka, leaders, id),
     read: (topic, partition, from, to) =>
-      readOrEnd({ kafka, log, ends, name: `${clientId}.read`, signal: closing.signal }, [
-        topic,
-        partition,
-        from,
-        to,
-      ]),
+      readOrEnd({ ends, reader, signal: closing.signal }, [topic, partition, from, to]),
   }
   return {
     createTopics: admin.createTopics,
@@ -88,30 +84,35 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     },
     capacity: () => undefined,
     halted: halted.list,
-    life: async (topic) => `${clusterId}/${topic}`,
+    life: async (topic) => [clusterId, topic, (await reader.topicId(topic)) ?? ''].join('/'),
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
       own?.release()
+      await reader.close()
       await admin.close()
     },
   }
 }
 
-type ReadPlan = Omit<Parameters<typeof readRange>[0], 'range'>
+interface ReadPlan {
+  readonly ends: Bus['ends']
+  readonly reader: RangeReader
+  readonly signal: AbortSignal
+}
 
 async function* readOrEnd(
-  plan: ReadPlan,
+  { ends, reader, signal }: ReadPlan,
   [topic, partition, from, to]: Parameters<Bus['read']>,
 ): ReturnType<Bus['read']> {
-  const bounds = await boundsOf(plan.ends, { topic, partition })
+  const bounds = await boundsOf(ends, { topic, partition })
   const end = Math.min(to ?? bounds.end, bounds.end)
   if (from < bounds.low && from < end) {
     throw new Outage('bus', `${topic}/${partition}: offset ${from} is below the log`, {
       final: true,
     })
   }
-  yield* readRange({ ...plan, range: { topic, partition, from, to: end } })
+  yield* reader.read({ topic, partition, from, to: end }, signal)
 }
 
 const startTail = async (

@@ -287,6 +287,62 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
       })
     }
 
+    test('reading joins no group, and a hundred reads share their connections', async () => {
+      const bus = await openAt(brokers)
+      const topic = `reads.${process.pid}`
+      await bus.createTopics([{ topic, partitions: 1, cleanup: 'delete', retentionMs: null }])
+      const writer = await bus.writer(topic)
+      const count = 5_000
+      for (let from = 0; from < count; from += 1_000) {
+        const records = Array.from({ length: 1_000 }, (_, index) => ({
+          ...{ topic, key: `${from + index}`, value: Buffer.alloc(2_000, index) },
+        }))
+        await writer.commit({ records })
+      }
+      const groupsNow = async (): Promise<readonly string[]> =>
+        (await admin.listGroups()).groups.map(({ groupId }) => groupId).toSorted()
+      const before = await groupsNow()
+      await until(async () => (await readAll(bus, topic)).length === count, 'all are read')
+      const keys = (await readAll(bus, topic)).map(({ key }) => key)
+      assert.deepEqual(
+        keys,
+        Array.from({ length: count }, (_, index) => `${index}`),
+      )
+      const beganMs = performance.now()
+      for (let read = 0; read < 100; read += 1) {
+        for await (const record of bus.read(topic, 0, read * 40)) {
+          assert.ok(record.offset >= read * 40)
+          break
+        }
+        assert.deepEqual(read % 25 === 0 ? await groupsNow() : before, before)
+      }
+      // A group of its own took a read more than a hundred milliseconds to join.
+      assert.ok(performance.now() - beganMs < 8_000, `${performance.now() - beganMs} ms`)
+      await writer.close()
+      await bus.close()
+    })
+
+    test('a topic that is made anew has another life', async () => {
+      const bus = await openAt(brokers)
+      const topic = `anew.${process.pid}`
+      const spec = { topic, partitions: 1, cleanup: 'delete', retentionMs: null } as const
+      await bus.createTopics([spec])
+      const first = await bus.life(topic)
+      assert.match(first, /^[^/]+\/anew\.\d+\/[0-9a-f]{32}$/)
+      await admin.deleteTopics({ topics: [topic] })
+      await until(async () => !(await admin.listTopics()).includes(topic), 'the topic is gone')
+      const make = () =>
+        bus.createTopics([spec]).then(
+          () => true,
+          () => false,
+        )
+      await until(make, 'it is made again')
+      const second = await bus.life(topic)
+      assert.match(second, /[0-9a-f]{32}$/)
+      assert.notEqual(second, first)
+      await bus.close()
+    })
+
     test('readers leave no groups behind', async () => {
       const { groups } = await admin.listGroups()
       const left = groups.filter(({ groupId }) => groupId.startsWith('sluice-test.'))

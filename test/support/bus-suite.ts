@@ -207,6 +207,16 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
+    test('a topic has a life of its own, the same after a restart', async () => {
+      const [one, two] = [await make('life'), await make('life')]
+      const life = await fixture.bus.life(one)
+      assert.notEqual(life, await fixture.bus.life(two))
+      assert.equal(await fixture.other.life(one), life)
+      await fixture.restart()
+      assert.equal(await fixture.bus.life(one), life)
+      await assert.rejects(fixture.bus.life(name('none')), isOutage())
+    })
+
     test('a part of a partition can be read by its span', async () => {
       const { bus } = fixture
       const topic = await make('t', { partitions: 1 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { copyPath, keptLanes, removeOldCopies } from '../../core/bus-kafka-copies.ts'
-import { takeName } from '../../core/process-name.ts'
+import { takeName } from '../../core/bus-process-name.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-copies-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -11,7 +11,8 @@ import { topicIdOf } from './bus-kafka-topic-id.ts'
 import { Outage } from './fault.ts'
 import { retry } from './retry.ts'
 
-/** Bytes of one fetch. A larger batch still comes whole. */
+/** Bytes of the first fetch of a read, and of the later ones. A larger batch still comes whole. */
+const FIRST_BYTES = 262_144
 const FETCH_BYTES = 4_194_304
 /** A leader that moves or a connection that breaks: asked again, for about ten seconds. */
 const AGAIN = { firstMs: 20, maxMs: 1_000, tries: 16 }
@@ -45,18 +46,24 @@ export const rangeReader = (kafka: KafkaClient): RangeReader => {
     })
     return opening
   }
+  const forget = async (cluster: FetchCluster): Promise<void> => {
+    if ((await opening?.catch(() => undefined)) === cluster) opening = undefined
+    await cluster.disconnect().catch(() => undefined)
+  }
   const withLeader = async <T>(at: At, work: (broker: FetchBroker) => Promise<T>): Promise<T> => {
     const cluster = await opened()
     try {
       await cluster.addTargetTopic(at.topic)
       return await work(await leaderOf(cluster, at))
     } catch (error) {
-      if (!isOutOfRange(error)) await cluster.refreshMetadata().catch(() => undefined)
+      // kafkajs refreshes a topic for ever that is gone, and nothing else then: it is let go of as a whole.
+      if (kafkaErrorType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') await forget(cluster)
+      else if (!isOutOfRange(error)) await cluster.refreshMetadata().catch(() => undefined)
       throw error
     }
   }
-  const fetchFrom = (at: ReadFrom, signal: AbortSignal): Promise<Fetched> =>
-    retry(() => withLeader(at, (broker) => fetchOnce(broker, { ...at, bytes: FETCH_BYTES })), {
+  const fetchFrom: FetchFrom = (at, bytes, signal) =>
+    retry(() => withLeader(at, (broker) => fetchOnce(broker, { ...at, bytes })), {
       ...{ ...AGAIN, signal },
       again: (error) => !isOutOfRange(error),
     }).catch((error: unknown) => {
@@ -82,15 +89,19 @@ export const rangeReader = (kafka: KafkaClient): RangeReader => {
   }
 }
 
+type FetchFrom = (at: ReadFrom, bytes: number, signal: AbortSignal) => Promise<Fetched>
+
 async function* readFrom(
-  fetchFrom: (at: ReadFrom, signal: AbortSignal) => Promise<Fetched>,
+  fetchFrom: FetchFrom,
   { topic, partition, from, to }: ReadFrom & { readonly to: number },
   signal: AbortSignal,
 ): AsyncGenerator<LogRecord> {
   let place = from
   let empty = 0
+  let bytes = FIRST_BYTES
   while (place < to) {
-    const { messages, last } = await fetchFrom({ topic, partition, from: place }, signal)
+    const { messages, last } = await fetchFrom({ topic, partition, from: place }, bytes, signal)
+    bytes = FETCH_BYTES
     for (const message of messages) {
       const record = toRecord({ topic, partition }, message)
       if (record.offset >= to) return

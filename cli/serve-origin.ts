@@ -3,12 +3,14 @@ import { type ChainExtra, type Config, Secret } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { pause } from '../core/retry.ts'
+import { print } from './command.ts'
 import { type Course, type Ending, ended, runCourse } from './course.ts'
 import type { DataFolder } from './data-folder.ts'
 import { type DemoExamples, findExamples, printWelcome } from './demo.ts'
 import { type House, openHouse } from './house.ts'
 import type { HouseChain } from './pieces.ts'
 import { showProgress } from './progress.ts'
+import { capacityText } from './status-report.ts'
 
 /** One chain of an origin, with things that exist on it where they are known before. */
 export interface OriginChain {
@@ -83,6 +85,8 @@ const serve = async (
     },
     ...{ logPath: folder.logPath, warehousePath: folder.warehousePath, opsPath: folder.opsPath },
   })
+  const capacity = house.bus.capacity()
+  if (capacity) print(`embedded log: ${capacityText(capacity)}`)
   const [first] = origin.chains
   const progress = origin.progress && first ? showProgress(house, first.chain.source) : undefined
   if (options.endWhenProcessed) {

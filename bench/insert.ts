@@ -86,7 +86,7 @@ const ours = async (folder: string, batches: readonly (readonly Row[])[]) => {
   const warehouse = await openWarehouse({ kind: 'embedded', path: folder })
   await migrate(warehouse, ['eth'])
   const times = await timesOf(batches, (rows, index) =>
-    warehouse.insert(TABLE, rows, { token: insertToken(TABLE, 0, index, index) }),
+    warehouse.insert(TABLE, rows, { token: insertToken(TABLE, 'bench/0', index, index) }),
   )
   await warehouse.command(`TRUNCATE TABLE ${TABLE}`)
   await warehouse.close()

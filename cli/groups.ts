@@ -4,23 +4,42 @@ import { PROCESS } from '../processors/all.ts'
 import { FEED_SINKS } from '../processors/feed-sinks.ts'
 import { SINKS } from '../processors/sink-tables.ts'
 import { sinkGroup } from '../processors/sinks.ts'
-import { topicName } from '../schemas/topics.ts'
+import { globalTopic, topicName } from '../schemas/topics.ts'
+import { matcherTopics } from '../serving/webhooks/matcher.ts'
+import { matcherGroup, SENDER_GROUP, WEBHOOK_LOG_GROUP } from '../serving/webhooks/topics.ts'
 import { TOPIC_FACTS } from './checksum-facts.ts'
 
 /** A consumer group of the house and the topics whose offsets it commits. */
-interface HouseGroup {
+export interface HouseGroup {
   readonly group: string
   readonly topics: readonly string[]
   /** What it writes follows from the chain alone, so a checksum waits for it. */
   readonly isSettling: boolean
+  /** Application whose lanes put their inputs together by block operation; their state says how far they are. */
+  readonly stage?: string
 }
 
-/** The stages and every sink of a chain, and the worker that fetches documents. */
-const groupsOf = (chain: string): readonly HouseGroup[] => [
+/** Groups that webhooks of all chains go through, where they are on. */
+export const SHARED_GROUPS: readonly HouseGroup[] = [
+  {
+    group: SENDER_GROUP,
+    topics: [globalTopic('webhookOutbox')],
+    isSettling: false,
+  },
+  {
+    group: WEBHOOK_LOG_GROUP,
+    topics: [globalTopic('webhookMessages'), globalTopic('webhookAttempts')],
+    isSettling: false,
+  },
+]
+
+/** The stages and every sink of a chain, the worker that fetches documents and the matcher of webhooks. */
+export const groupsOf = (chain: string): readonly HouseGroup[] => [
   {
     group: `${PROCESS.app}.${chain}`,
     topics: PROCESS.inputs.map((input) => topicName(input, chain)),
     isSettling: true,
+    stage: PROCESS.app,
   },
   ...[...SINKS, ...FEED_SINKS].map((sink) => ({
     group: sinkGroup(sink, chain),
@@ -32,6 +51,9 @@ const groupsOf = (chain: string): readonly HouseGroup[] => [
     topics: [topicName('tokensCreated', chain)],
     isSettling: false,
   },
+  ...matcherTopics(chain).map((topics) => ({
+    ...{ group: matcherGroup(chain), topics, isSettling: false },
+  })),
 ]
 
 /** How far one group is in one partition. */
@@ -42,6 +64,8 @@ export interface LanePlace {
   /** Next offset that it reads. */
   readonly place: number
   readonly end: number
+  /** Offsets before the log's first one, and those of a topic that was made anew: the group never read them. */
+  readonly lost: number
   readonly isSettling: boolean
 }
 
@@ -58,7 +82,8 @@ export const lanePlaces = async (bus: Bus, chain: string): Promise<readonly Lane
           (await bus.ends(topic)).map(({ partition, low, end }) => {
             const last = committed.find((at) => at.topic === topic && at.partition === partition)
             const place = Math.max(low, last?.offset ?? low)
-            return { group, topic, partition, place, end, isSettling }
+            const lost = lostAt(last?.offset ?? low, { low, end })
+            return { group, topic, partition, place, end, lost, isSettling }
           }),
         ),
       )
@@ -67,6 +92,12 @@ export const lanePlaces = async (bus: Bus, chain: string): Promise<readonly Lane
   )
   return places.flat()
 }
+
+/** Offsets between a place and the log; a place behind its end is of another life of the topic, and all is lost. */
+export const lostAt = (
+  place: number,
+  { low, end }: { readonly low: number; readonly end: number },
+): number => (place > end ? Math.max(1, end - low) : Math.max(0, low - place))
 
 /** Settling groups that have not gone past block operation `seq`, in words: the next record of theirs carries it or an older one. */
 export const groupsBehind = async (

@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Activity } from '../core/activity.ts'
+import type { HaltedLane } from '../core/bus-contract.ts'
 import { secretTexts } from '../core/config.ts'
 import { type OpsQuestion, OpsRefusal, openOps } from '../core/ops-server.ts'
 import { scrubber } from '../core/scrub.ts'
@@ -24,6 +25,7 @@ export interface OpsSubjects {
 export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<string> => {
   const { config, metrics, checks, lifecycle } = deps
   const { opsPath, parts } = subjects
+  checks.push({ name: 'lanes', run: () => lanesCheck(parts.bus.halted()) })
   const questions: Record<string, OpsQuestion> = { '/status': statusQuestion(deps, subjects) }
   const { warehouse } = parts
   if (warehouse !== undefined) {
@@ -47,6 +49,16 @@ export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<
   }
   log.info({ url: ops.url }, 'operators')
   return ops.url
+}
+
+/** Not ready while a lane rests: what it should have read has left the log. */
+const lanesCheck = (halted: readonly HaltedLane[]) => {
+  const [first] = halted
+  if (first === undefined) return { ok: true }
+  const { group, lane, topic, partition, place, low } = first
+  const more = halted.length > 1 ? `, and ${halted.length - 1} more` : ''
+  const detail = `${group}/${lane}: ${topic}/${partition}@${place} left the log, which begins at ${low}${more}; see sluice resume`
+  return { ok: false, detail }
 }
 
 const statusQuestion =

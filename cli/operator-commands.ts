@@ -4,6 +4,7 @@ import type { ChecksumWords } from './checksum-command.ts'
 import { type CommandRow, count, interrupted } from './command.ts'
 import type { DlqWords } from './dlq.ts'
 import type { InitWords } from './init.ts'
+import type { ResumeWords } from './resume.ts'
 import type { StatusWords } from './status.ts'
 
 /** Most dead letters of one call unless told otherwise. */
@@ -75,6 +76,20 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
         .action(async (words: StatusWords) => {
           const { status } = await import('./status.ts')
           done(await status(words, { ...place(), signal: interrupted() }))
+        }),
+  },
+  {
+    name: 'resume',
+    register: (command, done) =>
+      command
+        .description('what lanes lost to retention; with --from they go on without it')
+        .option('--data <dir>', 'data folder of an embedded log that no process holds')
+        .option('--chain <chain...>', 'default: every chain of the log')
+        .option('--from <place>', 'earliest = what the log still holds, now = the next block')
+        .option('--json', 'as JSON')
+        .action(async (words: ResumeWords) => {
+          const { resume } = await import('./resume.ts')
+          done(await resume(words, place()))
         }),
   },
   {

@@ -2,6 +2,7 @@ import { type Activity, watchedBus, watchedWarehouse } from '../core/activity.ts
 import { openKafkaBus } from '../core/bus.ts'
 import type { Bus } from '../core/bus-contract.ts'
 import { openEmbeddedBus } from '../core/bus-embedded.ts'
+import { logLimitBytes } from '../core/bus-embedded-size.ts'
 import { kafkaOptions } from '../core/bus-kafka-config.ts'
 import { localCodec } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
@@ -62,8 +63,18 @@ export const openLogParts = async (options: PartsOptions): Promise<LogParts> => 
   opened('bus', () => bus.close())
   await (options.prepare ? prepareLog(bus, options) : requireTopics(bus, options.chains))
   const isLocal = config.kafkaBrokers.length === 0
-  if (isLocal) opened('sweeper', startSweeper(bus, log).stop)
+  // Before the first commit: a log that was filled under another retention has room again.
+  if (isLocal && options.prepare) await firstSweep(bus, log)
+  opened('sweeper', startSweeper(bus, log).stop)
   return { bus, codec: isLocal ? localCodec() : await registryCodec(registryOf(config, log)) }
+}
+
+const firstSweep = async (bus: Bus, log: Logger): Promise<void> => {
+  try {
+    await bus.sweep(Date.now())
+  } catch (err) {
+    log.error({ err }, 'the log was not swept')
+  }
 }
 
 /** Makes the documented topics that are missing and registers their schemas. Throws `Outage`. */
@@ -114,10 +125,13 @@ const openBus = ({ config, logPath, log, onFatal }: PartsOptions): Promise<Bus> 
     const access = kafkaOptions(config)
     return openKafkaBus({ ...access, clientId: 'sluice', log: busLog, onHalt: onFatal })
   }
+  const { retention, logMaxMb: maxMb, lmdbMapSizeMb: mapMb, logRetentionHours } = config
   return openEmbeddedBus({
     path: logPath,
-    mapSizeBytes: config.lmdbMapSizeMb * 1_048_576,
-    retention: config.retention,
+    mapSizeBytes: mapMb * 1_048_576,
+    limitBytes: () => logLimitBytes(logPath, { maxMb, mapMb, retention }),
+    keepMs: logRetentionHours * 3_600_000,
+    retention,
     log: busLog,
     onHalt: onFatal,
   })

@@ -22,8 +22,8 @@ export interface ReplayWords {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The configuration of a replay. Recorded events are old by nature, so webhooks take every age (R36) unless the operator
- * sets one. Throws `ConfigError`.
+ * The configuration of a replay. Recorded events are old by nature, so webhooks take every age and the log keeps all
+ * (R36) unless the operator says otherwise. Throws `ConfigError`.
  */
 export const replayConfig = (
   { port, data }: Pick<ReplayWords, 'port' | 'data'>,
@@ -32,6 +32,7 @@ export const replayConfig = (
   loadConfig(environment, {
     port: port === undefined ? undefined : Number(port),
     dataDir: data,
+    retention: environment.RETENTION === undefined ? 'off' : undefined,
     webhookMaxEventAgeSeconds:
       environment.WEBHOOK_MAX_EVENT_AGE_SECONDS === undefined ? 0 : undefined,
   })

@@ -5,12 +5,14 @@ import type { Metrics } from '../core/metrics.ts'
 import { pause } from '../core/retry.ts'
 import { scrubber } from '../core/scrub.ts'
 import { Secret } from '../core/secret.ts'
+import { print } from '../core/terminal.ts'
 import { type Course, type Ending, ended, runCourse } from './course.ts'
 import type { DataFolder } from './data-folder.ts'
 import { type DemoExamples, findExamples, printWelcome } from './demo.ts'
 import { type House, openHouse } from './house.ts'
 import type { HouseChain } from './pieces.ts'
 import { showProgress } from './progress.ts'
+import { capacityText } from './status-report.ts'
 
 /** One chain of an origin, with things that exist on it where they are known before. */
 export interface OriginChain {
@@ -86,6 +88,8 @@ const serve = async (
     },
     ...{ logPath: folder.logPath, warehousePath: folder.warehousePath, opsPath: folder.opsPath },
   })
+  const capacity = house.bus.capacity()
+  if (capacity) print(`embedded log: ${capacityText(capacity)}`)
   const [first] = origin.chains
   const progress = origin.progress && first ? showProgress(house, first.chain.source) : undefined
   if (options.endWhenProcessed) {

@@ -1,4 +1,4 @@
-import type { Bus } from '../core/bus-contract.ts'
+import type { Bus, HaltedLane, LogCapacity } from '../core/bus-contract.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import { type Cursor, cursorOf } from '../ingestors/block-record.ts'
@@ -28,6 +28,8 @@ interface LaneRow {
   readonly topic: string
   /** By partition; transaction marks of a Kafka log count too. */
   readonly behind: readonly number[]
+  /** Offsets that left the log before the group read them, by partition; absent where there are none. */
+  readonly lost?: readonly number[]
 }
 
 /** What an ingestor of the process that answers says of itself. */
@@ -48,6 +50,10 @@ export interface StatusReport {
   readonly ingest: readonly IngestStatus[]
   /** Commits and inserts of the process that answers. */
   readonly inFlight: readonly string[]
+  /** Size of the embedded log; absent on a cluster. */
+  readonly log?: LogCapacity
+  /** Lanes of the process that answers that rest until `sluice resume`. */
+  readonly halted: readonly HaltedLane[]
 }
 
 /** What a report is made from. */
@@ -62,12 +68,17 @@ export interface StatusSources {
 }
 
 /** Reads how far everything is. Throws `Outage` when the log does not answer. */
-export const statusReport = async (sources: StatusSources): Promise<StatusReport> => ({
-  atMs: sources.nowMs(),
-  chains: await Promise.all(sources.chains.map((chain) => chainStatus(sources, chain))),
-  ingest: sources.ingest?.() ?? [],
-  inFlight: sources.inFlight?.() ?? [],
-})
+export const statusReport = async (sources: StatusSources): Promise<StatusReport> => {
+  const log = sources.bus.capacity()
+  return {
+    atMs: sources.nowMs(),
+    chains: await Promise.all(sources.chains.map((chain) => chainStatus(sources, chain))),
+    ingest: sources.ingest?.() ?? [],
+    inFlight: sources.inFlight?.() ?? [],
+    ...(log && { log }),
+    halted: sources.bus.halted(),
+  }
+}
 
 const chainStatus = async (
   { bus, codec, warehouse, nowMs }: StatusSources,
@@ -108,17 +119,40 @@ const newestCursor = async (
 }
 
 const laneRows = async (bus: Bus, chain: string): Promise<readonly LaneRow[]> => {
-  const rows = new Map<string, { group: string; topic: string; behind: number[] }>()
-  for (const { group, topic, partition, place, end } of await lanePlaces(bus, chain)) {
-    const row = rows.get(`${group} ${topic}`) ?? { group, topic, behind: [] }
+  const rows = new Map<string, { group: string; topic: string; behind: number[]; lost: number[] }>()
+  for (const { group, topic, partition, place, end, lost } of await lanePlaces(bus, chain)) {
+    const row = rows.get(`${group} ${topic}`) ?? { group, topic, behind: [], lost: [] }
     row.behind[partition] = end - place
+    row.lost[partition] = lost
     rows.set(`${group} ${topic}`, row)
   }
-  return [...rows.values()]
+  return [...rows.values()].map(({ lost, ...row }) =>
+    lost.some((count) => count > 0) ? { ...row, lost } : row,
+  )
+}
+
+const lostText = (chain: string, lost: readonly number[] | undefined): string =>
+  lost === undefined
+    ? ''
+    : `, ${lost.join(' ')} left the log unread: \`sluice resume --chain ${chain}\` says what and goes on`
+
+const GB = 1_073_741_824
+
+/** Size of an embedded log, for people. */
+export const capacityText = ({ usedBytes, limitBytes, fileBytes, retention }: LogCapacity) => {
+  const [used, limit, file] = [usedBytes, limitBytes, fileBytes].map((n) => (n / GB).toFixed(2))
+  const share = Math.round((100 * usedBytes) / limitBytes)
+  return `${used} of ${limit} GB (${share} %), file ${file} GB, retention ${retention}`
 }
 
 /** A report as a table for people. */
-export const statusLines = ({ chains, ingest, inFlight }: StatusReport): readonly string[] => [
+export const statusLines = ({
+  chains,
+  ingest,
+  inFlight,
+  log,
+  halted,
+}: StatusReport): readonly string[] => [
   ...chains.flatMap(({ chain, head, finalHeight, answers, lanes }) => {
     const own = ingest.find((each) => each.chain === chain)
     const node = own?.nodeHeight ?? null
@@ -133,10 +167,15 @@ export const statusLines = ({ chains, ingest, inFlight }: StatusReport): readonl
       chain,
       ...facts.map(([name, text]) => `  ${name.padEnd(10)}${text}`),
       ...lanes.map(
-        ({ group, topic, behind }) =>
-          `  ${group.padEnd(36)}${topic.padEnd(32)}${behind.join(' ')} behind`,
+        ({ group, topic, behind, lost }) =>
+          `  ${group.padEnd(36)}${topic.padEnd(32)}${behind.join(' ')} behind${lostText(chain, lost)}`,
       ),
     ]
   }),
+  ...(log ? [`embedded log: ${capacityText(log)}`] : []),
+  ...halted.map(
+    ({ group, lane, topic, partition, place, low }) =>
+      `halted: ${group}/${lane} wants ${topic}/${partition}@${place}, the log begins at ${low}; see \`sluice resume\``,
+  ),
   ...(inFlight.length > 0 ? [`in flight: ${inFlight.join('; ')}`] : []),
 ]

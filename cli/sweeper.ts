@@ -5,8 +5,9 @@ import { pause } from '../core/retry.ts'
 const EVERY_MS = 300_000
 
 /**
- * Sweeps the embedded log now and then until it is stopped: what retention no longer keeps goes, and what newer records of compacted
- * topics replaced. Brokers do that by themselves. A sweep that fails is tried again the next time; one under way ends with the bus.
+ * Sweeps now and then until it is stopped: of the embedded log what retention no longer keeps, and what newer records of compacted
+ * topics replaced; beside a cluster, whose brokers do that by themselves, only old local copies. A sweep that fails is tried again
+ * the next time; one under way ends with the bus.
  */
 export const startSweeper = (bus: Bus, log: Logger, everyMs = EVERY_MS): Running => {
   const stopping = new AbortController()

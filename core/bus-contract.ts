@@ -30,7 +30,10 @@ export interface LogRecord {
   readonly timestampMs: number
 }
 
-/** Where the records of one commit lie, one entry per topic-partition. */
+/**
+ * Where the records of one commit lie, one entry per topic-partition: offset of the first, and how many there are. Those
+ * of a large commit may have another writer's between them.
+ */
 export interface Span {
   readonly topic: string
   readonly partition: number
@@ -126,7 +129,8 @@ export interface Subscription {
   ) => Promise<number>
   /**
    * Runs once per owned lane. A throw discards the writer and starts the lane again after a pause; a lane that returns is
-   * read no further and holds up no other, and nobody else gets it while this member lives.
+   * read no further and holds up no other, and nobody else gets it while this member lives. A lane whose place left the
+   * log rests (`Bus.halted`) until its committed place is in the log again.
    */
   readonly run: (lane: Lane) => Promise<void>
 }
@@ -145,6 +149,28 @@ export interface Tail {
   readonly onCaughtUp?: () => void
 }
 
+/** How much of its limit a log takes; bytes. */
+export interface LogCapacity {
+  readonly usedBytes: number
+  readonly limitBytes: number
+  /** Size of the file, which does not shrink: pages of deleted records are used again. */
+  readonly fileBytes: number
+  /** `off`: nothing is deleted by age or size. */
+  readonly retention: 'off' | 'contract' | 'bounded'
+}
+
+/** A lane that rests because the log no longer holds its place: retention went past it, or the topic was made anew. */
+export interface HaltedLane {
+  readonly group: string
+  readonly lane: number
+  readonly topic: string
+  readonly partition: number
+  /** Next offset that the lane wants, and the offsets that the log holds. */
+  readonly place: number
+  readonly low: number
+  readonly end: number
+}
+
 /** The bus of one process. */
 export interface Bus {
   createTopics(specs: readonly TopicSpec[]): Promise<void>
@@ -159,7 +185,16 @@ export interface Bus {
   offsets(group: string, topics: readonly string[]): Promise<readonly GroupOffset[]>
   subscribe(subscription: Subscription): Promise<Running>
   tail(tail: Tail): Promise<Running>
-  /** Drops what retention allows to drop and compacts; a no-op where the broker does it. */
+  /**
+   * Drops what retention allows to drop and compacts, where no broker does it; removes local copies of lanes that went
+   * elsewhere long ago.
+   */
   sweep(nowMs: number): Promise<void>
+  /** undefined where the log is a cluster's. */
+  capacity(): LogCapacity | undefined
+  /** Lanes of this process that rest until `sluice resume` gives them another place. */
+  halted(): readonly HaltedLane[]
+  /** Name of a topic that no other topic ever bears: another cluster's, or one that was deleted and made again. */
+  life(topic: string): Promise<string>
   close(): Promise<void>
 }

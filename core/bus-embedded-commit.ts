@@ -6,7 +6,8 @@ import {
   type StoredRecord,
   topicOf,
 } from './bus-embedded-log.ts'
-import { diskOutage, usedBytes } from './bus-lmdb.ts'
+import { logBytes } from './bus-embedded-size.ts'
+import { diskOutage } from './bus-lmdb.ts'
 import { checkStateKey } from './bus-state-key.ts'
 import { Outage } from './fault.ts'
 import { partitionOf } from './partition.ts'
@@ -55,7 +56,11 @@ interface Pending {
 
 interface QueuePlan {
   readonly log: EmbeddedLog
-  readonly mapSizeBytes: number
+  readonly limitBytes: () => number
+  /** Deletes what retention allows, until so many bytes more fit. False: the sweep failed or was ended before. Never throws. */
+  readonly makeRoom: (bytes: number) => Promise<boolean>
+  /** Told before each transaction how many bytes are in use. */
+  readonly onUsed: (bytes: number) => void
   readonly nowMs: () => number
   readonly hooks: CommitHooks
   /** Topics that grew. */
@@ -70,7 +75,10 @@ const inOneTransaction: Transact = ({ root }, steps) =>
     for (const step of steps) step()
   })
 
-/** Makes the queue. After a failed write every commit is refused with the same final `Outage`. */
+/**
+ * Makes the queue. Commits that find the log full wait for a sweep; where that makes no room they are refused with an
+ * `Outage`, and the ones after them are tried again. After a failed write every commit is refused with the same final `Outage`.
+ */
 export const commitQueue = (plan: QueuePlan): CommitQueue => {
   let waiting: Pending[] = []
   let waitingBytes = 0
@@ -80,8 +88,14 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
     plan.onBroken(broken)
     return broken
   }
-  const write = (pending: readonly Pending[]): void => {
+  const write = (pending: readonly Pending[], isSwept: boolean): void => {
     let batch = pending.filter(isAlive)
+    if (lackingBytes(plan, batch) > 0) {
+      const outage = fullOutage(plan, isSwept)
+      if (outage.final) plan.onBroken(outage)
+      for (const { reject } of batch) reject(outage)
+      return
+    }
     while (batch.length > 0) {
       const outcome = writeBatch(plan, batch)
       if (outcome.failed === undefined) return
@@ -96,21 +110,28 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
       batch = batch.filter((one) => one !== outcome.culprit)
     }
   }
-  const writeSome = (): void => {
-    const batch = firstOf(waiting)
+  const writeSome = (batch = firstOf(waiting), isSwept = false): void => {
+    // A flush may have written what waited for room.
+    if (waiting[0] !== batch[0]) return
     waiting = waiting.slice(batch.length)
     waitingBytes -= bytesOf(batch)
-    write(batch)
+    write(batch, isSwept)
   }
   let restedAtMs = 0
   const soon = (): void => {
     const pauseMs = restedAtMs - performance.now()
-    if (pauseMs <= 0) setImmediate(turn)
-    else setTimeout(turn, pauseMs)
+    if (pauseMs <= 0) setImmediate(begin)
+    else setTimeout(begin, pauseMs)
   }
-  const turn = (): void => {
+  const begin = (): void => {
+    const batch = firstOf(waiting)
+    const lacking = lackingBytes(plan, batch)
+    if (lacking > 0) plan.makeRoom(lacking).then((isSwept) => turn(batch, isSwept))
+    else turn(batch, false)
+  }
+  const turn = (batch: readonly Pending[], isSwept: boolean): void => {
     const beganMs = performance.now()
-    writeSome()
+    writeSome(batch, isSwept)
     const endedMs = performance.now()
     restedAtMs = endedMs + Math.min(endedMs - beganMs, MOST_PAUSE_MS)
     if (waiting.length > 0) soon()
@@ -199,7 +220,6 @@ const writeBatch = (plan: QueuePlan, batch: readonly Pending[]): BatchOutcome =>
     return commitSteps(pending, draft, held, hooks).map((step) => own(pending, step))
   })
   try {
-    refuseFull(plan, batch)
     transact(log, [...steps, () => hooks.onStep?.('written')])
   } catch (error) {
     return error instanceof CommitError && current
@@ -343,13 +363,18 @@ class Draft {
   }
 }
 
-/** The limit is kept before anything is written. */
-const refuseFull = ({ log, mapSizeBytes }: QueuePlan, batch: readonly Pending[]): void => {
+/** Bytes by which a batch would exceed the limit, which is kept before anything is written; 0 when it fits. */
+const lackingBytes = (plan: QueuePlan, batch: readonly Pending[]): number => {
+  if (batch.length === 0) return 0
+  const used = logBytes(plan.log)
+  plan.onUsed(used)
   const bytes = bytesOf(batch) + SPARE_BYTES
-  const { records, state, offsets, meta } = log
-  if (usedBytes([records, state, offsets, meta]) + bytes <= mapSizeBytes) return
-  throw new Outage('disk', `${log.path} is full: ${mapSizeBytes} bytes`, { final: true })
+  return used + bytes <= plan.limitBytes() ? 0 : bytes
 }
+
+/** Final when a sweep has done what it can: what is left is what no sweep deletes. */
+const fullOutage = ({ log, limitBytes }: QueuePlan, isSwept: boolean): Outage =>
+  new Outage('disk', `${log.path} is full: ${limitBytes()} bytes (LOG_MAX_MB)`, { final: isSwept })
 
 const commitBytes = ({ records = [], state = [] }: Commit): number =>
   [...records, ...state].reduce((sum, { value }) => sum + 128 + (value?.byteLength ?? 0), 0)

@@ -9,8 +9,9 @@ import type {
 } from './bus-contract.ts'
 import { type EmbeddedLog, groupOffsets, scan, topicOf } from './bus-embedded-log.ts'
 import type { Wakeups } from './bus-embedded-wake.ts'
-import { Halt, type KeepRunning, keepRunning } from './bus-runner.ts'
+import { type HaltedLanes, type KeepRunning, keepRunning, OutsideLog } from './bus-runner.ts'
 import { Outage } from './fault.ts'
+import { assignLanes } from './lane-assignment.ts'
 
 /** Largest answer of one `take`; a single larger record still passes. */
 const TAKE_BYTES = 16_777_216
@@ -20,6 +21,7 @@ export interface LaneHost extends Pick<KeepRunning, 'log' | 'onHalt'> {
   readonly store: EmbeddedLog
   readonly wakeups: Wakeups
   readonly writer: (id: string) => Promise<Writer>
+  readonly halted: HaltedLanes
 }
 
 interface Member {
@@ -33,9 +35,20 @@ interface Member {
 /** The groups of one process: hands whole lanes to the members of a group, again whenever one comes or goes. */
 export const laneGroups = (
   host: LaneHost,
-): { readonly join: (subscription: Subscription) => Running } => {
+): {
+  readonly join: (subscription: Subscription) => Running
+  /** Notes how far the lanes are in the topics that each of them reads whole: no sweep may go beyond. */
+  readonly note: () => Promise<void>
+} => {
   const groups = new Map<string, Member[]>()
   return {
+    note: async () => {
+      for (const members of groups.values()) {
+        for (const { subscription, lanes } of members) {
+          for (const partition of lanes.keys()) await noteReads(host.store, subscription, partition)
+        }
+      }
+    },
     join: (subscription) => {
       const lanes = laneCount(host.store, subscription)
       const members = groups.get(subscription.group) ?? []
@@ -68,15 +81,21 @@ const laneCount = (store: EmbeddedLog, { group, topics }: Subscription): number 
 }
 
 const assign = (host: LaneHost, members: readonly Member[], lanes: number): void => {
+  const asking = members.map(({ lanes: owned }, index) => ({
+    ...{ id: String(index), name: String(index), bornMs: 0, kept: [] },
+    owned: [...owned.keys()],
+  }))
+  const given = assignLanes(asking, lanes)
   members.forEach((member, index) => {
+    const own = given.get(String(index)) ?? []
     for (const [partition, { controller }] of member.lanes) {
-      if (partition % members.length === index) continue
+      if (own.includes(partition)) continue
       controller.abort(new Error('the lane went to another member'))
       member.lanes.delete(partition)
     }
   })
   members.forEach((member, index) => {
-    for (let partition = index; partition < lanes; partition += members.length) {
+    for (const partition of given.get(String(index)) ?? []) {
       if (!member.lanes.has(partition)) member.lanes.set(partition, start(host, member, partition))
     }
   })
@@ -88,7 +107,12 @@ const start = (host: LaneHost, { subscription }: Member, partition: number) => {
   const facts = { group: subscription.group, partition }
   const done = keepRunning(
     { what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt },
-    async () => subscription.run(await openLane(host, subscription, { partition, signal })),
+    () =>
+      host.halted.resting({ ...facts, log: host.log, signal }, async (opened) => {
+        const lane = await openLane(host, subscription, { partition, signal })
+        opened()
+        await subscription.run(lane)
+      }),
   )
   return { controller, done }
 }
@@ -109,6 +133,7 @@ const openLane = async (
     (offset) => offset.partition === partition,
   )
   const state = async (name: string): Promise<LaneState> => storeAt(host.store, name, partition)
+  await noteReads(host.store, subscription, partition)
   const sources = [
     ...topics.map((topic) => sourceOf(host.store, topic, partition, committed)),
     ...(await broadcastSources(host.store, subscription, { partition, state })),
@@ -138,10 +163,9 @@ const sourceOf = (
   const { low, next } = topicOf(store, topic)
   const first = low[partition] ?? 0
   const from = committed.find((offset) => offset.topic === topic)?.offset ?? first
-  if (from < first || from > (next[partition] ?? 0)) {
-    throw new Halt('bus', `${topic}/${partition}: offset ${from} is outside the log`, {
-      final: true,
-    })
+  const end = next[partition] ?? 0
+  if (from < first || from > end) {
+    throw new OutsideLog({ topic, partition, place: from, low: first, end })
   }
   return { topic, partition, next: from }
 }
@@ -158,6 +182,19 @@ const broadcastSources = async (
     sources.push(sourceOf(store, topic, 0, committed))
   }
   return sources
+}
+
+/** Writes down how far a lane is in its broadcast topics, as its own state knows. */
+const noteReads = async (
+  store: EmbeddedLog,
+  { group, broadcast = [], broadcastFrom }: Subscription,
+  partition: number,
+): Promise<void> => {
+  const state = async (name: string): Promise<LaneState> => storeAt(store, name, partition)
+  for (const topic of broadcast) {
+    const from = await broadcastFrom?.({ partition, state }, topic)
+    if (from !== undefined) await store.meta.put(['reads', group, topic, partition], from)
+  }
 }
 
 /** State is read straight from the tree; a commit is visible as soon as it has resolved. */
@@ -205,9 +242,8 @@ const takeNow = (
     const { topic, partition, next: from } = source
     const { low, next } = topicOf(store, topic)
     const to = next[partition] ?? 0
-    if (from < (low[partition] ?? 0)) {
-      throw new Halt('bus', `${topic}/${partition}: offset ${from} expired unread`, { final: true })
-    }
+    const first = low[partition] ?? 0
+    if (from < first) throw new OutsideLog({ topic, partition, place: from, low: first, end: to })
     if (from >= to) continue
     const found = scan(
       store,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import type { Ends, GroupOffset, Headers, LogRecord, TopicSpec } from './bus-contract.ts'
@@ -34,6 +35,8 @@ export interface EmbeddedTopic {
 /** The open folder: five tables of one lmdb environment and the topics, mirrored in memory. */
 export interface EmbeddedLog {
   readonly path: string
+  /** Made with the folder: no other log bears it. */
+  readonly id: string
   readonly root: RootDatabase
   /** Topic id, partition, offset -> record. */
   readonly records: Database<StoredRecord, Buffer>
@@ -75,6 +78,7 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
       }
       meta.putSync(['format'], FORMAT)
       meta.putSync(['owner'], thisOwner())
+      if (meta.get(['life']) === undefined) meta.putSync(['life'], randomUUID())
     })
   } catch (error) {
     root.close()
@@ -82,6 +86,7 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
   }
   return {
     path,
+    id: String(meta.get(['life'])),
     root,
     meta,
     records: root.openDB<StoredRecord, Buffer>('records', { keyEncoding: 'binary' }),

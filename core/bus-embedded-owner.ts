@@ -12,7 +12,7 @@ export const thisOwner = (): Owner => ownerOf(process.pid)
 
 /** Throws `Outage` when `holder` is a live process; a killed one does not count. */
 export const refuseLive = (holder: Owner | undefined, path: string): void => {
-  if (holder === undefined || !isAlive(holder)) return
+  if (holder === undefined || !isLive(holder)) return
   throw new Outage('bus', `${path} is in use by process ${holder.pid}`, { final: true })
 }
 
@@ -21,7 +21,8 @@ const ownerOf = (pid: number): Owner => {
   return birth === undefined ? { pid } : { pid, birth }
 }
 
-const isAlive = (holder: Owner): boolean => {
+/** True when the process that a mark names still runs on this machine. */
+export const isLive = (holder: Owner): boolean => {
   try {
     process.kill(holder.pid, 0)
   } catch (error) {

@@ -38,7 +38,7 @@ export const openEmbeddedReader = (path: string): EmbeddedReader => {
   const log = (): EmbeddedLog => {
     root.resetReadTxn()
     return {
-      ...{ path, root, meta, close: () => root.close() },
+      ...{ path, id: '', root, meta, close: () => root.close() },
       records: root.openDB<StoredRecord, Buffer>('records', { keyEncoding: 'binary' }),
       offsets: root.openDB<StoredOffset, [string, string, number]>('offsets', {}),
       state: root.openDB<Buffer, [string, number, string]>('state', { encoding: 'binary' }),

@@ -1,8 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { type EmbeddedLog, type EmbeddedTopic, offsetIn, recordKey } from './bus-embedded-log.ts'
+import {
+  type Floors,
+  type PartitionAt,
+  partitionsOf,
+  removeAll,
+  removeOldest,
+  STEP_RECORDS,
+  shrinkLog,
+  unreadFloors,
+} from './bus-embedded-shrink.ts'
+import type { Retention } from './topic-specs.ts'
 
-/** Work of one transaction, so that a sweep never holds the writer for long. */
-const STEP_RECORDS = 2_000
 /** Keys that one compaction keeps in memory; what is beyond waits for the next sweep. */
 const COMPACTION_KEYS = 200_000
 /** Compaction starts when the records since the last one are this share of those it kept. Source: kafka.md 2.10. */
@@ -13,58 +22,43 @@ const TOMBSTONE_MS = 86_400_000
 /** When and how strictly to sweep. */
 export interface SweepPlan {
   readonly nowMs: number
-  readonly retention: 'off' | 'contract'
+  readonly retention: Retention
+  /** Records younger than this stay, whatever their topic says; milliseconds. `bounded` only. */
+  readonly keepMs: number
+  /** Most bytes of the log. */
+  readonly limitBytes: number
   readonly signal: AbortSignal
 }
 
-/** Deletes what retention no longer keeps, and of compacted topics every record that a newer one of its key replaced. */
+/**
+ * Deletes what retention no longer keeps, by age and then by size, and of compacted topics every record that a newer one
+ * of its key replaced. `bounded` keeps what a group has not read, until the log is nearly full.
+ */
 export const sweepLog = async (log: EmbeddedLog, plan: SweepPlan): Promise<void> => {
-  for (const topic of log.topics.values()) {
-    for (let partition = 0; partition < topic.spec.partitions; partition += 1) {
-      if (plan.signal.aborted) return
-      if (topic.spec.cleanup !== 'delete') await compact(log, topic, partition, plan)
-      if (topic.spec.cleanup !== 'compact') await expire(log, topic, partition, plan)
-    }
+  const floors = plan.retention === 'bounded' ? unreadFloors(log) : undefined
+  for (const at of partitionsOf(log)) {
+    if (plan.signal.aborted) return
+    const { cleanup } = at.topic.spec
+    if (cleanup !== 'compact') await expire(log, at, floors, plan)
+  }
+  await shrinkLog(log, plan, 0)
+  for (const { topic, partition } of partitionsOf(log)) {
+    if (plan.signal.aborted) return
+    if (topic.spec.cleanup !== 'delete') await compact(log, topic, partition, plan)
   }
 }
 
 const expire = async (
   log: EmbeddedLog,
-  topic: EmbeddedTopic,
-  partition: number,
-  { nowMs, retention, signal }: SweepPlan,
+  at: PartitionAt,
+  floors: Floors | undefined,
+  { nowMs, retention, keepMs, signal }: SweepPlan,
 ): Promise<void> => {
-  const { retentionMs } = topic.spec
+  const { retentionMs } = at.topic.spec
   if (retention === 'off' || retentionMs === null) return
-  for (;;) {
-    const expired = expiredKeys(log, topic, partition, nowMs - retentionMs)
-    const last = expired.at(-1)
-    if (last === undefined || signal.aborted) return
-    removeAll(log, expired, () =>
-      log.meta.putSync(['low', topic.id, partition], offsetIn(last) + 1),
-    )
-    topic.low[partition] = offsetIn(last) + 1
-    await turn()
-  }
-}
-
-const expiredKeys = (
-  log: EmbeddedLog,
-  { id, low, next }: EmbeddedTopic,
-  partition: number,
-  beforeMs: number,
-): readonly Buffer[] => {
-  const keys: Buffer[] = []
-  const range = log.records.getRange({
-    start: recordKey(id, partition, low[partition] ?? 0),
-    end: recordKey(id, partition, next[partition] ?? 0),
-    limit: STEP_RECORDS,
-  })
-  for (const { key, value } of range) {
-    if (value[0] >= beforeMs) break
-    keys.push(key)
-  }
-  return keys
+  const ageMs = retention === 'bounded' ? Math.max(retentionMs, keepMs) : retentionMs
+  const to = floors?.(at) ?? Number.POSITIVE_INFINITY
+  while (!signal.aborted && removeOldest(log, at, { beforeMs: nowMs - ageMs, to }) > 0) await turn()
 }
 
 /** Up to which offset a partition is compacted, and how many records that left. */
@@ -127,13 +121,4 @@ const newestOffsets = (
     newest.set(value[1], offsetIn(key))
   }
   return { newest, to }
-}
-
-const removeAll = (log: EmbeddedLog, keys: readonly Buffer[], beside?: () => void): void => {
-  if (keys.length === 0) return
-  log.root.transactionSync(() => {
-    for (const key of keys) log.records.removeSync(key)
-    beside?.()
-  })
-  log.recent.clear()
 }

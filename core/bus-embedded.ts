@@ -3,11 +3,12 @@ import type { Bus, LogRecord, Running, Tail, Writer } from './bus-contract.ts'
 import { type CommitHooks, type CommitQueue, commitQueue } from './bus-embedded-commit.ts'
 import { type LaneHost, laneGroups } from './bus-embedded-lanes.ts'
 import { endsOf, ensureTopics, groupOffsets, openLog, scan, topicOf } from './bus-embedded-log.ts'
-import { sweepLog } from './bus-embedded-sweep.ts'
+import { logRoom } from './bus-embedded-room.ts'
 import { wakeups } from './bus-embedded-wake.ts'
-import { keepRunning } from './bus-runner.ts'
+import { haltedLanes, keepRunning } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
+import type { Retention } from './topic-specs.ts'
 
 /** What `read` and `tail` hold in memory at once. */
 const CHUNK = { records: 1_000, bytes: 4_194_304 }
@@ -16,11 +17,15 @@ const CHUNK = { records: 1_000, bytes: 4_194_304 }
 export interface EmbeddedBusOptions {
   /** Folder, made when absent. */
   readonly path: string
-  /** Most bytes that the log may hold; beyond it every commit is a final `Outage`. */
+  /** Most bytes that the log may hold: a commit beyond it waits for a sweep, and is an `Outage` where that makes no room. */
   readonly mapSizeBytes: number
+  /** The limit where it follows the disk; asked before each sweep. Default: `mapSizeBytes`. */
+  readonly limitBytes?: () => number
   readonly log: Logger
   /** `off` keeps records whatever their topic says (R36). */
-  readonly retention: 'off' | 'contract'
+  readonly retention: Retention
+  /** `bounded`: least age of what is deleted while there is room, milliseconds. Default 0. */
+  readonly keepMs?: number
   /** Told once when the log or a lane cannot go on: the process should stop in order. */
   readonly onHalt?: (outage: Outage) => void
   readonly nowMs?: () => number
@@ -32,7 +37,7 @@ export interface EmbeddedBusOptions {
  * close together share it. Throws `Outage` when another live process holds the folder.
  */
 export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus> => {
-  const { path, mapSizeBytes, log, retention, nowMs = Date.now, hooks = {} } = options
+  const { path, mapSizeBytes, log, nowMs = Date.now, hooks = {} } = options
   const store = openLog(path, mapSizeBytes)
   // A write over the file size limit must come back as an error, not end the process.
   process.on('SIGXFSZ', ignore)
@@ -40,16 +45,16 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
   const running = new Set<Running>()
   const { wake, wait } = wakeups()
   const onHalt = halting(options)
+  const room = logRoom(store, { ...options, nowMs, signal: closing.signal })
   const queue = commitQueue({
-    log: store,
-    mapSizeBytes,
-    nowMs,
-    hooks,
-    onCommitted: wake,
-    onBroken: onHalt,
+    ...{ log: store, nowMs, hooks, onCommitted: wake, onBroken: onHalt },
+    limitBytes: room.limitBytes,
+    makeRoom: room.make,
+    onUsed: room.used,
   })
   const writer = writers(queue)
-  const host: LaneHost = { store, wakeups: { wake, wait }, writer, log, onHalt }
+  const halted = haltedLanes()
+  const host: LaneHost = { store, wakeups: { wake, wait }, writer, log, halted, onHalt }
   const groups = laneGroups(host)
   const held = (part: Running): Running => {
     const stop = async (): Promise<void> => {
@@ -60,7 +65,6 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
     running.add(entry)
     return entry
   }
-  let sweeping: Promise<void> = Promise.resolve()
   return {
     createTopics: (specs) => onDisk(path, async () => ensureTopics(store, specs)),
     topics: async (prefix) =>
@@ -72,16 +76,17 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
     offsets: async (group, topics) => groupOffsets(store, group, topics),
     subscribe: async (subscription) => held(groups.join(subscription)),
     tail: async (tail) => held(startTail(host, tail)),
-    sweep: (at) => {
-      const plan = { nowMs: at, retention, signal: closing.signal }
-      const swept = onDisk(path, () => sweepLog(store, plan))
-      sweeping = swept.catch(() => undefined)
-      return swept
+    sweep: async (at) => {
+      await groups.note()
+      await onDisk(path, () => room.sweep(at))
     },
+    capacity: room.capacity,
+    halted: halted.list,
+    life: async (topic) => `${store.id}/${topicOf(store, topic).id}`,
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
-      await sweeping
+      await room.rest()
       queue.flush()
       process.off('SIGXFSZ', ignore)
       await store.close()

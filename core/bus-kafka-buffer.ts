@@ -1,5 +1,4 @@
 import type { GroupOffset, Lane, LogRecord } from './bus-contract.ts'
-import { sizeOf } from './bus-kafka-read.ts'
 import type { At, ReadFrom, ReadPlace } from './bus-kafka-reader.ts'
 import type { Outage } from './fault.ts'
 
@@ -7,6 +6,9 @@ import type { Outage } from './fault.ts'
 const PAUSE_BYTES = 8_388_608
 /** Bytes of one `take`; a single larger record still passes. */
 const TAKE_BYTES = 16_777_216
+
+/** Bytes of a record that count against a buffer. */
+const sizeOf = ({ key, value }: LogRecord): number => 96 + key.length + (value?.byteLength ?? 0)
 
 /** Records that wait for one lane, bounded per partition. */
 export interface LaneBuffer {

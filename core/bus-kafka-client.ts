@@ -11,6 +11,7 @@ import kafkajs, {
   type Producer,
   type ProducerConfig,
 } from 'kafkajs'
+import { type FetchCluster, fetchCluster } from './bus-kafka-cluster.ts'
 import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 
@@ -38,6 +39,8 @@ export interface KafkaClient {
   producer(config: ProducerConfig): Producer
   /** A member of a group, with the fetch and session settings of the house. */
   consumer(groupId: string, assigner: PartitionAssigner): Consumer
+  /** Connections that read without a group. */
+  cluster(): FetchCluster
 }
 
 /**
@@ -88,6 +91,7 @@ export const kafkaClient = (access: KafkaAccess): KafkaClient => {
   return {
     admin: () => kafka.admin(),
     producer: (config) => kafka.producer(config),
+    cluster: () => fetchCluster(kafka),
     consumer: (groupId, assigner) =>
       kafka.consumer({
         ...CONSUMER,

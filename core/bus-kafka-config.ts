@@ -8,6 +8,7 @@ type Settings = Pick<
   Config,
   | 'dataDir'
   | 'lmdbMapSizeMb'
+  | 'processName'
   | 'kafkaBrokers'
   | 'kafkaSessionTimeoutMs'
   | 'kafkaTls'
@@ -27,6 +28,7 @@ export const kafkaOptions = (config: Settings): Omit<KafkaBusOptions, 'clientId'
     brokers: config.kafkaBrokers,
     sessionTimeoutMs: config.kafkaSessionTimeoutMs,
     state: { path: join(config.dataDir, 'state'), mapSizeBytes: config.lmdbMapSizeMb * 1_048_576 },
+    ...(config.processName !== '' && { processName: config.processName }),
     ...(username !== '' && { sasl: { mechanism, username, password } }),
     ...(config.kafkaTls && { tls: tlsOf(config) }),
   }

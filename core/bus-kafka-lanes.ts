@@ -1,11 +1,11 @@
-import type { PartitionAssigner } from 'kafkajs'
 import type { Bus, GroupOffset, Lane, Running, Subscription } from './bus-contract.ts'
+import { type LaneSelf, laneAssigner } from './bus-kafka-assigner.ts'
 import { type LaneBuffer, laneBuffer } from './bus-kafka-buffer.ts'
 import type { KafkaClient } from './bus-kafka-client.ts'
+import { keptLanes } from './bus-kafka-copies.ts'
 import { behindGaps } from './bus-kafka-offsets.ts'
 import {
   type At,
-  assignerOf,
   boundsOf,
   openOwnReader,
   openReader,
@@ -15,7 +15,7 @@ import {
 } from './bus-kafka-reader.ts'
 import { laneStores, type StoresHost } from './bus-kafka-stores.ts'
 import type { LaneWriter } from './bus-kafka-writer.ts'
-import { Halt, keepRunning } from './bus-runner.ts'
+import { Halt, type HaltedLanes, keepRunning } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 import { pause } from './retry.ts'
 
@@ -27,6 +27,10 @@ export interface LaneHost extends StoresHost, Pick<Bus, 'offsets' | 'partitions'
   readonly kafka: KafkaClient
   readonly clientId: string
   readonly writer: (id: string) => Promise<LaneWriter>
+  readonly halted: HaltedLanes
+  /** Name of this process, and when it started: by them its lanes come back to it. */
+  readonly name: string
+  readonly bornMs: number
   readonly onHalt: (outage: Outage) => void
 }
 
@@ -55,6 +59,10 @@ interface Member {
 export const joinGroup = async (host: LaneHost, subscription: Subscription): Promise<Running> => {
   const lanes = await laneCount(host, subscription)
   const { kafka, log, ends } = host
+  const self = (): LaneSelf => ({
+    ...{ name: host.name, bornMs: host.bornMs, owned: [...member.seats.keys()] },
+    kept: host.folder ? keptLanes(host.folder.path, subscription.group) : [],
+  })
   const member: Member = {
     host,
     subscription,
@@ -66,7 +74,7 @@ export const joinGroup = async (host: LaneHost, subscription: Subscription): Pro
       ends,
       groupId: subscription.group,
       topics: subscription.topics,
-      assigner: laneAssigner(subscription.topics, lanes),
+      assigner: laneAssigner(subscription.topics, lanes, self),
       sources: [],
       onAssigned: (owned) => assign(member, owned[subscription.topics[0] ?? ''] ?? []),
       onRecords: (records, at) => {
@@ -96,15 +104,6 @@ const laneCount = async (host: LaneHost, { group, topics }: Subscription): Promi
   }
   return count
 }
-
-/** Lane p is partition p of every topic; member i of n owns the lanes p with p mod n = i. */
-const laneAssigner = (topics: readonly string[], lanes: number): PartitionAssigner =>
-  assignerOf('sluice-lanes', (member, members) => {
-    const owned = Array.from({ length: lanes }, (_, lane) => lane).filter(
-      (lane) => lane % members === member,
-    )
-    return Object.fromEntries(topics.map((topic) => [topic, owned]))
-  })
 
 const whenOpen = (reader: Promise<Reader> | undefined, act: (reader: Reader) => void): void => {
   reader?.then(act, () => undefined)
@@ -168,24 +167,23 @@ const seatOf = (member: Member, partition: number): Seat => {
   const facts = { group: subscription.group, partition }
   const run = async (): Promise<void> => {
     await before
-    await keepRunning(
-      { what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt },
-      async () => {
+    await keepRunning({ what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt }, () =>
+      host.halted.resting({ ...facts, log: host.log, signal }, async (opened) => {
         try {
-          await runLane(member, seat)
+          await runLane(member, seat, opened)
         } catch (error) {
           if (error instanceof Outage && error.final && !(error instanceof Halt))
             await pause(FENCED_PAUSE_MS, signal)
           throw error
         }
-      },
+      }),
     )
   }
   seat.done = run()
   return seat
 }
 
-const runLane = async (member: Member, seat: Seat): Promise<void> => {
+const runLane = async (member: Member, seat: Seat, onOpen: () => void): Promise<void> => {
   const { host, subscription } = member
   const { group, topics } = subscription
   const { partition, controller } = seat
@@ -203,6 +201,7 @@ const runLane = async (member: Member, seat: Seat): Promise<void> => {
     )
     const wide = await broadcastSources(host, subscription, { partition, state: stores.state })
     signal.throwIfAborted()
+    onOpen()
     seat.buffer = buffer
     for (const source of sources) {
       buffer.open(source)

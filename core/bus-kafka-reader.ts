@@ -9,7 +9,7 @@ import {
 import type { Ends, LogRecord } from './bus-contract.ts'
 import type { KafkaClient } from './bus-kafka-client.ts'
 import { openConsumer } from './bus-kafka-consumer.ts'
-import { Halt } from './bus-runner.ts'
+import { type Halt, OutsideLog } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
 
@@ -232,15 +232,10 @@ export const outsideLog = (
 ): Halt | undefined =>
   from >= low && from <= end
     ? undefined
-    : new Halt(
-        'bus',
-        `${topic}/${partition}: offset ${from} is outside the log (${low} to ${end})`,
-        {
-          final: true,
-        },
-      )
+    : new OutsideLog({ topic, partition, place: from, low, end })
 
-const toRecord = ({ topic, partition }: At, message: KafkaMessage): LogRecord => ({
+/** A record as kafkajs gives it. */
+export const toRecord = ({ topic, partition }: At, message: KafkaMessage): LogRecord => ({
   topic,
   partition,
   offset: Number(message.offset),
@@ -255,42 +250,54 @@ const toRecord = ({ topic, partition }: At, message: KafkaMessage): LogRecord =>
 const ASSIGNER_VERSION = 1
 const NO_DATA = Buffer.alloc(0)
 
-/** Group protocol of an assigner: its name and what it gives each member, by sorted member id. */
+/** What a member of a group says of itself when it joins. */
+export interface JoinedMember {
+  readonly id: string
+  /** As its `about` gave it; empty from a member that says nothing. */
+  readonly about: Buffer
+}
+
+/** Group protocol of an assigner: its name, what it gives each member, by member id, and what a member says of itself. */
 export const assignerOf =
   (
     name: string,
-    assign: (member: number, members: number) => Record<string, number[]>,
+    assign: (members: readonly JoinedMember[]) => ReadonlyMap<string, Record<string, number[]>>,
+    about: () => Buffer = () => NO_DATA,
   ): PartitionAssigner =>
   () => ({
     name,
     version: ASSIGNER_VERSION,
-    assign: async ({ members }) =>
-      members
-        .map(({ memberId }) => memberId)
-        .sort()
-        .map((memberId, index) => ({
-          memberId,
-          memberAssignment: AssignerProtocol.MemberAssignment.encode({
-            version: ASSIGNER_VERSION,
-            assignment: assign(index, members.length),
-            userData: NO_DATA,
-          }),
+    assign: async ({ members }) => {
+      const given = assign(
+        members.map(({ memberId: id, memberMetadata }) => ({
+          id,
+          about: AssignerProtocol.MemberMetadata.decode(memberMetadata)?.userData ?? NO_DATA,
         })),
+      )
+      return members.map(({ memberId }) => ({
+        memberId,
+        memberAssignment: AssignerProtocol.MemberAssignment.encode({
+          version: ASSIGNER_VERSION,
+          assignment: given.get(memberId) ?? {},
+          userData: NO_DATA,
+        }),
+      }))
+    },
     protocol: ({ topics }) => ({
       name,
       metadata: AssignerProtocol.MemberMetadata.encode({
         version: ASSIGNER_VERSION,
         topics,
-        userData: NO_DATA,
+        userData: about(),
       }),
     }),
   })
 
 const fixedAssigner = (partitions: readonly At[]): PartitionAssigner =>
-  assignerOf('sluice-fixed', () => {
+  assignerOf('sluice-fixed', (members) => {
     const owned: Record<string, number[]> = {}
     for (const { topic, partition } of partitions) {
       owned[topic] = [...(owned[topic] ?? []), partition]
     }
-    return owned
+    return new Map(members.map(({ id }) => [id, owned]))
   })

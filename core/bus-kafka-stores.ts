@@ -1,6 +1,6 @@
-import { join } from 'node:path'
 import type { LimitFunction } from 'p-limit'
 import type { Bus, Commit, Lane, StateChange, Writer } from './bus-contract.ts'
+import { copyPath } from './bus-kafka-copies.ts'
 import { type At, boundsOf } from './bus-kafka-reader.ts'
 import type { LaneWriter, Placed } from './bus-kafka-writer.ts'
 import { type CopyChange, type LaneCopy, type Mark, openLaneCopy } from './bus-lane-copy.ts'
@@ -22,6 +22,8 @@ export interface StateFolder {
   /** Most bytes of one lane's store. */
   readonly mapSizeBytes: number
   readonly clusterId: string
+  /** Copies in use, by their folders. */
+  readonly open: Set<string>
 }
 
 /** What stores need of the bus. */
@@ -109,17 +111,21 @@ const openStore = async (
   seat.signal.throwIfAborted()
   if (!folder) throw new Outage('bus', 'this process has no folder for state', { final: true })
   const { group, partition } = seat
-  const names = [group, store].map(encodeURIComponent)
+  const path = copyPath(folder.path, group, store, partition)
   const copy = openLaneCopy({
-    path: join(folder.path, ...names, String(partition)),
-    mapSizeBytes: folder.mapSizeBytes,
+    ...{ path, mapSizeBytes: folder.mapSizeBytes },
     log: `${folder.clusterId}/${store}/${partition}`,
   })
+  folder.open.add(path)
+  const close = async (): Promise<void> => {
+    await copy.close()
+    folder.open.delete(path)
+  }
   try {
     await catchUp(host, seat, { topic: store, partition }, copy)
-    return copy
+    return { ...copy, close }
   } catch (error) {
-    await copy.close()
+    await close()
     throw error
   }
 }

@@ -151,10 +151,10 @@ const spanOf = ({ topic, partition, baseOffset, records }: Sent): Span => ({
   records,
 })
 
-const placedOf = ({ topic, partition, baseOffset, records, timestampMs }: Sent): Placed => ({
+const placedOf = ({ topic, partition, lastOffset, timestampMs }: Sent): Placed => ({
   topic,
   partition,
-  offset: baseOffset + records - 1,
+  offset: lastOffset,
   timestampMs,
 })
 
@@ -199,8 +199,9 @@ const byTopic = <Row extends { readonly topic: string }>(
   return out
 }
 
-/** A span, and when the log took its last record. */
+/** A span, its last record's offset, and when the log took that. */
 interface Sent extends Span {
+  readonly lastOffset: number
   readonly timestampMs: number | undefined
 }
 
@@ -319,27 +320,21 @@ const sendGroup = async (
       topic,
       partition,
       baseOffset: Number(answer.baseOffset),
+      lastOffset: Number(answer.baseOffset) + messages.length - 1,
       records: messages.length,
       timestampMs: taken < 0 ? undefined : taken,
     }
   })
 }
 
-/** One span per partition. Throws `Outage` when another writer's records lie between ours. */
+/** One span per partition. Lanes may share a partition: each send takes its place among those of the others. */
 const joined = (spans: readonly Sent[]): readonly Sent[] => {
   const out = new Map<string, Sent>()
   for (const span of spans) {
     const name = `${span.topic}/${span.partition}`
     const before = out.get(name)
-    if (before && before.baseOffset + before.records !== span.baseOffset) {
-      throw new Outage('bus', `${name}: another writer wrote between our records`)
-    }
-    out.set(
-      name,
-      before
-        ? { ...span, baseOffset: before.baseOffset, records: before.records + span.records }
-        : span,
-    )
+    const { baseOffset = span.baseOffset, records = 0 } = before ?? {}
+    out.set(name, { ...span, baseOffset, records: records + span.records })
   }
   return [...out.values()]
 }

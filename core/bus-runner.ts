@@ -1,9 +1,79 @@
+import type { HaltedLane } from './bus-contract.ts'
 import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
-import { retry } from './retry.ts'
+import { pause, retry } from './retry.ts'
 
 /** An outage that ends a lane or a tail for good: starting it again as it stands would lose data or spin. */
 export class Halt extends Outage {}
+
+/** A place that the log does not hold. */
+type LostPlace = Omit<HaltedLane, 'group' | 'lane'>
+
+/** The halt of a reader whose place left the log. */
+export class OutsideLog extends Halt {
+  readonly at: LostPlace
+
+  constructor(at: LostPlace) {
+    const { topic, partition, place, low, end } = at
+    super(
+      'bus',
+      `${topic}/${partition}: offset ${place} is outside the log, which holds ${low} to ${end}`,
+      { final: true },
+    )
+    this.at = at
+  }
+}
+
+/** Lanes of one bus that rest because their place left the log. */
+export interface HaltedLanes {
+  list(): readonly HaltedLane[]
+  /**
+   * Runs a lane. While the log does not hold its place, the lane rests and is tried again every few seconds, so that it
+   * goes on once `sluice resume` has moved the place. `work` calls `opened` when it has a place that the log holds.
+   */
+  resting(lane: LaneFacts, work: (opened: () => void) => Promise<void>): Promise<void>
+}
+
+/** Which lane runs, and how it tells. */
+export interface LaneFacts {
+  readonly group: string
+  readonly partition: number
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+/** How often a resting lane looks whether its place has been moved. */
+const RESTING_MS = 3_000
+
+/** Makes an empty list. */
+export const haltedLanes = (): HaltedLanes => {
+  const halted = new Map<string, HaltedLane>()
+  return {
+    list: () => [...halted.values()],
+    resting: async ({ group, partition: lane, log, signal }, work) => {
+      const name = `${group}/${lane}`
+      const opened = (): void => {
+        if (halted.delete(name)) log.info({ group, lane }, 'lane goes on')
+      }
+      try {
+        for (;;) {
+          try {
+            return await work(opened)
+          } catch (error) {
+            if (!(error instanceof OutsideLog) || signal.aborted) throw error
+            if (!halted.has(name)) {
+              log.error({ group, lane, err: error }, 'lane halted: see `sluice resume`')
+            }
+            halted.set(name, { group, lane, ...error.at })
+          }
+          await pause(RESTING_MS, signal)
+        }
+      } finally {
+        halted.delete(name)
+      }
+    },
+  }
+}
 
 /** How something is kept running. */
 export interface KeepRunning {

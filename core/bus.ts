@@ -1,16 +1,20 @@
+import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
 import type { Bus, Running, Tail } from './bus-contract.ts'
 import { openAdmin } from './bus-kafka-admin.ts'
 import { type KafkaAccess, kafkaClient } from './bus-kafka-client.ts'
+import { removeOldCopies } from './bus-kafka-copies.ts'
+import { type RangeReader, rangeReader } from './bus-kafka-fetch.ts'
 import { joinGroup, type LaneHost } from './bus-kafka-lanes.ts'
-import { readRange } from './bus-kafka-read.ts'
 import { boundsOf, openOwnReader } from './bus-kafka-reader.ts'
 import { openWriter } from './bus-kafka-writer.ts'
+import { takeName } from './bus-process-name.ts'
+import { haltedLanes } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 
 /** The Kafka bus of one process. */
 export interface KafkaBusOptions extends KafkaAccess {
-  /** Told when a lane or a tail cannot go on: its place left the log. */
+  /** Told when a tail cannot go on, because its place left the log, or a lane, because its disk is full. */
   readonly onHalt?: (outage: Outage) => void
   /** Where lanes keep their state between two looks at its changelog; needed by `Lane.state` only. */
   readonly state?: {
@@ -19,6 +23,8 @@ export interface KafkaBusOptions extends KafkaAccess {
     /** Most bytes of one lane's store. */
     readonly mapSizeBytes: number
   }
+  /** Name by which this process gets the same lanes after a restart. Default: kept in the state's folder. */
+  readonly processName?: string
 }
 
 /** Stores that load at once: each holds a connection and up to 12 MiB of records. */
@@ -26,7 +32,7 @@ const LOADS_AT_ONCE = 8
 
 /** Opens the bus on a Kafka cluster. Throws `Outage` when no broker answers. */
 export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
-  const { clientId, log, state, onHalt = () => undefined } = options
+  const { clientId, log, state, processName = '', onHalt = () => undefined } = options
   const kafka = kafkaClient(options)
   const admin = await openAdmin(kafka)
   const { leaders, ends, clusterId } = admin
@@ -41,24 +47,26 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     running.add(entry)
     return entry
   }
+  const reader = rangeReader(kafka)
+  const halted = haltedLanes()
+  const copies = new Set<string>()
+  const own = processName === '' && state ? takeName(state.path) : undefined
   const host: LaneHost = {
     kafka,
     clientId,
     log,
     onHalt,
+    halted,
     ends,
-    folder: state && { ...state, clusterId },
+    folder: state && { ...state, clusterId, open: copies },
+    name: own?.name ?? (processName || randomUUID()),
+    bornMs: Date.now(),
     loading: pLimit(LOADS_AT_ONCE),
     partitions: async (topic) => (await leaders.of(topic)).length,
     offsets: admin.offsets,
     writer: (id) => openWriter(kafka, leaders, id),
     read: (topic, partition, from, to) =>
-      readOrEnd({ kafka, log, ends, name: `${clientId}.read`, signal: closing.signal }, [
-        topic,
-        partition,
-        from,
-        to,
-      ]),
+      readOrEnd({ ends, reader, signal: closing.signal }, [topic, partition, from, to]),
   }
   return {
     createTopics: admin.createTopics,
@@ -70,29 +78,41 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     offsets: host.offsets,
     subscribe: async (subscription) => held(await joinGroup(host, subscription)),
     tail: async (tail) => held(await startTail(host, tail)),
-    sweep: async () => undefined,
+    sweep: async (nowMs) => {
+      const removed = state ? removeOldCopies(state.path, copies, nowMs) : []
+      if (removed.length > 0) log.info({ removed }, 'local state of lanes that went elsewhere')
+    },
+    capacity: () => undefined,
+    halted: halted.list,
+    life: async (topic) => [clusterId, topic, (await reader.topicId(topic)) ?? ''].join('/'),
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
+      own?.release()
+      await reader.close()
       await admin.close()
     },
   }
 }
 
-type ReadPlan = Omit<Parameters<typeof readRange>[0], 'range'>
+interface ReadPlan {
+  readonly ends: Bus['ends']
+  readonly reader: RangeReader
+  readonly signal: AbortSignal
+}
 
 async function* readOrEnd(
-  plan: ReadPlan,
+  { ends, reader, signal }: ReadPlan,
   [topic, partition, from, to]: Parameters<Bus['read']>,
 ): ReturnType<Bus['read']> {
-  const bounds = await boundsOf(plan.ends, { topic, partition })
+  const bounds = await boundsOf(ends, { topic, partition })
   const end = Math.min(to ?? bounds.end, bounds.end)
   if (from < bounds.low && from < end) {
     throw new Outage('bus', `${topic}/${partition}: offset ${from} is below the log`, {
       final: true,
     })
   }
-  yield* readRange({ ...plan, range: { topic, partition, from, to: end } })
+  yield* reader.read({ topic, partition, from, to: end }, signal)
 }
 
 const startTail = async (

@@ -117,14 +117,35 @@ const Settings = Type.Object({
     default: 3,
     description: 'Partitions of token-keyed topics when they are created',
   }),
-  retention: Type.Enum(['off', 'contract'], {
-    default: 'off',
-    description: 'off keeps everything; contract applies the documented hours and days (R36)',
+  retention: Type.Enum(['bounded', 'contract', 'off'], {
+    default: 'bounded',
+    description:
+      'bounded: topics expire, tables keep everything, the embedded log stays below its limit; contract: the documented hours and days for topics and tables (R36); off keeps everything',
+  }),
+  logMaxMb: Type.Integer({
+    minimum: 0,
+    maximum: 67_108_864,
+    default: 0,
+    description:
+      'Largest size of the embedded log; beyond 75 % its oldest records are deleted, unless RETENTION=off; 0 = a quarter of the free disk, 256 to LMDB_MAP_SIZE_MB',
+  }),
+  logRetentionHours: Type.Integer({
+    minimum: 0,
+    maximum: 87_600,
+    default: 168,
+    description:
+      'RETENTION=bounded: the embedded log keeps records for so long, or for the documented hours where those are more',
   }),
   lmdbMapSizeMb: Type.Integer({
     minimum: 16,
     default: 65_536,
-    description: 'Largest size of the embedded log, and of the local state of one lane',
+    description: 'Largest size of the local state of one lane; of the embedded log see LOG_MAX_MB',
+  }),
+  processName: Type.String({
+    pattern: '^[A-Za-z0-9._-]{0,128}$',
+    default: '',
+    description:
+      'Name by which this process gets the same lanes after a restart; unique among the running ones; empty = kept in DATA_DIR',
   }),
   chains: Type.Array(Type.String(), { default: ['eth'], description: 'Chains to ingest' }),
   feeds: Type.Array(Type.Enum([...FEED_NAMES]), {

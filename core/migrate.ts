@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { GLOBAL_RETENTION, TABLE_RETENTION } from '../schemas/retention.ts'
+import type { Retention } from './topic-specs.ts'
 import type { Warehouse } from './warehouse.ts'
 
 const FOLDER = new URL('../schemas/tables/', import.meta.url)
@@ -45,13 +46,13 @@ interface TableRow {
 }
 
 /**
- * Sets how long tables keep their rows (R36): the contract's days, or for ever. Tables that are set already are left
+ * Sets how long tables keep their rows (R36): the contract's days with `contract`, else for ever. Tables that are set already are left
  * alone; the engine drops expired rows with its next merges. With `contract`, rows older than their days vanish at insert.
  */
 export const applyRetention = async (
   warehouse: Warehouse,
   chains: readonly string[],
-  retention: 'off' | 'contract',
+  retention: Retention,
 ): Promise<void> => {
   const { rows } = await warehouse.query<TableRow>({
     sql: 'SELECT name, engine_full FROM system.tables WHERE database = currentDatabase()',
@@ -67,8 +68,9 @@ export const applyRetention = async (
     const engine = engines.get(name)
     if (engine === undefined) continue
     const limited = / TTL /.test(engine)
-    if (retention === 'off' && limited) await warehouse.command(`ALTER TABLE ${name} REMOVE TTL`)
-    if (retention === 'off' || engine.includes(`toIntervalDay(${days})`)) continue
+    if (retention !== 'contract' && limited)
+      await warehouse.command(`ALTER TABLE ${name} REMOVE TTL`)
+    if (retention !== 'contract' || engine.includes(`toIntervalDay(${days})`)) continue
     await warehouse.command(
       `ALTER TABLE ${name} MODIFY TTL toDateTime(${column}) + toIntervalDay(${days}) DELETE SETTINGS materialize_ttl_after_modify = 0`,
     )

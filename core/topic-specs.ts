@@ -8,14 +8,19 @@ const HOUR_MS = 3_600_000
 const LIGHT_PARTITIONS = 3
 const DEAD_LETTER_DAYS = 14
 
+/**
+ * How long records are kept (R36): `off` keeps everything, `contract` the documented hours, `bounded` those as well, and on
+ * the embedded log at least `LOG_RETENTION_HOURS` and what a group has not read.
+ */
+export type Retention = 'off' | 'contract' | 'bounded'
+
 /** What decides how topics are created. */
 export interface TopicPlan {
   /** Internal chain ids, `eth`. */
   readonly chains: readonly string[]
   /** Partitions of token-keyed topics. */
   readonly partitions: number
-  /** `off` keeps everything, `contract` applies the documented hours (R36). */
-  readonly retention: 'off' | 'contract'
+  readonly retention: Retention
   /** Default: none. */
   readonly feeds?: readonly Feed[]
   /** Chains whose blocks in the making are followed. Default: none. */

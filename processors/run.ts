@@ -77,6 +77,17 @@ const PROGRESS = 'progress'
 const STAGE = 's/'
 const BEFORE_ALL: Progress = { seq: null, blocksNext: 0 }
 
+/** The change of a lane's state that makes it go on behind an operation. */
+export const progressChange = (
+  app: string,
+  chain: string,
+  partition: number,
+  progress: Progress,
+): StateChange => ({
+  ...{ store: stateTopic(app, chain), partition, key: PROGRESS },
+  value: Buffer.from(JSON.stringify(progress)),
+})
+
 interface Arrived {
   readonly record: LogRecord
   readonly input: InputTopic
@@ -223,7 +234,7 @@ class StageLane {
       records: [...this.#outRecords(flushed.publications), ...this.#deadLetters(group, ready)],
       state: [
         ...flushed.changes.map(([key, value]) => change(STAGE + key, value)),
-        change(PROGRESS, JSON.stringify(progress)),
+        progressChange(app, chain, partition, progress),
       ],
       offsets: { group, next },
     })

@@ -74,6 +74,7 @@ class SinkLane {
   readonly #group: string
   #begunMs = Number.NEGATIVE_INFINITY
   #failingSinceMs: number | undefined
+  #life = ''
 
   constructor(sink: Sink, deps: SinkDeps, lane: Lane, reports: Reports) {
     this.#sink = sink
@@ -87,6 +88,7 @@ class SinkLane {
   async run(): Promise<void> {
     const { places } = this.#deps
     const { signal } = this.#lane
+    this.#life = await this.#deps.bus.life(topicName(this.#sink.topic, this.#deps.chain))
     while (!signal.aborted) {
       const first = await this.#lane.take(FIRST)
       if (first.length === 0) continue
@@ -173,7 +175,9 @@ class SinkLane {
     for (const { table: name, ...rows } of made.tables) {
       const table = `${chain}_${name}`
       const end = metrics.insertSeconds.startTimer({ table })
-      await warehouse.insert(table, rows, { token: insertToken(table, partition, from, to) })
+      await warehouse.insert(table, rows, {
+        token: insertToken(table, `${this.#life}/${partition}`, from, to),
+      })
       end()
     }
     const letters = made.refused.flatMap(({ index, reason, message }): readonly Letter[] => {
@@ -210,9 +214,12 @@ class SinkLane {
   }
 }
 
-/** Name of the insert of one range of one lane: the same range has the same token for ever. */
-export const insertToken = (table: string, lane: number, first: number, last: number): string =>
-  createHash('sha1').update(`${table}|${lane}|p${lane}@${first}-${last}`).digest('hex')
+/**
+ * Name of the insert of one range of one lane: the same range has the same token for ever, and no range of another
+ * cluster or of a topic that was made anew has it. `lane`: the topic's life (`Bus.life`) and the partition.
+ */
+export const insertToken = (table: string, lane: string, first: number, last: number): string =>
+  createHash('sha1').update(`${table}|${lane}|${first}-${last}`).digest('hex')
 
 /** Consumer group of a sink. */
 export const sinkGroup = (sink: Sink, chain: string): string =>

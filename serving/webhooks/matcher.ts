@@ -57,6 +57,13 @@ const STAGE = 'webhooks'
 const MESSAGES = globalTopic('webhookMessages')
 const OUTBOX = globalTopic('webhookOutbox')
 
+/** What the matcher of a chain reads; none where the chain has no webhook channels. */
+export const matcherTopics = (chain: string): readonly (readonly string[])[] => {
+  const channels = channelsOf(chain)
+  if (channels.length === 0) return []
+  return [channels.map((name) => topicName(WEBHOOK_CHANNELS[name].topic, chain))]
+}
+
 type CountFilter = (endpoint: WebhookEndpoint, outcome: 'filtered' | 'filter-error') => void
 
 class MatcherLane {

@@ -147,7 +147,7 @@ const fill = async (bus: Bus): Promise<{ readonly whole: number; readonly error:
   }
 }
 
-test('a full map ends in a final outage with nothing half-written, and opens again', () =>
+test('a full log that no sweep can help ends in a final outage with nothing half-written, and opens again', () =>
   withFolder(async (path) => {
     const halts: Outage[] = []
     const bus = await openAt(path, halts, 16_777_216)
@@ -156,7 +156,8 @@ test('a full map ends in a final outage with nothing half-written, and opens aga
     assert.ok(whole > 50, `only ${whole} commits fitted`)
     assert.deepEqual(halts, [error])
     const writer = await bus.writer('w')
-    await assert.rejects(writer.commit({}), error)
+    const more = [{ topic: 't', key: 'more', value: Buffer.alloc(100_000) }]
+    await assert.rejects(writer.commit({ records: more }), { name: 'Outage', final: true })
     await bus.close()
     const again = await openAt(path)
     assert.equal((await readAll(again, 't')).length, 20 * whole)

@@ -13,6 +13,7 @@ import { type Logger, silentLogger } from '../../core/log.ts'
 import { kafkaStateSuite } from '../support/bus-kafka-suite.ts'
 import { busSuite, readAll } from '../support/bus-suite.ts'
 import { type KafkaCluster, SASL_PASSWORD, SASL_USER, startKafka } from '../support/kafka.ts'
+import { lostLanesSuite } from '../support/lost-lanes-suite.ts'
 import { orExplain } from '../support/or-explain.ts'
 import { until } from '../support/until.ts'
 
@@ -104,6 +105,25 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
     ...{ broker: brokers[0] ?? '', admin, folder },
     open: (path, sessionTimeoutMs = 10_000) =>
       openAt(brokers, [], { state: { path, mapSizeBytes: MAP_BYTES }, sessionTimeoutMs }),
+  })
+
+  describe('lanes that come back after retention, on Kafka', () => {
+    const opened: Bus[] = []
+    after(() => Promise.all(opened.map((bus) => bus.close())))
+    lostLanesSuite(async () => {
+      const more = { state: { path: join(folder, 'lost'), mapSizeBytes: MAP_BYTES } }
+      const bus = await openAt(brokers, [], more)
+      opened.push(bus)
+      return {
+        bus,
+        expire: async (topic, before) => {
+          const ends = await admin.fetchTopicOffsets(topic)
+          const offset = String(before)
+          const partitions = ends.map(({ partition }) => ({ partition, offset }))
+          await admin.deleteTopicRecords({ topic, partitions })
+        },
+      }
+    })
   })
 
   describe('bus: only on Kafka', () => {
@@ -266,6 +286,62 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
         await assert.rejects(openAt(saslBrokers), { name: 'Outage' })
       })
     }
+
+    test('reading joins no group', async () => {
+      const bus = await openAt(brokers)
+      const topic = `reads.${process.pid}`
+      await bus.createTopics([{ topic, partitions: 1, cleanup: 'delete', retentionMs: null }])
+      const writer = await bus.writer(topic)
+      const count = 5_000
+      for (let from = 0; from < count; from += 1_000) {
+        const records = Array.from({ length: 1_000 }, (_, index) => ({
+          ...{ topic, key: `${from + index}`, value: Buffer.alloc(2_000, index) },
+        }))
+        await writer.commit({ records })
+      }
+      const groupsNow = async (): Promise<readonly string[]> =>
+        (await admin.listGroups()).groups.map(({ groupId }) => groupId).toSorted()
+      const before = await groupsNow()
+      await until(async () => (await readAll(bus, topic)).length === count, 'all are read')
+      const keys = (await readAll(bus, topic)).map(({ key }) => key)
+      assert.deepEqual(
+        keys,
+        Array.from({ length: count }, (_, index) => `${index}`),
+      )
+      for (let read = 0; read < 100; read += 1) {
+        for await (const record of bus.read(topic, 0, read * 40)) {
+          assert.ok(record.offset >= read * 40)
+          // While it reads, not only afterwards.
+          if (read % 25 === 0) assert.deepEqual(await groupsNow(), before)
+          break
+        }
+      }
+      await writer.close()
+      await bus.close()
+    })
+
+    test('a topic that is made anew has another life', async () => {
+      const bus = await openAt(brokers)
+      const topic = `anew.${process.pid}`
+      const spec = { topic, partitions: 1, cleanup: 'delete', retentionMs: null } as const
+      await bus.createTopics([spec])
+      const first = await bus.life(topic)
+      assert.match(first, /^[^/]+\/anew\.\d+\/[0-9a-f]{32}$/)
+      await admin.deleteTopics({ topics: [topic] })
+      await until(async () => !(await admin.listTopics()).includes(topic), 'the topic is gone')
+      // kafkajs' administrator does not get over a topic that it knew and that is gone.
+      const other = await openAt(brokers)
+      const make = () =>
+        other.createTopics([spec]).then(
+          () => true,
+          () => false,
+        )
+      await until(make, 'it is made again')
+      const second = await bus.life(topic)
+      assert.match(second, /[0-9a-f]{32}$/)
+      assert.notEqual(second, first)
+      await Promise.all([bus.close(), other.close()])
+    })
 
     test('readers leave no groups behind', async () => {
       const { groups } = await admin.listGroups()

@@ -107,6 +107,59 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
     })
   })
 
+  test('a process that leaves and comes back moves only its own lanes, and gets them back', async () => {
+    const [topic, store, group] = [name('t'), name('s'), name('g')]
+    const [first, ...others] = await Promise.all(
+      ['one', 'two', 'three'].map((word) => open(join(folder, name(word)))),
+    )
+    assert.ok(first)
+    const spec = { partitions: 12, retentionMs: null } as const
+    await first.createTopics([
+      { ...spec, topic, cleanup: 'delete' },
+      { ...spec, topic: store, cleanup: 'compact' },
+    ])
+    /** Lanes of each member, and how often each lane was begun. */
+    const owners = new Map<number, string>()
+    const begun: number[] = []
+    const joined = (bus: Bus, who: string) =>
+      bus.subscribe({
+        ...{ group, topics: [topic] },
+        run: async (lane) => {
+          await lane.state(store)
+          owners.set(lane.partition, who)
+          begun[lane.partition] = (begun[lane.partition] ?? 0) + 1
+          while (!lane.signal.aborted) await lane.take({ maxRecords: 1, maxWaitMs: 1_000 })
+        },
+      })
+    const lanesOf = (who: string): readonly number[] =>
+      [...owners].flatMap(([lane, owner]) => (owner === who ? [lane] : []))
+    const isEven = (members: readonly string[]) => (): boolean =>
+      members.every((who) => lanesOf(who).length === 12 / members.length)
+    const path = join(folder, name('leaver'))
+    const leaver = await open(path)
+    const names = ['first', 'second', 'leaver']
+    const running = [await joined(first, 'first')]
+    for (const [index, bus] of [others[0], leaver].entries()) {
+      if (bus) running.push(await joined(bus, names[index + 1] ?? ''))
+    }
+    await until(isEven(names), 'each has four lanes', 60_000)
+    const own = lanesOf('leaver').toSorted()
+    const before = [...begun]
+    await leaver.close()
+    await until(isEven(['first', 'second']), 'the others have six each', 60_000)
+    const came = await open(path)
+    const back = await joined(came, 'leaver')
+    await until(isEven(names), 'each has four lanes again', 60_000)
+    assert.deepEqual(lanesOf('leaver').toSorted(), own)
+    const more = begun.map((count, lane) => count - (before[lane] ?? 0))
+    assert.deepEqual(
+      more,
+      more.map((_, lane) => (own.includes(lane) ? 2 : 0)),
+    )
+    await Promise.all([back, ...running.slice(0, 2)].map((each) => each.stop()))
+    await Promise.all([first, ...others, came].map((bus) => bus.close()))
+  })
+
   describe('lanes move between processes', () => {
     const KILLS = [
       ['in the middle of a transaction', 6, 'own'],

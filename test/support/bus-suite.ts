@@ -207,6 +207,16 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
+    test('a topic has a life of its own, the same after a restart', async () => {
+      const [one, two] = [await make('life'), await make('life')]
+      const life = await fixture.bus.life(one)
+      assert.notEqual(life, await fixture.bus.life(two))
+      assert.equal(await fixture.other.life(one), life)
+      await fixture.restart()
+      assert.equal(await fixture.bus.life(one), life)
+      await assert.rejects(fixture.bus.life(name('none')), isOutage())
+    })
+
     test('a part of a partition can be read by its span', async () => {
       const { bus } = fixture
       const topic = await make('t', { partitions: 1 })
@@ -245,6 +255,50 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       )
       assert.ok(all.slice(1).every(({ value }, i) => records[i]?.value.equals(value ?? text(''))))
       await writer.close()
+    })
+
+    test('writers that share a partition never fail each other, however large their commits', async () => {
+      const topic = await make('shared', { partitions: 1 })
+      const rounds = 4
+      const write = async (bus: Bus, who: string): Promise<readonly Span[]> => {
+        const writer = await bus.writer(name(who))
+        const spans: Span[] = []
+        for (let round = 0; round < rounds; round += 1) {
+          // More than one send holds: those of the others come between.
+          const records = Array.from({ length: 6 }, (_, index) => ({
+            ...{ topic, key: `${who}/${round}/${index}`, value: randomBytes(700_000) },
+          }))
+          spans.push(...(await writer.commit({ records })))
+        }
+        await writer.close()
+        return spans
+      }
+      const spans = await Promise.all([
+        write(fixture.bus, 'one'),
+        write(fixture.other, 'two'),
+        write(fixture.bus, 'three'),
+      ])
+      for (const rows of spans)
+        assert.deepEqual(new Set(rows.map((row) => row.records)), new Set([6]))
+      await until(
+        async () => (await readAll(fixture.bus, topic)).length === 3 * 6 * rounds,
+        'all can be read',
+      )
+      const records = await readAll(fixture.bus, topic)
+      for (const [index, who] of ['one', 'two', 'three'].entries()) {
+        const own = records.filter(({ key }) => key.startsWith(`${who}/`))
+        const keys = Array.from(
+          { length: 6 * rounds },
+          (_, n) => `${who}/${Math.floor(n / 6)}/${n % 6}`,
+        )
+        assert.deepEqual(
+          own.map(({ key }) => key),
+          keys,
+        )
+        for (const [round, { baseOffset }] of (spans[index] ?? []).entries()) {
+          assert.equal(own[round * 6]?.offset, baseOffset)
+        }
+      }
     })
 
     test('an unknown topic or partition is an outage, and so is another partition count', async () => {
@@ -599,7 +653,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await running.stop()
     })
 
-    test('a lane whose place has expired halts and says so', async () => {
+    test('a lane whose place has expired rests, says so, and goes on from where it is put', async () => {
       const topic = await make('t', { partitions: 1, retentionMs: HOUR_MS })
       const group = name('group')
       const writer = await fixture.bus.writer(name('writer'))
@@ -624,8 +678,25 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
           taken.push(...(await lane.take({ maxRecords: 10, maxWaitMs: 1_000 })))
         },
       })
-      await until(() => fixture.halts.length > before, 'the lane halted')
+      const resting = () => fixture.bus.halted().find((lane) => lane.group === group)
+      await until(() => resting() !== undefined, 'the lane rests', 30_000)
+      const [{ low = 0, end = 0 } = {}] = await fixture.bus.ends(topic)
+      const at = { group, lane: 0, topic, partition: 0, place: 2 }
+      assert.deepEqual(resting(), { ...at, low: resting()?.low, end: resting()?.end })
+      assert.ok((resting()?.low ?? 0) > 2)
       assert.deepEqual(taken, [])
+      // No other lane and no process ends for it.
+      assert.equal(fixture.halts.length, before)
+      const mover = await fixture.bus.writer(`${group}.lane0`)
+      await mover.commit({ offsets: { group, next: [{ topic, partition: 0, offset: low }] } })
+      await mover.close()
+      await writer.commit({ records: numbered(topic, 11, 1) })
+      await until(() => taken.length > 0, `the lane goes on at ${low} of ${end}`, 30_000)
+      assert.deepEqual(
+        taken.map(({ value }) => str(value)),
+        (await readAll(fixture.bus, topic)).slice(0, taken.length).map(({ value }) => str(value)),
+      )
+      assert.equal(resting(), undefined)
       await running.stop()
       await writer.close()
     })

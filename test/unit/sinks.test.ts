@@ -170,14 +170,15 @@ test('every sink maps what its topic carries, and refuses other bytes', () => {
 })
 
 test('the same range of a lane has the same token, and no other range has', () => {
-  assert.equal(insertToken('t', 0, 5, 9), insertToken('t', 0, 5, 9))
+  assert.equal(insertToken('t', 'life/0', 5, 9), insertToken('t', 'life/0', 5, 9))
   const tokens = [
-    insertToken('t', 0, 5, 9),
-    insertToken('t', 1, 5, 9),
-    insertToken('u', 0, 5, 9),
-    insertToken('t', 0, 5, 10),
+    insertToken('t', 'life/0', 5, 9),
+    insertToken('t', 'life/1', 5, 9),
+    insertToken('t', 'another/0', 5, 9),
+    insertToken('u', 'life/0', 5, 9),
+    insertToken('t', 'life/0', 5, 10),
   ]
-  assert.equal(new Set(tokens).size, 4)
+  assert.equal(new Set(tokens).size, 5)
 })
 
 /** Views with the table they read from and what they select. */

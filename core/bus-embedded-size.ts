@@ -1,0 +1,56 @@
+import { statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { EmbeddedLog } from './bus-embedded-log.ts'
+import { usedBytes } from './bus-lmdb.ts'
+
+const MB = 1_048_576
+/** Of the space that is free where the log lies, together with what the log already takes. */
+const DISK_SHARE = 0.25
+/** Smallest limit that is chosen from the disk, so that a small disk holds some blocks. */
+const LEAST_MB = 256
+
+/** Shares of the limit at which something happens. */
+export const SHARES = {
+  /** Records that everyone has read are deleted, oldest first. */
+  sweep: 0.75,
+  /** A sweep ends here. */
+  swept: 0.65,
+  /** Operators are warned. */
+  warn: 0.8,
+  /** Records go even if a group has not read them. */
+  hard: 0.92,
+  /** Where that ends. */
+  hardSwept: 0.85,
+} as const
+
+/** What limits the size of the log. */
+export interface LogLimit {
+  /** `LOG_MAX_MB`; 0 = sized to the disk. */
+  readonly maxMb: number
+  /** Upper bound of a limit that is sized to the disk. */
+  readonly mapMb: number
+  readonly retention: 'off' | 'contract' | 'bounded'
+}
+
+/** Most bytes of the log in a folder: as set, or a quarter of the free disk between 256 MB and `mapMb`. */
+export const logLimitBytes = (path: string, { maxMb, mapMb, retention }: LogLimit): number => {
+  if (maxMb > 0) return maxMb * MB
+  // Without retention a limit below the disk would only end the process earlier.
+  if (retention === 'off') return mapMb * MB
+  const { bavail, bsize } = statfsSync(path)
+  return shareOf(bavail * bsize + fileBytes(path), mapMb * MB)
+}
+
+/** The share of the disk as a limit; all in bytes. */
+export const shareOf = (diskBytes: number, mostBytes: number): number =>
+  Math.floor(Math.min(mostBytes, Math.max(LEAST_MB * MB, diskBytes * DISK_SHARE)))
+
+/** Size of the log's file. It does not shrink: pages of deleted records are used again. */
+export const fileBytes = (path: string): number => {
+  const found = statSync(join(path, 'data.mdb'), { throwIfNoEntry: false })
+  return found === undefined ? 0 : found.blocks * 512
+}
+
+/** Bytes of the pages in use: records, lane state, places and bounds all count against the limit. */
+export const logBytes = ({ records, state, offsets, meta }: EmbeddedLog): number =>
+  usedBytes([records, state, offsets, meta])

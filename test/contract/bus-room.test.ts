@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openLogParts } from '../../cli/parts.ts'
+import { makeActivity } from '../../core/activity.ts'
+import type { Bus, TopicSpec } from '../../core/bus-contract.ts'
+import { type EmbeddedBusOptions, openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { logLimitBytes, shareOf } from '../../core/bus-embedded-size.ts'
+import { loadConfig } from '../../core/config.ts'
+import { Outage } from '../../core/fault.ts'
+import { type Logger, silentLogger } from '../../core/log.ts'
+import { until } from '../support/until.ts'
+
+const MB = 1_048_576
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const LIMIT = 16 * MB
+
+const withFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
+  const path = mkdtempSync(join(tmpdir(), 'sluice-room-'))
+  try {
+    await work(path)
+  } finally {
+    rmSync(path, { recursive: true, force: true })
+  }
+}
+
+const openAt = (path: string, more: Partial<EmbeddedBusOptions> = {}): Promise<Bus> =>
+  openEmbeddedBus({
+    ...{ path, mapSizeBytes: LIMIT, log: silentLogger(), retention: 'bounded' },
+    ...more,
+  })
+
+const spec = (topic: string, more: Partial<TopicSpec> = {}): TopicSpec => ({
+  ...{ topic, partitions: 1, cleanup: 'delete', retentionMs: HOUR_MS },
+  ...more,
+})
+const record = (topic: string, key = 'k') => ({ topic, key, value: Buffer.alloc(100_000, 1) })
+
+/** Writes records of 100 kB, each in a commit of its own. */
+const write = async (bus: Bus, topic: string, count: number): Promise<void> => {
+  const writer = await bus.writer(`w.${topic}`)
+  for (let n = 0; n < count; n += 1) await writer.commit({ records: [record(topic)] })
+}
+
+const lowOf = async (bus: Bus, topic: string): Promise<number> =>
+  (await bus.ends(topic))[0]?.low ?? 0
+const placeAt = async (bus: Bus, group: string, topic: string, offset: number): Promise<void> => {
+  const writer = await bus.writer(`${group}.lane0`)
+  await writer.commit({ offsets: { group, next: [{ topic, partition: 0, offset }] } })
+  await writer.close()
+}
+const shareUsed = (bus: Bus): number => {
+  const { usedBytes = 0, limitBytes = 1 } = bus.capacity() ?? {}
+  return usedBytes / limitBytes
+}
+
+/** A log that retention never swept, as full as it gets, a day ago. */
+const fillUp = async (path: string): Promise<number> => {
+  const bus = await openAt(path, { retention: 'off', nowMs: () => Date.now() - DAY_MS })
+  await bus.createTopics([spec('t')])
+  const writer = await bus.writer('w')
+  for (let written = 0; ; written += 1) {
+    try {
+      await writer.commit({ records: [record('t')] })
+    } catch (error) {
+      assert.ok(error instanceof Outage && error.of === 'disk' && error.final)
+      await bus.close()
+      return written
+    }
+  }
+}
+
+test('a full log that is opened with retention takes its first commit', () =>
+  withFolder(async (path) => {
+    const held = await fillUp(path)
+    for (const retention of ['contract', 'bounded'] as const) {
+      const bus = await openAt(path, {
+        retention,
+        onHalt: (outage) => assert.fail(outage.message),
+      })
+      await bus.createTopics([spec('t')])
+      const writer = await bus.writer('w')
+      await writer.commit({ records: [record('t')] })
+      assert.equal(await lowOf(bus, 't'), held)
+      await bus.close()
+    }
+  }))
+
+test('"full" ends when there is room again, in the same process', () =>
+  withFolder(async (path) => {
+    await fillUp(path)
+    const halts: Outage[] = []
+    const bus = await openAt(path, { retention: 'off', onHalt: (outage) => halts.push(outage) })
+    const full = await bus.writer('a')
+    await assert.rejects(full.commit({ records: [record('t')] }), /is full: 16777216 bytes/)
+    assert.equal(halts.length, 1)
+    await bus.close()
+    let limit = LIMIT
+    const grown = await openAt(path, { retention: 'off', limitBytes: () => limit })
+    await assert.rejects((await grown.writer('b')).commit({ records: [record('t')] }), Outage)
+    limit = 2 * LIMIT
+    await grown.sweep(Date.now())
+    await (await grown.writer('c')).commit({ records: [record('t')] })
+    await grown.close()
+  }))
+
+test('by default a log is written to for ever: the oldest records that everyone has read go', () =>
+  withFolder(async (path) => {
+    const bus = await openAt(path, { onHalt: (outage) => assert.fail(outage.message) })
+    await bus.createTopics([spec('read'), spec('open'), spec('newest', { cleanup: 'compact' })])
+    await write(bus, 'newest', 20)
+    await write(bus, 'open', 30)
+    await placeAt(bus, 'slow', 'open', 10)
+    await write(bus, 'read', 400)
+    assert.ok(shareUsed(bus) < 0.95, `${shareUsed(bus)}`)
+    assert.equal(await lowOf(bus, 'newest'), 0)
+    assert.ok((await lowOf(bus, 'read')) > 250)
+    assert.equal(await lowOf(bus, 'open'), 10, 'read records go, what a group has not read stays')
+    await bus.close()
+  }))
+
+test('what a group has not read goes only when the log is nearly full; its lane says so', () =>
+  withFolder(async (path) => {
+    const bus = await openAt(path, { onHalt: (outage) => assert.fail(outage.message) })
+    await bus.createTopics([spec('t')])
+    await write(bus, 't', 10)
+    await placeAt(bus, 'late', 't', 1)
+    await write(bus, 't', 100)
+    await bus.sweep(Date.now() + DAY_MS)
+    assert.equal(await lowOf(bus, 't'), 1, 'old, but not read')
+    await write(bus, 't', 100)
+    assert.ok((await lowOf(bus, 't')) > 1)
+    const running = await bus.subscribe({
+      ...{ group: 'late', topics: ['t'] },
+      run: async () => assert.fail('it skips silently'),
+    })
+    await until(() => bus.halted().length === 1, 'the lane rests')
+    const [{ low, end } = { low: 0, end: 0 }] = await bus.ends('t')
+    const at = { group: 'late', lane: 0, topic: 't', partition: 0, place: 1, low, end }
+    assert.deepEqual(bus.halted(), [at])
+    await running.stop()
+    assert.deepEqual(bus.halted(), [])
+    await bus.close()
+  }))
+
+test('of a topic that never expires the newest 20,000 records stay, whatever the size', () =>
+  withFolder(async (path) => {
+    const bus = await openAt(path, { mapSizeBytes: 32 * MB })
+    await bus.createTopics([spec('blocks', { retentionMs: null })])
+    const writer = await bus.writer('w')
+    for (let n = 0; n < 30; n += 1) {
+      const records = Array.from({ length: 1_000 }, () => ({
+        ...{ topic: 'blocks', key: 'eth', value: Buffer.alloc(900, n) },
+      }))
+      await writer.commit({ records })
+    }
+    await bus.sweep(Date.now() + 2 * DAY_MS)
+    const [{ low = 0, end = 0 } = {}] = await bus.ends('blocks')
+    assert.equal(end, 30_000)
+    assert.ok(low > 0 && low <= 10_000, `${low}`)
+    await bus.close()
+  }))
+
+test('what a lane has not read of a topic that all lanes read is not swept either', () =>
+  withFolder(async (path) => {
+    const bus = await openAt(path, { mapSizeBytes: 64 * MB })
+    await bus.createTopics([spec('t'), spec('wide'), spec('s', { cleanup: 'compact' })])
+    await write(bus, 'wide', 10)
+    const subscription = {
+      ...{ group: 'g', topics: ['t'], broadcast: ['wide'], broadcastFrom: async () => 4 },
+      run: async () => undefined,
+    }
+    const running = await bus.subscribe(subscription)
+    await bus.sweep(Date.now() + DAY_MS)
+    assert.equal(await lowOf(bus, 'wide'), 4)
+    await running.stop()
+    await bus.close()
+    const again = await openAt(path, { mapSizeBytes: 64 * MB })
+    await again.sweep(Date.now() + DAY_MS)
+    assert.equal(await lowOf(again, 'wide'), 4, 'also before the lane runs again')
+    await again.close()
+  }))
+
+test('the limit is told when the log is opened, and once when 80 % of it is used', () =>
+  withFolder(async (path) => {
+    const lines: { readonly message: string; readonly limitBytes?: number }[] = []
+    const note = (facts: object, message: string) => lines.push({ ...facts, message })
+    const log = { ...silentLogger(), info: note, warn: note } as unknown as Logger
+    const bus = await openAt(path, { log, retention: 'off' })
+    await bus.createTopics([spec('t')])
+    await write(bus, 't', 110)
+    assert.deepEqual(
+      lines.map(({ message }) => message),
+      ['embedded log'],
+    )
+    await write(bus, 't', 35)
+    assert.deepEqual(
+      lines.map(({ message, limitBytes }) => [message, limitBytes]),
+      [
+        ['embedded log', LIMIT],
+        ['the embedded log is more than 80 % full', LIMIT],
+      ],
+    )
+    await bus.close()
+  }))
+
+test('without a setting the limit is a quarter of the disk, within bounds', () =>
+  withFolder(async (path) => {
+    assert.equal(shareOf(40_000 * MB, 65_536 * MB), 10_000 * MB)
+    assert.equal(shareOf(500 * MB, 65_536 * MB), 256 * MB)
+    assert.equal(shareOf(4_000_000 * MB, 65_536 * MB), 65_536 * MB)
+    const plan = { maxMb: 0, mapMb: 300, retention: 'bounded' } as const
+    assert.ok(logLimitBytes(path, plan) <= 300 * MB)
+    assert.equal(logLimitBytes(path, { ...plan, maxMb: 17 }), 17 * MB)
+    assert.equal(logLimitBytes(path, { ...plan, retention: 'off' }), 300 * MB)
+  }))
+
+test('the product sweeps before it writes, with the retention that nobody set', () =>
+  withFolder(async (folder) => {
+    const logPath = join(folder, 'log')
+    const old = await openAt(logPath, { retention: 'off', nowMs: () => Date.now() - 30 * DAY_MS })
+    await old.createTopics([spec('eth.dex.trades', { partitions: 3 })])
+    const writer = await old.writer('w')
+    await writer.commit({ records: [{ ...record('eth.dex.trades'), partition: 0 }] })
+    await old.close()
+    const opened: (() => Promise<void>)[] = []
+    const { bus } = await openLogParts({
+      ...{ config: loadConfig({}, { dataDir: folder }), chains: ['eth'], prepare: true },
+      ...{ log: silentLogger(), activity: makeActivity(''), logPath, warehousePath: folder },
+      onFatal: (error) => assert.fail(String(error)),
+      opened: (_, close) => opened.push(close),
+    })
+    assert.equal(await lowOf(bus, 'eth.dex.trades'), 1)
+    assert.equal(bus.capacity()?.retention, 'bounded')
+    for (const close of opened.toReversed()) await close()
+  }))

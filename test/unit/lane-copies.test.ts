@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { copyPath, keptLanes, removeOldCopies } from '../../core/bus-kafka-copies.ts'
+import { takeName } from '../../core/bus-process-name.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-copies-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const NOW_MS = 1_800_000_000_000
+const HOUR_S = 3_600
+
+const copy = (lane: number, ageHours: number): string => {
+  const path = copyPath(folder, 'process.eth', '_state.process.eth', lane)
+  mkdirSync(path, { recursive: true })
+  const file = join(path, 'data.mdb')
+  writeFileSync(file, 'x')
+  const atSeconds = NOW_MS / 1_000 - ageHours * HOUR_S
+  utimesSync(file, atSeconds, atSeconds)
+  return path
+}
+
+test('copies of lanes that went elsewhere are removed after a day; those in use and younger ones stay', () => {
+  const [old, young, used, torn] = [copy(0, 25), copy(1, 23), copy(2, 99), copy(3, 30)]
+  mkdirSync(`${torn}.going`)
+  assert.deepEqual(keptLanes(folder, 'process.eth'), [1, 0, 3, 2])
+  assert.deepEqual(keptLanes(folder, 'process.sol'), [])
+  removeOldCopies(folder, new Set([used]), NOW_MS)
+  assert.deepEqual([old, young, used, torn].map(existsSync), [false, true, true, false])
+  assert.equal(existsSync(`${torn}.going`), false)
+  assert.deepEqual(keptLanes(folder, 'process.eth').toSorted(), [1, 2])
+  assert.deepEqual(removeOldCopies(join(folder, 'absent'), new Set(), NOW_MS), [])
+})
+
+test('a process gets its name back after a restart; two that share a folder have two names', () => {
+  const [first, second] = [takeName(folder), takeName(folder)]
+  assert.notEqual(first.name, second.name)
+  first.release()
+  const again = takeName(folder)
+  assert.equal(again.name, first.name)
+  again.release()
+  second.release()
+})

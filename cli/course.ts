@@ -1,3 +1,4 @@
+import { isPeerError } from '../core/edge.ts'
 import type { Logger } from '../core/log.ts'
 
 /** How a process ends, and what it is told until then. */
@@ -16,7 +17,10 @@ export interface Ending {
   readonly reason: string
 }
 
-/** Runs `work` under the signals of the process and its last-resort errors; `work` stops in order when the signal aborts. */
+/**
+ * Runs `work` under the signals of the process and its last-resort errors; `work` stops in order when the signal aborts. An error
+ * that only says that the other side of a connection left is logged and ends nothing.
+ */
 export const runCourse = async (
   log: Logger,
   work: (course: Course) => Promise<number>,
@@ -30,7 +34,11 @@ export const runCourse = async (
     process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
     end(1, 'fatal')
   }
-  const release = handleProcess(end, onFatal)
+  const release = handleProcess(end, (error) => {
+    if (isPeerError(error))
+      log.warn({ err: error }, 'a connection broke where nobody was listening')
+    else onFatal(error)
+  })
   try {
     return await work({ signal: ending.signal, end, onFatal })
   } finally {

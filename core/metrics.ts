@@ -4,6 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   readonly registry: Registry
   readonly eventsDropped: Counter<'stage' | 'reason'>
+  /** What came from outside and was refused or closed at its edge; `exception` is a bug of ours. */
+  readonly edgeErrors: Counter<'surface' | 'reason'>
   readonly blocksIngested: Counter<'chain' | 'op'>
   /** Reads a chain's lag whenever the metrics are read; null where it is not known. Returns what ends that. */
   readonly watchLag: (chain: string, read: () => HeadLag) => () => void
@@ -60,6 +62,7 @@ export const makeMetrics = (): Metrics => {
   return {
     registry,
     eventsDropped: counter('events_dropped_total', 'Events not taken', 'stage', 'reason'),
+    edgeErrors: edgeErrorsIn(registry),
     blocksIngested: counter('ingest_blocks_total', 'Block operations', 'chain', 'op'),
     watchLag: lagWatch(registry),
     rpcCalls: counter('ingest_rpc_calls_total', 'Calls to nodes', 'chain', 'method', 'outcome'),
@@ -108,6 +111,14 @@ export const makeMetrics = (): Metrics => {
     webhookDedupeHits: counter('webhook_dedupe_hits_total', 'Events that came again'),
   }
 }
+
+const edgeErrorsIn = (registry: Registry): Metrics['edgeErrors'] =>
+  new Counter({
+    name: 'sluice_edge_errors_total',
+    help: 'Requests, frames and connections refused or closed where they came in',
+    labelNames: ['surface', 'reason'],
+    registers: [registry],
+  })
 
 /** Two gauges that are read when the metrics are: a chain that stands still gets older meanwhile. */
 const lagWatch = (registry: Registry): Metrics['watchLag'] => {

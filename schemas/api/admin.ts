@@ -7,7 +7,9 @@ const id = (prefix: string) =>
   Type.String({ minLength: 1, maxLength: 64, description: `Starts with ${prefix}_` })
 const Name = Type.String({ minLength: 1, maxLength: 128 })
 const Plan = Type.Enum(Object.keys(PLANS) as PlanName[])
-const Scopes = Type.Array(Type.Enum([...SCOPES]), { maxItems: SCOPES.length, uniqueItems: true })
+/** With its type: the check for repeated items is then linear in their number. */
+const Scope = Type.Enum([...SCOPES], { type: 'string' })
+const Scopes = Type.Array(Scope, { maxItems: SCOPES.length, uniqueItems: true })
 const Time = Type.String({ description: 'ISO 8601 with milliseconds' })
 /** The last time that a date can hold. Source: ECMA-262, time values. */
 const LAST_TIME_MS = 8_640_000_000_000_000

@@ -46,11 +46,12 @@ export const ADMIN_PATH = '/admin/v1'
 
 /** The admin API: on a port of its own, opened by one token (contract/auth.md 4). Listening is the caller's. */
 export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance> => {
-  const app = await makeBaseApp(deps, {
+  const document = {
     title: 'Sluice administration',
     description: 'Organizations, applications and keys of this installation.',
     securitySchemes: { admin_auth: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN' } },
-  })
+  } as const
+  const app = await makeBaseApp(deps, document, { surface: 'admin' })
   app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, () =>
     app.swagger(),
   )

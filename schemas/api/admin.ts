@@ -25,7 +25,7 @@ export const KeyPath = Type.Object({ appId: id('app'), keyId: id('key') })
 /** Query of a list. */
 export const AdminPage = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })),
-  cursor: Type.Optional(Type.String({ maxLength: 64, description: 'nextCursor of an answer' })),
+  cursor: Type.Optional(Type.String({ maxLength: 1_024, description: 'nextCursor of an answer' })),
 })
 export type AdminPage = Static<typeof AdminPage>
 

@@ -6,6 +6,7 @@ import { accountRoutes } from './account.ts'
 import { makeBaseApp } from './base.ts'
 import { boundedReader } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
+import { makeCursors } from './cursor.ts'
 import type { ServerDeps } from './deps.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { holderRoutes } from './holders.ts'
@@ -35,7 +36,8 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     },
   })
   openRoutes(app, deps)
-  const bounded = { ...deps, warehouse: boundedReader(deps.warehouse) }
+  const cursors = makeCursors(deps.config.keyPepper.reveal())
+  const bounded = { ...deps, warehouse: boundedReader(deps.warehouse), cursors }
   const families: readonly Family[] = [
     tokenRoutes(bounded),
     tokenStatsRoutes(bounded),

@@ -27,7 +27,7 @@ export const SURFACES: readonly FuzzSurface[] = [
 /** No answer of `/health` takes longer, whatever is asked meanwhile. */
 const HEALTH_LIMIT_MS = 250
 /** Cases between two looks at the instance. */
-const ROUND = 64
+export const ROUND = 64
 /** A pause of the machine is told apart from a slow case by trying the round again. */
 const TRIES = 3
 /** A case that has not ended after so long hangs. */

@@ -3,13 +3,18 @@ import { fork } from 'node:child_process'
 import { get } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
-/** The slowest answers since the last look, one per address. */
+/** The slowest answers since the last look. */
 export interface HealthWatch {
-  /** Longest time of an answer since the last call, milliseconds; Infinity where one did not come at all. */
+  /**
+   * Longest time of an answer since the last call, milliseconds, less what the machine kept this process waiting meanwhile;
+   * Infinity where one did not come at all.
+   */
   slowestMs(): Promise<number>
   stop(): Promise<void>
 }
 
+/** How often the watch looks at its own clock. */
+const TICK_MS = 5
 /** Between two questions. */
 const PAUSE_MS = 10
 const LIMIT_MS = 5_000
@@ -55,16 +60,25 @@ const asked = (url: string): Promise<boolean> =>
 const watch = (url: string): void => {
   let slowest = 0
   let begunMs: number | undefined
+  let keptMs = 0
+  let tickedMs = performance.now()
+  setInterval(() => {
+    const now = performance.now()
+    keptMs += Math.max(0, now - tickedMs - 2 * TICK_MS)
+    tickedMs = now
+  }, TICK_MS)
   const ask = async (): Promise<void> => {
+    keptMs = 0
     begunMs = performance.now()
     const isGood = await asked(url)
-    slowest = Math.max(slowest, isGood ? performance.now() - begunMs : Number.POSITIVE_INFINITY)
+    const tookMs = performance.now() - begunMs - keptMs
+    slowest = Math.max(slowest, isGood ? tookMs : Number.POSITIVE_INFINITY)
     begunMs = undefined
     setTimeout(ask, PAUSE_MS)
   }
   ask()
   process.on('message', () => {
-    const waitedMs = begunMs === undefined ? 0 : performance.now() - begunMs
+    const waitedMs = begunMs === undefined ? 0 : performance.now() - begunMs - keptMs
     // As text: JSON has no Infinity.
     process.send?.(String(Math.max(slowest, waitedMs)))
     slowest = 0

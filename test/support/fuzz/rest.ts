@@ -29,7 +29,8 @@ const READS = [
 const pathOf = (template: string, random: Random, { chain, words }: FuzzTarget): string =>
   template
     .split('/')
-    .map((part) => {
+    .map((part, index) => {
+      if (index === 0) return part
       const named = { C: chain, T: words.token, P: words.pool, W: words.wallet }
       const known = Object.hasOwn(named, part) ? named[part as keyof typeof named] : part
       return random.chance(0.08)

@@ -59,6 +59,8 @@ const FIELDS = [
     'subs',
   ],
 ] as const
+/** Fields that say from where a subscription goes on. */
+const POSITION = ['flag', 'offset', 'epoch', 'positioned', 'recoverable'] as const
 /** For an answer or a close; nothing means that the frame hangs. */
 const LIMIT_MS = 5_000
 
@@ -73,6 +75,17 @@ const frameOf = (random: Random, { chain, words }: FuzzTarget): string => {
     .replace('T', words.token)
     .replace('W', words.wallet)
   const fields: [string, string][] = [['channel', JSON.stringify(channel)]]
+  if (how === 3) {
+    fields.push(['recover', 'true'])
+    for (const name of POSITION) {
+      if (random.chance(0.5))
+        fields.push([name, random.chance(0.3) ? deepJson(random) : anyJson(random)])
+    }
+    return objectJson(random, [
+      ['id', '1'],
+      ['subscribe', objectJson(random, fields)],
+    ])
+  }
   for (let more = random.below(4); more > 0; more--)
     fields.push([random.pick(FIELDS), anyJson(random)])
   const id = random.chance(0.8) ? String(1 + random.below(1_000)) : anyJson(random)

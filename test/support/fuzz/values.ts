@@ -38,7 +38,7 @@ export const anyText = (random: Random): string => {
   ).join('')
 }
 
-const DEPTHS = [2, 16, 63, 64, 65, 1_000, 20_000] as const
+const DEPTHS = [2, 16, 63, 64, 65, 1_000, 20_000, 49_000] as const
 
 /** JSON text of lists or objects inside each other, as deep as a parser that recurses cannot take. */
 export const deepJson = (random: Random): string => {

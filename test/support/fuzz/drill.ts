@@ -1,4 +1,5 @@
 import { type Random, randomOf, seedWord } from '../../../simulator/random.ts'
+import { until } from '../until.ts'
 import { configSurface } from './config.ts'
 import { graphqlSurface } from './graphql.ts'
 import { type HealthWatch, watchHealth } from './health-watch.ts'
@@ -32,6 +33,9 @@ export const ROUND = 64
 const TRIES = 3
 /** A case that has not ended after so long hangs. */
 const CASE_LIMIT_MS = 30_000
+
+/** A stop in order takes no longer. */
+const STOP_LIMIT_MS = 25_000
 
 /** What a run of one surface came to. */
 export interface FuzzReport {
@@ -73,6 +77,11 @@ const runCase = async (runner: FuzzRunner, random: Random): Promise<string | und
     clearTimeout(timer)
   }
 }
+
+const gone = (place: FuzzPlace | undefined): Promise<unknown> =>
+  until(() => place?.instance.isRunning() !== true, 'the process has ended', STOP_LIMIT_MS).catch(
+    () => undefined,
+  )
 
 interface Round {
   readonly from: number
@@ -149,6 +158,8 @@ export const fuzzSurface = async (
           failures.set(index, message)
         }
         slowest = (await place?.health.slowestMs()) ?? 0
+        // A process that ends in order answers nothing any more and is still there for a while.
+        if (slowest === Number.POSITIVE_INFINITY) await gone(place)
         if (slowest <= HEALTH_LIMIT_MS || place?.instance.isRunning() === false) break
       }
       if (slowest > HEALTH_LIMIT_MS)

@@ -58,8 +58,11 @@ const upgrade = (random: Random): string =>
   ].join('')
 
 const requestOf = (random: Random, { nextKey, adminToken }: FuzzTarget): string => {
-  const target = random.chance(0.8) ? random.pick(TARGETS) : `/${anyText(random)}`
-  const line = `${random.pick(METHODS)} ${target} HTTP/${random.pick(['1.1', '1.1', '1.1', '1.0', '2.0', 'x'])}\r\n`
+  const isUpgrade = random.chance(0.2)
+  const path = random.chance(0.8) ? random.pick(TARGETS) : `/${anyText(random)}`
+  const target = isUpgrade && random.chance(0.7) ? '/connection/websocket' : path
+  const method = isUpgrade && random.chance(0.8) ? 'GET' : random.pick(METHODS)
+  const line = `${method} ${target} HTTP/${random.pick(['1.1', '1.1', '1.1', '1.0', '2.0', 'x'])}\r\n`
   const known = random.chance(0.9) ? 'Host: x\r\n' : ''
   const credential = random.pick([
     '',
@@ -67,7 +70,7 @@ const requestOf = (random: Random, { nextKey, adminToken }: FuzzTarget): string 
     `Authorization: Bearer ${adminToken}\r\n`,
   ])
   const headers = Array.from({ length: random.below(4) }, () => headerOf(random)).join('')
-  const wanted = random.chance(0.15) ? upgrade(random) : ''
+  const wanted = isUpgrade ? upgrade(random) : ''
   const whole = `${line}${known}${credential}${wanted}${headers}\r\n${random.pick(BODIES)}`
   const sent = random.chance(0.35) ? bent(whole, random) : whole
   return random.chance(0.1) ? sent.repeat(1 + random.below(4)) : sent
@@ -82,7 +85,7 @@ export const rawHttpSurface: FuzzSurface = {
       const name = random.pick(PORTS)
       const bytes = requestOf(random, target)
       const half = random.chance(0.9)
-      const limitMs = half ? 2_000 : 50
+      const limitMs = half ? 300 : 50
       const { text } = await rawHttp(target.ports[name], Buffer.from(bytes, 'latin1'), {
         half,
         limitMs,

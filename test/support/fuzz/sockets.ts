@@ -88,7 +88,7 @@ const frameOf = (random: Random, { chain, words }: FuzzTarget): string => {
   }
   for (let more = random.below(4); more > 0; more--)
     fields.push([random.pick(FIELDS), anyJson(random)])
-  const id = random.chance(0.8) ? String(1 + random.below(1_000)) : anyJson(random)
+  const id = random.chance(0.95) ? String(1 + random.below(1_000)) : anyJson(random)
   const frame = objectJson(random, [
     ['id', id],
     [random.pick(METHODS), random.chance(0.9) ? objectJson(random, fields) : anyJson(random)],

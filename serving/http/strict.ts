@@ -41,7 +41,7 @@ interface Typed {
  * A query with the values that its schema has types for: numbers in plain canonical decimal text only (`20`, never `1e2`, `+20`,
  * `020`, `20.0` or ` 20`), `true` and `false`, and lists. Nothing is coerced: whatever else came is left for the schema to refuse.
  */
-export const typedQuery = (
+const typedQuery = (
   query: Readonly<Record<string, unknown>>,
   schema: unknown,
 ): Record<string, unknown> => {

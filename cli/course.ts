@@ -1,3 +1,4 @@
+import { isPeerError } from '../core/edge.ts'
 import type { Logger } from '../core/log.ts'
 import { printError } from '../core/terminal.ts'
 
@@ -23,7 +24,10 @@ export interface CourseOutput {
   readonly scrub: (text: string) => string
 }
 
-/** Runs `work` under the signals of the process and its last-resort errors; `work` stops in order when the signal aborts. */
+/**
+ * Runs `work` under the signals of the process and its last-resort errors; `work` stops in order when the signal aborts. An error
+ * that only says that the other side of a connection left is logged and ends nothing.
+ */
 export const runCourse = async (
   { log, scrub }: CourseOutput,
   work: (course: Course) => Promise<number>,
@@ -37,7 +41,11 @@ export const runCourse = async (
     printError(scrub(`sluice: ${error instanceof Error ? error.message : String(error)}`))
     end(1, 'fatal')
   }
-  const release = handleProcess(end, onFatal)
+  const release = handleProcess(end, (error) => {
+    if (isPeerError(error))
+      log.warn({ err: error }, 'a connection broke where nobody was listening')
+    else onFatal(error)
+  })
   try {
     return await work({ signal: ending.signal, end, onFatal })
   } finally {

@@ -1,4 +1,5 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
+import { guardServer, refuseUnreadable } from './edge.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { type Check, opsAnswer } from './ops.ts'
@@ -34,7 +35,11 @@ interface Reply {
   readonly status: number
   readonly type: string
   readonly body: string
+  readonly allow?: { readonly allow: string }
 }
+
+/** Times in which a request must be there, milliseconds, and the most that its headers may take. */
+const LIMITS = { requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: 16_384 } as const
 
 const JSON_TYPE = 'application/json'
 const json = (status: number, value: object): Reply => ({
@@ -46,16 +51,21 @@ const json = (status: number, value: object): Reply => ({
 /** Serves `/health`, `/ready`, `/metrics` and the given questions. */
 export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
   const { host, port, log, scrub = (text: string) => text } = options
-  const server = createServer(async (request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://ops')
-    const known = request.method === 'GET' || request.method === 'HEAD'
-    const { status, type, body } = known
-      ? await answer(options, pathname, searchParams).catch((error: unknown) => refused(log, error))
-      : json(405, { error: 'GET only' })
-    response
-      .writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
-      .end(scrub(body))
+  const edge = { surface: 'ops', metrics: options.metrics, log } as const
+  const server = createServer(LIMITS, (request, response) => {
+    replyTo(options, request)
+      .catch((error: unknown) => refused(options, error))
+      .then(({ status, type, body, allow }) => {
+        const headers = { 'content-type': type, 'cache-control': 'no-store', ...allow }
+        response.writeHead(status, headers).end(scrub(body))
+      })
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'failed to send an answer')
+        response.destroy()
+      })
   })
+  guardServer(server, edge)
+  server.on('clientError', refuseUnreadable(edge))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -70,6 +80,20 @@ export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
         server.closeAllConnections()
       }),
   }
+}
+
+/** Origin form, or absolute form, whose host does not matter here. Source: RFC 9112 3.2. */
+const TARGET = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i
+
+const replyTo = async (
+  options: OpsOptions,
+  { url = '', method }: IncomingMessage,
+): Promise<Reply> => {
+  if (method !== 'GET' && method !== 'HEAD') {
+    return { ...json(405, { error: 'GET only' }), allow: { allow: 'GET, HEAD' } }
+  }
+  const [, path = '', query = ''] = TARGET.exec(url) ?? []
+  return answer(options, path, new URLSearchParams(query))
 }
 
 const answer = async (
@@ -87,8 +111,9 @@ const answer = async (
     : json(200, await question(query))
 }
 
-const refused = (log: Logger, error: unknown): Reply => {
+const refused = ({ log, metrics }: OpsOptions, error: unknown): Reply => {
   if (error instanceof OpsRefusal) return json(400, { error: error.message })
+  metrics.edgeErrors.inc({ surface: 'ops', reason: 'exception' })
   log.error({ err: error }, 'ops question failed')
   return json(503, { error: error instanceof Error ? error.message : String(error) })
 }

@@ -7,7 +7,9 @@ const id = (prefix: string) =>
   Type.String({ minLength: 1, maxLength: 64, description: `Starts with ${prefix}_` })
 const Name = Type.String({ minLength: 1, maxLength: 128 })
 const Plan = Type.Enum(Object.keys(PLANS) as PlanName[])
-const Scopes = Type.Array(Type.Enum([...SCOPES]), { maxItems: SCOPES.length, uniqueItems: true })
+/** With its type: the check for repeated items is then linear in their number. */
+const Scope = Type.Enum([...SCOPES], { type: 'string' })
+const Scopes = Type.Array(Scope, { maxItems: SCOPES.length, uniqueItems: true })
 const Time = Type.String({ description: 'ISO 8601 with milliseconds' })
 /** The last time that a date can hold. Source: ECMA-262, time values. */
 const LAST_TIME_MS = 8_640_000_000_000_000
@@ -23,7 +25,7 @@ export const KeyPath = Type.Object({ appId: id('app'), keyId: id('key') })
 /** Query of a list. */
 export const AdminPage = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })),
-  cursor: Type.Optional(Type.String({ maxLength: 64, description: 'nextCursor of an answer' })),
+  cursor: Type.Optional(Type.String({ maxLength: 1_024, description: 'nextCursor of an answer' })),
 })
 export type AdminPage = Static<typeof AdminPage>
 

@@ -2,7 +2,8 @@ import { type Static, Type } from 'typebox'
 import { WEBHOOK_CHANNEL_NAMES } from '../webhooks.ts'
 import { nullable } from './common.ts'
 
-const Channel = Type.Enum([...WEBHOOK_CHANNEL_NAMES])
+/** With its type: the check for repeated items is then linear in their number. */
+const Channel = Type.Enum([...WEBHOOK_CHANNEL_NAMES], { type: 'string' })
 const Url = Type.String({ minLength: 1, maxLength: 2_048, description: 'https address' })
 
 /** What a caller may set at any time; null = the default. Source: contract/webhooks.md 1. */

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { Fault } from '../../core/fault.ts'
 import type {
   AdminPage,
@@ -8,6 +9,7 @@ import type {
 } from '../../schemas/api/admin.ts'
 import type { ApiKey, Application, Org } from '../../schemas/wire.ts'
 import type { SlottedKey } from '../auth/signing-keys.ts'
+import type { Cursors } from './cursor.ts'
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
@@ -49,19 +51,33 @@ export const signingKeyView = ({ key, slot }: SlottedKey): SigningKeyView => ({
   activeFrom: iso(key.active_from),
 })
 
-/** One page of rows in the order of their ids, which is the order in which they were made. */
+const Place = Type.Object({ id: Type.String({ maxLength: 64 }) }, { additionalProperties: false })
+
+/** What a page of rows is made by. */
+export interface RowsOf<Row, View> {
+  readonly idOf: (row: Row) => string
+  readonly view: (row: Row) => View
+  readonly cursors: Cursors
+  /** Name of the list and what it was narrowed to. */
+  readonly list: readonly string[]
+}
+
+/** One page of rows in the order of their ids, which is the order in which they were made. Throws `Fault` INVALID_CURSOR. */
 export const pageOfRows = <Row, View>(
   rows: readonly Row[],
-  { limit = 100, cursor = '' }: AdminPage,
-  { idOf, view }: { readonly idOf: (row: Row) => string; readonly view: (row: Row) => View },
+  { limit = 100, cursor }: AdminPage,
+  { idOf, view, cursors, list }: RowsOf<Row, View>,
 ) => {
+  const codec = cursors(Place, ['admin', ...list])
+  const after = cursor === undefined ? '' : codec.decode(cursor).id
   const sorted = rows.toSorted((left, right) => (idOf(left) < idOf(right) ? -1 : 1))
-  const rest = sorted.filter((row) => idOf(row) > cursor)
+  const rest = sorted.filter((row) => idOf(row) > after)
   const page = rest.slice(0, limit)
   const hasMore = rest.length > page.length
   const last = page.at(-1)
   const items = page.map(view)
-  return { data: items, items, nextCursor: hasMore && last ? idOf(last) : '', hasMore }
+  const nextCursor = hasMore && last ? codec.encode({ id: idOf(last) }) : ''
+  return { data: items, items, nextCursor, hasMore }
 }
 
 /** A hundred years: who means for ever leaves the end out. */

@@ -32,25 +32,29 @@ import type { Meter } from '../contract.ts'
 import type { EndpointStore } from '../webhooks/endpoints.ts'
 import { appView, expiryOf, keyView, orgView, pageOfRows, signingKeyView } from './admin-views.ts'
 import { type BaseDeps, makeBaseApp } from './base.ts'
+import { type Cursors, makeCursors } from './cursor.ts'
 
 /** What the admin API works with. */
 export interface AdminDeps extends BaseDeps {
   readonly accounts: Pick<Accounts, 'admin' | 'registry'>
   readonly meter: Pick<Meter, 'take'>
   readonly endpoints: Pick<EndpointStore, 'removeOrg'>
-  readonly config: BaseDeps['config'] & Pick<Config, 'adminToken'>
+  readonly config: BaseDeps['config'] & Pick<Config, 'adminToken' | 'keyPepper'>
 }
+
+type AdminRoutes = AdminDeps & { readonly cursors: Cursors }
 
 /** Path of the admin API on its own port. */
 export const ADMIN_PATH = '/admin/v1'
 
 /** The admin API: on a port of its own, opened by one token (contract/auth.md 4). Listening is the caller's. */
 export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance> => {
-  const app = await makeBaseApp(deps, {
+  const document = {
     title: 'Sluice administration',
     description: 'Organizations, applications and keys of this installation.',
     securitySchemes: { admin_auth: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN' } },
-  })
+  } as const
+  const app = await makeBaseApp(deps, document, { surface: 'admin' })
   app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, () =>
     app.swagger(),
   )
@@ -60,8 +64,9 @@ export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance>
     guarded.addHook('preValidation', async (request) => {
       if (request.method === 'POST') request.body ??= {}
     })
+    const cursors = makeCursors(deps.config.keyPepper.reveal())
     for (const routes of [orgRoutes, appRoutes, keyRoutes, signingKeyRoutes]) {
-      await guarded.register(routes(deps), { prefix: ADMIN_PATH })
+      await guarded.register(routes({ ...deps, cursors }), { prefix: ADMIN_PATH })
     }
   })
   await app.ready()
@@ -89,7 +94,7 @@ const installAdminGuard = (app: FastifyInstance, { config, meter }: AdminDeps): 
 const about = (summary: string) => ({ summary, tags: ['admin'], security: [{ admin_auth: [] }] })
 
 const orgRoutes =
-  ({ accounts: { admin, registry }, endpoints }: AdminDeps): FastifyPluginAsyncTypebox =>
+  ({ accounts: { admin, registry }, endpoints, cursors }: AdminRoutes): FastifyPluginAsyncTypebox =>
   async (app) => {
     const one = (summary: string) => ({
       ...about(summary),
@@ -117,7 +122,10 @@ const orgRoutes =
         },
       },
       async ({ query }) =>
-        pageOfRows(registry.orgs(), query, { idOf: ({ org_id }) => org_id, view: orgView }),
+        pageOfRows(registry.orgs(), query, {
+          ...{ idOf: ({ org_id }) => org_id, view: orgView },
+          ...{ cursors, list: ['organizations'] },
+        }),
     )
     app.get('/orgs/:orgId', { schema: one('One organization') }, async ({ params }) =>
       orgView(found(registry.org(params.orgId), 'organization')),
@@ -146,7 +154,7 @@ const orgRoutes =
   }
 
 const appRoutes =
-  (deps: AdminDeps): FastifyPluginAsyncTypebox =>
+  (deps: AdminRoutes): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { admin, registry } = deps.accounts
     const one = (summary: string) => ({
@@ -180,7 +188,10 @@ const appRoutes =
       async ({ query }) => {
         const all = registry.applications()
         const rows = all.filter(({ org_id }) => query.orgId === undefined || org_id === query.orgId)
-        return pageOfRows(rows, query, { idOf: ({ app_id }) => app_id, view: appView })
+        return pageOfRows(rows, query, {
+          ...{ idOf: ({ app_id }) => app_id, view: appView },
+          ...{ cursors: deps.cursors, list: ['applications', query.orgId ?? ''] },
+        })
       },
     )
     app.get('/apps/:appId', { schema: one('One application') }, async ({ params }) =>
@@ -213,7 +224,7 @@ const appRoutes =
   }
 
 const keyRoutes =
-  ({ accounts: { admin, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
+  ({ accounts: { admin, registry }, nowMs, cursors }: AdminRoutes): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post(
       '/apps/:appId/secret/rotate',
@@ -260,7 +271,10 @@ const keyRoutes =
       async ({ params, query }) => {
         found(registry.application(params.appId), 'application')
         const rows = registry.keysOf(params.appId)
-        return pageOfRows(rows, query, { idOf: ({ key_id }) => key_id, view: keyView })
+        return pageOfRows(rows, query, {
+          ...{ idOf: ({ key_id }) => key_id, view: keyView },
+          ...{ cursors, list: ['keys', params.appId] },
+        })
       },
     )
     app.delete(

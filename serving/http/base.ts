@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ulid } from 'ulid'
 import type { Config } from '../../core/config.ts'
+import { type EdgeDeps, guardServer, type HttpSurface, refuseUnreadable } from '../../core/edge.ts'
 import { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
@@ -9,6 +10,7 @@ import { Problem } from '../../schemas/api/common.ts'
 import { type ApiDocument, openapiOptions } from './openapi.ts'
 import { faultOf, isLoad, problemMedia, problemOf, retryAfterOf } from './problem.ts'
 import { type KnownRoute, methodsAt } from './routing.ts'
+import { acceptJson, installTypedQueries, parseQuery } from './strict.ts'
 
 /** What every HTTP server of the house needs. */
 export interface BaseDeps {
@@ -22,16 +24,25 @@ const INBOUND_ID = /^[A-Za-z0-9_-]{8,64}$/
 const REQUEST_LIMIT_MS = 30_000
 const MAX_HEADER_BYTES = 16_384
 
+/** What differs between the servers of the house. */
+export interface BaseOptions {
+  readonly surface?: HttpSurface
+  /** Registered before anything can refuse a request. */
+  readonly first?: (app: FastifyInstance) => Promise<void>
+}
+
 /**
- * A server without routes: request ids, metrics, the one error body, 404 and 405, and the document's settings. `first`
- * is registered before anything can refuse a request.
+ * A server without routes: request ids, metrics, the one error body, 404 and 405, strict reading of queries and bodies, and
+ * the document's settings.
  */
 export const makeBaseApp = async (
   deps: BaseDeps,
   document: ApiDocument,
-  first: (app: FastifyInstance) => Promise<void> = async () => undefined,
+  { surface = 'public', first = async () => undefined }: BaseOptions = {},
 ): Promise<FastifyInstance> => {
-  const app = newApp(deps)
+  const edge = { surface, metrics: deps.metrics, log: deps.log }
+  const app = newApp(deps, edge)
+  guardServer(app.server, edge)
   const routes: KnownRoute[] = []
   app.addHook('onRoute', ({ method, url }) => {
     for (const name of [method].flat()) if (url !== '*') routes.push({ method: name, url })
@@ -47,14 +58,17 @@ export const makeBaseApp = async (
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) throw unknownPath(methodsAt(routes, pathOf(request)), reply)
   })
-  acceptEmptyJson(app)
+  acceptJson(app)
+  installTypedQueries(app)
   app.addSchema(Problem)
   await app.register(swagger, openapiOptions(document))
-  app.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply))
+  app.setErrorHandler((error, request, reply) =>
+    sendProblem({ ...deps, surface }, error, request, reply),
+  )
   return app
 }
 
-const newApp = (deps: BaseDeps): FastifyInstance =>
+const newApp = (deps: BaseDeps, edge: EdgeDeps): FastifyInstance =>
   Fastify({
     logger: false,
     bodyLimit: deps.config.bodyLimitBytes,
@@ -67,34 +81,13 @@ const newApp = (deps: BaseDeps): FastifyInstance =>
     },
     http: { maxHeaderSize: MAX_HEADER_BYTES },
     routerOptions: { querystringParser: parseQuery, maxParamLength: 512 },
-    ajv: { customOptions: { allErrors: true, coerceTypes: 'array', removeAdditional: false } },
-    frameworkErrors: (error, request, reply) => sendProblem(deps, error, request, reply),
+    ajv: { customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false } },
+    // The message of ours is made in problem.ts: this one would hold a line for each of thousands of wrong items.
+    schemaErrorFormatter: () => new Error('not valid'),
+    clientErrorHandler: refuseUnreadable(edge),
+    frameworkErrors: (error, request, reply) =>
+      sendProblem({ ...deps, surface: edge.surface }, error, request, reply),
   })
-
-/** Clients name JSON on calls that have no body too; then there is none. Everything else is read as ever. */
-const acceptEmptyJson = (app: FastifyInstance): void => {
-  const read = app.getDefaultJsonParser('error', 'error')
-  app.removeContentTypeParser('application/json')
-  app.addContentTypeParser<string>(
-    'application/json',
-    { parseAs: 'string' },
-    (request, body, done) => (body === '' ? done(null, undefined) : read(request, body, done)),
-  )
-}
-
-/** Repeated keys become arrays; `key[]` is the same as `key` (contract/rest.md 1.8). */
-const parseQuery = (text: string): Record<string, string | string[]> => {
-  const values = new Map<string, string[]>()
-  for (const [name, value] of new URLSearchParams(text)) {
-    const key = name.endsWith('[]') ? name.slice(0, -2) : name
-    const list = values.get(key)
-    if (list) list.push(value)
-    else values.set(key, [value])
-  }
-  return Object.fromEntries(
-    [...values].map(([key, list]) => [key, list.length === 1 ? (list[0] ?? '') : list]),
-  )
-}
 
 /** Thrown before the body is read: what was sent to a wrong path or method does not matter. */
 const unknownPath = (allowed: readonly string[], reply: FastifyReply): Fault => {
@@ -106,7 +99,7 @@ const unknownPath = (allowed: readonly string[], reply: FastifyReply): Fault => 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? url
 
 const sendProblem = (
-  { config, log, nowMs }: BaseDeps,
+  { config, log, nowMs, metrics, surface }: BaseDeps & { readonly surface: HttpSurface },
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -118,6 +111,8 @@ const sendProblem = (
   })
   if (fault.status >= 500 && !isLoad(fault))
     log.error({ err: error, requestId: request.id }, 'request failed')
+  if (fault.faultName === 'INTERNAL_SERVER_ERROR')
+    metrics.edgeErrors.inc({ surface, reason: 'exception' })
   const body = problemOf(fault, {
     requestId: request.id,
     instance: pathOf(request),

@@ -1,12 +1,16 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Static, TObject } from 'typebox'
 import { Value } from 'typebox/value'
 import { Fault } from '../../core/fault.ts'
+import { parseJson } from '../../core/json.ts'
 
 /** Longest cursor that is read. */
 const MAX_LENGTH = 1_024
 
 /** Version of the encoding; a cursor of another one has expired. */
-const VERSION = 1
+const VERSION = 2
+const KEY_BYTES = 32
+const MAC_BYTES = 16
 
 /** A place in a list as an opaque text. */
 export interface CursorCodec<Place> {
@@ -16,35 +20,53 @@ export interface CursorCodec<Place> {
 }
 
 /**
- * Cursors of one list: base64url of `[version, fingerprint, place]`. `fingerprint` stands for the query, because a place
- * means nothing in another one.
+ * Cursors of one list. `query` names the list and all that a place in it depends on: a cursor of another query, list or installation
+ * is refused. Numbers of a place that may exceed 2^53 or are not whole are carried as text.
  */
-export const cursorOf = <Place extends TObject>(
+export type Cursors = <Place extends TObject>(
   place: Place,
-  fingerprint: string,
-): CursorCodec<Static<Place>> => ({
-  encode: (value) =>
-    Buffer.from(JSON.stringify([VERSION, fingerprint, value])).toString('base64url'),
-  decode: (text) => {
-    const value = parse(text)
-    if (
-      !Array.isArray(value) ||
-      value[0] !== VERSION ||
-      value[1] !== fingerprint ||
-      !Value.Check(place, value[2])
-    ) {
-      throw new Fault('INVALID_CURSOR', undefined, { parameter: 'cursor' })
-    }
-    return value[2]
-  },
-})
+  query: readonly unknown[],
+) => CursorCodec<Static<Place>>
 
-const parse = (text: string): unknown => {
-  if (text.length > MAX_LENGTH || !/^[\w-]+$/.test(text)) return undefined
+/**
+ * Makes the cursors of an installation: base64url of `[version, place, MAC]`, where the MAC is HMAC-SHA256 over version, place and
+ * query under a key that HKDF-SHA256 (RFC 5869) draws from the installation's secret.
+ */
+export const makeCursors = (secret: string): Cursors => {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'cursors', KEY_BYTES))
+  return (place, query) => {
+    const macOf = (value: unknown): Buffer =>
+      createHmac('sha256', key)
+        .update(JSON.stringify([VERSION, value, query]))
+        .digest()
+        .subarray(0, MAC_BYTES)
+    return {
+      encode: (value) =>
+        Buffer.from(JSON.stringify([VERSION, value, macOf(value).toString('base64url')])).toString(
+          'base64url',
+        ),
+      decode: (text) => {
+        const [version, value, mac] = parse(text)
+        if (version !== VERSION || typeof mac !== 'string' || !Value.Check(place, value)) {
+          throw new Fault('INVALID_CURSOR', undefined, { parameter: 'cursor' })
+        }
+        const given = Buffer.from(mac, 'base64url')
+        if (given.length !== MAC_BYTES || !timingSafeEqual(given, macOf(value))) {
+          throw new Fault('INVALID_CURSOR', undefined, { parameter: 'cursor' })
+        }
+        return value
+      },
+    }
+  }
+}
+
+const parse = (text: string): readonly unknown[] => {
+  if (text.length > MAX_LENGTH || !/^[\w-]+$/.test(text)) return []
   try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
+    const value = parseJson(Buffer.from(text, 'base64url').toString('utf8'))
+    return Array.isArray(value) && value.length === 3 ? value : []
   } catch {
-    return undefined
+    return []
   }
 }
 

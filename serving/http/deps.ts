@@ -7,6 +7,7 @@ import type { QuotaMeter } from '../billing/meter.ts'
 import type { Freshness, Guard } from '../contract.ts'
 import type { ReadStore } from '../queries/reads.ts'
 import type { Reader } from './bounded.ts'
+import type { Cursors } from './cursor.ts'
 import type { Family } from './routing.ts'
 
 /** What the routes work with. */
@@ -16,16 +17,20 @@ export interface RouteDeps {
   /** Chains that this installation holds data of, by internal id. */
   readonly chains: readonly string[]
   readonly nowMs: () => number
+  readonly cursors: Cursors
 }
 
 /** What the HTTP server works with. */
-export interface ServerDeps extends Omit<RouteDeps, 'warehouse'> {
+export interface ServerDeps extends Omit<RouteDeps, 'cursors' | 'warehouse'> {
   readonly warehouse: ReadStore
   readonly guard: Guard
   readonly meter: QuotaMeter
   readonly metrics: Metrics
   readonly log: Logger
-  readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra'>
+  readonly config: Pick<
+    Config,
+    'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra' | 'keyPepper'
+  >
   readonly checks: readonly Check[]
   /** Where the data are from, in words for people. */
   readonly origin?: string

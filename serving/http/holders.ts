@@ -15,12 +15,15 @@ import {
   someHoldersQuery,
 } from '../queries/holders.ts'
 import { addressesOf, addressOf, chainOf, stampFreshness } from './chain.ts'
-import { cursorOf, envelope, pageFrom } from './cursor.ts'
+import { envelope, pageFrom } from './cursor.ts'
 import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
 
 const Place = Type.Object(
-  { key: Type.Number(), holder: Type.String({ maxLength: 256 }) },
+  {
+    key: Type.String({ pattern: '^-?\\d{1,78}(\\.\\d{1,18})?$' }),
+    holder: Type.String({ maxLength: 256 }),
+  },
   { additionalProperties: false },
 )
 
@@ -115,7 +118,7 @@ export const holderRoutes =
           const token = addressOf(chain.id, params.tokenAddress, 'tokenAddress')
           const { limit = 20, direction = 'next', cursor, sortBy = 'amountPercentage' } = query
           const descending = query.sortDirection?.toLowerCase() !== 'asc'
-          const codec = cursorOf(Place, `${chain.id}/${token}/${sortBy}/${descending}`)
+          const codec = deps.cursors(Place, ['holders', chain.id, token, sortBy, descending])
           const after = cursor === undefined ? undefined : codec.decode(cursor)
           const search: HolderSearch = {
             ...{ chain: chain.id, token, sort: sortBy, descending, direction, after },

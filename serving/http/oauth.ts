@@ -1,6 +1,6 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Outage } from '../../core/fault.ts'
+import { Fault, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import type { Accounts } from '../auth/accounts.ts'
@@ -176,7 +176,8 @@ const refusalOf = (error: unknown): Refusal => {
       retryAfterSeconds: 1,
     }
   }
-  const { statusCode = 500, validation } = (error ?? {}) as Partial<FastifyError>
+  const { statusCode = error instanceof Fault ? error.status : 500, validation } = (error ??
+    {}) as Partial<FastifyError>
   if (validation === undefined && (statusCode < 400 || statusCode > 499)) {
     return { status: 500, error: 'server_error', description: 'Internal error' }
   }

@@ -76,6 +76,9 @@ const PARAMETER_FAULTS: Readonly<Record<string, FaultName>> = {
   cursor: 'INVALID_CURSOR',
   from: 'INVALID_TIMESTAMP',
   to: 'INVALID_TIMESTAMP',
+  url: 'WEBHOOK_URL_NOT_ALLOWED',
+  filter: 'WEBHOOK_FILTER_INVALID',
+  secret: 'WEBHOOK_SECRET_INVALID',
 }
 
 interface Complaint {
@@ -85,14 +88,22 @@ interface Complaint {
   readonly allowed?: unknown
 }
 
+/** Most complaints about one request that are told, and the longest path of one. */
+const MOST_COMPLAINTS = 16
+const LONGEST_PATH = 256
+
 const complaintsOf = ({ validation = [] }: FastifyError): readonly Complaint[] =>
-  validation.map(({ instancePath, keyword, message = 'is not valid', params }) => ({
-    path:
-      keyword === 'required' ? `${instancePath}/${String(params.missingProperty)}` : instancePath,
-    rule: keyword,
-    message,
-    ...(keyword === 'enum' && { allowed: params.allowedValues }),
-  }))
+  validation
+    .slice(0, MOST_COMPLAINTS)
+    .map(({ instancePath, keyword, message = 'is not valid', params }) => ({
+      path: (keyword === 'required'
+        ? `${instancePath}/${String(params.missingProperty)}`
+        : instancePath
+      ).slice(0, LONGEST_PATH),
+      rule: keyword,
+      message,
+      ...(keyword === 'enum' && { allowed: params.allowedValues }),
+    }))
 
 const validationFault = (error: FastifyError, inputs: Inputs): Fault => {
   const complaints = complaintsOf(error)
@@ -100,7 +111,8 @@ const validationFault = (error: FastifyError, inputs: Inputs): Fault => {
   const parameter = first?.path.split('/')[1]
   if (!first || !parameter || rest.some(({ path }) => path !== first.path)) {
     const errors = complaints.map(({ path, rule, message }) => ({ path, rule, message }))
-    return new Fault('VALIDATION_ERROR', error.message, { errors })
+    const said = errors.map(({ path, message }) => `${path || 'the request'} ${message}`)
+    return new Fault('VALIDATION_ERROR', said.join(', '), { errors })
   }
   if (first.rule === 'required') {
     return new Fault('MISSING_PARAMETER', `${parameter} is required`, { parameter })
@@ -116,22 +128,14 @@ const parameterFault = (parameter: string, message: string, details: object): Fa
     ...details,
   })
 
-/** Refuses numbers of a validated query that are none: Ajv turns `1e400` into Infinity and then skips its bounds. */
-export const refuseInfinite = (query: unknown): void => {
-  for (const [parameter, value] of Object.entries(query ?? {})) {
-    if (typeof value === 'number' && !Number.isFinite(value)) {
-      throw parameterFault(parameter, 'must be a finite number', { value: String(value) })
-    }
-  }
-}
-
 const SHOWN_VALUE = 128
 
-/** The value as it was sent, cut to what a message may carry. */
+/** The value as it was sent, cut to what a message may carry; lists and objects as text. */
 const sentValue = (input: unknown, parameter: string): unknown => {
   const value =
     typeof input === 'object' && input !== null && Object.hasOwn(input, parameter)
       ? (input as Record<string, unknown>)[parameter]
       : null
-  return typeof value === 'string' ? value.slice(0, SHOWN_VALUE) : value
+  const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+  return typeof text === 'string' ? text.slice(0, SHOWN_VALUE) : text
 }

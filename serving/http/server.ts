@@ -6,12 +6,12 @@ import { accountRoutes } from './account.ts'
 import { makeBaseApp } from './base.ts'
 import { boundedReader, installCaller } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
+import { makeCursors } from './cursor.ts'
 import type { ServerDeps } from './deps.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { holderRoutes } from './holders.ts'
 import { marketDataRoutes } from './market-data.ts'
 import { apiDocument } from './openapi.ts'
-import { refuseInfinite } from './problem.ts'
 import { type Family, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
@@ -29,11 +29,15 @@ const CORS = {
 /** Builds the API server with every route; listening is the caller's. `close()` ends open connections. */
 export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   const document = apiDocument(deps.origin ?? 'the chains of this installation')
-  const app = await makeBaseApp(deps, document, async (base) => {
-    await base.register(cors, CORS)
+  const app = await makeBaseApp(deps, document, {
+    surface: 'public',
+    first: async (base) => {
+      await base.register(cors, CORS)
+    },
   })
   openRoutes(app, deps)
-  const bounded = { ...deps, warehouse: boundedReader(deps.warehouse, deps.metrics) }
+  const cursors = makeCursors(deps.config.keyPepper.reveal())
+  const bounded = { ...deps, warehouse: boundedReader(deps.warehouse, deps.metrics), cursors }
   const families: readonly Family[] = [
     tokenRoutes(bounded),
     tokenStatsRoutes(bounded),
@@ -48,7 +52,6 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     guarded.addHook('onRoute', ({ url, config }) => {
       assert(config?.milliUnits !== undefined, `${url} has no price`)
     })
-    guarded.addHook('preHandler', async ({ query }) => refuseInfinite(query))
     installGuard(guarded, deps)
     installCaller(guarded)
     for (const prefix of VERSIONS) {

@@ -8,7 +8,7 @@ import {
   type TokenSearch,
 } from '../queries/token-search.ts'
 import { addressOf, chainOf, stampFreshness } from './chain.ts'
-import { cursorOf, envelope, pageFrom } from './cursor.ts'
+import { envelope, pageFrom } from './cursor.ts'
 import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
 import { tokenBody } from './token-body.ts'
@@ -49,7 +49,7 @@ export const tokenRoutes =
         const named = chainsOf(query, deps.chains)
         const { limit = 20, direction = 'next', cursor } = query
         const search = searchOf(query, named.ids, limit)
-        const codec = cursorOf(Place, searchFingerprint(search))
+        const codec = deps.cursors(Place, ['tokens', searchFingerprint(search)])
         const after = cursor === undefined ? undefined : codec.decode(cursor)
         if (after && BigInt(after.k) > MAX_KEY) throw new Fault('INVALID_CURSOR')
         const places = named.ids.length === 0 ? [] : await placesOf(deps, { ...search, after })

@@ -25,7 +25,7 @@ import {
 import type { EndpointStore } from '../webhooks/endpoints.ts'
 import type { EndpointResource } from '../webhooks/resource.ts'
 import { boundedReader, type Reader } from './bounded.ts'
-import { cursorOf } from './cursor.ts'
+import type { Cursors } from './cursor.ts'
 import { priced } from './routing.ts'
 import { ownerOf } from './webhooks.ts'
 
@@ -36,11 +36,20 @@ interface WebhookLogRoutesDeps {
   readonly codec: Codec
   readonly warehouse: Reader
   readonly nowMs: () => number
+  readonly cursors: Cursors
 }
 
 const READ = ['webhook.read']
 const WRITE = ['webhook.write']
-const Place = Type.Object({ atMs: Type.Integer(), id: Type.String({ maxLength: 64 }) })
+/** The last time that a date can hold. Source: ECMA-262, time values. */
+const LAST_TIME_MS = 8_640_000_000_000_000
+const Place = Type.Object(
+  {
+    atMs: Type.Integer({ minimum: 0, maximum: LAST_TIME_MS }),
+    id: Type.String({ maxLength: 64 }),
+  },
+  { additionalProperties: false },
+)
 
 /** The same as it is given: with the store, of which each caller gets a share. */
 export type WebhookLogDeps = Omit<WebhookLogRoutesDeps, 'warehouse'> & {
@@ -67,7 +76,8 @@ export const webhookLogRoutes =
       },
       async (request) => {
         const { endpoint_id: id } = deps.resource.read(ownerOf(request), request.params.id)
-        return attemptPage(deps, { ...request.query, endpointIds: [id] })
+        const wish = { ...request.query, endpointIds: [id] }
+        return attemptPage(deps, wish, ['attempts of endpoint', id])
       },
     )
     app.get(
@@ -83,10 +93,12 @@ export const webhookLogRoutes =
         config: priced('GET /webhook/message/:msgId/attempt', READ),
       },
       async (request) => {
-        const own = deps.store.ofOrg(ownerOf(request).orgId)
+        const { orgId } = ownerOf(request)
+        const own = deps.store.ofOrg(orgId)
         const endpointIds = own.map(({ endpoint_id }) => endpoint_id)
         const { msgId: messageId } = request.params
-        return attemptPage(deps, { ...request.query, endpointIds, messageId })
+        const wish = { ...request.query, endpointIds, messageId }
+        return attemptPage(deps, wish, ['attempts of message', orgId, messageId])
       },
     )
     app.get(
@@ -159,11 +171,13 @@ interface PageWish extends Pick<AttemptSearch, 'endpointIds' | 'messageId' | 'st
   readonly cursor?: string
 }
 
+/** `list` names the list whatever endpoints the organization has by now: a cursor outlives a new one. */
 const attemptPage = async (
-  { warehouse }: WebhookLogRoutesDeps,
+  { warehouse, cursors }: WebhookLogRoutesDeps,
   { limit = 20, cursor, ...search }: PageWish,
+  list: readonly string[],
 ) => {
-  const codec = cursorOf(Place, JSON.stringify([search.endpointIds, search.messageId]))
+  const codec = cursors(Place, [...list, search.status ?? ''])
   const before = cursor === undefined ? undefined : codec.decode(cursor)
   const { rows } = await warehouse.query<AttemptRow>(
     attemptsQuery({ ...search, ...(before && { before }), rows: limit + 1 }),

@@ -27,13 +27,14 @@ export interface HolderRow {
   readonly losses: string | null
   readonly dev: string
   readonly creators: readonly string[]
-  /** Sort key, and its text for a cursor. */
-  readonly sort_key: number
+  /** Sort key as exact text. */
+  readonly sort_key: string
 }
 
 /** A place in a list of holders. */
 export interface HolderPlace {
-  readonly key: number
+  /** Sort key as exact text. */
+  readonly key: string
   readonly holder: string
 }
 
@@ -49,18 +50,48 @@ export interface HolderSearch {
 }
 
 const OPEN = 'least(ifNull(p.position_amount, 0), units)'
-const SORT_KEYS: Readonly<Record<HolderSort, string>> = {
-  amountPercentage: 'toFloat64(h.balance)',
-  holdingUsd: 'toFloat64(h.balance)',
-  usdValue: 'toFloat64(h.balance)',
-  totalPnl: 'realized + unrealized',
-  realizedPnl: 'realized',
-  unrealizedPnl: 'unrealized',
-  buyVolume: 'toFloat64(ifNull(p.buy_amount_usd, 0))',
-  sellVolume: 'toFloat64(ifNull(p.sell_amount_usd, 0))',
-  netflowUsd: 'toFloat64(ifNull(p.buy_amount_usd, 0)) - toFloat64(ifNull(p.sell_amount_usd, 0))',
-  lastActiveAt: 'toFloat64(toUnixTimestamp64Milli(h.last_seen))',
-  createdAt: 'toFloat64(toUnixTimestamp64Milli(h.first_seen))',
+
+interface SortRow {
+  readonly sql: string
+  /** A sort key read from its exact text. */
+  readonly read: string
+}
+
+/** What a holder's numbers are read from again: exact types only, so that no two places of a list have one text. */
+const READ = {
+  amount: 'toUInt256({key:String})',
+  money: 'toDecimal256({key:String}, 12)',
+  time: 'toInt64({key:String})',
+  bits: 'toUInt64({key:String})',
+} as const
+
+/**
+ * A double as the unsigned integer of its bits, negative ones turned round: the same order, exact as text. What is no number counts
+ * as zero, and so does minus zero.
+ */
+const orderedBits = (sql: string): string => {
+  const bits = `reinterpretAsUInt64(ifNotFinite(toFloat64(${sql}), 0) + 0.)`
+  return `if(bitTest(${bits}, 63), bitNot(${bits}), bitOr(${bits}, bitShiftLeft(toUInt64(1), 63)))`
+}
+
+const money = (column: string): string => `toDecimal256(ifNull(p.${column}, 0), 12)`
+
+const AMOUNT: SortRow = { sql: 'h.balance', read: READ.amount }
+const SORTS: Readonly<Record<HolderSort, SortRow>> = {
+  amountPercentage: AMOUNT,
+  holdingUsd: AMOUNT,
+  usdValue: AMOUNT,
+  totalPnl: { sql: orderedBits('realized + unrealized'), read: READ.bits },
+  realizedPnl: { sql: money('total_realized_usd'), read: READ.money },
+  unrealizedPnl: { sql: orderedBits('unrealized'), read: READ.bits },
+  buyVolume: { sql: money('buy_amount_usd'), read: READ.money },
+  sellVolume: { sql: money('sell_amount_usd'), read: READ.money },
+  netflowUsd: {
+    sql: `${money('buy_amount_usd')} - ${money('sell_amount_usd')}`,
+    read: READ.money,
+  },
+  lastActiveAt: { sql: 'toUnixTimestamp64Milli(h.last_seen)', read: READ.time },
+  createdAt: { sql: 'toUnixTimestamp64Milli(h.first_seen)', read: READ.time },
 }
 
 const optional = (column: string, name: string): string =>
@@ -80,7 +111,7 @@ const TRADED = [
   optional('losses', 'losses'),
 ].join(', ')
 
-/** Holders of a token with every number; `which` narrows them, `sort` is a row of `SORT_KEYS`. */
+/** Holders of a token with every number; `which` narrows them, `sort` is a row of `SORTS`. */
 const holderRows = (chain: string, sort: HolderSort, which: string): string => `
 WITH (SELECT (any(price_usd), any(price_native)) FROM (SELECT * FROM ${chain}_token_prices FINAL WHERE token_address = {token:String})) AS price,
   (SELECT any(total_supply) FROM (SELECT * FROM ${chain}_token_markets FINAL WHERE token_address = {token:String})) AS total,
@@ -91,7 +122,7 @@ WITH (SELECT (any(price_usd), any(price_native)) FROM (SELECT * FROM ${chain}_to
 SELECT h.holder AS holder, toString(h.balance) AS balance, h.decimals AS decimals,
   toString(toUnixTimestamp64Milli(h.first_seen)) AS first_ms, toString(toUnixTimestamp64Milli(h.last_seen)) AS last_ms,
   price.1 AS price_usd, price.2 AS price_native, toString(total) AS supply, ${TRADED},
-  birth.1 AS dev, birth.2 AS creators, ${SORT_KEYS[sort]} AS sort_key
+  birth.1 AS dev, birth.2 AS creators, ${SORTS[sort].sql} AS sort_value, toString(sort_value) AS sort_key
 FROM (SELECT * FROM ${chain}_token_holders FINAL WHERE token_address = {token:String} AND balance > 0 AND holder NOT IN {burnt:Array(String)} ${which}) AS h
 LEFT JOIN (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE token_address = {token:String}) AS p ON p.wallet = h.holder`
 
@@ -102,9 +133,11 @@ export const holdersQuery = (search: HolderSearch): Query => {
   const way = down ? 'DESC' : 'ASC'
   const past = down ? '<' : '>'
   const place =
-    after === undefined ? '' : `WHERE (sort_key, holder) ${past} ({key:Float64}, {holder:String})`
+    after === undefined
+      ? ''
+      : `WHERE (sort_value, holder) ${past} (${SORTS[sort].read}, {holder:String})`
   return {
-    sql: `SELECT * FROM (${holderRows(chain, sort, '')}) ${place} ORDER BY sort_key ${way}, holder ${way} LIMIT {rows:UInt32}`,
+    sql: `SELECT * EXCEPT (sort_value) FROM (${holderRows(chain, sort, '')}) ${place} ORDER BY sort_value ${way}, holder ${way} LIMIT {rows:UInt32}`,
     params: {
       ...{ token, rows, burnt: burnAddresses(chain) },
       ...(after && { key: after.key, holder: after.holder }),
@@ -118,6 +151,6 @@ export const someHoldersQuery = (
   token: string,
   wallets: readonly string[],
 ): Query => ({
-  sql: holderRows(chain, 'amountPercentage', 'AND holder IN {wallets:Array(String)}'),
+  sql: `SELECT * EXCEPT (sort_value) FROM (${holderRows(chain, 'amountPercentage', 'AND holder IN {wallets:Array(String)}')})`,
   params: { token, wallets, burnt: burnAddresses(chain) },
 })

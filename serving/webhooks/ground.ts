@@ -7,6 +7,7 @@ import {
 } from '../../core/outbound.ts'
 import { makeRecordSigner } from '../../core/record-signature.ts'
 import { makeSealer, type Sealer } from '../../core/seal.ts'
+import { type Cursors, makeCursors } from '../http/cursor.ts'
 import { type EndpointStore, type EndpointStoreDeps, openEndpoints } from './endpoints.ts'
 import { makeIterators } from './iterator.ts'
 import { type EndpointResource, endpointResource } from './resource.ts'
@@ -18,6 +19,7 @@ export interface WebhookGround {
   readonly rules: AddressRules
   readonly resolve: Resolve
   readonly resource: EndpointResource
+  readonly cursors: Cursors
   stop(): Promise<void>
 }
 
@@ -37,5 +39,6 @@ export const openWebhookGround = async (deps: GroundDeps): Promise<WebhookGround
   const store = await openEndpoints({ ...deps, signer: makeRecordSigner(secret) })
   const iterators = makeIterators(secret, nowMs)
   const resource = endpointResource({ store, sealer, rules, resolve, iterators, config, nowMs })
-  return { store, sealer, rules, resolve, resource, stop: () => store.stop() }
+  const cursors = makeCursors(secret)
+  return { store, sealer, rules, resolve, resource, cursors, stop: () => store.stop() }
 }

@@ -5,12 +5,12 @@ import { Type } from 'typebox'
 import { Fault } from '../../core/fault.ts'
 import { bucketEnd, bucketStart, RESOLUTION_NAMES } from '../../core/time.ts'
 import { isKeyShaped, makeKey } from '../../serving/auth/keys.ts'
-import { cursorOf } from '../../serving/http/cursor.ts'
+import { makeCursors } from '../../serving/http/cursor.ts'
 import { candleQuery, withFlatBars } from '../../serving/queries/candles.ts'
 import { searchQuery } from '../../serving/queries/token-search.ts'
 
 const Place = Type.Object({ k: Type.String(), n: Type.Integer() }, { additionalProperties: false })
-const codec = cursorOf(Place, 'query')
+const codec = makeCursors('a pepper')(Place, ['list'])
 
 test('every cursor returns to its place', () => {
   const places = fc.record(

@@ -1,18 +1,12 @@
 /**
- * Long drills: `npm run drill [-- KILLS]`. Crash drills are tests of `npm test` with many more kills, default 50, and that of the roles;
- * with them every chain side by side for `SLUICE_DRILL_MINUTES`, which `npm run drill -- chains` runs alone, and after them the soak,
- * which `npm run drill -- soak` runs alone. `npm run drill -- short` is that of the roles with three kills.
+ * Long drills: `npm run drill [-- NAME [ARGUMENT...]]`. Without a name, or with a number of KILLS (default 50): the crash drills of
+ * `npm test` with that many kills, every chain side by side for `SLUICE_DRILL_MINUTES`, and after them the soak.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const word = process.argv[2] ?? '50'
-if (!['soak', 'chains', 'short'].includes(word) && !/^[1-9]\d{0,3}$/.test(word)) {
-  console.error('npm run drill [-- KILLS|chains|soak|short]: KILLS is a number from 1 to 9999')
-  process.exit(2)
-}
-const files = [
+const CRASH_FILES = [
   'test/integration/bus-kafka-brokers.test.ts',
   'test/integration/bus-crash.test.ts',
   'test/e2e/crash-embedded.test.ts',
@@ -34,15 +28,45 @@ const run = (
 const TEST = ['--test', '--test-concurrency=1', '--test-force-exit']
 
 const crash = (kills: string): number =>
-  run([...TEST, ...files], {
+  run([...TEST, ...CRASH_FILES], {
     SLUICE_BROKER_KILLS: kills,
     SLUICE_CRASH_ROUNDS: kills,
     SLUICE_DRILL_KILLS: kills,
     SLUICE_DRILL_RATE: RATE,
   })
 
-if (word === 'chains') process.exit(run([...TEST, 'test/drills/ten-chains.test.ts']))
-if (word === 'short') process.exit(run([...TEST, 'test/drills/crash-roles.test.ts']))
-const crashed = word === 'soak' ? 0 : crash(word)
-const soaked = run(['test/support/soak.ts'])
-process.exit(Math.max(crashed, soaked))
+const soak = (): number => run(['test/support/soak.ts'])
+
+interface Drill {
+  readonly about: string
+  /** Gives the exit status. */
+  readonly run: (words: readonly string[]) => number
+}
+
+/** Drills by name. */
+const DRILLS: Readonly<Record<string, Drill>> = {
+  soak: { about: 'the soak alone', run: soak },
+  chains: {
+    about: 'every chain side by side for SLUICE_DRILL_MINUTES',
+    run: () => run([...TEST, 'test/drills/ten-chains.test.ts']),
+  },
+  short: {
+    about: 'the crash drill of the roles with three kills',
+    run: () => run([...TEST, 'test/drills/crash-roles.test.ts']),
+  },
+  fuzz: {
+    about: '[SEED [SURFACE [INDEX]]]: SLUICE_FUZZ_CASES hostile cases, default 20000',
+    run: (words) => run(['test/support/fuzz/main.ts', ...words]),
+  },
+}
+
+const [word = '50', ...more] = process.argv.slice(2)
+const drill = Object.hasOwn(DRILLS, word) ? DRILLS[word] : undefined
+if (drill !== undefined) process.exit(drill.run(more))
+if (!/^[1-9]\d{0,3}$/.test(word)) {
+  const names = Object.entries(DRILLS).map(([name, { about }]) => `  ${name}: ${about}`)
+  console.error(`npm run drill [-- KILLS|NAME], KILLS from 1 to 9999:\n${names.join('\n')}`)
+  process.exit(2)
+}
+const crashed = crash(word)
+process.exit(Math.max(crashed, soak()))

@@ -23,6 +23,7 @@ const HALVES = ['first-half', 'second-half'].map((name) => join('test', 'support
 const ALONE = new Set([
   'bus-kafka-brokers',
   'crash-embedded',
+  'fuzz',
   'roles',
   'simulated-hour',
   'start',

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import { Fault } from '../../core/fault.ts'
-import { cursorOf, envelope, pageFrom } from '../../serving/http/cursor.ts'
+import { envelope, makeCursors, pageFrom } from '../../serving/http/cursor.ts'
 
 const Place = Type.Object({ at: Type.Integer() }, { additionalProperties: false })
-const codec = cursorOf(Place, 'abc')
+const cursors = makeCursors('a pepper')
+const codec = cursors(Place, ['list', 'abc'])
 
 const refused = (text: string): void => {
   assert.throws(

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { loadConfig } from '../../core/config.ts'
+import { guardServer } from '../../core/edge.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { type OpsServer, openOps } from '../../core/ops-server.ts'
+import { makeMeter } from '../../serving/billing/meter.ts'
+import { makeAdminServer } from '../../serving/http/admin.ts'
+import { call, startApi, type TestApi } from '../support/api.ts'
+import { rawHttp } from '../support/raw-http.ts'
+
+const ADMIN_TOKEN = 'the admin token of this test'
+
+let api: TestApi
+let admin: FastifyInstance
+let ops: OpsServer
+const metrics = makeMetrics()
+const ports: Record<'public' | 'admin' | 'ops', number> = { public: 0, admin: 0, ops: 0 }
+
+before(async () => {
+  api = await startApi()
+  const log = silentLogger()
+  admin = await makeAdminServer({
+    ...{ accounts: api.accounts, endpoints: api.endpoints, meter: makeMeter() },
+    ...{ config: loadConfig({ ADMIN_TOKEN }), metrics, log, nowMs: Date.now },
+  })
+  await admin.listen({ host: '127.0.0.1', port: 0 })
+  ops = await openOps({ host: '127.0.0.1', port: 0, metrics, checks: [], questions: {}, log })
+  ports.public = Number(new URL(api.base).port)
+  ports.admin = (admin.server.address() as AddressInfo).port
+  ports.ops = Number(new URL(ops.url).port)
+})
+after(async () => {
+  await ops.stop()
+  await admin.close()
+  await api.stop()
+})
+
+const TAIL = ' HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+/** What a listener answers with a status below 500, or closes; nothing of it is served. */
+const LINES = [
+  `GET //${TAIL}`,
+  `GET ///${TAIL}`,
+  `GET http://${TAIL}`,
+  `GET http://[${TAIL}`,
+  `GET http://a:b:c/${TAIL}`,
+  `GET \\\\${TAIL}`,
+  `GET *${TAIL}`,
+  `OPTIONS *${TAIL}`,
+  `GET ?${TAIL}`,
+  `GET /%${TAIL}`,
+  `GET /%00%ff${TAIL}`,
+  `GET /?__proto__=1&constructor=2${TAIL}`,
+  `GET //evil.example/..%2f${TAIL}`,
+  `CONNECT evil.example:443${TAIL}`,
+  `TRACE /${TAIL}`,
+  `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n`,
+  `GET / HTTP/9.9\r\n\r\n`,
+  `GET /\r\n\r\n`,
+  `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03`,
+  `GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: abc\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+  `GET / HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMA\r\n\r\n`,
+  `GET / HTTP/1.1\r\nHost: x\r\nExpect: the-unexpected\r\nConnection: close\r\n\r\n`,
+  `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`,
+  `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n`,
+  `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+  `POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":`,
+  'GET / HT',
+  '',
+]
+
+test('no request line ends a listener: each is refused or closed, and the next request is served', async () => {
+  for (const [surface, port] of Object.entries(ports)) {
+    for (const line of LINES) {
+      const { status } = await rawHttp(port, Buffer.from(line, 'latin1'))
+      assert.ok(status < 500, `${surface} ${line.slice(0, 60)}: ${status}`)
+      if (line.startsWith('GET /') && line.endsWith(TAIL)) assert.notEqual(status, 0, line)
+      const { status: next } = await rawHttp(port, `GET /openapi.json${TAIL}`, { half: false })
+      assert.equal(next, surface === 'ops' ? 404 : 200, `${surface} after ${line.slice(0, 60)}`)
+    }
+  }
+})
+
+test('what no parser reads is counted by surface; a method that is not served says which are', async () => {
+  const counted = async (surface: string): Promise<number> => {
+    const { values } = await metrics.edgeErrors.get()
+    const own = values.filter(({ labels }) => labels.surface === surface)
+    return own.reduce((sum, { value }) => sum + value, 0)
+  }
+  for (const surface of ['admin', 'ops'] as const) {
+    const earlier = await counted(surface)
+    const { status } = await rawHttp(ports[surface], 'nothing like HTTP\r\n\r\n')
+    assert.equal(status, 400)
+    assert.equal(await counted(surface), earlier + 1, surface)
+  }
+  const posted = await rawHttp(ports.ops, `POST /health${TAIL}`)
+  assert.match(posted.text, /^HTTP\/1\.1 405[\s\S]*allow: GET, HEAD/i)
+  assert.match((await rawHttp(ports.ops, `GET http://any/health?x${TAIL}`)).text, /"ok"/)
+})
+
+test('an exception of a listener closes its own connection and is counted', async () => {
+  const server: Server = createServer(() => {
+    throw new Error('a bug behind this request')
+  })
+  server.on('upgrade', () => {
+    throw new Error('a bug behind this upgrade')
+  })
+  const own = makeMetrics()
+  guardServer(server, { surface: 'ops', metrics: own, log: silentLogger() })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const upgrade = 'GET / HTTP/1.1\r\nHost: x\r\nUpgrade: y\r\nConnection: Upgrade\r\n\r\n'
+  for (const bytes of [`GET /${TAIL}`, upgrade]) {
+    assert.deepEqual(await rawHttp(port, bytes, { half: false }), { text: '', status: 0 })
+  }
+  const { values } = await own.edgeErrors.get()
+  assert.deepEqual(
+    values.map(({ labels, value }) => ({ ...labels, value })),
+    [{ surface: 'ops', reason: 'exception', value: 2 }],
+  )
+  await new Promise((resolve) => server.close(resolve))
+})
+
+const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
+const post = (path: string, body: string, type = 'application/json') =>
+  call(api, path, {
+    method: 'POST',
+    headers: { 'x-api-key': api.apiKey, 'content-type': type },
+    body,
+  })
+
+test('bodies are not coerced, nest no deeper than others, and reach no prototype', async () => {
+  const credentials = {
+    grant_type: 'client_credentials',
+    client_id: api.clientId,
+    audience: 'https://api.sluice.invalid',
+  }
+  const listed = { ...credentials, client_secret: [api.clientSecret] }
+  for (const body of [
+    listed,
+    { ...credentials, client_secret: { toString: api.clientSecret } },
+    { ...credentials, client_secret: api.clientSecret, scope: 5 },
+    { ...credentials, client_secret: api.clientSecret, audience: [credentials.audience] },
+  ]) {
+    const answer = await post('/oauth/token', JSON.stringify(body))
+    assert.equal(answer.status, 400, JSON.stringify(body))
+    assert.equal((answer.body as { error: string }).error, 'invalid_request')
+  }
+  const good = { ...credentials, client_secret: api.clientSecret }
+  assert.equal((await post('/oauth/token', JSON.stringify(good))).status, 200)
+  const deep = `{"grant_type":${nested(4_000)}}`
+  assert.equal((await post('/oauth/token', deep)).status, 400)
+  const url = 'https://receiver.example.com/'
+  for (const [body, code] of [
+    [`{"url":"${url}","metadata":{"a":${nested(4_000)}}}`, 400],
+    [`{"url":"${url}","__proto__":{"disabled":true}}`, 400],
+    [`{"url":"${url}","disabled":"true"}`, 40002],
+    [`{"url":"${url}","rateLimit":"5"}`, 40002],
+    [`{"url":"${url}","channels":"sol.token.created"}`, 40002],
+    [`{"url":["${url}"]}`, 52010],
+  ] as const) {
+    const answer = await post('/v2/webhook/endpoint', body)
+    const { code: said } = answer.body as { code: number }
+    assert.deepEqual([answer.status, said], [400, code], body.slice(0, 80))
+  }
+})
+
+test('a query says a number in one way only, and a single value once', async () => {
+  for (const limit of [
+    ...['1e1', '%2020', '20%20', '+20', '%2B20', '0x14', '20.0', '020', '2_0', '-0', '', 'null'],
+    ...['٢٠', '20n', 'Infinity', '9007199254740993', '1&limit=1', '[]'],
+  ]) {
+    const { status, body } = await call(api, `/v2/token/search?limit=${limit}`)
+    const { code, details } = body as { code: number; details: { parameter: string } }
+    assert.deepEqual([status, code, details.parameter], [400, 40002, 'limit'], limit)
+  }
+  const candles = `/v2/token/eth/0x${'1'.repeat(40)}/candles?resolution=1m`
+  for (const [query, code] of [
+    ['from=1e9', 40031],
+    ['from=1&from=2', 40031],
+    ['to=0x10', 40031],
+    ['fillGaps=1', 40002],
+    ['fillGaps=TRUE', 40002],
+    ['fillGaps=true&fillGaps=true', 40002],
+    ['priceType=usd&priceType=usd', 40002],
+    ['resolution=1m', 40032],
+    ['limit[]=5', 40002],
+  ] as const) {
+    const { status, body } = await call(api, `${candles}&${query}`)
+    assert.deepEqual([status, (body as { code: number }).code], [400, code], query)
+  }
+  for (const query of ['limit=20&from=0&to=1700000000', 'fillGaps=true', 'anything=1e1']) {
+    assert.equal((await call(api, `${candles}&${query}`)).status, 200, query)
+  }
+  for (const chains of ['chains=eth', 'chains[]=eth', 'chains=eth&chains=sol', 'chains=eth,sol']) {
+    assert.equal((await call(api, `/v2/token/search?${chains}`)).status, 200, chains)
+  }
+})
+
+test('thousands of wrong items are told in a few lines', async () => {
+  const channels = Array.from({ length: 20_000 }, (_, index) => `c${index}`)
+  const body = JSON.stringify({ url: 'https://receiver.example.com/', channels })
+  const answer = await post('/v2/webhook/endpoint', body)
+  assert.equal(answer.status, 400)
+  assert.ok(answer.text.length < 8_192, `${answer.text.length}`)
+})

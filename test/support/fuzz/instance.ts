@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Demo } from '../../../cli/data-folder.ts'
+import type { DemoExamples } from '../../../cli/demo.ts'
+import { freePort } from '../ports.ts'
+import { sluice } from '../sluice.ts'
+import { until } from '../until.ts'
+import type { FuzzTarget } from './surface.ts'
+
+/** One `sluice start` on made-up chains at a low rate, as the drill attacks it. */
+export interface FuzzInstance {
+  readonly target: FuzzTarget
+  readonly healthUrl: string
+  isRunning(): boolean
+  /** The end of what it printed as errors. */
+  errors(): string
+  stop(): Promise<void>
+}
+
+/** Organizations whose keys take turns: limits hold by organization. */
+const ORGANIZATIONS = 64
+const START_LIMIT_MS = 180_000
+
+const portOf = (url: string): number => Number(new URL(url).port)
+
+const ask = async <T>(url: string, init: RequestInit = {}): Promise<T> => {
+  const response = await fetch(url, init)
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(`${url}: ${response.status} ${text}`)
+  return JSON.parse(text) as T
+}
+
+const newKeys = async ({ adminUrl, adminToken }: Demo): Promise<readonly string[]> => {
+  const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+  const keys: string[] = []
+  for (let made = 0; made < ORGANIZATIONS; made++) {
+    const body = JSON.stringify({ name: `fuzz ${made}`, newOrg: `fuzz ${made}`, plan: 'selfhost' })
+    const { apiKey } = await ask<{ apiKey: string }>(`${adminUrl}/apps`, {
+      method: 'POST',
+      headers,
+      body,
+    })
+    keys.push(apiKey)
+  }
+  return keys
+}
+
+/** Starts one in a folder of its own and waits until it serves and has caught up. */
+export const openInstance = async (): Promise<FuzzInstance> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-fuzz-'))
+  const port = String(await freePort())
+  const words = ['start', '--data', folder, '--port', port, '--rate', '1', '--simulate', 'ethereum']
+  const run = sluice(words, { LOG_LEVEL: 'error' })
+  const stop = async (): Promise<void> => {
+    if (run.isRunning()) await run.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    await until(
+      () => {
+        if (!run.isRunning()) throw new Error(`ended: ${run.out.errors}`)
+        return run.out.text.includes('Ctrl-C')
+      },
+      'the instance serves',
+      START_LIMIT_MS,
+    )
+    const read = <T>(name: string): T => JSON.parse(readFileSync(join(folder, name), 'utf8')) as T
+    const demo = read<Demo & { readonly examples: DemoExamples }>('demo.json')
+    const { url } = read<{ url: string }>('ops.json')
+    const { examples } = demo
+    const keys = await newKeys(demo)
+    let next = 0
+    const target: FuzzTarget = {
+      ports: {
+        ...{ public: portOf(demo.baseUrl), streams: portOf(demo.wsUrl) },
+        ...{ admin: portOf(demo.adminUrl), ops: portOf(url) },
+      },
+      nextKey: () => keys[next++ % keys.length] ?? '',
+      ...{ adminToken: demo.adminToken, clientId: demo.clientId, clientSecret: demo.clientSecret },
+      chain: examples.chain,
+      words: { token: examples.token, pool: examples.pool, wallet: examples.wallet },
+    }
+    const healthUrl = `${url}/health`
+    return { target, healthUrl, isRunning: run.isRunning, errors: () => run.out.errors, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}

@@ -1,0 +1,53 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Malformed } from '../../../core/fault.ts'
+import { recordedBlock } from '../../../ingestors/recorded.ts'
+import { CHAIN_WORDS } from '../../../schemas/chains.ts'
+import { FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
+import { bentJson } from './values.ts'
+
+const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url))
+/** Larger recordings say the same and take longer. */
+const LARGEST_BYTES = 200_000
+
+interface Recording {
+  readonly chain: string
+  readonly name: string
+  readonly json: unknown
+}
+
+const recordings = (): readonly Recording[] =>
+  readdirSync(FIXTURES).flatMap((folder) => {
+    const chain = CHAIN_WORDS[folder]
+    if (chain === undefined) return []
+    const names = readdirSync(FIXTURES + folder).filter((name) => name.endsWith('.json'))
+    return names.flatMap((file) => {
+      const path = `${FIXTURES}${folder}/${file}`
+      if (statSync(path).size > LARGEST_BYTES) return []
+      return [{ chain, name: `${folder}/${file}`, json: JSON.parse(readFileSync(path, 'utf8')) }]
+    })
+  })
+
+/** What nodes of every kind answered, with parts replaced: a block, or `Malformed`. */
+export const nodeBlocks: FuzzSurface = {
+  name: 'nodes-blocks',
+  share: 3,
+  needsTarget: false,
+  open: async (): Promise<FuzzRunner> => {
+    const known = recordings()
+    return {
+      run: async (random) => {
+        const { chain, name, json } = random.pick(known)
+        let bent = json
+        for (let more = 1 + random.below(3); more > 0; more--) bent = bentJson(bent, random)
+        try {
+          recordedBlock(chain, bent)
+        } catch (error) {
+          if (error instanceof Malformed) return
+          throw new FuzzFailure(`${String(error).slice(0, 200)} in a bent ${name}`)
+        }
+      },
+      close: async () => undefined,
+    }
+  },
+}

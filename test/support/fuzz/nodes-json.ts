@@ -1,0 +1,134 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { WebSocketServer } from 'ws'
+import { silentLogger } from '../../../core/log.ts'
+import { makeMetrics } from '../../../core/metrics.ts'
+import { openRpc } from '../../../core/rpc.ts'
+import { type Random, randomOf } from '../../../simulator/random.ts'
+import { FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
+import { anyJson, anyText, bent, deepJson, objectJson } from './values.ts'
+
+const CHAIN_ID = '0x1'
+/** How long a call waits for a node that says nothing. */
+const TIMEOUT_MS = 2_000
+
+/** What a node says to one call: text for its transport, or `null` when its connection falls. */
+const answerOf = (random: Random, id: number, method: string): string | null => {
+  const sound = `{"jsonrpc":"2.0","id":${id},"result":"${method === 'eth_chainId' ? CHAIN_ID : '0x10'}"}`
+  switch (random.below(9)) {
+    case 0:
+      return bent(sound, random)
+    case 1:
+      return anyText(random)
+    case 2:
+      return anyJson(random)
+    case 3:
+      return `{"jsonrpc":"2.0","id":${id},"error":${anyJson(random)}}`
+    case 4: {
+      const error = objectJson(random, [
+        ['code', anyJson(random)],
+        ['message', random.chance(0.5) ? deepJson(random) : anyJson(random)],
+        ['data', anyJson(random)],
+      ])
+      return `{"jsonrpc":"2.0","id":${id},"error":${error}}`
+    }
+    case 5:
+      return `{"jsonrpc":"2.0","id":${anyJson(random)},"result":${anyJson(random)}}`
+    case 6:
+      return `{"jsonrpc":"2.0","method":${anyJson(random)},"params":${anyJson(random)}}`
+    case 7:
+      return null
+    default:
+      return sound
+  }
+}
+
+const STATUSES = [200, 200, 200, 200, 204, 301, 400, 401, 429, 500, 503] as const
+
+const sendHttp = (response: ServerResponse, text: string | null, random: Random): void => {
+  const how = random.below(20)
+  if (text === null || how === 0) response.destroy()
+  else if (how === 1) {
+    response.writeHead(200, { 'content-length': text.length + 50 }).write(text)
+    response.destroy()
+  } else if (how === 2) response.writeHead(200, { 'content-encoding': 'gzip' }).end(text)
+  else response.writeHead(random.pick(STATUSES), { 'content-type': 'application/json' }).end(text)
+}
+
+interface Call {
+  readonly id: number
+  readonly method: string
+}
+
+/** A node that answers as the seed in its path says, over HTTP and WebSocket; `/sound` is one that is right. */
+const openNode = async () => {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { id, method } = JSON.parse(Buffer.concat(chunks).toString()) as Call
+    if (request.url === '/sound') {
+      const result = method === 'eth_chainId' ? CHAIN_ID : '0x10'
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      return
+    }
+    const random = randomOf(Number(request.url?.slice(1)), id)
+    sendHttp(response, answerOf(random, id, method), random)
+  })
+  const sockets = new WebSocketServer({ server })
+  sockets.on('connection', (socket, request) => {
+    socket.on('error', () => socket.terminate())
+    socket.on('message', (data) => {
+      const { id, method } = JSON.parse(String(data)) as Call
+      const text = answerOf(randomOf(Number(request.url?.slice(1)), id), id, method)
+      if (text === null) socket.terminate()
+      else socket.send(text)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+/** Answers of JSON-RPC nodes over HTTP and WebSocket: with a sound node behind the hostile one, every question is answered. */
+export const jsonNodes: FuzzSurface = {
+  name: 'nodes-json',
+  share: 2,
+  needsTarget: false,
+  open: async (): Promise<FuzzRunner> => {
+    const { server, port } = await openNode()
+    const metrics = makeMetrics()
+    const log = silentLogger()
+    return {
+      run: async (random) => {
+        const path = random.word()
+        const scheme = random.chance(0.5) ? 'http' : 'ws'
+        const hostile = `${scheme}://127.0.0.1:${port}/${path}`
+        const closing = new AbortController()
+        const rpc = openRpc({
+          ...{ chain: 'eth', urls: [hostile, `http://127.0.0.1:${port}/sound`], metrics, log },
+          ...{ concurrency: 4, timeoutMs: TIMEOUT_MS, signal: closing.signal },
+          identity: {
+            call: { method: 'eth_chainId', params: [] },
+            accepts: (answer) => answer === CHAIN_ID,
+            name: 'chain id 1',
+          },
+        })
+        const call = { method: 'eth_blockNumber', params: [] }
+        try {
+          const said = await rpc.attempt(async (ask) => ({ answer: await ask(call) }))
+          if (said === undefined) throw new Error('no node knew')
+        } catch (error) {
+          throw new FuzzFailure(
+            `no failover: ${String(error).slice(0, 200)} from ${scheme} seed ${path}`,
+          )
+        } finally {
+          closing.abort()
+          rpc.close()
+        }
+      },
+      close: async () => {
+        server.closeAllConnections()
+        await new Promise((resolve) => server.close(resolve))
+      },
+    }
+  },
+}

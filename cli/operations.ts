@@ -20,16 +20,17 @@ export interface OpsSubjects {
 
 /** Opens the operators' port of a process: health, readiness, metrics, `/status`, and `/checksum` where tables are at hand. */
 export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<string> => {
-  const { config, metrics, checks, lifecycle } = deps
+  const { config, metrics, checks, lifecycle, ownPorts } = deps
   const { opsPath, parts } = subjects
   const questions: Record<string, OpsQuestion> = { '/status': statusQuestion(deps, subjects) }
   const { warehouse } = parts
   if (warehouse !== undefined) {
     questions['/checksum'] = checksumQuestion(deps, { ...parts, warehouse })
   }
-  const { host, opsPort: port } = config
+  const { opsHost: host, opsPort: port, opsToken: token } = config
   const log = deps.log.child({ part: 'ops' })
-  const ops = await openOps({ host, port, metrics, checks, questions, log })
+  const ops = await openOps({ host, port, token, metrics, checks, questions, log })
+  ownPorts.add(Number(new URL(ops.url).port))
   lifecycle.add({ name: 'ops', stop: () => ops.stop() })
   if (opsPath !== undefined) {
     writeFileSync(opsPath, JSON.stringify({ url: ops.url, pid: process.pid }), { mode: 0o600 })

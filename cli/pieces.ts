@@ -1,9 +1,12 @@
+import type { Server } from 'node:net'
 import type { Running } from '../core/bus-contract.ts'
+import { urlHost } from '../core/client-address.ts'
 import type { ChainExtra, Config } from '../core/config.ts'
 import type { Lifecycle } from '../core/lifecycle.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Check } from '../core/ops.ts'
+import { readTls } from '../core/tls.ts'
 import type { FactReader } from '../ingestors/facts.ts'
 import { startDocuments } from '../ingestors/metadata/worker.ts'
 import { type Ingestor, startIngestor } from '../ingestors/run.ts'
@@ -21,6 +24,7 @@ import { makeServer } from '../serving/http/server.ts'
 import { startRealtime } from '../serving/realtime/server.ts'
 import { flashblocksUrl } from './flashblocks.ts'
 import type { LogParts, Parts } from './parts.ts'
+import { placesOf } from './places.ts'
 import { startWebhookPiece } from './webhooks.ts'
 
 /** One chain of a process: where its blocks come from. */
@@ -44,6 +48,8 @@ export interface PieceDeps {
   /** What decides readiness; read at every question. */
   readonly checks: Check[]
   readonly onFatal: (error: unknown) => void
+  /** Ports of this machine that are ours; each listener adds its own. No webhook goes there. */
+  readonly ownPorts: Set<number>
 }
 
 const part = (name: string, running: Running): { name: string; stop: () => Promise<void> } => ({
@@ -121,19 +127,28 @@ export interface Surfaces {
 /** The serving piece. */
 export interface Served extends Surfaces {
   readonly accounts: Accounts
+  /** Where the public plane listens on this machine. */
+  readonly ports: { readonly http: number; readonly streams: number }
 }
 
-/** Accounts, REST, GraphQL and streams. `origin`: where the blocks come from, in words for people. */
+/** What the serving piece is told beside its parts. */
+export interface ServeOptions {
+  /** Where the blocks come from, in words for people. */
+  readonly origin?: string
+}
+
+/** Accounts, REST, GraphQL and streams. Throws `ConfigError` where the files of TLS are none. */
 export const startServe = async (
   deps: PieceDeps,
   { bus, codec, warehouse }: Parts,
-  origin?: string,
+  { origin }: ServeOptions = {},
 ): Promise<Served> => {
-  const { config, chains, metrics, lifecycle, checks } = deps
+  const { config, chains, metrics, lifecycle, checks, ownPorts } = deps
+  const tls = readTls(config)
   const log = deps.log.child({ role: 'serve' })
   const nowMs = Date.now
-  const place = { baseUrl: '' }
-  const authUrl = (): string => (config.authUrl || place.baseUrl).replace(/\/$/, '')
+  const place = { authUrl: config.authUrl || config.publicUrl }
+  const authUrl = (): string => place.authUrl.replace(/\/+$/, '')
   const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log })
   lifecycle.add(part('accounts', accounts))
   checks.push(accounts.check)
@@ -142,7 +157,10 @@ export const startServe = async (
   lifecycle.add(part('usage', usage))
   const meter = makeMeter({ nowMs, book: usage.book })
   const freshness = makeFreshness(warehouse, chains, nowMs)
-  const shared = { warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs }
+  const shared = {
+    ...{ warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs },
+    ...(tls && { tls }),
+  }
   const { families, endpoints } = await startWebhookPiece(
     deps,
     { bus, codec, warehouse },
@@ -154,35 +172,44 @@ export const startServe = async (
     plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, log })],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })
-  const port = Number(new URL(await server.listen({ host: config.host, port: config.port })).port)
-  const baseUrl = `http://${config.host}:${port}`
-  place.baseUrl = baseUrl
-  const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, lifecycle)
+  await server.listen({ host: config.host, port: config.port })
+  const port = portOf(server)
+  ownPorts.add(port)
+  place.authUrl = placesOf(config, port, port + 1).authUrl
+  const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, deps)
   const realtime = await startRealtime({
     ...{ bus, codec, ...shared },
     host: config.host,
     port: config.port === 0 ? 0 : port + 1,
   })
   lifecycle.add(part('streams', realtime))
+  ownPorts.add(realtime.port)
+  const { baseUrl, graphqlUrl, wsUrl } = placesOf(config, port, realtime.port)
   return {
-    ...{ accounts, baseUrl, adminUrl },
+    ...{ accounts, baseUrl, graphqlUrl, wsUrl, adminUrl },
     tokenUrl: `${authUrl()}/oauth/token`,
     audience: config.apiAudience,
-    graphqlUrl: `${baseUrl}/graphql`,
-    wsUrl: `ws://${config.host}:${realtime.port}/connection/websocket`,
+    ports: { http: port, streams: realtime.port },
   }
 }
 
 /** The admin API on its own port, where there is a token for it; answers its address or nothing. */
 const startAdmin = async (
   deps: AdminDeps & { readonly config: Config },
-  lifecycle: Lifecycle,
+  { lifecycle, ownPorts }: PieceDeps,
 ): Promise<string> => {
-  const { adminToken, adminPort, host, port } = deps.config
+  const { adminToken, adminPort, adminHost: host, port } = deps.config
   if (adminToken.reveal() === '') return ''
   const server = await makeAdminServer(deps)
   lifecycle.add({ name: 'admin', stop: () => server.close() })
   const wanted = adminPort === 0 && port !== 0 ? port + 2 : adminPort
-  const address = await server.listen({ host, port: wanted })
-  return `http://${host}:${new URL(address).port}${ADMIN_PATH}`
+  await server.listen({ host, port: wanted })
+  const bound = portOf(server)
+  ownPorts.add(bound)
+  return `${deps.tls ? 'https' : 'http'}://${urlHost(host)}:${bound}${ADMIN_PATH}`
+}
+
+const portOf = ({ server }: { readonly server: Server }): number => {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
 }

@@ -22,6 +22,10 @@ export interface Origin {
   readonly chainExtra: Readonly<Record<string, ChainExtra>>
   /** Shown wherever a person looks: names a made-up or recorded chain as what it is. */
   readonly label: string
+  /** True: the chains are made up, so this is a demo on one machine. */
+  readonly isSimulated: boolean
+  /** Ports of this machine where made-up nodes answer. */
+  readonly nodePorts: readonly number[]
   /** True: a bar shows how far the chain is behind its head. */
   readonly progress: boolean
   stop(): Promise<void>
@@ -80,6 +84,8 @@ const serve = async (
       onFatal,
       chains: origin.chains.map(({ chain }) => chain),
       origin: origin.label,
+      isDemo: origin.isSimulated,
+      nodePorts: origin.nodePorts,
     },
     ...{ logPath: folder.logPath, warehousePath: folder.warehousePath, opsPath: folder.opsPath },
   })

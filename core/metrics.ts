@@ -19,6 +19,8 @@ export interface Metrics {
   readonly insertedRows: Counter<'table'>
   readonly insertSeconds: Histogram<'table'>
   readonly requestSeconds: Histogram<'route' | 'status'>
+  /** Refused credentials; both labels come from fixed lists (`core/auth-failure.ts`). */
+  readonly authFailures: Counter<'surface' | 'reason'>
   readonly socketConnections: Gauge
   readonly socketSubscriptions: Gauge
   readonly socketPublications: Counter<'family'>
@@ -96,6 +98,7 @@ export const makeMetrics = (): Metrics => {
     insertedRows: counter('process_inserted_rows_total', 'Rows inserted', 'table'),
     insertSeconds: histogram('process_insert_seconds', 'Time of an insert', 'table'),
     requestSeconds: histogram('serve_request_seconds', 'Time of a request', 'route', 'status'),
+    authFailures: authFailures(registry),
     socketConnections: gauge('serve_socket_connections', 'Open sockets'),
     socketSubscriptions: gauge('serve_socket_subscriptions', 'Subscriptions'),
     socketPublications: counter('serve_socket_publications_total', 'Publications', 'family'),
@@ -108,6 +111,14 @@ export const makeMetrics = (): Metrics => {
     webhookDedupeHits: counter('webhook_dedupe_hits_total', 'Events that came again'),
   }
 }
+
+const authFailures = (registry: Registry): Metrics['authFailures'] =>
+  new Counter({
+    name: 'sluice_auth_failures_total',
+    help: 'Requests whose credential was missing, refused or not enough',
+    labelNames: ['surface', 'reason'],
+    registers: [registry],
+  })
 
 /** Two gauges that are read when the metrics are: a chain that stands still gets older meanwhile. */
 const lagWatch = (registry: Registry): Metrics['watchLag'] => {

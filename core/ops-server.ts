@@ -1,4 +1,7 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
+import { urlHost } from './client-address.ts'
+import type { Secret } from './config.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { type Check, opsAnswer } from './ops.ts'
@@ -14,6 +17,8 @@ export interface OpsOptions {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
+  /** Bearer token that everything but `/health` and `/ready` asks for; absent or empty = none. */
+  readonly token?: Secret
   readonly metrics: Metrics
   /** Read at every `/ready`, so that parts may add theirs later. */
   readonly checks: readonly Check[]
@@ -47,11 +52,16 @@ export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://ops')
     const known = request.method === 'GET' || request.method === 'HEAD'
-    const { status, type, body } = known
-      ? await answer(options, pathname, searchParams).catch((error: unknown) => refused(log, error))
-      : json(405, { error: 'GET only' })
+    const { status, type, body } = !mayAsk(options, pathname, request.headers.authorization)
+      ? json(401, { error: 'a bearer token is needed (OPS_TOKEN)' })
+      : known
+        ? await answer(options, pathname, searchParams).catch((error: unknown) =>
+            refused(log, error),
+          )
+        : json(405, { error: 'GET only' })
     response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body)
   })
+  server.maxConnections = MOST_CONNECTIONS
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -59,13 +69,33 @@ export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
   const address = server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: `http://${urlHost(host)}:${bound}`,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
+}
+
+const MOST_CONNECTIONS = 256
+const PROBES: ReadonlySet<string> = new Set(['/health', '/ready'])
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** Probes are open; the rest wants the token, where there is one. */
+const mayAsk = (
+  { token, metrics }: OpsOptions,
+  path: string,
+  authorization: string | undefined,
+): boolean => {
+  const expected = token?.reveal() ?? ''
+  if (expected === '' || PROBES.has(path)) return true
+  const shown = /^bearer +(.+)$/i.exec(authorization ?? '')?.[1]
+  if (shown !== undefined && timingSafeEqual(digest(shown), digest(expected))) return true
+  const reason = shown === undefined ? 'missing_credential' : 'invalid_token'
+  metrics.authFailures.inc({ surface: 'ops', reason })
+  return false
 }
 
 const answer = async (

@@ -76,7 +76,7 @@ const installAdminGuard = (app: FastifyInstance, { config, meter }: AdminDeps): 
   app.addHook('onRequest', async (request, reply) => {
     const shown = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
     if (shown !== undefined && timingSafeEqual(digest(shown), expected)) return
-    const { allowed, limit, resetAt, retryAfterSeconds } = await meter.take({ ip: request.ip })
+    const { allowed, limit, resetAt, retryAfterSeconds } = await meter.take({ ip: request.caller })
     if (!allowed) {
       reply.header('Retry-After', retryAfterSeconds)
       throw new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })

@@ -7,20 +7,21 @@ import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { Problem } from '../../schemas/api/common.ts'
 import { type ApiDocument, openapiOptions } from './openapi.ts'
+import { installPlane, type PlaneDeps, planeOptions } from './plane.ts'
 import { faultOf, problemMedia, problemOf } from './problem.ts'
 import { type KnownRoute, methodsAt } from './routing.ts'
 
 /** What every HTTP server of the house needs. */
-export interface BaseDeps {
+export interface BaseDeps extends Pick<PlaneDeps, 'tls'> {
   readonly metrics: Metrics
   readonly log: Logger
-  readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes'>
+  readonly config: PlaneDeps['config'] &
+    Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes'>
   readonly nowMs: () => number
 }
 
 const INBOUND_ID = /^[A-Za-z0-9_-]{8,64}$/
 const REQUEST_LIMIT_MS = 30_000
-const MAX_HEADER_BYTES = 16_384
 
 /**
  * A server without routes: request ids, metrics, the one error body, 404 and 405, and the document's settings. `first`
@@ -32,6 +33,7 @@ export const makeBaseApp = async (
   first: (app: FastifyInstance) => Promise<void> = async () => undefined,
 ): Promise<FastifyInstance> => {
   const app = newApp(deps)
+  installPlane(app, deps)
   const routes: KnownRoute[] = []
   app.addHook('onRoute', ({ method, url }) => {
     for (const name of [method].flat()) if (url !== '*') routes.push({ method: name, url })
@@ -57,6 +59,7 @@ export const makeBaseApp = async (
 const newApp = (deps: BaseDeps): FastifyInstance =>
   Fastify({
     logger: false,
+    ...planeOptions(deps),
     bodyLimit: deps.config.bodyLimitBytes,
     requestTimeout: REQUEST_LIMIT_MS,
     forceCloseConnections: true,
@@ -65,7 +68,6 @@ const newApp = (deps: BaseDeps): FastifyInstance =>
       const given = headers['x-request-id']
       return typeof given === 'string' && INBOUND_ID.test(given) ? given : ulid()
     },
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
     routerOptions: { querystringParser: parseQuery, maxParamLength: 512 },
     ajv: { customOptions: { allErrors: true, coerceTypes: 'array', removeAdditional: false } },
     frameworkErrors: (error, request, reply) => sendProblem(deps, error, request, reply),

@@ -6,6 +6,7 @@ import type { Check } from '../../core/ops.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Freshness, Guard } from '../contract.ts'
 import type { Reader } from './bounded.ts'
+import type { PlaneDeps } from './plane.ts'
 import type { Family } from './routing.ts'
 
 /** What the routes work with. */
@@ -18,12 +19,13 @@ export interface RouteDeps {
 }
 
 /** What the HTTP server works with. */
-export interface ServerDeps extends RouteDeps {
+export interface ServerDeps extends RouteDeps, Pick<PlaneDeps, 'tls'> {
   readonly guard: Guard
   readonly meter: QuotaMeter
   readonly metrics: Metrics
   readonly log: Logger
-  readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra'>
+  readonly config: PlaneDeps['config'] &
+    Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra'>
   readonly checks: readonly Check[]
   /** Where the data are from, in words for people. */
   readonly origin?: string

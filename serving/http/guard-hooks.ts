@@ -54,7 +54,7 @@ export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps):
       apiKey: single(request.headers['x-api-key']),
     })
     const known = who !== undefined && !(who instanceof Fault)
-    const rate = await meter.take(known ? { principal: who } : { ip: request.ip })
+    const rate = await meter.take(known ? { principal: who } : { ip: request.caller })
     writeRate(reply, rate)
     if (!rate.allowed && (known || isAnonymous(who))) throw tooFast(reply, rate)
     if (!known) throw unauthorized(reply, who)

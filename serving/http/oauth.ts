@@ -53,11 +53,11 @@ const tokenRoute = (scope: FastifyInstance, { accounts, meter }: OAuthDeps): voi
     TOKEN_PATH,
     { schema: { ...schema, body: TokenBody }, bodyLimit: BODY_LIMIT_BYTES },
     async (request, reply) => {
-      const { allowed, retryAfterSeconds } = await meter.take({ ip: request.ip })
+      const { allowed, retryAfterSeconds } = await meter.take({ ip: request.caller })
       if (!allowed) {
         throw new OAuthFault('temporarily_unavailable', 'Too many requests', retryAfterSeconds)
       }
-      const { body, ip } = request
+      const { body, caller: ip } = request
       const { accessToken, expiresInSeconds, scopes } = await accounts.tokens.issue({
         ...clientOf(request.headers.authorization, body),
         grantType: body.grant_type,

@@ -54,7 +54,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'cli-progress': /^cli\//,
   tsx: /^cli\//,
   undici: /^core\/outbound\.ts$/,
-  'ipaddr.js': /^core\/outbound\.ts$/,
+  'ipaddr.js': /^core\/(outbound|client-address)\.ts$/,
   '@marcbachmann/cel-js': /^serving\/webhooks\/filter(-cost)?\.ts$/,
 }
 

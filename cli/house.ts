@@ -8,6 +8,7 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import type { Ingestor } from '../ingestors/run.ts'
 import type { ProcessorsRunning } from '../processors/all.ts'
+import type { DemoCredentials } from '../serving/auth/accounts.ts'
 import { startOps } from './operations.ts'
 import { openParts } from './parts.ts'
 import {
@@ -32,6 +33,8 @@ export interface HouseOptions {
   readonly origin?: string
   /** True: made-up chains on one machine. */
   readonly isDemo?: boolean
+  /** Credentials that a first user is shown, as they were written down. */
+  readonly firstUser?: Partial<DemoCredentials>
   /** Ports of this machine where made-up nodes answer. */
   readonly nodePorts?: readonly number[]
   /** File that names the ops port while the process runs. */
@@ -73,7 +76,7 @@ const assemble = async (
   lifecycle: Lifecycle,
   activity: Activity,
 ): Promise<House> => {
-  const { config, metrics, log, onFatal, origin, isDemo = false, opsPath } = options
+  const { config, metrics, log, onFatal, origin, isDemo = false, firstUser, opsPath } = options
   // In a demo the wildcard stands for this machine: nobody else is meant.
   if (!isDemo) requirePublicUrl(config)
   const chains = options.chains.map(({ row }) => row.id)
@@ -86,7 +89,11 @@ const assemble = async (
     opened: (name, stop) => lifecycle.add({ name, stop }),
   })
   const processors = await startProcess(deps, parts)
-  const served = await startServe(deps, parts, origin === undefined ? {} : { origin })
+  const served = await startServe(deps, parts, {
+    ...(origin !== undefined && { origin }),
+    ...(firstUser !== undefined && { firstUser }),
+    isDemo,
+  })
   const ingestors = await startIngest(deps, parts, options.chains)
   const opsUrl = await startOps(deps, {
     ...{ parts, activity, ingestors, houseChains: options.chains },

@@ -2,6 +2,7 @@ import type { Server } from 'node:net'
 import type { Running } from '../core/bus-contract.ts'
 import { urlHost } from '../core/client-address.ts'
 import type { ChainExtra, Config } from '../core/config.ts'
+import { Fault } from '../core/fault.ts'
 import type { Lifecycle } from '../core/lifecycle.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
@@ -13,9 +14,10 @@ import { type Ingestor, startIngestor } from '../ingestors/run.ts'
 import type { Source } from '../ingestors/source.ts'
 import { type ProcessorsRunning, startProcessors } from '../processors/all.ts'
 import type { ChainRow } from '../schemas/chains.ts'
-import { type Accounts, createAccounts } from '../serving/auth/accounts.ts'
+import { type Accounts, createAccounts, type DemoCredentials } from '../serving/auth/accounts.ts'
 import { makeMeter } from '../serving/billing/meter.ts'
 import { openUsage } from '../serving/billing/usage-log.ts'
+import type { Guard } from '../serving/contract.ts'
 import { makeFreshness } from '../serving/freshness.ts'
 import { graphqlPlugin } from '../serving/graphql/plugin.ts'
 import { ADMIN_PATH, type AdminDeps, makeAdminServer } from '../serving/http/admin.ts'
@@ -127,6 +129,8 @@ export interface Surfaces {
 /** The serving piece. */
 export interface Served extends Surfaces {
   readonly accounts: Accounts
+  /** Of the first user; null where none was asked for. */
+  readonly credentials: DemoCredentials | null
   /** Where the public plane listens on this machine. */
   readonly ports: { readonly http: number; readonly streams: number }
 }
@@ -135,13 +139,17 @@ export interface Served extends Surfaces {
 export interface ServeOptions {
   /** Where the blocks come from, in words for people. */
   readonly origin?: string
+  /** Credentials that a first user is shown, as they were written down; new ones are made for what is missing. */
+  readonly firstUser?: Partial<DemoCredentials>
+  /** True: made-up chains on one machine; the first user's webhooks may go to it where no range is set. */
+  readonly isDemo?: boolean
 }
 
 /** Accounts, REST, GraphQL and streams. Throws `ConfigError` where the files of TLS are none. */
 export const startServe = async (
   deps: PieceDeps,
   { bus, codec, warehouse }: Parts,
-  { origin }: ServeOptions = {},
+  { origin, firstUser, isDemo = false }: ServeOptions = {},
 ): Promise<Served> => {
   const { config, chains, metrics, lifecycle, checks, ownPorts } = deps
   const tls = readTls(config)
@@ -153,6 +161,8 @@ export const startServe = async (
   lifecycle.add(part('accounts', accounts))
   checks.push(accounts.check)
   const { guard } = accounts
+  const shown = firstUser === undefined ? null : await accounts.createDemo(firstUser)
+  const demoOrgId = isDemo && config.webhookAllow.length === 0 ? orgOf(guard, shown) : undefined
   const usage = await openUsage({ bus, codec, nowMs, log })
   lifecycle.add(part('usage', usage))
   const meter = makeMeter({ nowMs, book: usage.book })
@@ -162,7 +172,7 @@ export const startServe = async (
     ...(tls && { tls }),
   }
   const { families, endpoints } = await startWebhookPiece(
-    deps,
+    { ...deps, ...(demoOrgId !== undefined && { demoOrgId }) },
     { bus, codec, warehouse },
     accounts.registry.org,
   )
@@ -186,11 +196,18 @@ export const startServe = async (
   ownPorts.add(realtime.port)
   const { baseUrl, graphqlUrl, wsUrl } = placesOf(config, port, realtime.port)
   return {
+    credentials: shown,
     ...{ accounts, baseUrl, graphqlUrl, wsUrl, adminUrl },
     tokenUrl: `${authUrl()}/oauth/token`,
     audience: config.apiAudience,
     ports: { http: port, streams: realtime.port },
   }
+}
+
+/** Organization that credentials open. */
+const orgOf = (guard: Guard, credentials: DemoCredentials | null): string | undefined => {
+  const known = guard.authenticate({ apiKey: credentials?.apiKey })
+  return known === undefined || known instanceof Fault ? undefined : known.orgId
 }
 
 /** The admin API on its own port, where there is a token for it; answers its address or nothing. */

@@ -1,20 +1,16 @@
 import type { Config } from '../../core/config.ts'
-import {
-  type AddressRules,
-  addressRules,
-  type Resolve,
-  systemResolve,
-} from '../../core/outbound.ts'
+import { type Resolve, systemResolve } from '../../core/outbound.ts'
 import { makeSealer, type Sealer } from '../../core/seal.ts'
 import { type EndpointStore, type EndpointStoreDeps, openEndpoints } from './endpoints.ts'
 import { makeIterators } from './iterator.ts'
+import { type RulesOf, webhookRules } from './reach.ts'
 import { type EndpointResource, endpointResource } from './resource.ts'
 
 /** What API and delivery share in a process. */
 export interface WebhookGround {
   readonly store: EndpointStore
   readonly sealer: Sealer
-  readonly rules: AddressRules
+  readonly rulesOf: RulesOf
   readonly resolve: Resolve
   readonly resource: EndpointResource
   stop(): Promise<void>
@@ -23,6 +19,10 @@ export interface WebhookGround {
 /** What the ground is made of. */
 export interface GroundDeps extends EndpointStoreDeps {
   readonly config: Pick<Config, 'keyPepper' | 'webhookAllow' | 'webhookEndpoints'>
+  /** The organization of the demo, whose webhooks may go to this machine; absent = there is none. */
+  readonly demoOrgId?: string
+  /** Ports that this product listens on, read at every look. */
+  readonly ownPorts?: ReadonlySet<number>
   /** Default: the system's name servers. */
   readonly resolve?: Resolve
 }
@@ -32,9 +32,9 @@ export const openWebhookGround = async (deps: GroundDeps): Promise<WebhookGround
   const { config, nowMs, resolve = systemResolve } = deps
   const secret = config.keyPepper.reveal()
   const sealer = makeSealer(secret, 'webhooks')
-  const rules = addressRules(config.webhookAllow)
+  const rulesOf = webhookRules(deps)
   const store = await openEndpoints(deps)
   const iterators = makeIterators(secret, nowMs)
-  const resource = endpointResource({ store, sealer, rules, resolve, iterators, config, nowMs })
-  return { store, sealer, rules, resolve, resource, stop: () => store.stop() }
+  const resource = endpointResource({ store, sealer, rulesOf, resolve, iterators, config, nowMs })
+  return { store, sealer, rulesOf, resolve, resource, stop: () => store.stop() }
 }

@@ -16,12 +16,14 @@ before(async () => {
   product = await startProduct({
     chain: { row: CHAINS.eth, source: handSource() },
     overrides: {
-      ...{ host: '0.0.0.0', publicUrl: PUBLIC_URL },
+      ...{ host: '0.0.0.0', publicUrl: PUBLIC_URL, webhookAllow: ['127.0.0.0/8'] },
       ...{ adminToken: 'the token of the administration', opsToken: OPS_TOKEN },
     },
   })
 })
 after(() => product.stop())
+
+const portOf = (url: string): number => Number(new URL(url).port)
 
 const reaches = (host: string, port: number): Promise<boolean> =>
   new Promise((resolve) => {
@@ -38,7 +40,7 @@ test('HOST opens the public plane alone; admin and operators stay on loopback', 
   const { ports, adminUrl, opsUrl } = product.house
   for (const port of [ports.http, ports.streams]) assert.ok(await reaches(ELSEWHERE, port))
   for (const url of [adminUrl, opsUrl]) {
-    const port = Number(new URL(url).port)
+    const port = portOf(url)
     assert.ok(await reaches('127.0.0.1', port), url)
     assert.ok(!(await reaches(ELSEWHERE, port)), url)
   }
@@ -86,6 +88,29 @@ test('tokens and links name PUBLIC_URL, never the address that is listened on', 
     [PUBLIC_URL, 'wss://api.example.test/connection/websocket', `${PUBLIC_URL}/oauth/token`],
   )
 })
+
+test('no webhook goes to a port of our own, also where its address is allowed', async () => {
+  const { ports, adminUrl, opsUrl } = product.house
+  const create = async (port: number): Promise<readonly unknown[]> => {
+    const url = `http://127.0.0.1:${port}/`
+    const answer = await fetch(`http://127.0.0.1:${ports.http}/v2/webhook/endpoint`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': product.apiKey },
+      body: JSON.stringify({ url, channels: ['sol.token.created'] }),
+    })
+    const { details } = (await answer.json()) as { details?: { reason?: string } }
+    return [answer.status, details?.reason]
+  }
+  for (const port of [ports.http, ports.streams, portOf(adminUrl), portOf(opsUrl)]) {
+    assert.deepEqual(await create(port), [400, 'leads to a port of this service'])
+  }
+  assert.equal((await create(9))[1], 'names a port that is not allowed')
+  assert.deepEqual(await create(portBeside([...Object.values(ports)])), [200, undefined])
+})
+
+/** A port above the system's that is none of these. */
+const portBeside = (taken: readonly number[]): number =>
+  [40_001, 40_002, 40_003, 40_004, 40_005].find((port) => !taken.includes(port)) ?? 0
 
 test('a wildcard without PUBLIC_URL is refused before anything is served', async () => {
   const start = startProduct({

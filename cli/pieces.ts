@@ -15,6 +15,7 @@ import type { Source } from '../ingestors/source.ts'
 import { type ProcessorsRunning, startProcessors } from '../processors/all.ts'
 import type { ChainRow } from '../schemas/chains.ts'
 import { type Accounts, createAccounts, type DemoCredentials } from '../serving/auth/accounts.ts'
+import { countedStreamGuard } from '../serving/auth/failures.ts'
 import { makeMeter } from '../serving/billing/meter.ts'
 import { openUsage } from '../serving/billing/usage-log.ts'
 import type { Guard } from '../serving/contract.ts'
@@ -179,7 +180,7 @@ export const startServe = async (
   const server = await makeServer({
     ...{ ...shared, checks, families },
     ...(origin !== undefined && { origin }),
-    plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, log })],
+    plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, metrics, log })],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })
   await server.listen({ host: config.host, port: config.port })
@@ -189,6 +190,7 @@ export const startServe = async (
   const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, deps)
   const realtime = await startRealtime({
     ...{ bus, codec, ...shared },
+    guard: countedStreamGuard(guard, metrics),
     host: config.host,
     port: config.port === 0 ? 0 : port + 1,
   })

@@ -135,7 +135,8 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
     ttlSeconds: config.authTokenTtlSeconds,
     requireAudience: config.authRequireAudience,
     nowMs,
-    onRefused: (clientId) => log.info({ clientId }, 'token refused'),
+    onRefused: (clientId, { ip, requestId = '' }) =>
+      log.info({ clientId, address: ip, requestId }, 'token refused'),
   })
   return {
     ...{ guard, admin, tokens, registry, tokenPlace: place },

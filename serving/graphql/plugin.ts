@@ -2,11 +2,13 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import type { Config } from '../../core/config.ts'
 import { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
 import type { Warehouse } from '../../core/warehouse.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Freshness, Guard } from '../contract.ts'
 import { installGuard } from '../http/guard-hooks.ts'
+import { hasLeft } from '../http/plane.ts'
 import { faultOf, problemOf } from '../http/problem.ts'
 import { failure, publicErrors } from './answer.ts'
 import { execute } from './execute.ts'
@@ -23,6 +25,7 @@ export interface GraphqlDeps {
   /** Chains that this installation holds data of, by internal id. */
   readonly chains: readonly string[]
   readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode'>
+  readonly metrics: Pick<Metrics, 'authFailures'>
   readonly log: Logger
   readonly nowMs: () => number
   readonly limits?: Partial<QueryLimits>
@@ -80,7 +83,8 @@ const sendFault = (
   reply: FastifyReply,
 ): FastifyReply => {
   const fault = faultOf(error)
-  if (fault.status >= 500) log.error({ err: error, requestId: request.id }, 'query failed')
+  if (fault.status >= 500 && !hasLeft(request))
+    log.error({ err: error, requestId: request.id }, 'query failed')
   const problem = problemOf(fault, {
     requestId: request.id,
     instance: PATH,
@@ -120,7 +124,7 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
   return async (app) => {
     await app.register(async (scope) => {
       scope.removeContentTypeParser('text/plain')
-      installGuard(scope, deps)
+      installGuard(scope, deps, 'graphql')
       scope.setErrorHandler((error, request, reply) => sendFault(deps, error, request, reply))
       mount(scope, answer)
     })

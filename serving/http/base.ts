@@ -7,7 +7,7 @@ import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { Problem } from '../../schemas/api/common.ts'
 import { type ApiDocument, openapiOptions } from './openapi.ts'
-import { installPlane, type PlaneDeps, planeOptions } from './plane.ts'
+import { hasLeft, installPlane, type PlaneDeps, planeOptions } from './plane.ts'
 import { faultOf, problemMedia, problemOf } from './problem.ts'
 import { type KnownRoute, methodsAt } from './routing.ts'
 
@@ -118,7 +118,8 @@ const sendProblem = (
     params: request.params,
     body: request.body,
   })
-  if (fault.status >= 500) log.error({ err: error, requestId: request.id }, 'request failed')
+  if (fault.status >= 500 && !hasLeft(request))
+    log.error({ err: error, requestId: request.id }, 'request failed')
   const body = problemOf(fault, {
     requestId: request.id,
     instance: pathOf(request),

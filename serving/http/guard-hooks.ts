@@ -1,6 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
 import { MILLI } from '../../schemas/plans.ts'
+import { type AuthSurface, countFailure, reasonOf } from '../auth/failures.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Guard, Principal, RateState, Reservation } from '../contract.ts'
 
@@ -21,6 +24,8 @@ declare module 'fastify' {
 export interface GuardDeps {
   readonly guard: Guard
   readonly meter: QuotaMeter
+  readonly metrics: Pick<Metrics, 'authFailures'>
+  readonly log: Logger
 }
 
 /** Headers that scripts in a browser may read. */
@@ -38,6 +43,9 @@ export const EXPOSED_HEADERS = [
   'X-Chain-Since',
 ] as const
 
+/** Headers that an answer depends on beside its address. */
+const VARY = 'Authorization, X-API-KEY'
+
 /** Both versions of a path are one route. */
 const VERSION = /^\/v\d+(?=\/)/
 
@@ -45,7 +53,16 @@ const VERSION = /^\/v\d+(?=\/)/
  * Credential, suspension, rate and scope before the body is read; quota behind validation, charge with the answer.
  * Order: contract/billing-errors.md 5. Covers the routes of `app` and what is registered inside it.
  */
-export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps): void => {
+export const installGuard = (
+  app: FastifyInstance,
+  deps: GuardDeps,
+  surface: Extract<AuthSurface, 'rest' | 'graphql'>,
+): void => {
+  const { guard, meter, metrics } = deps
+  const refused = (fault: Fault, reason: string): Fault => {
+    countFailure(metrics, surface, reason)
+    return fault
+  }
   app.decorateRequest('principal', null)
   app.decorateRequest('reservation', null)
   app.addHook('onRequest', async (request, reply) => {
@@ -56,10 +73,15 @@ export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps):
     const known = who !== undefined && !(who instanceof Fault)
     const rate = await meter.take(known ? { principal: who } : { ip: request.caller })
     writeRate(reply, rate)
-    if (!rate.allowed && (known || isAnonymous(who))) throw tooFast(reply, rate)
-    if (!known) throw unauthorized(reply, who)
+    if (!rate.allowed && known) throw tooFast(reply, rate)
+    if (!rate.allowed && !known && isAnonymous(who))
+      throw refused(tooFast(reply, rate), 'rate_limited')
+    if (!known) throw refused(unauthorized(reply, who), reasonOf(who))
     request.principal = who
-    requireScopes(request, reply, who)
+    // Whatever is told to one account is told to no other through a cache on the way.
+    reply.header('Cache-Control', 'private, no-store').header('Vary', VARY)
+    const missing = missingScope(request, reply, who)
+    if (missing !== undefined) throw refused(missing, 'missing_scope')
   })
   app.addHook('preHandler', async (request) => {
     const { config, url = '' } = request.routeOptions
@@ -111,11 +133,15 @@ const unauthorized = (reply: FastifyReply, who: Fault | undefined): Fault => {
   )
 }
 
-const requireScopes = (request: FastifyRequest, reply: FastifyReply, who: Principal): void => {
+const missingScope = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  who: Principal,
+): Fault | undefined => {
   const missing = request.routeOptions.config.scopes?.find((scope) => !who.scopes.includes(scope))
-  if (missing === undefined) return
+  if (missing === undefined) return undefined
   reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${missing}"`)
-  throw new Fault('INSUFFICIENT_PERMISSIONS', undefined, {
+  return new Fault('INSUFFICIENT_PERMISSIONS', undefined, {
     required_scope: missing,
     current_scopes: who.scopes,
   })

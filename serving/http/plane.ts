@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { clientAddress } from '../../core/client-address.ts'
 import type { Config } from '../../core/config.ts'
 import type { Tls } from '../../core/tls.ts'
@@ -41,6 +41,10 @@ export const planeOptions = ({ tls }: Pick<PlaneDeps, 'tls'>) => {
       : { https: { cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' as const, ...bounds } }),
   }
 }
+
+/** True where nobody waits for the answer any more: what failed on its way is no error of ours. */
+export const hasLeft = ({ raw }: Pick<FastifyRequest, 'raw'>): boolean =>
+  raw.errored !== null || raw.socket.destroyed
 
 /** What every answer of a plane carries, and who the caller is. Comes before every other hook. */
 export const installPlane = (app: FastifyInstance, { tls, config }: PlaneDeps): void => {

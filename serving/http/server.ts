@@ -49,7 +49,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
       assert(config?.milliUnits !== undefined, `${url} has no price`)
     })
     guarded.addHook('preHandler', async ({ query }) => refuseInfinite(query))
-    installGuard(guarded, deps)
+    installGuard(guarded, deps, 'rest')
     for (const prefix of VERSIONS) {
       for (const family of families) await guarded.register(family, { prefix })
     }

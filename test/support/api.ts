@@ -5,7 +5,7 @@ import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
 import { type ConfigOverrides, loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
-import { makeMetrics } from '../../core/metrics.ts'
+import { type Metrics, makeMetrics } from '../../core/metrics.ts'
 import { migrate } from '../../core/migrate.ts'
 import type { Resolve } from '../../core/outbound.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
@@ -36,6 +36,7 @@ const AUTH_URL = 'https://auth.test'
 export interface TestApi {
   readonly base: string
   readonly warehouse: Warehouse
+  readonly metrics: Metrics
   readonly accounts: Accounts
   readonly endpoints: EndpointStore
   /** Key of a plan that no test exhausts. */
@@ -83,6 +84,7 @@ export const startApi = async (
     nowMs: Date.now,
     log,
   })
+  const metrics = makeMetrics()
   const app = await makeServer({
     families: [
       webhookRoutes(webhooks.resource),
@@ -94,16 +96,17 @@ export const startApi = async (
     nowMs: Date.now,
     guard: accounts.guard,
     meter,
-    metrics: makeMetrics(),
+    metrics,
     log,
     config,
     checks: [accounts.check],
-    plugins: [oauthPlugin({ accounts, meter, log }), ...(given.plugins ?? [])],
+    plugins: [oauthPlugin({ accounts, meter, metrics, log }), ...(given.plugins ?? [])],
   })
   const base = await app.listen({ host: '127.0.0.1', port: 0 })
   return {
     base,
     warehouse,
+    metrics,
     accounts,
     endpoints: webhooks.store,
     ...demo,

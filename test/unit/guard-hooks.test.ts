@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { loadConfig } from '../../core/config.ts'
 import { Fault } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
 import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import type { Guard, Principal } from '../../serving/contract.ts'
 import { installGuard } from '../../serving/http/guard-hooks.ts'
@@ -30,7 +32,7 @@ const serverOf = (guard: Guard, meter: QuotaMeter = makeMeter()): FastifyInstanc
     const fault = error instanceof Fault ? error : new Fault('INTERNAL_SERVER_ERROR')
     return reply.status(fault.status).send({ code: fault.code, details: fault.details })
   })
-  installGuard(app, { guard, meter })
+  installGuard(app, { guard, meter, metrics: makeMetrics(), log: silentLogger() }, 'rest')
   const config = { milliUnits: 500, scopes: ['kyt.read'] }
   app.get('/ok', { config }, () => 'ok')
   app.post('/write', { config: { ...config, scopes: ['kyt.write'] } }, () => 'ok')

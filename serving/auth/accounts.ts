@@ -9,14 +9,20 @@ import { makeSealer } from '../../core/seal.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { Gone, Guard } from '../contract.ts'
-import { type Administration, makeAdministration, type NewApplication } from './administration.ts'
+import { type AdminTokens, makeAdminTokens } from './admin-tokens.ts'
+import {
+  type Administration,
+  type AdministrationDeps,
+  makeAdministration,
+  type NewApplication,
+} from './administration.ts'
 import { openControlLog } from './control-log.ts'
 import { makeGuard } from './guard.ts'
 import type { PublicKey, TokenPlace } from './jwt.ts'
 import { readPair } from './jwt.ts'
 import { startKeyKeeper } from './key-keeper.ts'
 import { hashSecret, type KeyMode } from './keys.ts'
-import { CONTROL, makeRecordWriter } from './records.ts'
+import { type Actor, CONTROL, makeRecordWriter } from './records.ts'
 import { makeRegistry, type Registry } from './registry.ts'
 import { makeKeyRing } from './signing-keys.ts'
 import { makeTokenService, type TokenService } from './tokens.ts'
@@ -43,6 +49,11 @@ export interface Accounts {
   /** Holds while the maps are fresh enough to let anybody in. */
   readonly check: Check
   readonly admin: Administration
+  /** The same in the name of somebody, whom the audit log names. */
+  adminAs(by: Actor): Administration
+  /** Tokens of the admin API. */
+  readonly adminTokens: AdminTokens
+  adminTokensAs(by: Actor): AdminTokens
   readonly tokens: TokenService
   /** The maps, to be read only. */
   readonly registry: Registry
@@ -118,12 +129,13 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       return () => listeners.delete(listener)
     },
   }
-  const admin = makeAdministration({
-    ...{ registry, control, records, sealer, pepper, nowMs },
+  const changes = changesOf({
+    ...{ registry, control, records, sealer, pepper, nowMs, isFresh: control.isFresh },
     brand: config.apiKeyBrand,
     mountedKey: mounted !== null,
-    onChange: (entry) => log.info(entry, 'accounts changed'),
+    onChange: (entry) => log.info(entry, 'audit'),
   })
+  const { admin } = changes
   const tokens = makeTokenService({
     client: (clientId, secret) =>
       registry.findClient(clientId, hashSecret(secret, pepper), nowMs()),
@@ -139,7 +151,7 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       log.info({ clientId, address: ip, requestId }, 'token refused'),
   })
   return {
-    ...{ guard, admin, tokens, registry, tokenPlace: place },
+    ...{ guard, ...changes, tokens, registry, tokenPlace: place },
     keySet: async () => {
       await keeper.ready()
       return ring.published()
@@ -170,6 +182,16 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   }
 }
 
+/** Everything that operators change, in the name of the process or of somebody. */
+const changesOf = (
+  deps: AdministrationDeps & { readonly isFresh: () => boolean },
+): Pick<Accounts, 'admin' | 'adminAs' | 'adminTokens' | 'adminTokensAs'> => ({
+  admin: makeAdministration(deps),
+  adminAs: (by) => makeAdministration({ ...deps, by }),
+  adminTokens: makeAdminTokens(deps),
+  adminTokensAs: (by) => makeAdminTokens({ ...deps, by }),
+})
+
 /** A record that cannot be read changes nothing and is named: the value before it stays in force. */
 const applyRecord = (
   registry: Registry,
@@ -185,6 +207,9 @@ const applyRecord = (
     }
     if (topic === CONTROL.signingKeys) {
       return registry.putSigningKey(key, value && codec.decode('control.SigningKey', value))
+    }
+    if (topic === CONTROL.adminTokens) {
+      return registry.putAdminToken(key, value && codec.decode('control.AdminToken', value))
     }
     return registry.putKey(key, value && codec.decode('control.ApiKey', value))
   } catch (error) {

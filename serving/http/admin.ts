@@ -1,7 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../../core/config.ts'
 import { Fault } from '../../core/fault.ts'
 import {
   AdminPage,
@@ -28,28 +26,34 @@ import {
 } from '../../schemas/api/admin.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { slotsOf } from '../auth/signing-keys.ts'
-import type { Meter } from '../contract.ts'
 import type { EndpointStore } from '../webhooks/endpoints.ts'
+import { type AdminGuardDeps, installAdminGuard } from './admin-guard.ts'
+import { adminTokenRoutes } from './admin-tokens.ts'
 import { appView, expiryOf, keyView, orgView, pageOfRows, signingKeyView } from './admin-views.ts'
 import { type BaseDeps, makeBaseApp } from './base.ts'
 
 /** What the admin API works with. */
 export interface AdminDeps extends BaseDeps {
-  readonly accounts: Pick<Accounts, 'admin' | 'registry'>
-  readonly meter: Pick<Meter, 'take'>
+  readonly accounts: Pick<Accounts, 'adminAs' | 'adminTokens' | 'adminTokensAs' | 'registry'>
+  readonly meter: AdminGuardDeps['meter']
   readonly endpoints: Pick<EndpointStore, 'removeOrg'>
-  readonly config: BaseDeps['config'] & Pick<Config, 'adminToken'>
+  readonly config: BaseDeps['config'] & AdminGuardDeps['config']
 }
 
 /** Path of the admin API on its own port. */
 export const ADMIN_PATH = '/admin/v1'
 
-/** The admin API: on a port of its own, opened by one token (contract/auth.md 4). Listening is the caller's. */
+/**
+ * The admin API: on a port of its own, opened by ADMIN_TOKEN and by tokens made with it (contract/auth.md 4). Listening is
+ * the caller's.
+ */
 export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance> => {
   const app = await makeBaseApp(deps, {
     title: 'Sluice administration',
     description: 'Organizations, applications and keys of this installation.',
-    securitySchemes: { admin_auth: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN' } },
+    securitySchemes: {
+      admin_auth: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN or an admin token' },
+    },
   })
   app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, () =>
     app.swagger(),
@@ -63,33 +67,16 @@ export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance>
     for (const routes of [orgRoutes, appRoutes, keyRoutes, signingKeyRoutes]) {
       await guarded.register(routes(deps), { prefix: ADMIN_PATH })
     }
+    await guarded.register(adminTokenRoutes(deps.accounts)(about), { prefix: ADMIN_PATH })
   })
   await app.ready()
   return app
 }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
-/** One token opens everything; who guesses is slowed by address. */
-const installAdminGuard = (app: FastifyInstance, { config, meter }: AdminDeps): void => {
-  const expected = digest(config.adminToken.reveal())
-  app.addHook('onRequest', async (request, reply) => {
-    const shown = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    if (shown !== undefined && timingSafeEqual(digest(shown), expected)) return
-    const { allowed, limit, resetAt, retryAfterSeconds } = await meter.take({ ip: request.caller })
-    if (!allowed) {
-      reply.header('Retry-After', retryAfterSeconds)
-      throw new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })
-    }
-    reply.header('WWW-Authenticate', 'Bearer realm="admin"')
-    throw new Fault('UNAUTHORIZED', 'The admin token is required')
-  })
-}
-
 const about = (summary: string) => ({ summary, tags: ['admin'], security: [{ admin_auth: [] }] })
 
 const orgRoutes =
-  ({ accounts: { admin, registry }, endpoints }: AdminDeps): FastifyPluginAsyncTypebox =>
+  ({ accounts: { adminAs, registry }, endpoints }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const one = (summary: string) => ({
       ...about(summary),
@@ -105,7 +92,8 @@ const orgRoutes =
           response: { 200: OrgView },
         },
       },
-      async ({ body }) => orgView(await admin.createOrg(body.name, body.plan ?? 'selfhost')),
+      async ({ body, by }) =>
+        orgView(await adminAs(by).createOrg(body.name, body.plan ?? 'selfhost')),
     )
     app.get(
       '/orgs',
@@ -125,7 +113,7 @@ const orgRoutes =
     app.patch(
       '/orgs/:orgId',
       { schema: { ...one('Change name, plan or suspension'), body: OrgUpdate } },
-      async ({ params, body }) => orgView(await admin.updateOrg(params.orgId, body)),
+      async ({ params, body, by }) => orgView(await adminAs(by).updateOrg(params.orgId, body)),
     )
     app.delete(
       '/orgs/:orgId',
@@ -136,9 +124,9 @@ const orgRoutes =
           response: { 200: Done },
         },
       },
-      async ({ params }) => {
+      async ({ params, by }) => {
         // Its credentials first, so that nobody makes another one; between the two nothing is sent any more.
-        await admin.deleteOrg(params.orgId)
+        await adminAs(by).deleteOrg(params.orgId)
         await endpoints.removeOrg(params.orgId)
         return DONE
       },
@@ -148,7 +136,7 @@ const orgRoutes =
 const appRoutes =
   (deps: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { admin, registry } = deps.accounts
+    const { adminAs, registry } = deps.accounts
     const one = (summary: string) => ({
       ...about(summary),
       params: AppPath,
@@ -163,9 +151,9 @@ const appRoutes =
           response: { 200: AppSecrets },
         },
       },
-      async ({ body }) => {
+      async ({ body, by }) => {
         refuseBoth(body)
-        return admin.createApplication({ plan: 'selfhost', ...body })
+        return adminAs(by).createApplication({ plan: 'selfhost', ...body })
       },
     )
     app.get(
@@ -189,7 +177,8 @@ const appRoutes =
     app.patch(
       '/apps/:appId',
       { schema: { ...one('Change name, scopes or use'), body: AppUpdate } },
-      async ({ params, body }) => appView(await admin.updateApplication(params.appId, body)),
+      async ({ params, body, by }) =>
+        appView(await adminAs(by).updateApplication(params.appId, body)),
     )
     const ending = (summary: string) => ({
       schema: { ...about(summary), params: AppPath, response: { 200: Done } },
@@ -197,23 +186,23 @@ const appRoutes =
     app.delete(
       '/apps/:appId',
       ending('Delete an application: its credentials are dead at once'),
-      async ({ params }) => {
-        await admin.deleteApplication(params.appId)
+      async ({ params, by }) => {
+        await adminAs(by).deleteApplication(params.appId)
         return DONE
       },
     )
     app.post(
       '/apps/:appId/tokens/revoke',
       ending('End every access token issued so far'),
-      async ({ params }) => {
-        await admin.revokeTokens(params.appId)
+      async ({ params, by }) => {
+        await adminAs(by).revokeTokens(params.appId)
         return DONE
       },
     )
   }
 
 const keyRoutes =
-  ({ accounts: { admin, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
+  ({ accounts: { adminAs, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post(
       '/apps/:appId/secret/rotate',
@@ -225,8 +214,8 @@ const keyRoutes =
           response: { 200: NewSecret },
         },
       },
-      async ({ params, body }) => ({
-        clientSecret: await admin.rotateSecret(params.appId, body.overlapSeconds ?? 86_400),
+      async ({ params, body, by }) => ({
+        clientSecret: await adminAs(by).rotateSecret(params.appId, body.overlapSeconds ?? 86_400),
       }),
     )
     app.post(
@@ -239,9 +228,9 @@ const keyRoutes =
           response: { 200: NewKeyView },
         },
       },
-      async ({ params, body }) => {
+      async ({ params, body, by }) => {
         const { scopes, expiresAt } = body
-        return admin.createKey(params.appId, {
+        return adminAs(by).createKey(params.appId, {
           ...(scopes && { scopes }),
           ...(expiresAt !== undefined && { expiresAtMs: expiryOf(expiresAt, nowMs()) }),
         })
@@ -272,15 +261,15 @@ const keyRoutes =
           response: { 200: Done },
         },
       },
-      async ({ params }) => {
-        await admin.revokeKey(params.keyId, params.appId)
+      async ({ params, by }) => {
+        await adminAs(by).revokeKey(params.keyId, params.appId)
         return DONE
       },
     )
   }
 
 const signingKeyRoutes =
-  ({ accounts: { admin, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
+  ({ accounts: { adminAs, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get(
       '/signing-keys',
@@ -304,8 +293,8 @@ const signingKeyRoutes =
           response: { 200: SigningKeyView },
         },
       },
-      async ({ body }) => {
-        const key = await admin.rotateSigningKey(body.leadSeconds)
+      async ({ body, by }) => {
+        const key = await adminAs(by).rotateSigningKey(body.leadSeconds)
         return signingKeyView({ key, slot: 'next' })
       },
     )

@@ -13,6 +13,8 @@ declare module 'fastify' {
     milliUnits?: number
     /** Scopes that the credential must carry. */
     scopes?: readonly string[]
+    /** Calls are told to the audit log: they change or show what an account owns. */
+    audit?: boolean
   }
   interface FastifyRequest {
     principal: Principal | null
@@ -99,8 +101,26 @@ export const installGuard = (
     reply.header('X-CU-Cost', String(charged / MILLI))
     reply.header('X-Quota-Remaining', String(meter.quota(principal).remaining ?? -1))
   })
-  app.addHook('onResponse', async (request) => request.reservation?.release())
+  app.addHook('onResponse', async (request, reply) => {
+    request.reservation?.release()
+    if (request.routeOptions.config.audit) audit(deps.log, request, reply)
+  })
   app.addHook('onRequestAbort', async (request) => request.reservation?.release())
+}
+
+/** One line per call that changes or shows what an account owns; who was not let in is told by the metric. */
+const audit = (log: Logger, request: FastifyRequest, reply: FastifyReply): void => {
+  const { principal, method, routeOptions, caller, id } = request
+  if (principal === null) return
+  const { id: subject = '' } = (request.params ?? {}) as { readonly id?: string }
+  log.info(
+    {
+      action: `${method} ${(routeOptions.url ?? '').replace(VERSION, '')}`,
+      ...{ subject, orgId: principal.orgId, actor: principal.credentialId, address: caller },
+      ...{ requestId: id, status: reply.statusCode },
+    },
+    'audit',
+  )
 }
 
 const single = (header: string | readonly string[] | undefined): string | undefined =>

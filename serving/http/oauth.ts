@@ -73,6 +73,15 @@ const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
           throw await slowed(error, ip, deps)
         },
       )
+      deps.log.info(
+        {
+          action: 'token.issue',
+          actor: clientOf(request.headers.authorization, body).clientId,
+          address: ip,
+          requestId,
+        },
+        'audit',
+      )
       return neverStored(reply).send({
         access_token: accessToken,
         token_type: 'Bearer',

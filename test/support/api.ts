@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Bus } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
 import { type ConfigOverrides, loadConfig } from '../../core/config.ts'
-import { silentLogger } from '../../core/log.ts'
+import { type Logger, silentLogger } from '../../core/log.ts'
 import { type Metrics, makeMetrics } from '../../core/metrics.ts'
 import { migrate } from '../../core/migrate.ts'
 import type { Resolve } from '../../core/outbound.ts'
@@ -37,6 +38,7 @@ export interface TestApi {
   readonly base: string
   readonly warehouse: Warehouse
   readonly metrics: Metrics
+  readonly bus: Bus
   readonly accounts: Accounts
   readonly endpoints: EndpointStore
   /** Key of a plan that no test exhausts. */
@@ -52,12 +54,14 @@ export const startApi = async (
     readonly warehouse?: Warehouse
     readonly overrides?: ConfigOverrides
     readonly meter?: QuotaMeter
+    /** Default: a logger that says nothing. */
+    readonly log?: Logger
     /** Default: every name has one public address. */
     readonly resolve?: Resolve
   } & Pick<ServerDeps, 'plugins'> = {},
 ): Promise<TestApi> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
-  const log = silentLogger()
+  const log = given.log ?? silentLogger()
   const config = loadConfig(
     {},
     { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'], ...given.overrides },
@@ -107,6 +111,7 @@ export const startApi = async (
     base,
     warehouse,
     metrics,
+    bus,
     accounts,
     endpoints: webhooks.store,
     ...demo,

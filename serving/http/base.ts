@@ -11,6 +11,13 @@ import { hasLeft, installPlane, type PlaneDeps, planeOptions } from './plane.ts'
 import { faultOf, problemMedia, problemOf } from './problem.ts'
 import { type KnownRoute, methodsAt } from './routing.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every route so far, with its method. */
+    readonly knownRoutes: readonly KnownRoute[]
+  }
+}
+
 /** What every HTTP server of the house needs. */
 export interface BaseDeps extends Pick<PlaneDeps, 'tls'> {
   readonly metrics: Metrics
@@ -45,6 +52,7 @@ export const makeBaseApp = async (
     const labels = { route: request.routeOptions.url ?? 'unknown', status: `${reply.statusCode}` }
     deps.metrics.requestSeconds.observe(labels, reply.elapsedTime / 1_000)
   })
+  app.decorate('knownRoutes', { getter: () => routes })
   await first(app)
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) throw unknownPath(methodsAt(routes, pathOf(request)), reply)

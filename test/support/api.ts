@@ -15,8 +15,10 @@ import { PLANS } from '../../schemas/plans.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { makeFreshness } from '../../serving/freshness.ts'
+import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
 import type { ServerDeps } from '../../serving/http/deps.ts'
 import { oauthPlugin } from '../../serving/http/oauth.ts'
+import type { KnownRoute } from '../../serving/http/routing.ts'
 import { makeServer } from '../../serving/http/server.ts'
 import { webhookLogRoutes } from '../../serving/http/webhook-log.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
@@ -39,6 +41,7 @@ export interface TestApi {
   readonly warehouse: Warehouse
   readonly metrics: Metrics
   readonly bus: Bus
+  readonly routes: readonly KnownRoute[]
   readonly accounts: Accounts
   readonly endpoints: EndpointStore
   /** Key of a plan that no test exhausts. */
@@ -54,6 +57,8 @@ export const startApi = async (
     readonly warehouse?: Warehouse
     readonly overrides?: ConfigOverrides
     readonly meter?: QuotaMeter
+    /** True: GraphQL is served too. */
+    readonly graphql?: boolean
     /** Default: a logger that says nothing. */
     readonly log?: Logger
     /** Default: every name has one public address. */
@@ -89,13 +94,18 @@ export const startApi = async (
     log,
   })
   const metrics = makeMetrics()
+  const freshness = makeFreshness(warehouse, ['eth'])
+  const graphql = graphqlPlugin({
+    ...{ warehouse, guard: accounts.guard, meter, freshness, chains: ['eth'] },
+    ...{ config, metrics, log, nowMs: Date.now },
+  })
   const app = await makeServer({
     families: [
       webhookRoutes(webhooks.resource),
       webhookLogRoutes({ ...webhooks, warehouse, codec: localCodec(), nowMs: Date.now }),
     ],
     warehouse,
-    freshness: makeFreshness(warehouse, ['eth']),
+    freshness,
     chains: ['eth'],
     nowMs: Date.now,
     guard: accounts.guard,
@@ -104,7 +114,11 @@ export const startApi = async (
     log,
     config,
     checks: [accounts.check],
-    plugins: [oauthPlugin({ accounts, meter, metrics, log }), ...(given.plugins ?? [])],
+    plugins: [
+      oauthPlugin({ accounts, meter, metrics, log }),
+      ...(given.graphql ? [graphql] : []),
+      ...(given.plugins ?? []),
+    ],
   })
   const base = await app.listen({ host: '127.0.0.1', port: 0 })
   return {
@@ -114,6 +128,7 @@ export const startApi = async (
     bus,
     accounts,
     endpoints: webhooks.store,
+    routes: app.knownRoutes,
     ...demo,
     stop: async () => {
       await app.close()

@@ -1,5 +1,7 @@
 /** The socket as the hub sees it: what uWebSockets.js and `ws` have in common. */
 
+import type { Tls } from '../../core/tls.ts'
+
 /** One open socket. Every call on a closed one does nothing. */
 export interface Socket {
   send(text: string): void
@@ -57,6 +59,8 @@ export interface SocketOptions {
   readonly maxInboundBytes: number
   /** A queue above this takes no more publications. */
   readonly maxQueuedBytes: number
+  /** Present: it speaks TLS only. */
+  readonly tls?: Tls | undefined
 }
 
 /** A listening server. */

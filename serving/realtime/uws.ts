@@ -72,7 +72,10 @@ export const serveUws = async <Context>(
   options: SocketOptions,
   events: SocketEvents<Context>,
 ): Promise<SocketServer> => {
-  const app = uws.App()
+  const { tls } = options
+  const app = tls
+    ? uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
+    : uws.App()
   let refusing = false
   app.ws<UserData<Context>>('/*', {
     maxPayloadLength: options.maxInboundBytes,

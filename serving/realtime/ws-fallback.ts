@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
 import type {
@@ -75,13 +76,17 @@ export const serveWs = async <Context>(
   options: SocketOptions,
   events: SocketEvents<Context>,
 ): Promise<SocketServer> => {
-  const http = createServer((request, response) => {
+  const answerPlain = (request: IncomingMessage, response: ServerResponse): void => {
     events.upgrade(requestOf(request)).then((answer) => {
       const refusal = answer.accepted ? { status: 400, headers: {}, body: '' } : answer
       response.writeHead(refusal.status, { ...refusal.headers, connection: 'close' })
       response.end(refusal.body)
     })
-  })
+  }
+  const { tls } = options
+  const http = tls
+    ? createTlsServer({ cert: tls.cert, key: tls.key }, answerPlain)
+    : createServer(answerPlain)
   const topics: Topics = new Map()
   const protocols = new WeakMap<IncomingMessage, string>()
   const server = new WebSocketServer({

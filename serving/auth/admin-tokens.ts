@@ -6,7 +6,7 @@ import { type AdministrationDeps, change } from './administration.ts'
 import { hashSecret } from './keys.ts'
 
 /** What an admin token may do: look, or change everything but admin tokens. */
-export const ADMIN_ROLES = ['read', 'write'] as const
+const ADMIN_ROLES = ['read', 'write'] as const
 export type AdminRole = (typeof ADMIN_ROLES)[number]
 
 /** Who administers; `owner` holds ADMIN_TOKEN and alone makes and ends admin tokens. */

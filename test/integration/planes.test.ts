@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { CHAINS } from '../../schemas/chains.ts'
+import { OPS_PATHS } from '../support/access-table.ts'
 import { handSource } from '../support/hand-chain.ts'
 import { type Product, startProduct } from '../support/product.ts'
 
@@ -49,7 +50,7 @@ test('HOST opens the public plane alone; admin and operators stay on loopback', 
 test('metrics, status and checksum are on the operators port alone, behind its token', async () => {
   const { ports, opsUrl, adminUrl } = product.house
   const publicUrl = `http://127.0.0.1:${ports.http}`
-  for (const path of ['/metrics', '/status', '/checksum']) {
+  for (const path of OPS_PATHS.token) {
     assert.equal((await fetch(publicUrl + path)).status, 404, path)
     assert.equal((await fetch(new URL(path, adminUrl))).status, 404, path)
     const ask = async (authorization?: string): Promise<number> => {
@@ -63,7 +64,7 @@ test('metrics, status and checksum are on the operators port alone, behind its t
     )
     assert.notEqual(await ask(`Bearer ${OPS_TOKEN}`), 401, path)
   }
-  for (const path of ['/health', '/ready']) {
+  for (const path of OPS_PATHS.open) {
     assert.equal((await fetch(opsUrl + path)).status, 200, path)
     const { status } = (await (await fetch(publicUrl + path)).json()) as { status: string }
     assert.match(status, /^(ok|ready)$/)
@@ -89,6 +90,15 @@ test('tokens and links name PUBLIC_URL, never the address that is listened on', 
   )
 })
 
+test('the operators plane has the paths of the table and no other', async () => {
+  const answer = await fetch(`${product.house.opsUrl}/nothing`, {
+    headers: { authorization: `Bearer ${OPS_TOKEN}` },
+  })
+  const { error } = (await answer.json()) as { error: string }
+  const named = error.match(/\/\w+/g) ?? []
+  assert.deepEqual(named.toSorted(), [...OPS_PATHS.open, ...OPS_PATHS.token].toSorted())
+})
+
 test('no webhook goes to a port of our own, also where its address is allowed', async () => {
   const { ports, adminUrl, opsUrl } = product.house
   const create = async (port: number): Promise<readonly unknown[]> => {
@@ -105,7 +115,8 @@ test('no webhook goes to a port of our own, also where its address is allowed', 
     assert.deepEqual(await create(port), [400, 'leads to a port of this service'])
   }
   assert.equal((await create(9))[1], 'names a port that is not allowed')
-  assert.deepEqual(await create(portBeside([...Object.values(ports)])), [200, undefined])
+  const taken = [...Object.values(ports), portOf(adminUrl), portOf(opsUrl)]
+  assert.deepEqual(await create(portBeside(taken)), [200, undefined])
 })
 
 /** A port above the system's that is none of these. */

@@ -23,7 +23,7 @@ COPY package.json LICENSE NOTICE ./
 RUN mkdir -m 0700 /data && chown node:node /data
 USER node
 VOLUME /data
-EXPOSE 8080 8081 9100
+EXPOSE 8080 8081
 # Most objects of a block die young: room of 32 MB instead of 16 takes a tenth of the processor time away.
 ENTRYPOINT ["node", "--max-semi-space-size=32", "dist/cli/bin.js"]
 CMD ["all"]

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Config } from '../core/config.ts'
 import { Outage } from '../core/fault.ts'
 
 /** Longest time that a process may take for an answer: a checksum reads everything. */
@@ -18,14 +19,19 @@ export const opsUrlOf = (given: string | undefined, dataDir: string): string | u
  * The answer of a running process; undefined when nobody listens there any more (a killed process leaves its file).
  * Throws `Outage` with the reason that the process gave.
  */
-export const askOps = async <T>(url: string, path: string): Promise<T | undefined> => {
+export const askOps = async <T>(
+  url: string,
+  path: string,
+  { opsToken }: Partial<Pick<Config, 'opsToken'>> = {},
+): Promise<T | undefined> => {
   const asked = new URL(path, url)
-  const answer = await fetch(asked, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }).catch(
-    (error: unknown) => {
-      if (isGone(error)) return undefined
-      throw new Outage('bus', `${url} did not answer`, { cause: error })
-    },
-  )
+  const token = opsToken?.reveal() ?? ''
+  const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
+  const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
+  const answer = await fetch(asked, { headers, signal }).catch((error: unknown) => {
+    if (isGone(error)) return undefined
+    throw new Outage('bus', `${url} did not answer`, { cause: error })
+  })
   if (answer === undefined) return undefined
   const body = (await answer.json()) as T & { readonly error?: string }
   if (answer.ok) return body

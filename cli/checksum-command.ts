@@ -26,7 +26,7 @@ export const checksumCommand = async (
   )
   if (words.height !== undefined) query.set('height', String(words.height))
   const answer =
-    url === undefined ? undefined : await askOps<ChainChecksum[]>(url, `/checksum?${query}`)
+    url === undefined ? undefined : await askOps<ChainChecksum[]>(url, `/checksum?${query}`, config)
   if (answer === undefined && words.ops !== undefined) {
     throw new Outage('bus', `nobody answers at ${words.ops}`)
   }

@@ -63,6 +63,7 @@ export const TOPIC_FACTS: Readonly<Record<Topic, TopicFacts>> = {
   controlApplications: { how: 'left out', why: UNSETTLED },
   controlApiKeys: { how: 'left out', why: UNSETTLED },
   controlSigningKeys: { how: 'left out', why: UNSETTLED },
+  controlAdminTokens: { how: 'left out', why: UNSETTLED },
   controlAudit: { how: 'left out', why: UNSETTLED },
   controlWebhooks: { how: 'left out', why: UNSETTLED },
   controlWebhookRequests: { how: 'left out', why: UNSETTLED },

@@ -51,6 +51,8 @@ export interface Welcome extends Demo {
   readonly origin: string
   readonly dataDir: string
   readonly chains: readonly ChainRow[]
+  /** True: webhooks of the shown key may go to this machine. */
+  readonly webhooksToHere: boolean
   /** By the name of their chain; chains without a trade yet are missing. */
   readonly examples: Readonly<Record<string, DemoExamples>>
 }
@@ -74,7 +76,9 @@ export const welcomeText = (welcome: Welcome): string => {
     `  Tokens     ${welcome.tokenUrl}        (client id and secret: ${dataDir}/demo.json)`,
     `  Admin      ${welcome.adminUrl}`,
     `  Data       ${dataDir}/        (these lines as JSON: ${dataDir}/demo.json)`,
-    '  Webhooks   may go to this machine, because this is a demo',
+    ...(welcome.webhooksToHere
+      ? ['  Webhooks   of this key may go to this machine, because this is a demo']
+      : []),
     '',
     ...chains.flatMap((chain) => chainLines(welcome, chain)),
     '  Ctrl-C stops; the next start goes on where this one ended.',

@@ -8,17 +8,18 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import type { Ingestor } from '../ingestors/run.ts'
 import type { ProcessorsRunning } from '../processors/all.ts'
-import type { Accounts } from '../serving/auth/accounts.ts'
+import type { DemoCredentials } from '../serving/auth/accounts.ts'
 import { startOps } from './operations.ts'
 import { openParts } from './parts.ts'
 import {
   type HouseChain,
   type PieceDeps,
-  type Surfaces,
+  type Served,
   startIngest,
   startProcess,
   startServe,
 } from './pieces.ts'
+import { requirePublicUrl } from './places.ts'
 import { isSettled } from './settled.ts'
 
 /** What a whole product in one process is made of. */
@@ -30,6 +31,12 @@ export interface HouseOptions {
   readonly chains: readonly HouseChain[]
   /** Where the blocks come from, in words for people. */
   readonly origin?: string
+  /** True: made-up chains on one machine. */
+  readonly isDemo?: boolean
+  /** Credentials that a first user is shown, as they were written down. */
+  readonly firstUser?: Partial<DemoCredentials>
+  /** Ports of this machine where made-up nodes answer. */
+  readonly nodePorts?: readonly number[]
   /** File that names the ops port while the process runs. */
   readonly opsPath?: string
   readonly metrics: Metrics
@@ -38,13 +45,14 @@ export interface HouseOptions {
 }
 
 /** The whole product in one process on embedded parts. */
-export interface House extends Surfaces {
+export interface House extends Served {
   readonly bus: Bus
   readonly codec: Codec
   readonly warehouse: Warehouse
-  readonly accounts: Accounts
   readonly processors: ProcessorsRunning
   readonly ingestors: readonly Ingestor[]
+  /** Where operators ask. */
+  readonly opsUrl: string
   /** True when everything that was ingested is in the warehouse and on the processed topics. */
   settled(): Promise<boolean>
   stop(reason: string): Promise<void>
@@ -68,23 +76,32 @@ const assemble = async (
   lifecycle: Lifecycle,
   activity: Activity,
 ): Promise<House> => {
-  const { config, metrics, log, onFatal, origin, opsPath } = options
+  const { config, metrics, log, onFatal, origin, isDemo = false, firstUser, opsPath } = options
+  // In a demo the wildcard stands for this machine: nobody else is meant.
+  if (!isDemo) requirePublicUrl(config)
   const chains = options.chains.map(({ row }) => row.id)
-  const deps: PieceDeps = { config, chains, metrics, log, lifecycle, checks: [], onFatal }
+  const deps: PieceDeps = {
+    ...{ config, chains, metrics, log, lifecycle, checks: [], onFatal },
+    ownPorts: new Set(options.nodePorts),
+  }
   const parts = await openParts({
     ...{ ...options, chains, activity, prepare: true },
     opened: (name, stop) => lifecycle.add({ name, stop }),
   })
   const processors = await startProcess(deps, parts)
-  const served = await startServe(deps, parts, origin)
+  const served = await startServe(deps, parts, {
+    ...(origin !== undefined && { origin }),
+    ...(firstUser !== undefined && { firstUser }),
+    isDemo,
+  })
   const ingestors = await startIngest(deps, parts, options.chains)
-  await startOps(deps, {
+  const opsUrl = await startOps(deps, {
     ...{ parts, activity, ingestors, houseChains: options.chains },
     ...(opsPath !== undefined && { opsPath }),
   })
   const { partitions } = config
   return {
-    ...{ ...parts, processors, ingestors },
+    ...{ ...parts, processors, ingestors, opsUrl },
     ...served,
     settled: async () => {
       const each = ingestors.map((ingestor, index) =>

@@ -23,7 +23,7 @@ export interface OpsSubjects {
 
 /** Opens the operators' port of a process: health, readiness, metrics, `/status`, and `/checksum` where tables are at hand. */
 export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<string> => {
-  const { config, metrics, checks, lifecycle } = deps
+  const { config, metrics, checks, lifecycle, ownPorts } = deps
   const { opsPath, parts } = subjects
   checks.push({ name: 'lanes', run: () => lanesCheck(parts.bus.halted()) })
   const questions: Record<string, OpsQuestion> = { '/status': statusQuestion(deps, subjects) }
@@ -31,17 +31,13 @@ export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<
   if (warehouse !== undefined) {
     questions['/checksum'] = checksumQuestion(deps, { ...parts, warehouse })
   }
-  const { host, opsPort: port } = config
+  const { opsHost: host, opsPort: port, opsToken: token } = config
   const log = deps.log.child({ part: 'ops' })
   const ops = await openOps({
+    ...{ host, port, token, metrics, checks, questions, log },
     scrub: scrubber(secretTexts(config)),
-    host,
-    port,
-    metrics,
-    checks,
-    questions,
-    log,
   })
+  ownPorts.add(Number(new URL(ops.url).port))
   lifecycle.add({ name: 'ops', stop: () => ops.stop() })
   if (opsPath !== undefined) {
     writeFileSync(opsPath, JSON.stringify({ url: ops.url, pid: process.pid }), { mode: 0o600 })

@@ -1,19 +1,25 @@
+import type { Server } from 'node:net'
 import type { Running } from '../core/bus-contract.ts'
+import { urlHost } from '../core/client-address.ts'
 import type { ChainExtra, Config } from '../core/config.ts'
+import { Fault } from '../core/fault.ts'
 import type { Lifecycle } from '../core/lifecycle.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Check } from '../core/ops.ts'
 import { makeRecordSigner } from '../core/record-signature.ts'
+import { readTls } from '../core/tls.ts'
 import type { FactReader } from '../ingestors/facts.ts'
 import { startDocuments } from '../ingestors/metadata/worker.ts'
 import { type Ingestor, startIngestor } from '../ingestors/run.ts'
 import type { Source } from '../ingestors/source.ts'
 import { type ProcessorsRunning, startProcessors } from '../processors/all.ts'
 import type { ChainRow } from '../schemas/chains.ts'
-import { type Accounts, createAccounts } from '../serving/auth/accounts.ts'
+import { type Accounts, createAccounts, type DemoCredentials } from '../serving/auth/accounts.ts'
+import { countedStreamGuard } from '../serving/auth/failures.ts'
 import { makeMeter } from '../serving/billing/meter.ts'
 import { openUsage } from '../serving/billing/usage-log.ts'
+import type { Guard } from '../serving/contract.ts'
 import { makeFreshness } from '../serving/freshness.ts'
 import { graphqlPlugin } from '../serving/graphql/plugin.ts'
 import { ADMIN_PATH, type AdminDeps, makeAdminServer } from '../serving/http/admin.ts'
@@ -22,6 +28,7 @@ import { makeServer } from '../serving/http/server.ts'
 import { startRealtime } from '../serving/realtime/server.ts'
 import { flashblocksUrl } from './flashblocks.ts'
 import type { LogParts, Parts } from './parts.ts'
+import { placesOf } from './places.ts'
 import { startWebhookPiece } from './webhooks.ts'
 
 /** One chain of a process: where its blocks come from. */
@@ -45,6 +52,8 @@ export interface PieceDeps {
   /** What decides readiness; read at every question. */
   readonly checks: Check[]
   readonly onFatal: (error: unknown) => void
+  /** Ports of this machine that are ours; each listener adds its own. No webhook goes there. */
+  readonly ownPorts: Set<number>
 }
 
 const part = (name: string, running: Running): { name: string; stop: () => Promise<void> } => ({
@@ -111,69 +120,106 @@ export interface Surfaces {
 /** The serving piece. */
 export interface Served extends Surfaces {
   readonly accounts: Accounts
+  /** Of the first user; null where none was asked for. */
+  readonly credentials: DemoCredentials | null
+  /** Where the public plane listens on this machine. */
+  readonly ports: { readonly http: number; readonly streams: number }
 }
 
-/** Accounts, REST, GraphQL and streams. `origin`: where the blocks come from, in words for people. */
+/** What the serving piece is told beside its parts. */
+export interface ServeOptions {
+  /** Where the blocks come from, in words for people. */
+  readonly origin?: string
+  /** Credentials that a first user is shown, as they were written down; new ones are made for what is missing. */
+  readonly firstUser?: Partial<DemoCredentials>
+  /** True: made-up chains on one machine; the first user's webhooks may go to it where no range is set. */
+  readonly isDemo?: boolean
+}
+
+/** Accounts, REST, GraphQL and streams. Throws `ConfigError` where the files of TLS are none. */
 export const startServe = async (
   deps: PieceDeps,
   { bus, codec, warehouse }: Parts,
-  origin?: string,
+  { origin, firstUser, isDemo = false }: ServeOptions = {},
 ): Promise<Served> => {
-  const { config, chains, metrics, lifecycle, checks } = deps
+  const { config, chains, metrics, lifecycle, checks, ownPorts } = deps
+  const tls = readTls(config)
   const log = deps.log.child({ role: 'serve' })
   const nowMs = Date.now
-  const place = { baseUrl: '' }
-  const authUrl = (): string => (config.authUrl || place.baseUrl).replace(/\/$/, '')
+  const place = { authUrl: config.authUrl || config.publicUrl }
+  const authUrl = (): string => place.authUrl.replace(/\/+$/, '')
   const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log, metrics })
   lifecycle.add(part('accounts', accounts))
   checks.push(accounts.check)
   const { guard } = accounts
+  const shown = firstUser === undefined ? null : await accounts.createDemo(firstUser)
+  const demoOrgId = isDemo && config.webhookAllow.length === 0 ? orgOf(guard, shown) : undefined
   const signer = makeRecordSigner(config.keyPepper.reveal())
   const usage = await openUsage({ bus, codec, nowMs, log, metrics, signer })
   lifecycle.add(part('usage', usage))
   const meter = makeMeter({ nowMs, book: usage.book })
   const freshness = makeFreshness(warehouse, chains, nowMs)
-  const shared = { warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs }
+  const shared = {
+    ...{ warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs },
+    ...(tls && { tls }),
+  }
   const { families, endpoints } = await startWebhookPiece(
-    deps,
+    { ...deps, ...(demoOrgId !== undefined && { demoOrgId }) },
     { bus, codec, warehouse },
     accounts.registry.org,
   )
   const server = await makeServer({
     ...{ ...shared, checks, families },
     ...(origin !== undefined && { origin }),
-    plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, log })],
+    plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, metrics, log })],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })
-  const port = Number(new URL(await server.listen({ host: config.host, port: config.port })).port)
-  const baseUrl = `http://${config.host}:${port}`
-  place.baseUrl = baseUrl
-  const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, lifecycle)
+  await server.listen({ host: config.host, port: config.port })
+  const port = portOf(server)
+  ownPorts.add(port)
+  place.authUrl = placesOf(config, port, port + 1).authUrl
+  const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, deps)
   const realtime = await startRealtime({
     ...{ bus, codec, ...shared },
+    guard: countedStreamGuard(guard, metrics),
     host: config.host,
     port: config.port === 0 ? 0 : port + 1,
   })
   lifecycle.add(part('streams', realtime))
+  ownPorts.add(realtime.port)
+  const { baseUrl, graphqlUrl, wsUrl } = placesOf(config, port, realtime.port)
   return {
-    ...{ accounts, baseUrl, adminUrl },
+    credentials: shown,
+    ...{ accounts, baseUrl, graphqlUrl, wsUrl, adminUrl },
     tokenUrl: `${authUrl()}/oauth/token`,
     audience: config.apiAudience,
-    graphqlUrl: `${baseUrl}/graphql`,
-    wsUrl: `ws://${config.host}:${realtime.port}/connection/websocket`,
+    ports: { http: port, streams: realtime.port },
   }
+}
+
+/** Organization that credentials open. */
+const orgOf = (guard: Guard, credentials: DemoCredentials | null): string | undefined => {
+  const known = guard.authenticate({ apiKey: credentials?.apiKey })
+  return known === undefined || known instanceof Fault ? undefined : known.orgId
 }
 
 /** The admin API on its own port, where there is a token for it; answers its address or nothing. */
 const startAdmin = async (
   deps: AdminDeps & { readonly config: Config },
-  lifecycle: Lifecycle,
+  { lifecycle, ownPorts }: PieceDeps,
 ): Promise<string> => {
-  const { adminToken, adminPort, host, port } = deps.config
+  const { adminToken, adminPort, adminHost: host, port } = deps.config
   if (adminToken.reveal() === '') return ''
   const server = await makeAdminServer(deps)
   lifecycle.add({ name: 'admin', stop: () => server.close() })
   const wanted = adminPort === 0 && port !== 0 ? port + 2 : adminPort
-  const address = await server.listen({ host, port: wanted })
-  return `http://${host}:${new URL(address).port}${ADMIN_PATH}`
+  await server.listen({ host, port: wanted })
+  const bound = portOf(server)
+  ownPorts.add(bound)
+  return `${deps.tls ? 'https' : 'http'}://${urlHost(host)}:${bound}${ADMIN_PATH}`
+}
+
+const portOf = ({ server }: { readonly server: Server }): number => {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
 }

@@ -69,6 +69,8 @@ export const replay = async (
         chainExtra: config.chainExtra,
         label: `RECORDED blocks of ${chain.name}`,
         progress: false,
+        isSimulated: false,
+        nodePorts: [],
         stop: async () => undefined,
       }
     },

@@ -18,6 +18,7 @@ import { laterNodeSource, nodeUrls } from './node-source.ts'
 import { startOps } from './operations.ts'
 import { openLogParts, openStore, type PartsOptions } from './parts.ts'
 import { type HouseChain, type PieceDeps, startIngest, startProcess, startServe } from './pieces.ts'
+import { publicUrlProblems } from './places.ts'
 
 /** What one role needs and runs. */
 interface RoleRow {
@@ -80,6 +81,7 @@ export const roleConfig = (name: RoleName, environment: Environment): Config => 
   const config = loadConfig(environment)
   const problems = [
     ...unknownChains(config),
+    ...(ROLES[name].runs.some((piece) => piece === 'serve') ? publicUrlProblems(config) : []),
     ...ROLES[name].needs.flatMap((need) => NEEDS[need](config)),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
@@ -107,6 +109,7 @@ export const runRole = (name: RoleName, environment: Environment): Promise<numbe
     const deps: PieceDeps = {
       ...{ config: withPepper(config), log, lifecycle, metrics: makeMetrics(), checks: [] },
       chains: rowsOf(config).map(({ id }) => id),
+      ownPorts: new Set(),
       onFatal: course.onFatal,
     }
     try {

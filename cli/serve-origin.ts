@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ChainExtra, type Config, secretTexts } from '../core/config.ts'
 import type { Logger } from '../core/log.ts'
@@ -26,6 +27,10 @@ export interface Origin {
   readonly chainExtra: Readonly<Record<string, ChainExtra>>
   /** Shown wherever a person looks: names a made-up or recorded chain as what it is. */
   readonly label: string
+  /** True: the chains are made up, so this is a demo on one machine. */
+  readonly isSimulated: boolean
+  /** Ports of this machine where made-up nodes answer. */
+  readonly nodePorts: readonly number[]
   /** True: a bar shows how far the chain is behind its head. */
   readonly progress: boolean
   stop(): Promise<void>
@@ -42,9 +47,6 @@ export interface ProcessOptions {
   /** True: ends with status 0 once everything asked for is ingested and processed. */
   readonly endWhenProcessed: boolean
 }
-
-/** A product in one process on one machine may deliver webhooks to that machine; the welcome says so. */
-const LOOPBACK = ['127.0.0.0/8', '::1/128']
 
 /** How long the welcome waits for a first trade to show, and how often a later one is looked for. */
 const WELCOME_WAIT_MS = 60_000
@@ -77,14 +79,16 @@ const serve = async (
   const house = await openHouse({
     config: {
       ...{ ...config, chainExtra: origin.chainExtra, keyPepper: pepper, adminToken: admin },
-      webhookAllow: config.webhookAllow.length > 0 ? config.webhookAllow : LOOPBACK,
     },
+    firstUser: folder.demo ?? {},
     ...{
       metrics,
       log,
       onFatal,
       chains: origin.chains.map(({ chain }) => chain),
       origin: origin.label,
+      isDemo: origin.isSimulated,
+      nodePorts: origin.nodePorts,
     },
     ...{ logPath: folder.logPath, warehousePath: folder.warehousePath, opsPath: folder.opsPath },
   })
@@ -96,7 +100,8 @@ const serve = async (
     whenProcessed(house, signal).then(() => end(0, 'everything is processed'), onFatal)
   }
   try {
-    await welcome(house, { folder, adminToken: admin.reveal() }, origin, signal)
+    const { webhookAllow } = config
+    await welcome(house, { folder, adminToken: admin.reveal(), webhookAllow }, origin, signal)
     const { status } = await ended(signal)
     return status
   } finally {
@@ -105,15 +110,21 @@ const serve = async (
   }
 }
 
+interface WelcomeDeps {
+  readonly folder: DataFolder
+  readonly adminToken: string
+  readonly webhookAllow: readonly string[]
+}
+
 /** Prints where it serves, and writes `demo.json` once there is something to show. */
 const welcome = async (
   house: House,
-  { folder, adminToken }: { readonly folder: DataFolder; readonly adminToken: string },
+  { folder, adminToken, webhookAllow }: WelcomeDeps,
   origin: Origin,
   signal: AbortSignal,
 ): Promise<void> => {
-  const credentials = await house.accounts.createDemo(folder.demo)
-  const { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl } = house
+  const { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl, credentials } = house
+  assert(credentials, 'the house was asked for a first user')
   const surfaces = { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl }
   const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }
   const shown = (examples: Examples): void =>
@@ -132,7 +143,10 @@ const welcome = async (
   }
   shown(examples)
   const chains = origin.chains.map(({ chain }) => chain.row)
-  printWelcome({ ...base, examples, dataDir: folder.path, chains })
+  printWelcome({
+    ...{ ...base, examples, dataDir: folder.path, chains },
+    webhooksToHere: origin.isSimulated && webhookAllow.length === 0,
+  })
   // A chain without a trade yet: the file gets its examples with the first one.
   while (!isWhole(examples) && !signal.aborted) {
     await pause(LOOK_AGAIN_MS, signal).catch(() => undefined)

@@ -68,7 +68,11 @@ export const simulated = async (plan: SimulatedPlan, parts: OriginParts): Promis
   }
   try {
     const { opened, chainExtra } = await sourcesOf(thread, course, plan, parts, closing.signal)
-    return { chains: opened, chainExtra, label: labelOf(course, plan), progress: false, stop }
+    const nodePorts = thread.nodes.map(({ wsUrl }) => Number(new URL(wsUrl).port))
+    return {
+      ...{ chains: opened, chainExtra, label: labelOf(course, plan), progress: false },
+      ...{ isSimulated: true, nodePorts, stop },
+    }
   } catch (error) {
     await stop()
     throw error

@@ -160,6 +160,8 @@ const real = async (
     chainExtra: config.chainExtra,
     label: `${chain.name}, from a node`,
     progress: true,
+    isSimulated: false,
+    nodePorts: [],
     stop: async () => closing.abort(new Error('nothing reads from the node any more')),
   }
 }

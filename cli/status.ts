@@ -46,7 +46,7 @@ export const status = async (words: StatusWords, place: CommandPlace): Promise<n
 
 const reportOf = async (words: StatusWords, config: Config): Promise<StatusReport> => {
   const url = opsUrlOf(words.ops, config.dataDir)
-  const answer = url === undefined ? undefined : await askOps<StatusReport>(url, '/status')
+  const answer = url === undefined ? undefined : await askOps<StatusReport>(url, '/status', config)
   if (answer !== undefined) return answer
   if (words.ops !== undefined) throw new Outage('bus', `nobody answers at ${words.ops}`)
   return withHeldParts(config, async (parts) =>

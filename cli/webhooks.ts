@@ -16,7 +16,10 @@ export interface WebhookPiece {
 
 /** Webhook endpoints over REST and the delivery behind them; the topics and tables must exist. */
 export const startWebhookPiece = async (
-  deps: Pick<PieceDeps, 'config' | 'chains' | 'metrics' | 'log' | 'lifecycle' | 'checks'>,
+  deps: Pick<
+    PieceDeps,
+    'config' | 'chains' | 'metrics' | 'log' | 'lifecycle' | 'checks' | 'ownPorts'
+  > & { readonly demoOrgId?: string },
   parts: Parts,
   orgOf: OrgOf,
 ): Promise<WebhookPiece> => {

@@ -1,54 +1,86 @@
 import ipaddr from 'ipaddr.js'
 
-/** Whose address a request counts for, behind proxies and without. */
+/** Addresses of callers and of our own listeners. */
 
-type Ip = ipaddr.IPv4 | ipaddr.IPv6
+type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Longest chain of proxies that is followed. */
-const MAX_HOPS = 32
-/** Groups of 16 bits in the network part of an IPv6 address that one customer of a provider gets (RFC 6177). */
-const NETWORK_GROUPS = 4
+/** Leading bits of an IPv6 address that one customer of a network provider holds. Source: RFC 6177, BCP 157. */
+const CUSTOMER_BITS = 64
+const GROUP_BITS = 16
+const MOST_HOPS = 32
+
+/** An address without its zone; one that only embeds an IPv4 address is that address. Odd IPv4 notations are none. */
+const parsed = (text: string): Address | undefined => {
+  const plain = text.replace(/%.*$/, '')
+  if (ipaddr.IPv4.isValidFourPartDecimal(plain)) return ipaddr.IPv4.parse(plain)
+  return ipaddr.IPv6.isValid(plain) ? ipaddr.process(plain) : undefined
+}
+
+const within = (address: Address, ranges: readonly string[]): boolean =>
+  ranges.some((range) => {
+    const [base, bits] = ipaddr.parseCIDR(range)
+    return base.kind() === address.kind() && address.match(base, bits)
+  })
+
+/** One entry of the header: an address, with a port or in brackets as some proxies write it. */
+const hopOf = (entry: string): Address | undefined => {
+  const text = entry.trim()
+  const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1]
+  const withPort = /^([\d.]+):\d{1,5}$/.exec(text)?.[1]
+  return parsed(bracketed ?? withPort ?? text)
+}
 
 /**
- * Address of the client. Without a proxy it is the peer. The entries of `X-Forwarded-For` count from the last one on, as far
- * as each was written by an address in `trusted` (CIDR ranges): whatever a client writes there itself is never used.
+ * Address of the caller: `peer`, or where the peer is a trusted proxy the right-most entry of `X-Forwarded-For` that is
+ * no trusted proxy itself. An entry that is no address ends the search at the proxy that passed it on. `trusted`: CIDR
+ * ranges; throws for one that is none.
  */
 export const clientAddress = (
   peer: string,
   forwardedFor: string | undefined,
   trusted: readonly string[],
 ): string => {
-  const first = parsed(peer)
-  if (first === undefined) return peer
-  if (trusted.length === 0) return first.toString()
-  const ranges = trusted.map((cidr) => ipaddr.parseCIDR(cidr))
-  let client = first
-  for (const entry of (forwardedFor ?? '').split(',').slice(-MAX_HOPS).reverse()) {
-    const hop = isWithin(client, ranges) ? parsed(withoutPort(entry.trim())) : undefined
-    if (hop === undefined) break
-    client = hop
+  let address = parsed(peer)
+  if (address === undefined) return peer
+  if (trusted.length === 0 || forwardedFor === undefined) return address.toString()
+  const hops = forwardedFor.split(',').slice(-MOST_HOPS)
+  while (within(address, trusted)) {
+    const entry = hops.pop()
+    const next = entry === undefined ? undefined : hopOf(entry)
+    if (next === undefined) break
+    address = next
   }
-  return client.toString()
+  return address.toString()
 }
 
-/** The unit in which addresses are limited: an IPv4 address, or the /64 network of an IPv6 address. */
+/**
+ * Name under which an address is limited: the whole IPv4 address, also where IPv6 only wraps it, and the first 64 bits of
+ * an IPv6 address. A text that is no address stays as it is.
+ */
 export const addressBucket = (address: string): string => {
-  const ip = parsed(address)
-  if (ip === undefined) return address
-  if (ip instanceof ipaddr.IPv4) return ip.toString()
-  const network = ip.parts.map((group, at) => (at < NETWORK_GROUPS ? group : 0))
-  return `${new ipaddr.IPv6(network).toString()}/64`
+  const value = parsed(address)
+  if (value === undefined) return address
+  if (value.kind() === 'ipv4') return value.toString()
+  const groups = (value as ipaddr.IPv6).parts.slice(0, CUSTOMER_BITS / GROUP_BITS)
+  return `${groups.map((group) => group.toString(16)).join(':')}::/${CUSTOMER_BITS}`
 }
 
-/** IPv4 inside IPv6 is read as IPv4; undefined where the text is not an address. Octal, hexadecimal and short IPv4 are not. */
-const parsed = (text: string): Ip | undefined => {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
-  return ipaddr.IPv6.isValid(text) ? ipaddr.process(text) : undefined
+/** What a listener's host means: this machine alone, every interface, or something between. Names count as the last. */
+export const listenKind = (host: string): 'loopback' | 'wildcard' | 'other' => {
+  if (host === 'localhost') return 'loopback'
+  const plain = host.replace(/^\[|\]$/g, '')
+  if (!ipaddr.isValid(plain)) return 'other'
+  const range = ipaddr.process(plain).range()
+  if (range === 'loopback') return 'loopback'
+  return range === 'unspecified' ? 'wildcard' : 'other'
 }
 
-const isWithin = (ip: Ip, ranges: readonly [Ip, number][]): boolean =>
-  ranges.some(([range, bits]) => range.kind() === ip.kind() && ip.match(range, bits))
+/** True for a CIDR range. */
+export const isRange = (text: string): boolean => ipaddr.isValidCIDR(text)
 
-/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
-const withoutPort = (text: string): string =>
-  /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
+/** A host as a URL writes it: IPv6 in brackets, a wildcard as the loopback address that it includes. */
+export const urlHost = (host: string): string => {
+  const plain = host.replace(/^\[|\]$/g, '')
+  if (listenKind(plain) === 'wildcard') return plain.includes(':') ? '[::1]' : '127.0.0.1'
+  return plain.includes(':') ? `[${plain}]` : plain
+}

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CHAIN_WORDS } from '../schemas/chains.ts'
 import { FEED_NAMES } from '../schemas/feeds.ts'
+import { isRange, listenKind } from './client-address.ts'
 import { withFiles } from './config-files.ts'
 import { Secret, SecretUrl } from './secret.ts'
 
@@ -57,9 +58,45 @@ const Settings = Type.Object({
     default: '.data',
     description: 'Folder of the embedded parts',
   }),
-  host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address to listen on' }),
+  host: Type.String({
+    minLength: 1,
+    default: '127.0.0.1',
+    description: 'Address that the public API and the streams listen on',
+  }),
   port: port(8_080, 'HTTP port; streams listen on the next one'),
-  opsPort: port(0, 'Port of /health, /ready, /metrics, /status; 0 = a free one'),
+  publicUrl: Type.String({
+    pattern: '^$|^https?://[^?#]+$',
+    default: '',
+    description:
+      'Address that clients use, e.g. of the reverse proxy; needed where HOST is 0.0.0.0 or ::',
+  }),
+  publicStreamsUrl: Type.String({
+    pattern: '^$|^wss?://[^?#]+$',
+    default: '',
+    description: 'Address of the streams; empty = that of PUBLIC_URL',
+  }),
+  trustedProxies: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
+    default: [],
+    description: 'Ranges (CIDR) of reverse proxies whose X-Forwarded-For names the caller',
+  }),
+  tlsCertFile: Type.String({
+    default: '',
+    description: 'Certificate chain (PEM): the public API, streams and admin API speak TLS',
+  }),
+  tlsKeyFile: Type.String({ default: '', description: 'Private key (PEM) of TLS_CERT_FILE' }),
+  httpConnections: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 10_000,
+    description: 'Open connections of the public API; the next one is closed at once',
+  }),
+  opsHost: Type.String({
+    minLength: 1,
+    default: '127.0.0.1',
+    description: "Address of the operators' port, whatever HOST says",
+  }),
+  opsPort: port(0, 'Port of /health, /ready, /metrics, /status, /checksum; 0 = a free one'),
+  opsToken: secret('Bearer token that /metrics, /status and /checksum ask for; empty = none'),
   activityFile: Type.String({
     default: '',
     description: 'File that always says which commits and inserts are in flight; empty = none',
@@ -234,10 +271,6 @@ const Settings = Type.Object({
     description:
       'Stream connections of one address (IPv6: /64) that have not sent connect, then status 429',
   }),
-  trustedProxies: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
-    default: [],
-    description: 'Ranges (CIDR) of proxies whose X-Forwarded-For names the client; empty = none',
-  }),
   authUrl: Type.String({
     pattern: '^$|^https?://[^?#]+$',
     default: '',
@@ -263,10 +296,20 @@ const Settings = Type.Object({
     description: 'RSA key (PKCS 8, PEM) that signs tokens; empty = made and kept sealed',
   }),
   adminToken: secret('Bearer token for the admin API; empty = no admin API'),
+  adminHost: Type.String({
+    minLength: 1,
+    default: '127.0.0.1',
+    description: 'Address of the admin API, whatever HOST says',
+  }),
   adminPort: port(0, 'Port of the admin API; 0 = two above PORT'),
-  webhookAllow: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
+  adminAllowPlain: Type.Boolean({
+    default: false,
+    description: 'true: the admin API may listen beyond this machine without TLS',
+  }),
+  webhookAllow: Type.Array(Type.String({ pattern: '^(none|[0-9a-fA-F.:]+/\\d{1,3})$' }), {
     default: [],
-    description: 'Ranges (CIDR) of inside addresses that webhooks may reach, also over plain http',
+    description:
+      'Ranges (CIDR) of inside addresses that webhooks may reach, also over plain http; none = not even those of the demo',
   }),
   webhookTimeoutMs: Type.Integer({
     minimum: 100,
@@ -533,8 +576,65 @@ const crossProblems = (value: Readonly<Record<string, unknown>>): readonly Confi
     return [{ variable, message: 'is needed: a client certificate has a certificate and a key' }]
   }
   const brokers = value.kafkaBrokers
+  const problems: ConfigProblem[] = []
   if (Array.isArray(brokers) && brokers.length > 0 && value.schemaRegistryUrl === '') {
-    return [{ variable: 'SCHEMA_REGISTRY_URL', message: 'is needed together with KAFKA_BROKERS' }]
+    problems.push({
+      variable: 'SCHEMA_REGISTRY_URL',
+      message: 'is needed together with KAFKA_BROKERS',
+    })
   }
-  return []
+  return [...problems, ...planeProblems(value), ...rangeProblems(value)]
+}
+
+/** TLS is a pair of files; the admin API shows its tokens to nobody on the way; clients cannot dial a wildcard. */
+const planeProblems = ({
+  publicUrl,
+  publicStreamsUrl,
+  authUrl,
+  tlsCertFile,
+  tlsKeyFile,
+  adminHost,
+  adminAllowPlain,
+}: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {
+  const problems: ConfigProblem[] = []
+  if ((tlsCertFile === '') !== (tlsKeyFile === '')) {
+    const variable = tlsCertFile === '' ? 'TLS_CERT_FILE' : 'TLS_KEY_FILE'
+    problems.push({ variable, message: 'TLS_CERT_FILE and TLS_KEY_FILE go together' })
+  }
+  for (const [variable, url] of Object.entries({
+    PUBLIC_URL: publicUrl,
+    PUBLIC_STREAMS_URL: publicStreamsUrl,
+    AUTH_URL: authUrl,
+  })) {
+    if (typeof url !== 'string' || url === '') continue
+    if (!URL.canParse(url) || listenKind(new URL(url).hostname) === 'wildcard') {
+      problems.push({ variable, message: 'names no host that clients can dial' })
+    }
+  }
+  const isInside = typeof adminHost !== 'string' || listenKind(adminHost) === 'loopback'
+  if (!isInside && tlsCertFile === '' && adminAllowPlain !== true) {
+    problems.push({
+      variable: 'ADMIN_HOST',
+      message:
+        'the admin API leaves this machine only with TLS (TLS_CERT_FILE, TLS_KEY_FILE); ADMIN_ALLOW_PLAIN=true allows it without',
+    })
+  }
+  return problems
+}
+
+/** Lists of ranges: each one is one, and `none` stands alone. */
+const rangeProblems = (value: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {
+  const problems: ConfigProblem[] = []
+  for (const key of ['trustedProxies', 'webhookAllow', 'metadataAllow'] as const) {
+    const ranges = value[key]
+    if (!Array.isArray(ranges)) continue
+    const isNone = key === 'webhookAllow' && ranges.length === 1 && ranges[0] === 'none'
+    const wrong = ranges.find((range) => typeof range === 'string' && !isRange(range))
+    if (wrong === undefined || isNone) continue
+    problems.push({
+      variable: variableOf(key),
+      message: `${wrong} is not a range such as 10.0.0.0/8`,
+    })
+  }
+  return problems
 }

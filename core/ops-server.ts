@@ -1,8 +1,11 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
+import { urlHost } from './client-address.ts'
 import { guardServer, refuseUnreadable } from './edge.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { type Check, opsAnswer } from './ops.ts'
+import type { Secret } from './secret.ts'
 
 /** A further question that operators ask: answers with what is sent as JSON. Throws `OpsRefusal` for a question it cannot take. */
 export type OpsQuestion = (query: URLSearchParams) => Promise<object>
@@ -15,6 +18,8 @@ export interface OpsOptions {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
+  /** Bearer token that everything but `/health` and `/ready` asks for; absent or empty = none. */
+  readonly token?: Secret
   readonly metrics: Metrics
   /** Read at every `/ready`, so that parts may add theirs later. */
   readonly checks: readonly Check[]
@@ -64,6 +69,7 @@ export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
         response.destroy()
       })
   })
+  server.maxConnections = MOST_CONNECTIONS
   guardServer(server, edge)
   server.on('clientError', refuseUnreadable(edge))
   await new Promise<void>((resolve, reject) => {
@@ -73,7 +79,7 @@ export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
   const address = server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: `http://${urlHost(host)}:${bound}`,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -87,13 +93,36 @@ const TARGET = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i
 
 const replyTo = async (
   options: OpsOptions,
-  { url = '', method }: IncomingMessage,
+  { url = '', method, headers }: IncomingMessage,
 ): Promise<Reply> => {
   if (method !== 'GET' && method !== 'HEAD') {
     return { ...json(405, { error: 'GET only' }), allow: { allow: 'GET, HEAD' } }
   }
   const [, path = '', query = ''] = TARGET.exec(url) ?? []
+  if (!mayAsk(options, path, headers.authorization)) {
+    return json(401, { error: 'a bearer token is needed (OPS_TOKEN)' })
+  }
   return answer(options, path, new URLSearchParams(query))
+}
+
+const MOST_CONNECTIONS = 256
+const PROBES: ReadonlySet<string> = new Set(['/health', '/ready'])
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** Probes are open; the rest wants the token, where there is one. */
+const mayAsk = (
+  { token, metrics }: OpsOptions,
+  path: string,
+  authorization: string | undefined,
+): boolean => {
+  const expected = token?.reveal() ?? ''
+  if (expected === '' || PROBES.has(path)) return true
+  const shown = /^bearer +(.+)$/i.exec(authorization ?? '')?.[1]
+  if (shown !== undefined && timingSafeEqual(digest(shown), digest(expected))) return true
+  const reason = shown === undefined ? 'missing_credential' : 'invalid_token'
+  metrics.authFailures.inc({ surface: 'ops', reason })
+  return false
 }
 
 const answer = async (

@@ -1,5 +1,6 @@
 import { promises as dns } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 import { Agent, buildConnector, type Dispatcher, request } from 'undici'
 
@@ -18,7 +19,9 @@ const BLOCKED_RANGES = [
 
 const LEAST_FREE_PORT = 1_024
 const PORTS: Readonly<Record<string, readonly number[]>> = { 'https:': [443, 8_443], 'http:': [80] }
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 }
+const HTTPS_PORT = 443
+const HTTP_PORT = 80
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': HTTPS_PORT, 'http:': HTTP_PORT }
 
 const CONNECT_MS = 5_000
 const DNS = { timeout: 2_000, tries: 2 }
@@ -35,6 +38,10 @@ export interface AddressRules {
   isListed(address: string): boolean
   /** True for a public address, or a listed one. */
   isOpen(address: string): boolean
+  /** True for a port that this product itself listens on: it is never reached on this machine, whatever is listed. */
+  isOwnPort(port: number): boolean
+  /** True for an address of this machine. */
+  isHere(address: string): boolean
   /** True when the operator lists any address at all. */
   readonly hasList: boolean
 }
@@ -45,14 +52,33 @@ const parsed = (address: string): ipaddr.IPv4 | ipaddr.IPv6 => ipaddr.process(ad
 const within = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Range[]): boolean =>
   ranges.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
 
-/** Rules of an installation; `allow` is a list of CIDR ranges. Throws for a range that is none. */
-export const addressRules = (allow: readonly string[]): AddressRules => {
+const NO_PORTS: ReadonlySet<number> = new Set()
+
+/** True for addresses that lead to this machine. */
+const isHere = (address: string): boolean => {
+  if (isIP(address) === 0) return false
+  const value = parsed(address)
+  if (['loopback', 'unspecified'].includes(value.range())) return true
+  const own = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  return own.some((each) => parsed(each.address).toString() === value.toString())
+}
+
+/**
+ * Rules of an installation; `allow` is a list of CIDR ranges, `ownPorts` the ports that this product listens on, read at
+ * every look. Throws for a range that is none.
+ */
+export const addressRules = (
+  allow: readonly string[],
+  ownPorts: () => ReadonlySet<number> = () => NO_PORTS,
+): AddressRules => {
   const listed = allow.map((cidr): Range => ipaddr.parseCIDR(cidr))
   const isListed = (address: string): boolean =>
     isIP(address) !== 0 && within(parsed(address), listed)
   return {
     hasList: listed.length > 0,
     isListed,
+    isOwnPort: (port) => ownPorts().has(port),
+    isHere,
     isOpen: (address) => {
       if (isIP(address) === 0) return false
       const value = parsed(address)
@@ -68,13 +94,15 @@ export const isPlainAddress = (host: string): boolean => {
   return isIP(host) === 6 && !host.includes('.') && ipaddr.process(host).kind() === 'ipv6'
 }
 
+/** Port that a URL leads to. */
+export const portOf = ({ protocol, port }: URL): number =>
+  port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port)
+
 /** True for http or https on a port that serves the web: the usual ones and those that anybody may open. */
-export const isWebPort = ({ protocol, port: text }: URL): boolean => {
-  const usual = PORTS[protocol]
-  const port = text === '' ? DEFAULT_PORTS[protocol] : Number(text)
-  return (
-    usual !== undefined && port !== undefined && (port >= LEAST_FREE_PORT || usual.includes(port))
-  )
+export const isWebPort = (url: URL): boolean => {
+  const usual = PORTS[url.protocol]
+  const port = portOf(url)
+  return usual !== undefined && (port >= LEAST_FREE_PORT || usual.includes(port))
 }
 
 /** All addresses of a name. Rejects when the name has none. */
@@ -287,10 +315,18 @@ const guardedConnect = ({ rules, plainHttp, resolve = systemResolve, ca }: Outbo
       return connect(options, callback)
     }
   }
+  const mayDial = plainHttp === 'open' ? rules.isOpen : rules.isListed
   const secure = connectorFor(rules.isOpen)
-  const plain = plainHttp === 'open' ? secure : connectorFor(rules.isListed)
-  const connect: buildConnector.connector = (options, callback) =>
-    (options.protocol === 'https:' ? secure : plain)(options, callback)
+  const plain = connectorFor(mayDial)
+  const secureAway = connectorFor((address) => rules.isOpen(address) && !rules.isHere(address))
+  const plainAway = connectorFor((address) => mayDial(address) && !rules.isHere(address))
+  const connect: buildConnector.connector = (options, callback) => {
+    const isSecure = options.protocol === 'https:'
+    const port = Number(options.port) || (isSecure ? HTTPS_PORT : HTTP_PORT)
+    const usual = isSecure ? secure : plain
+    const away = isSecure ? secureAway : plainAway
+    return (rules.isOwnPort(port) ? away : usual)(options, callback)
+  }
   return connect
 }
 

@@ -329,7 +329,11 @@ export const NOTATION: readonly string[] = [
   ].join(' '),
   [
     'record control.AuditEvent = id:s at:ts action:s subject:s org_id:s detail:s',
-    'request_id:s',
+    'request_id:s actor:s address:s',
+  ].join(' '),
+  [
+    'record control.AdminToken = token_id:s name:s hash:s role:s expires_at:ts created_at:ts',
+    'version:l',
   ].join(' '),
   'record usage.UsageLine = route:s calls:l milli_units:l',
   [

@@ -136,6 +136,7 @@ export const TOPICS = {
   controlApplications: control('_control.applications', 'control.Application', 'client id'),
   controlApiKeys: control('_control.api-keys', 'control.ApiKey', 'key id'),
   controlSigningKeys: control('_control.signing-keys', 'control.SigningKey', 'kid'),
+  controlAdminTokens: control('_control.admin-tokens', 'control.AdminToken', 'token id'),
   controlAudit: {
     ...control('_control.audit', 'control.AuditEvent', 'event id'),
     cleanup: 'delete',

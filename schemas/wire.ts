@@ -863,6 +863,19 @@ export interface AuditEvent {
   readonly org_id: string
   readonly detail: string
   readonly request_id: string
+  readonly actor: string
+  readonly address: string
+}
+
+/** `onchain.v1.control.AdminToken` */
+export interface AdminToken {
+  readonly token_id: string
+  readonly name: string
+  readonly hash: string
+  readonly role: string
+  readonly expires_at: number
+  readonly created_at: number
+  readonly version: number
 }
 
 /** `onchain.v1.usage.UsageLine` */
@@ -1282,6 +1295,7 @@ export interface Messages {
   'control.ApiKey': ApiKey
   'control.SigningKey': SigningKey
   'control.AuditEvent': AuditEvent
+  'control.AdminToken': AdminToken
   'usage.UsageEvents': UsageEvents
   'control.WebhookEndpoint': WebhookEndpoint
   'control.WebhookRequest': WebhookRequest

@@ -162,6 +162,37 @@ export const KeyView = Type.Object({
 })
 export type KeyView = Static<typeof KeyView>
 
+/** Path of one admin token. */
+export const AdminTokenPath = Type.Object({ tokenId: id('admin') })
+
+/** A new admin token; `read` looks, `write` changes everything but admin tokens. */
+export const AdminTokenCreate = Type.Object(
+  {
+    name: Name,
+    role: Type.Enum(['read', 'write']),
+    expiresInSeconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 31_536_000, default: 2_592_000 }),
+    ),
+  },
+  strict,
+)
+
+/** An admin token without its text. */
+export const AdminTokenView = Type.Object({
+  tokenId: id('admin'),
+  name: Name,
+  role: Type.String({ description: 'read or write' }),
+  expiresAt: Time,
+  createdAt: Time,
+})
+export type AdminTokenView = Static<typeof AdminTokenView>
+
+/** The only answer that shows the token. */
+export const NewAdminTokenView = Type.Object({
+  ...AdminTokenView.properties,
+  token: Type.String(),
+})
+
 /** How long a new signing key is shown before it signs. */
 export const KeyRotate = Type.Object(
   { leadSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400 })) },

@@ -11,14 +11,20 @@ import { makeSealer } from '../../core/seal.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { Gone, Guard } from '../contract.ts'
-import { type Administration, makeAdministration, type NewApplication } from './administration.ts'
+import { type AdminTokens, makeAdminTokens } from './admin-tokens.ts'
+import {
+  type Administration,
+  type AdministrationDeps,
+  makeAdministration,
+  type NewApplication,
+} from './administration.ts'
 import { openControlLog } from './control-log.ts'
 import { makeGuard } from './guard.ts'
 import type { PublicKey, TokenPlace } from './jwt.ts'
 import { readPair } from './jwt.ts'
 import { startKeyKeeper } from './key-keeper.ts'
 import { hashSecret, type KeyMode } from './keys.ts'
-import { CONTROL, makeRecordWriter } from './records.ts'
+import { type Actor, CONTROL, makeRecordWriter } from './records.ts'
 import { makeRegistry, type Registry } from './registry.ts'
 import { makeKeyRing } from './signing-keys.ts'
 import { makeTokenService, type TokenService } from './tokens.ts'
@@ -47,6 +53,11 @@ export interface Accounts {
   /** Holds while the maps are fresh enough to let anybody in. */
   readonly check: Check
   readonly admin: Administration
+  /** The same in the name of somebody, whom the audit log names. */
+  adminAs(by: Actor): Administration
+  /** Tokens of the admin API. */
+  readonly adminTokens: AdminTokens
+  adminTokensAs(by: Actor): AdminTokens
   readonly tokens: TokenService
   /** The maps, to be read only. */
   readonly registry: Registry
@@ -87,14 +98,15 @@ export interface AccountsDeps {
   readonly checkEveryMs?: number
 }
 
+/** The signing key that an operator mounted; null = keys are made and kept sealed. */
+const mountedPair = async (path: string) =>
+  path === '' ? null : readPair(await readFile(path, 'utf8'))
+
 /** Opens the accounts; returns when the control topics have been read to their end. The topics must exist. */
 export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   const { config, nowMs, log } = deps
   const pepper = config.keyPepper.reveal()
-  const mounted =
-    config.authSigningKeyFile === ''
-      ? null
-      : await readPair(await readFile(config.authSigningKeyFile, 'utf8'))
+  const mounted = await mountedPair(config.authSigningKeyFile)
   const registry = makeRegistry()
   const listeners = new Set<(gone: Gone) => void>()
   const control = await openControlLog({
@@ -124,12 +136,13 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       return () => listeners.delete(listener)
     },
   }
-  const admin = makeAdministration({
-    ...{ registry, control, records, sealer, pepper, nowMs },
+  const changes = changesOf({
+    ...{ registry, control, records, sealer, pepper, nowMs, isFresh: control.isFresh },
     brand: config.apiKeyBrand,
     mountedKey: mounted !== null,
-    onChange: (entry) => log.info(entry, 'accounts changed'),
+    onChange: (entry) => log.info(entry, 'audit'),
   })
+  const { admin } = changes
   const tokens = makeTokenService({
     client: (clientId, secret) =>
       registry.findClient(clientId, hashSecret(secret, pepper), nowMs()),
@@ -141,10 +154,11 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
     ttlSeconds: config.authTokenTtlSeconds,
     requireAudience: config.authRequireAudience,
     nowMs,
-    onRefused: (clientId) => log.info({ clientId }, 'token refused'),
+    onRefused: (clientId, { ip, requestId = '' }) =>
+      log.info({ clientId, address: ip, requestId }, 'token refused'),
   })
   return {
-    ...{ guard, admin, tokens, registry, tokenPlace: place },
+    ...{ guard, ...changes, tokens, registry, tokenPlace: place },
     keySet: async () => {
       await keeper.ready()
       return ring.published()
@@ -176,6 +190,16 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   }
 }
 
+/** Everything that operators change, in the name of the process or of somebody. */
+const changesOf = (
+  deps: AdministrationDeps & { readonly isFresh: () => boolean },
+): Pick<Accounts, 'admin' | 'adminAs' | 'adminTokens' | 'adminTokensAs'> => ({
+  admin: makeAdministration(deps),
+  adminAs: (by) => makeAdministration({ ...deps, by }),
+  adminTokens: makeAdminTokens(deps),
+  adminTokensAs: (by) => makeAdminTokens({ ...deps, by }),
+})
+
 /** A record that cannot be read changes nothing and is named: the value before it stays in force. */
 const applyRecord = (
   registry: Registry,
@@ -191,6 +215,9 @@ const applyRecord = (
     }
     if (topic === CONTROL.signingKeys) {
       return registry.putSigningKey(key, value && codec.decode('control.SigningKey', value))
+    }
+    if (topic === CONTROL.adminTokens) {
+      return registry.putAdminToken(key, value && codec.decode('control.AdminToken', value))
     }
     return registry.putKey(key, value && codec.decode('control.ApiKey', value))
   } catch (error) {

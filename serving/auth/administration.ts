@@ -8,7 +8,7 @@ import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
 import type { ControlLog } from './control-log.ts'
 import { hashSecret, type KeyMode, makeKey, PREFIX_LENGTH } from './keys.ts'
-import type { AuditEntry, RecordWriter } from './records.ts'
+import type { Actor, AuditEntry, RecordWriter } from './records.ts'
 import { type Registry, secretsInForce } from './registry.ts'
 import { LEAD_MS, MIN_LEAD_MS, newKeyRecord } from './signing-keys.ts'
 
@@ -100,6 +100,8 @@ export interface AdministrationDeps {
   readonly mountedKey: boolean
   readonly pepper: string
   readonly nowMs: () => number
+  /** Who changes; absent = the process itself. */
+  readonly by?: Actor
   /** Told of each change once it is in force. */
   readonly onChange: (entry: AuditEntry) => void
 }
@@ -119,14 +121,18 @@ export const makeAdministration = (deps: AdministrationDeps): Administration => 
   ...keyChanges(deps),
 })
 
+/** The process itself, or a command on its machine. */
+const SYSTEM: Actor = { actor: 'system', address: '', requestId: '' }
+
 type Compute = () => readonly OutRecord[] | Promise<readonly OutRecord[]>
 
 /** One change with its audit entry. A repeated `compute` sees what the first run wrote, so rows are found once. */
-const change = async (
-  { control, records, onChange }: AdministrationDeps,
-  entry: AuditEntry,
+export const change = async (
+  { control, records, by, onChange }: AdministrationDeps,
+  what: AuditEntry,
   compute: Compute,
 ): Promise<void> => {
+  const entry: AuditEntry = { ...what, ...(by ?? SYSTEM) }
   await control.update(async () => {
     const changed = await compute()
     return changed.length === 0 ? [] : [...changed, records.audit(entry)]

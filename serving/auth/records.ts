@@ -2,7 +2,7 @@ import { ulid } from 'ulid'
 import type { OutRecord } from '../../core/bus-contract.ts'
 import type { Codec } from '../../core/codec-contract.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import type { ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
+import type { AdminToken, ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
 
 /** Control topics that every serving process reads into memory. */
 export const CONTROL = {
@@ -10,18 +10,26 @@ export const CONTROL = {
   applications: globalTopic('controlApplications'),
   keys: globalTopic('controlApiKeys'),
   signingKeys: globalTopic('controlSigningKeys'),
+  adminTokens: globalTopic('controlAdminTokens'),
 } as const
 
 const AUDIT = globalTopic('controlAudit')
 
+/** Who changes something, from where, in which request. */
+export interface Actor {
+  /** Id of a credential; `system` = the process itself, or a command on its machine. */
+  readonly actor: string
+  readonly address: string
+  readonly requestId: string
+}
+
 /** One change for the audit log. */
-export interface AuditEntry {
+export interface AuditEntry extends Partial<Actor> {
   readonly action: string
   /** Id of what was changed. */
   readonly subject: string
   readonly orgId?: string
   readonly detail?: string
-  readonly requestId?: string
 }
 
 /** Writes rows as records of the control topics; every record replaces the one before it under its id. */
@@ -30,6 +38,7 @@ export interface RecordWriter {
   application(row: Application): OutRecord
   key(row: ApiKey): OutRecord
   signingKey(row: SigningKey): OutRecord
+  adminToken(row: AdminToken): OutRecord
   /** The end of a row. */
   gone(table: keyof typeof CONTROL, id: string): OutRecord
   audit(entry: AuditEntry): OutRecord
@@ -50,11 +59,15 @@ export const makeRecordWriter = (codec: Codec, nowMs: () => number): RecordWrite
   key: (row) => record(CONTROL.keys, row.key_id, codec.encode('control.ApiKey', row)),
   signingKey: (row) =>
     record(CONTROL.signingKeys, row.kid, codec.encode('control.SigningKey', row)),
+  adminToken: (row) =>
+    record(CONTROL.adminTokens, row.token_id, codec.encode('control.AdminToken', row)),
   gone: (table, id) => record(CONTROL[table], id, null),
-  audit: ({ action, subject, orgId = '', detail = '', requestId = '' }) => {
+  audit: ({ action, subject, orgId = '', detail = '', ...by }) => {
+    const { actor = 'system', address = '', requestId = '' } = by
     const at = nowMs()
     const id = `audit_${ulid(at)}`
-    const event = { id, at, action, subject, org_id: orgId, detail, request_id: requestId }
+    const what = { id, at, action, subject, org_id: orgId, detail }
+    const event = { ...what, request_id: requestId, actor, address }
     return record(AUDIT, id, codec.encode('control.AuditEvent', event))
   },
 })

@@ -1,5 +1,5 @@
 import { isPlanName } from '../../schemas/plans.ts'
-import type { ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
+import type { AdminToken, ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
 import type { Gone, Principal } from '../contract.ts'
 import type { TokenClaims } from './jwt.ts'
 import { sameHash } from './keys.ts'
@@ -24,6 +24,7 @@ export interface Registry {
   putApplication(clientId: string, application: Application | null): readonly Gone[]
   putKey(keyId: string, key: ApiKey | null): readonly Gone[]
   putSigningKey(kid: string, key: SigningKey | null): readonly Gone[]
+  putAdminToken(tokenId: string, token: AdminToken | null): readonly Gone[]
   /** Looks a key up by the hash of its text. */
   findKey(hash: string, nowMs: number): Answer
   /** Looks up who a verified token was issued to; tokens are good `toleranceMs` longer than they say. */
@@ -37,6 +38,9 @@ export interface Registry {
   key(keyId: string): ApiKey | undefined
   keysOf(appId: string): readonly ApiKey[]
   signingKeys(): readonly SigningKey[]
+  adminTokens(): readonly AdminToken[]
+  /** Looks an admin token up by the hash of its text; its end is the caller's to judge. */
+  findAdminToken(hash: string): AdminToken | undefined
 }
 
 /** Empty maps. Later records win: the topics are compacted and read in order. */
@@ -47,6 +51,7 @@ export const makeRegistry = (): Registry => {
   const keys = new Map<string, ApiKey>()
   const keyIdByHash = new Map<string, string>()
   const signingKeys = new Map<string, SigningKey>()
+  const adminTokens = new Map<string, AdminToken>()
   const application = (appId: string): Application | undefined =>
     applications.get(clientIdByApp.get(appId) ?? '')
 
@@ -64,6 +69,8 @@ export const makeRegistry = (): Registry => {
     key: (keyId) => keys.get(keyId),
     keysOf: (appId) => [...keys.values()].filter(({ app_id }) => app_id === appId),
     signingKeys: () => [...signingKeys.values()],
+    adminTokens: () => [...adminTokens.values()],
+    findAdminToken: (hash) => [...adminTokens.values()].find((row) => sameHash(row.hash, hash)),
     putOrg: (orgId, org) => {
       put(orgs, orgId, org)
       if (org && !org.suspended) return []
@@ -84,6 +91,10 @@ export const makeRegistry = (): Registry => {
       put(keys, keyId, next)
       const gone = before && before.hash !== next?.hash
       return gone ? [{ appId: before.app_id, credentialId: keyId }] : []
+    },
+    putAdminToken: (tokenId, token) => {
+      put(adminTokens, tokenId, token)
+      return []
     },
     putSigningKey: (kid, key) => {
       put(signingKeys, kid, key)

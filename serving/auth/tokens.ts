@@ -1,4 +1,5 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { addressBucket } from '../../core/client-address.ts'
 import { isScope, type Scope } from '../../schemas/scopes.ts'
 import { newTokenId, type Sign, type TokenPlace } from './jwt.ts'
 import type { ClientAnswer } from './registry.ts'
@@ -41,6 +42,8 @@ export interface TokenRequest {
   readonly scope: string | undefined
   /** Address of the caller: guesses are counted per client and address. */
   readonly ip: string
+  /** Of the HTTP request, for the log. */
+  readonly requestId?: string
 }
 
 /** An access token with what its owner is told of it. */
@@ -65,10 +68,10 @@ export interface TokenDeps {
   readonly ttlSeconds: number
   readonly requireAudience: boolean
   readonly nowMs: () => number
-  readonly onRefused: (clientId: string) => void
+  readonly onRefused: (clientId: string, request: Pick<TokenRequest, 'ip' | 'requestId'>) => void
 }
 
-/** Failures of one client from one address per minute, then a minute's lock. Source: contract/auth.md 2. */
+/** Wrong secrets of one client from one address per minute, then a minute's lock of guesses. Source: contract/auth.md 2. */
 const FAILURES = { keyPrefix: 'fail', points: 5, duration: 60 } as const
 const LOCK_SECONDS = 60
 /** Tokens of one application per minute. Source: contract/auth.md 2. */
@@ -82,15 +85,12 @@ export const makeTokenService = (deps: TokenDeps): TokenService => {
   return {
     issue: async (request) => {
       const { clientId, clientSecret } = wellFormed(request)
-      const guesser = `${request.ip} ${clientId.slice(0, MAX_CLIENT_ID_LENGTH)}`
-      const past = await failures.get(guesser)
-      if (past !== null && past.consumedPoints > FAILURES.points) throw tooMany(past)
+      // The secret is judged before the lock: guesses of somebody else behind the same address lock nobody out who knows it.
       const answer = deps.client(clientId, clientSecret)
       if (answer.kind === 'unknown') {
-        deps.onRefused(clientId.slice(0, MAX_CLIENT_ID_LENGTH))
-        const { remainingPoints } = await failures.penalty(guesser)
-        if (remainingPoints <= 0) await failures.block(guesser, LOCK_SECONDS)
-        throw new OAuthFault('invalid_client', 'The client or its secret is not known')
+        const name = clientId.slice(0, MAX_CLIENT_ID_LENGTH)
+        deps.onRefused(name, request)
+        throw await refusedGuess(failures, `${addressBucket(request.ip)} ${name}`)
       }
       if (answer.kind === 'suspended') {
         throw new OAuthFault('access_denied', 'The organization is suspended')
@@ -104,6 +104,15 @@ export const makeTokenService = (deps: TokenDeps): TokenService => {
       return sign(answer.application, scopes, deps)
     },
   }
+}
+
+/** The answer to a wrong secret: the sixth within a minute starts a lock in which no guess is told apart. */
+const refusedGuess = async (failures: RateLimiterMemory, guesser: string): Promise<OAuthFault> => {
+  const past = await failures.get(guesser)
+  if (past !== null && past.consumedPoints > FAILURES.points) return tooMany(past)
+  const { remainingPoints } = await failures.penalty(guesser)
+  if (remainingPoints <= 0) await failures.block(guesser, LOCK_SECONDS)
+  return new OAuthFault('invalid_client', 'The client or its secret is not known')
 }
 
 /** The limiter refuses with its state; a failure of its own is an `Error`. */

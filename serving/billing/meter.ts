@@ -1,3 +1,4 @@
+import { addressBucket } from '../../core/client-address.ts'
 import {
   ANONYMOUS_REQUESTS_PER_SECOND,
   PLANS,
@@ -35,7 +36,7 @@ export const makeMeter = ({
     month: (orgId) => book.month(orgId),
     take: (subject) =>
       'ip' in subject
-        ? take(`ip:${subject.ip}`, ANONYMOUS_REQUESTS_PER_SECOND)
+        ? take(`ip:${addressBucket(subject.ip)}`, ANONYMOUS_REQUESTS_PER_SECOND)
         : take(`org:${subject.principal.orgId}`, plans[subject.principal.plan].requestsPerSecond),
   }
 }

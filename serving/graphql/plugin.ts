@@ -10,6 +10,7 @@ import type { QuotaMeter } from '../billing/meter.ts'
 import type { Freshness, Guard, Principal } from '../contract.ts'
 import { clientSignal } from '../http/bounded.ts'
 import { installGuard } from '../http/guard-hooks.ts'
+import { hasLeft } from '../http/plane.ts'
 import { faultOf, isLoad, problemOf, retryAfterOf } from '../http/problem.ts'
 import { makeReads, noWork, type ReadStore, type Reads, workMilliUnits } from '../queries/reads.ts'
 import { failure, publicErrors } from './answer.ts'
@@ -28,8 +29,8 @@ export interface GraphqlDeps {
   /** Chains that this installation holds data of, by internal id. */
   readonly chains: readonly string[]
   readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode'>
+  readonly metrics: Pick<Metrics, 'authFailures' | 'queryRejected'>
   readonly log: Logger
-  readonly metrics: Pick<Metrics, 'queryRejected'>
   readonly nowMs: () => number
   readonly limits?: Partial<QueryLimits>
 }
@@ -81,7 +82,7 @@ const sendFault = (
   reply: FastifyReply,
 ): FastifyReply => {
   const fault = faultOf(error)
-  if (fault.status >= 500 && !isLoad(fault))
+  if (fault.status >= 500 && !isLoad(fault) && !hasLeft(request))
     log.error({ err: error, requestId: request.id }, 'query failed')
   const problem = problemOf(fault, {
     requestId: request.id,
@@ -129,7 +130,7 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
   return async (app) => {
     await app.register(async (scope) => {
       scope.removeContentTypeParser('text/plain')
-      installGuard(scope, deps)
+      installGuard(scope, deps, 'graphql')
       scope.setErrorHandler((error, request, reply) => sendFault(deps, error, request, reply))
       mount(scope, answer)
     })

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../core/config.ts'
@@ -28,18 +27,19 @@ import {
 } from '../../schemas/api/admin.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { slotsOf } from '../auth/signing-keys.ts'
-import type { Meter } from '../contract.ts'
 import type { EndpointStore } from '../webhooks/endpoints.ts'
+import { type AdminGuardDeps, installAdminGuard } from './admin-guard.ts'
+import { adminTokenRoutes } from './admin-tokens.ts'
 import { appView, expiryOf, keyView, orgView, pageOfRows, signingKeyView } from './admin-views.ts'
 import { type BaseDeps, makeBaseApp } from './base.ts'
 import { type Cursors, makeCursors } from './cursor.ts'
 
 /** What the admin API works with. */
 export interface AdminDeps extends BaseDeps {
-  readonly accounts: Pick<Accounts, 'admin' | 'registry'>
-  readonly meter: Pick<Meter, 'take'>
+  readonly accounts: Pick<Accounts, 'adminAs' | 'adminTokens' | 'adminTokensAs' | 'registry'>
+  readonly meter: AdminGuardDeps['meter']
   readonly endpoints: Pick<EndpointStore, 'removeOrg'>
-  readonly config: BaseDeps['config'] & Pick<Config, 'adminToken' | 'keyPepper'>
+  readonly config: BaseDeps['config'] & AdminGuardDeps['config'] & Pick<Config, 'keyPepper'>
 }
 
 type AdminRoutes = AdminDeps & { readonly cursors: Cursors }
@@ -47,12 +47,17 @@ type AdminRoutes = AdminDeps & { readonly cursors: Cursors }
 /** Path of the admin API on its own port. */
 export const ADMIN_PATH = '/admin/v1'
 
-/** The admin API: on a port of its own, opened by one token (contract/auth.md 4). Listening is the caller's. */
+/**
+ * The admin API: on a port of its own, opened by ADMIN_TOKEN and by tokens made with it (contract/auth.md 4). Listening is
+ * the caller's.
+ */
 export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance> => {
   const document = {
     title: 'Sluice administration',
     description: 'Organizations, applications and keys of this installation.',
-    securitySchemes: { admin_auth: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN' } },
+    securitySchemes: {
+      admin_auth: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN or an admin token' },
+    },
   } as const
   const app = await makeBaseApp(deps, document, { surface: 'admin' })
   app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, () =>
@@ -68,33 +73,22 @@ export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance>
     for (const routes of [orgRoutes, appRoutes, keyRoutes, signingKeyRoutes]) {
       await guarded.register(routes({ ...deps, cursors }), { prefix: ADMIN_PATH })
     }
+    await guarded.register(adminTokenRoutes({ ...deps.accounts, cursors })(about), {
+      prefix: ADMIN_PATH,
+    })
   })
   await app.ready()
   return app
 }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
-/** One token opens everything; who guesses is slowed by address. */
-const installAdminGuard = (app: FastifyInstance, { config, meter }: AdminDeps): void => {
-  const expected = digest(config.adminToken.reveal())
-  app.addHook('onRequest', async (request, reply) => {
-    const shown = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    if (shown !== undefined && timingSafeEqual(digest(shown), expected)) return
-    const { allowed, limit, resetAt, retryAfterSeconds } = await meter.take({ ip: request.ip })
-    if (!allowed) {
-      reply.header('Retry-After', retryAfterSeconds)
-      throw new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })
-    }
-    reply.header('WWW-Authenticate', 'Bearer realm="admin"')
-    throw new Fault('UNAUTHORIZED', 'The admin token is required')
-  })
-}
-
 const about = (summary: string) => ({ summary, tags: ['admin'], security: [{ admin_auth: [] }] })
 
 const orgRoutes =
-  ({ accounts: { admin, registry }, endpoints, cursors }: AdminRoutes): FastifyPluginAsyncTypebox =>
+  ({
+    accounts: { adminAs, registry },
+    endpoints,
+    cursors,
+  }: AdminRoutes): FastifyPluginAsyncTypebox =>
   async (app) => {
     const one = (summary: string) => ({
       ...about(summary),
@@ -110,7 +104,8 @@ const orgRoutes =
           response: { 200: OrgView },
         },
       },
-      async ({ body }) => orgView(await admin.createOrg(body.name, body.plan ?? 'selfhost')),
+      async ({ body, by }) =>
+        orgView(await adminAs(by).createOrg(body.name, body.plan ?? 'selfhost')),
     )
     app.get(
       '/orgs',
@@ -133,7 +128,7 @@ const orgRoutes =
     app.patch(
       '/orgs/:orgId',
       { schema: { ...one('Change name, plan or suspension'), body: OrgUpdate } },
-      async ({ params, body }) => orgView(await admin.updateOrg(params.orgId, body)),
+      async ({ params, body, by }) => orgView(await adminAs(by).updateOrg(params.orgId, body)),
     )
     app.delete(
       '/orgs/:orgId',
@@ -144,9 +139,9 @@ const orgRoutes =
           response: { 200: Done },
         },
       },
-      async ({ params }) => {
+      async ({ params, by }) => {
         // Its credentials first, so that nobody makes another one; between the two nothing is sent any more.
-        await admin.deleteOrg(params.orgId)
+        await adminAs(by).deleteOrg(params.orgId)
         await endpoints.removeOrg(params.orgId)
         return DONE
       },
@@ -156,7 +151,7 @@ const orgRoutes =
 const appRoutes =
   (deps: AdminRoutes): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { admin, registry } = deps.accounts
+    const { adminAs, registry } = deps.accounts
     const one = (summary: string) => ({
       ...about(summary),
       params: AppPath,
@@ -171,9 +166,9 @@ const appRoutes =
           response: { 200: AppSecrets },
         },
       },
-      async ({ body }) => {
+      async ({ body, by }) => {
         refuseBoth(body)
-        return admin.createApplication({ plan: 'selfhost', ...body })
+        return adminAs(by).createApplication({ plan: 'selfhost', ...body })
       },
     )
     app.get(
@@ -200,7 +195,8 @@ const appRoutes =
     app.patch(
       '/apps/:appId',
       { schema: { ...one('Change name, scopes or use'), body: AppUpdate } },
-      async ({ params, body }) => appView(await admin.updateApplication(params.appId, body)),
+      async ({ params, body, by }) =>
+        appView(await adminAs(by).updateApplication(params.appId, body)),
     )
     const ending = (summary: string) => ({
       schema: { ...about(summary), params: AppPath, response: { 200: Done } },
@@ -208,23 +204,23 @@ const appRoutes =
     app.delete(
       '/apps/:appId',
       ending('Delete an application: its credentials are dead at once'),
-      async ({ params }) => {
-        await admin.deleteApplication(params.appId)
+      async ({ params, by }) => {
+        await adminAs(by).deleteApplication(params.appId)
         return DONE
       },
     )
     app.post(
       '/apps/:appId/tokens/revoke',
       ending('End every access token issued so far'),
-      async ({ params }) => {
-        await admin.revokeTokens(params.appId)
+      async ({ params, by }) => {
+        await adminAs(by).revokeTokens(params.appId)
         return DONE
       },
     )
   }
 
 const keyRoutes =
-  ({ accounts: { admin, registry }, nowMs, cursors }: AdminRoutes): FastifyPluginAsyncTypebox =>
+  ({ accounts: { adminAs, registry }, nowMs, cursors }: AdminRoutes): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post(
       '/apps/:appId/secret/rotate',
@@ -236,8 +232,8 @@ const keyRoutes =
           response: { 200: NewSecret },
         },
       },
-      async ({ params, body }) => ({
-        clientSecret: await admin.rotateSecret(params.appId, body.overlapSeconds ?? 86_400),
+      async ({ params, body, by }) => ({
+        clientSecret: await adminAs(by).rotateSecret(params.appId, body.overlapSeconds ?? 86_400),
       }),
     )
     app.post(
@@ -250,9 +246,9 @@ const keyRoutes =
           response: { 200: NewKeyView },
         },
       },
-      async ({ params, body }) => {
+      async ({ params, body, by }) => {
         const { scopes, expiresAt } = body
-        return admin.createKey(params.appId, {
+        return adminAs(by).createKey(params.appId, {
           ...(scopes && { scopes }),
           ...(expiresAt !== undefined && { expiresAtMs: expiryOf(expiresAt, nowMs()) }),
         })
@@ -286,15 +282,15 @@ const keyRoutes =
           response: { 200: Done },
         },
       },
-      async ({ params }) => {
-        await admin.revokeKey(params.keyId, params.appId)
+      async ({ params, by }) => {
+        await adminAs(by).revokeKey(params.keyId, params.appId)
         return DONE
       },
     )
   }
 
 const signingKeyRoutes =
-  ({ accounts: { admin, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
+  ({ accounts: { adminAs, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get(
       '/signing-keys',
@@ -318,8 +314,8 @@ const signingKeyRoutes =
           response: { 200: SigningKeyView },
         },
       },
-      async ({ body }) => {
-        const key = await admin.rotateSigningKey(body.leadSeconds)
+      async ({ body, by }) => {
+        const key = await adminAs(by).rotateSigningKey(body.leadSeconds)
         return signingKeyView({ key, slot: 'next' })
       },
     )

@@ -8,21 +8,29 @@ import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { Problem } from '../../schemas/api/common.ts'
 import { type ApiDocument, openapiOptions } from './openapi.ts'
+import { hasLeft, installPlane, type PlaneDeps, planeOptions } from './plane.ts'
 import { faultOf, isLoad, problemMedia, problemOf, retryAfterOf } from './problem.ts'
 import { type KnownRoute, methodsAt } from './routing.ts'
 import { acceptJson, installTypedQueries, parseQuery } from './strict.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every route so far, with its method. */
+    readonly knownRoutes: readonly KnownRoute[]
+  }
+}
+
 /** What every HTTP server of the house needs. */
-export interface BaseDeps {
+export interface BaseDeps extends Pick<PlaneDeps, 'tls'> {
   readonly metrics: Metrics
   readonly log: Logger
-  readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes'>
+  readonly config: PlaneDeps['config'] &
+    Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes'>
   readonly nowMs: () => number
 }
 
 const INBOUND_ID = /^[A-Za-z0-9_-]{8,64}$/
 const REQUEST_LIMIT_MS = 30_000
-const MAX_HEADER_BYTES = 16_384
 
 /** What differs between the servers of the house. */
 export interface BaseOptions {
@@ -43,6 +51,7 @@ export const makeBaseApp = async (
   const edge = { surface, metrics: deps.metrics, log: deps.log }
   const app = newApp(deps, edge)
   guardServer(app.server, edge)
+  installPlane(app, deps)
   const routes: KnownRoute[] = []
   app.addHook('onRoute', ({ method, url }) => {
     for (const name of [method].flat()) if (url !== '*') routes.push({ method: name, url })
@@ -54,6 +63,7 @@ export const makeBaseApp = async (
     const labels = { route: request.routeOptions.url ?? 'unknown', status: `${reply.statusCode}` }
     deps.metrics.requestSeconds.observe(labels, reply.elapsedTime / 1_000)
   })
+  app.decorate('knownRoutes', { getter: () => routes })
   await first(app)
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) throw unknownPath(methodsAt(routes, pathOf(request)), reply)
@@ -71,6 +81,7 @@ export const makeBaseApp = async (
 const newApp = (deps: BaseDeps, edge: EdgeDeps): FastifyInstance =>
   Fastify({
     logger: false,
+    ...planeOptions(deps),
     bodyLimit: deps.config.bodyLimitBytes,
     requestTimeout: REQUEST_LIMIT_MS,
     forceCloseConnections: true,
@@ -79,7 +90,6 @@ const newApp = (deps: BaseDeps, edge: EdgeDeps): FastifyInstance =>
       const given = headers['x-request-id']
       return typeof given === 'string' && INBOUND_ID.test(given) ? given : ulid()
     },
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
     routerOptions: { querystringParser: parseQuery, maxParamLength: 512 },
     ajv: { customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false } },
     // The message of ours is made in problem.ts: this one would hold a line for each of thousands of wrong items.
@@ -109,9 +119,9 @@ const sendProblem = (
     params: request.params,
     body: request.body,
   })
-  if (fault.status >= 500 && !isLoad(fault))
+  if (fault.status >= 500 && !isLoad(fault) && !hasLeft(request))
     log.error({ err: error, requestId: request.id }, 'request failed')
-  if (fault.faultName === 'INTERNAL_SERVER_ERROR')
+  if (fault.faultName === 'INTERNAL_SERVER_ERROR' && !hasLeft(request))
     metrics.edgeErrors.inc({ surface, reason: 'exception' })
   const body = problemOf(fault, {
     requestId: request.id,

@@ -8,6 +8,7 @@ import type { Freshness, Guard } from '../contract.ts'
 import type { ReadStore } from '../queries/reads.ts'
 import type { Reader } from './bounded.ts'
 import type { Cursors } from './cursor.ts'
+import type { PlaneDeps } from './plane.ts'
 import type { Family } from './routing.ts'
 
 /** What the routes work with. */
@@ -21,16 +22,16 @@ export interface RouteDeps {
 }
 
 /** What the HTTP server works with. */
-export interface ServerDeps extends Omit<RouteDeps, 'cursors' | 'warehouse'> {
+export interface ServerDeps
+  extends Omit<RouteDeps, 'cursors' | 'warehouse'>,
+    Pick<PlaneDeps, 'tls'> {
   readonly warehouse: ReadStore
   readonly guard: Guard
   readonly meter: QuotaMeter
   readonly metrics: Metrics
   readonly log: Logger
-  readonly config: Pick<
-    Config,
-    'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra' | 'keyPepper'
-  >
+  readonly config: PlaneDeps['config'] &
+    Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra' | 'keyPepper'>
   readonly checks: readonly Check[]
   /** Where the data are from, in words for people. */
   readonly origin?: string

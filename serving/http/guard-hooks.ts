@@ -1,6 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FAULTS, Fault } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
 import { MILLI } from '../../schemas/plans.ts'
+import { type AuthSurface, countFailure, reasonOf } from '../auth/failures.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Guard, Principal, RateState, Reservation } from '../contract.ts'
 import { workMilliUnits } from '../queries/reads.ts'
@@ -11,6 +14,8 @@ declare module 'fastify' {
     milliUnits?: number
     /** Scopes that the credential must carry. */
     scopes?: readonly string[]
+    /** Calls are told to the audit log: they change or show what an account owns. */
+    audit?: boolean
   }
   interface FastifyRequest {
     principal: Principal | null
@@ -22,6 +27,8 @@ declare module 'fastify' {
 export interface GuardDeps {
   readonly guard: Guard
   readonly meter: QuotaMeter
+  readonly metrics: Pick<Metrics, 'authFailures'>
+  readonly log: Logger
 }
 
 /** Headers that scripts in a browser may read. */
@@ -39,6 +46,9 @@ export const EXPOSED_HEADERS = [
   'X-Chain-Since',
 ] as const
 
+/** Headers that an answer depends on beside its address. */
+const VARY = 'Authorization, X-API-KEY'
+
 /** Both versions of a path are one route. */
 const VERSION = /^\/v\d+(?=\/)/
 
@@ -46,7 +56,16 @@ const VERSION = /^\/v\d+(?=\/)/
  * Credential, suspension, rate and scope before the body is read; quota behind validation, charge with the answer.
  * Order: contract/billing-errors.md 5. Covers the routes of `app` and what is registered inside it.
  */
-export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps): void => {
+export const installGuard = (
+  app: FastifyInstance,
+  deps: GuardDeps,
+  surface: Extract<AuthSurface, 'rest' | 'graphql'>,
+): void => {
+  const { guard, meter, metrics } = deps
+  const refused = (fault: Fault, reason: string): Fault => {
+    countFailure(metrics, surface, reason)
+    return fault
+  }
   app.decorateRequest('principal', null)
   app.decorateRequest('reservation', null)
   app.decorateRequest('work', null)
@@ -56,12 +75,17 @@ export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps):
       apiKey: single(request.headers['x-api-key']),
     })
     const known = who !== undefined && !(who instanceof Fault)
-    const rate = await meter.take(known ? { principal: who } : { ip: request.ip })
+    const rate = await meter.take(known ? { principal: who } : { ip: request.caller })
     writeRate(reply, rate)
-    if (!rate.allowed && (known || isAnonymous(who))) throw tooFast(reply, rate)
-    if (!known) throw unauthorized(reply, who)
+    if (!rate.allowed && known) throw tooFast(reply, rate)
+    if (!rate.allowed && !known && isAnonymous(who))
+      throw refused(tooFast(reply, rate), 'rate_limited')
+    if (!known) throw refused(unauthorized(reply, who), reasonOf(who))
     request.principal = who
-    requireScopes(request, reply, who)
+    // Whatever is told to one account is told to no other through a cache on the way.
+    reply.header('Cache-Control', 'private, no-store').header('Vary', VARY)
+    const missing = missingScope(request, reply, who)
+    if (missing !== undefined) throw refused(missing, 'missing_scope')
   })
   app.addHook('preHandler', async (request) => {
     const { config, url = '' } = request.routeOptions
@@ -79,7 +103,10 @@ export const installGuard = (app: FastifyInstance, { guard, meter }: GuardDeps):
     reply.header('X-CU-Cost', String(charged / MILLI))
     reply.header('X-Quota-Remaining', String(meter.quota(principal).remaining ?? -1))
   })
-  app.addHook('onResponse', async (request) => request.reservation?.release())
+  app.addHook('onResponse', async (request, reply) => {
+    request.reservation?.release()
+    if (request.routeOptions.config.audit) audit(deps.log, request, reply)
+  })
   app.addHook('onRequestAbort', async (request) => {
     const { milliUnits = 0 } = request.routeOptions.config
     request.reservation?.settle(workCharge(request, milliUnits))
@@ -99,6 +126,21 @@ const workCharge = ({ work }: FastifyRequest, milliUnits: number): number =>
 const chargeOf = (status: number, request: FastifyRequest, milliUnits: number): number => {
   if (status < 300) return milliUnits
   return WORKED.has(status) ? workCharge(request, milliUnits) : 0
+}
+
+/** One line per call that changes or shows what an account owns; who was not let in is told by the metric. */
+const audit = (log: Logger, request: FastifyRequest, reply: FastifyReply): void => {
+  const { principal, method, routeOptions, caller, id } = request
+  if (principal === null) return
+  const { id: subject = '' } = (request.params ?? {}) as { readonly id?: string }
+  log.info(
+    {
+      action: `${method} ${(routeOptions.url ?? '').replace(VERSION, '')}`,
+      ...{ subject, orgId: principal.orgId, actor: principal.credentialId, address: caller },
+      ...{ requestId: id, status: reply.statusCode },
+    },
+    'audit',
+  )
 }
 
 const single = (header: string | readonly string[] | undefined): string | undefined =>
@@ -131,11 +173,15 @@ const unauthorized = (reply: FastifyReply, who: Fault | undefined): Fault => {
   )
 }
 
-const requireScopes = (request: FastifyRequest, reply: FastifyReply, who: Principal): void => {
+const missingScope = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  who: Principal,
+): Fault | undefined => {
   const missing = request.routeOptions.config.scopes?.find((scope) => !who.scopes.includes(scope))
-  if (missing === undefined) return
+  if (missing === undefined) return undefined
   reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${missing}"`)
-  throw new Fault('INSUFFICIENT_PERMISSIONS', undefined, {
+  return new Fault('INSUFFICIENT_PERMISSIONS', undefined, {
     required_scope: missing,
     current_scopes: who.scopes,
   })

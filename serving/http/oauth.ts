@@ -2,15 +2,19 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault, Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import type { Accounts } from '../auth/accounts.ts'
+import { countFailure } from '../auth/failures.ts'
 import { OAuthFault } from '../auth/tokens.ts'
 import type { Meter } from '../contract.ts'
+import { hasLeft } from './plane.ts'
 
 /** What the token service works with. */
 export interface OAuthDeps {
   readonly accounts: Pick<Accounts, 'tokens' | 'keySet' | 'tokenPlace'>
   readonly meter: Pick<Meter, 'take'>
+  readonly metrics: Pick<Metrics, 'authFailures'>
   readonly log: Logger
 }
 
@@ -47,24 +51,37 @@ export const oauthPlugin =
     discoveryRoutes(app, deps)
   }
 
-const tokenRoute = (scope: FastifyInstance, { accounts, meter }: OAuthDeps): void => {
+const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
+  const { accounts } = deps
   const schema = { summary: 'An access token for client credentials', tags: ['auth'] }
   scope.post<{ Body: TokenFields }>(
     TOKEN_PATH,
     { schema: { ...schema, body: TokenBody }, bodyLimit: BODY_LIMIT_BYTES },
     async (request, reply) => {
-      const { allowed, retryAfterSeconds } = await meter.take({ ip: request.ip })
-      if (!allowed) {
-        throw new OAuthFault('temporarily_unavailable', 'Too many requests', retryAfterSeconds)
-      }
-      const { body, ip } = request
-      const { accessToken, expiresInSeconds, scopes } = await accounts.tokens.issue({
-        ...clientOf(request.headers.authorization, body),
-        grantType: body.grant_type,
-        audience: body.audience,
-        scope: body.scope,
-        ip,
-      })
+      const { body, caller: ip, id: requestId } = request
+      const issue = async () =>
+        accounts.tokens.issue({
+          ...clientOf(request.headers.authorization, body),
+          grantType: body.grant_type,
+          audience: body.audience,
+          scope: body.scope,
+          ip,
+          requestId,
+        })
+      const { accessToken, expiresInSeconds, scopes } = await issue().catch(
+        async (error: unknown) => {
+          throw await slowed(error, ip, deps)
+        },
+      )
+      deps.log.info(
+        {
+          action: 'token.issue',
+          actor: clientOf(request.headers.authorization, body).clientId,
+          address: ip,
+          requestId,
+        },
+        'audit',
+      )
       return neverStored(reply).send({
         access_token: accessToken,
         token_type: 'Bearer',
@@ -73,6 +90,26 @@ const tokenRoute = (scope: FastifyInstance, { accounts, meter }: OAuthDeps): voi
       })
     },
   )
+}
+
+/** Refused requests are limited by address; good ones never wait for those of a neighbour. */
+const slowed = async (error: unknown, ip: string, deps: OAuthDeps): Promise<unknown> => {
+  if (!(error instanceof OAuthFault)) return error
+  const { allowed, retryAfterSeconds } = await deps.meter.take({ ip })
+  const fault = allowed
+    ? error
+    : new OAuthFault('temporarily_unavailable', 'Too many requests', retryAfterSeconds)
+  const reason = FAILURE_REASONS[fault.error]
+  if (reason !== undefined) countFailure(deps.metrics, 'oauth', reason)
+  return fault
+}
+
+/** Refusals that are about who asks, by the metric's word for them. */
+const FAILURE_REASONS: Readonly<Record<string, string>> = {
+  invalid_client: 'invalid_client',
+  access_denied: 'suspended',
+  invalid_scope: 'missing_scope',
+  temporarily_unavailable: 'rate_limited',
 }
 
 interface TokenFields {
@@ -193,7 +230,8 @@ const sendRefusal = (
   log: Logger,
 ): FastifyReply => {
   const { status, error, description, retryAfterSeconds } = refusalOf(cause)
-  if (status >= 500) log.error({ err: cause, requestId: request.id }, 'token request failed')
+  if (status >= 500 && !hasLeft(request))
+    log.error({ err: cause, requestId: request.id }, 'token request failed')
   const byBasic = BASIC.test(request.headers.authorization ?? '')
   if (status === 401 && byBasic) reply.header('WWW-Authenticate', 'Basic realm="oauth"')
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', retryAfterSeconds)

@@ -11,6 +11,7 @@ export const VERSIONS = ['/v2', '/v1'] as const
 export const priced = (name: RouteName, scopes: readonly string[] = []) => ({
   milliUnits: ROUTE_MILLI_UNITS[name],
   scopes,
+  audit: scopes.some((scope) => scope.endsWith('.write')),
 })
 
 /** A registered route: what the 404 answer, the price test and the document need. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
-import { opsAnswer } from '../../core/ops.ts'
 import { accountRoutes } from './account.ts'
 import { makeBaseApp } from './base.ts'
 import { boundedReader, installCaller } from './bounded.ts'
@@ -17,7 +16,8 @@ import { tokenRoutes } from './token.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
 import { walletRoutes } from './wallet.ts'
 
-const OPS_PATHS = ['/health', '/ready', '/metrics'] as const
+/** What a balancer may ask in public; the reasons, metrics and everything else are on the operators' port. */
+const PROBES = ['/health', '/ready'] as const
 
 const CORS = {
   origin: '*',
@@ -52,7 +52,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     guarded.addHook('onRoute', ({ url, config }) => {
       assert(config?.milliUnits !== undefined, `${url} has no price`)
     })
-    installGuard(guarded, deps)
+    installGuard(guarded, deps, 'rest')
     installCaller(guarded)
     for (const prefix of VERSIONS) {
       for (const family of families) await guarded.register(family, { prefix })
@@ -68,13 +68,11 @@ const openRoutes = (app: FastifyInstance, deps: ServerDeps): void => {
   app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, () =>
     app.swagger(),
   )
-  for (const path of OPS_PATHS) {
+  for (const path of PROBES) {
     app.get(path, { schema: { summary: 'Operations', tags: ['ops'] } }, async (_request, reply) => {
-      const answer = await opsAnswer(path, deps.metrics, deps.checks)
-      return reply
-        .status(answer?.status ?? 404)
-        .header('Content-Type', answer?.type ?? 'text/plain')
-        .send(answer?.body ?? '')
+      const isGood = path === '/health' || deps.checks.every(({ run }) => run().ok)
+      reply.header('Cache-Control', 'no-store').status(isGood ? 200 : 503)
+      return { status: path === '/health' ? 'ok' : isGood ? 'ready' : 'not ready' }
     })
   }
 }

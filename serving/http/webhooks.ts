@@ -78,7 +78,7 @@ const reading =
           params: WebhookParams,
           response: { 200: WebhookSecret },
         },
-        config: priced('GET /webhook/endpoint/:id/secret', READ),
+        config: { ...priced('GET /webhook/endpoint/:id/secret', READ), audit: true },
       },
       async (request, reply) => {
         reply.header('Cache-Control', 'no-store')

@@ -5,6 +5,7 @@ import type { Config } from '../../core/config.ts'
 import { Outage } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
+import type { Tls } from '../../core/tls.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { ChainFreshness, Freshness, Guard, Meter } from '../contract.ts'
 import { type Boundary, makeBoundary } from './boundary.ts'
@@ -38,6 +39,8 @@ export interface RealtimeOptions {
     | 'docsUrl'
     | 'errorsStatusMode'
   >
+  /** Present: it speaks TLS only. */
+  readonly tls?: Tls
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
@@ -95,6 +98,7 @@ export const startRealtime = async (options: RealtimeOptions): Promise<Realtime>
     {
       host: options.host,
       port: options.port,
+      tls: options.tls,
       maxInboundBytes: MAX_INBOUND_BYTES,
       maxQueuedBytes: 2 * MAX_QUEUED_BYTES,
       maxConnections: config.wsConnections + HANDSHAKE_MARGIN,

@@ -2,6 +2,8 @@ import type { Boundary } from './boundary.ts'
 
 /** The socket as the hub sees it: what uWebSockets.js and `ws` have in common. */
 
+import type { Tls } from '../../core/tls.ts'
+
 /** One open socket. Every call on a closed one does nothing. */
 export interface Socket {
   send(text: string): void
@@ -66,6 +68,8 @@ export interface SocketOptions {
   readonly maxConnections: number
   /** Every callback of the library runs inside it. */
   readonly boundary: Boundary
+  /** Present: it speaks TLS only. */
+  readonly tls?: Tls | undefined
 }
 
 /** A listening server. */

@@ -76,8 +76,10 @@ export const serveUws = async <Context>(
   options: SocketOptions,
   events: SocketEvents<Context>,
 ): Promise<SocketServer> => {
-  const app = uws.App()
-  const { boundary } = options
+  const { boundary, tls } = options
+  const app = tls
+    ? uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
+    : uws.App()
   let refusing = false
   const counted = countConnections(app, options)
   const handle = socketHandler(options, events)

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
 import type { Boundary, BoundaryKind } from './boundary.ts'
@@ -80,12 +81,15 @@ export const serveWs = async <Context>(
   options: SocketOptions,
   events: SocketEvents<Context>,
 ): Promise<SocketServer> => {
-  const { boundary } = options
-  const http = createServer({
+  const { boundary, tls } = options
+  const limits = {
     headersTimeout: REQUEST_MS,
     requestTimeout: REQUEST_MS,
     connectionsCheckingInterval: CHECK_EVERY_MS,
-  })
+  }
+  const http = tls
+    ? createTlsServer({ ...limits, cert: tls.cert, key: tls.key })
+    : createServer(limits)
   http.maxConnections = options.maxConnections
   const topics: Topics = new Map()
   const protocols = new WeakMap<IncomingMessage, string>()

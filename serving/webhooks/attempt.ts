@@ -34,7 +34,7 @@ export const postOf = (
   headers['user-agent'] = USER_AGENT
   if (user !== '') headers.authorization = `Basic ${Buffer.from(user).toString('base64')}`
   Object.assign(headers, signatureHeaders({ id, body, secrets, nowMs, legacy, svix }))
-  return { url: endpoint.url, body, timeoutMs, headers }
+  return { orgId: endpoint.org_id, url: endpoint.url, body, timeoutMs, headers }
 }
 
 /** What a request needs beside the endpoint and the message. */

@@ -7,10 +7,13 @@ import {
   openOutbound,
   type Resolve,
 } from '../../core/outbound.ts'
+import type { RulesOf } from './reach.ts'
 import { type ErrorKind, type Outcome, retryAfterOf } from './schedule.ts'
 
 /** One signed request. */
 export interface Post {
+  /** Whose webhook it is: what it may reach. */
+  readonly orgId: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -26,7 +29,7 @@ export interface Poster {
 
 /** What a poster needs. */
 export interface PosterDeps {
-  readonly rules: AddressRules
+  readonly rulesOf: RulesOf
   /** Default: the system's name servers. */
   readonly resolve?: Resolve
   /** Further certificate authorities, PEM. */
@@ -39,11 +42,18 @@ const EARLY_MS = 1_000
 const READ_BYTES = 16_384
 const KEPT_BYTES = 4_096
 
-/** Makes a poster: one connection pool per origin, no redirects, answers read to 16 KiB at most. */
+/** Makes a poster: one connection pool per origin and set of rules, no redirects, answers read to 16 KiB at most. */
 export const makePoster = (deps: PosterDeps): Poster => {
-  const outbound = openOutbound({ ...deps, plainHttp: 'listed' })
+  const clients = new Map<AddressRules, Outbound>()
+  const outboundOf = (orgId: string): Outbound => {
+    const rules = deps.rulesOf(orgId)
+    const known = clients.get(rules) ?? openOutbound({ ...deps, rules, plainHttp: 'listed' })
+    clients.set(rules, known)
+    return known
+  }
   return {
     post: async (post) => {
+      const outbound = outboundOf(post.orgId)
       const startedMs = performance.now()
       const first = await attemptOnce(outbound, post, deps.nowMs)
       const elapsedMs = performance.now() - startedMs
@@ -54,7 +64,9 @@ export const makePoster = (deps: PosterDeps): Poster => {
         : first
       return { durationMs: Math.round(performance.now() - startedMs), ...last }
     },
-    close: () => outbound.close(),
+    close: async () => {
+      await Promise.all([...clients.values()].map((each) => each.close()))
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts'
-import type { AddressRules, Resolve } from '../../core/outbound.ts'
+import type { Resolve } from '../../core/outbound.ts'
 import type { Sealer } from '../../core/seal.ts'
 import type { UpdateWebhookAt } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
@@ -12,12 +12,13 @@ import {
   staticHeaders,
 } from './endpoint.ts'
 import { compileFilter } from './filter.ts'
+import type { RulesOf } from './reach.ts'
 import { checkTarget, type Target } from './target.ts'
 
 /** What a change of an endpoint is checked with. */
 export interface ChangeDeps {
   readonly sealer: Sealer
-  readonly rules: AddressRules
+  readonly rulesOf: RulesOf
   readonly resolve: Resolve
   readonly nowMs: () => number
 }
@@ -27,10 +28,12 @@ export interface ChangeDeps {
  * good unless the endpoint was off. Throws `Fault`, the step too.
  */
 export const changeOf = async (
-  { rules, resolve, sealer, nowMs }: ChangeDeps,
+  { rulesOf, resolve, sealer, nowMs }: ChangeDeps,
+  orgId: string,
   body: UpdateWebhookAt,
 ): Promise<(known: WebhookEndpoint) => WebhookEndpoint> => {
-  const target = body.url === undefined ? undefined : await checkTarget(body.url, rules, resolve)
+  const { url } = body
+  const target = url === undefined ? undefined : await checkTarget(url, rulesOf(orgId), resolve)
   if (body.filter) compileFilter(body.filter)
   const types = knownTypes(body.filterTypes)
   const metadata = metadataText(body.metadata)

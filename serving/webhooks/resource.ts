@@ -68,7 +68,7 @@ export const endpointResource = (deps: ResourceDeps): EndpointResource => {
     list: (owner, query) => list(deps, owner, query),
     update: async (owner, id, body) => {
       const { endpoint_id: endpointId } = read(owner, id)
-      const change = await changeOf(deps, body)
+      const change = await changeOf(deps, owner.orgId, body)
       await store.change(endpointId, (known) => {
         if (!known) throw noEndpoint()
         if (body.version !== undefined && body.version !== known.version) {
@@ -126,7 +126,7 @@ const create = async (
   let before = answerBefore(store.requests, call)
   if (before) return { body: before, replayed: true }
   const endpointId = `ep_${ulid(nowMs())}`
-  const change = await changeOf(deps, body)
+  const change = await changeOf(deps, owner.orgId, body)
   const secret = body.secret ? givenSecret(body.secret) : newSecret()
   const sealed = sealer.seal(secret, endpointId)
   await store.change(endpointId, (known) => {

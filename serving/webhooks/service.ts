@@ -46,9 +46,9 @@ export interface WebhooksRunning extends Running {
 /** Starts matcher, sender and log; several processes share their lanes. */
 export const startWebhooks = async (deps: WebhooksDeps): Promise<WebhooksRunning> => {
   const { ground, nowMs, random = Math.random, chains } = deps
-  const { store, sealer, rules, resolve } = ground
+  const { store, sealer, rulesOf, resolve } = ground
   const log = deps.log.child({ role: 'webhooks' })
-  const poster = deps.poster ?? makePoster({ rules, resolve, nowMs })
+  const poster = deps.poster ?? makePoster({ rulesOf, resolve, nowMs })
   const recorder = await startWebhookLog({ ...deps, log })
   const sender = await startSender({ ...deps, log, store, sealer, poster, random })
   const matcher = await startMatcher({ ...deps, log, store }, chains)

@@ -1,6 +1,12 @@
 import { isIP } from 'node:net'
 import { Fault } from '../../core/fault.ts'
-import { type AddressRules, isPlainAddress, isWebPort, type Resolve } from '../../core/outbound.ts'
+import {
+  type AddressRules,
+  isPlainAddress,
+  isWebPort,
+  portOf,
+  type Resolve,
+} from '../../core/outbound.ts'
 
 /** Longest URL. */
 const MOST_CHARACTERS = 2_048
@@ -54,6 +60,9 @@ export const checkTarget = async (
   if (reason !== undefined) throw refused(reason)
   const addresses = isIP(host) === 0 ? await resolve(host).catch(() => []) : [host]
   if (!addresses.every(rules.isOpen)) throw refused('leads to an inside address')
+  if (rules.isOwnPort(portOf(url)) && addresses.some(rules.isHere)) {
+    throw refused('leads to a port of this service')
+  }
   const isInside = addresses.length > 0 && addresses.every(rules.isListed)
   if (url.protocol === 'http:' && !isInside) throw refused('must be https')
   const user = userOf(url)

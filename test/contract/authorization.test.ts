@@ -22,7 +22,6 @@ const OPEN = new Set([
   'GET /openapi.json',
   'GET /health',
   'GET /ready',
-  'GET /metrics',
   'POST /oauth/token',
   'GET /.well-known/jwks.json',
   'GET /.well-known/oauth-authorization-server',

@@ -243,10 +243,26 @@ test('guessing a secret is locked after five failures, for that client alone', a
     statuses.push((await post(wrong)).status)
   }
   assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429])
-  const locked = await post(JSON.stringify({ ...good(), ...own }))
+  const locked = await post(JSON.stringify({ ...good(), ...own, client_secret: 'wrong too' }))
   assert.deepEqual([locked.status, locked.body.error], [429, 'temporarily_unavailable'])
   assert.ok(Number(locked.headers.get('retry-after')) > 50)
+  // Who knows the secret is let in all the while, also behind the address of the guesser.
+  assert.equal((await post(JSON.stringify({ ...good(), ...own }))).status, 200)
   await token()
+})
+
+test('a flood of refused requests from one address locks nobody out who knows a secret', async () => {
+  const wrong = (id: number): string =>
+    JSON.stringify({ ...good(), client_id: `client_${id}`, client_secret: 'wrong' })
+  await until(
+    async () => {
+      const answers = await Promise.all(Array.from({ length: 40 }, (_, id) => post(wrong(id))))
+      return answers.some(({ status }) => status === 429)
+    },
+    'the address is slowed',
+    30_000,
+  )
+  assert.equal((await post(JSON.stringify(good()))).status, 200)
 })
 
 test('an application gets sixty tokens a minute', async () => {

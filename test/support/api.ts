@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Bus } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { localCodec } from '../../core/codec.ts'
 import { type ConfigOverrides, loadConfig } from '../../core/config.ts'
-import { silentLogger } from '../../core/log.ts'
-import { makeMetrics } from '../../core/metrics.ts'
+import { type Logger, silentLogger } from '../../core/log.ts'
+import { type Metrics, makeMetrics } from '../../core/metrics.ts'
 import { migrate } from '../../core/migrate.ts'
 import type { Resolve } from '../../core/outbound.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
@@ -14,8 +15,10 @@ import { PLANS } from '../../schemas/plans.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { makeFreshness } from '../../serving/freshness.ts'
+import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
 import type { ServerDeps } from '../../serving/http/deps.ts'
 import { oauthPlugin } from '../../serving/http/oauth.ts'
+import type { KnownRoute } from '../../serving/http/routing.ts'
 import { makeServer } from '../../serving/http/server.ts'
 import { webhookLogRoutes } from '../../serving/http/webhook-log.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
@@ -37,6 +40,9 @@ const AUTH_URL = 'https://auth.test'
 export interface TestApi {
   readonly base: string
   readonly warehouse: Warehouse
+  readonly metrics: Metrics
+  readonly bus: Bus
+  readonly routes: readonly KnownRoute[]
   readonly accounts: Accounts
   readonly endpoints: EndpointStore
   /** Key of a plan that no test exhausts. */
@@ -52,12 +58,16 @@ export const startApi = async (
     readonly warehouse?: Warehouse
     readonly overrides?: ConfigOverrides
     readonly meter?: QuotaMeter
+    /** True: GraphQL is served too. */
+    readonly graphql?: boolean
+    /** Default: a logger that says nothing. */
+    readonly log?: Logger
     /** Default: every name has one public address. */
     readonly resolve?: Resolve
   } & Pick<ServerDeps, 'plugins'> = {},
 ): Promise<TestApi> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
-  const log = silentLogger()
+  const log = given.log ?? silentLogger()
   const config = loadConfig(
     {},
     { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'], ...given.overrides },
@@ -86,13 +96,18 @@ export const startApi = async (
     log,
     metrics,
   })
+  const freshness = makeFreshness(warehouse, ['eth'])
+  const graphql = graphqlPlugin({
+    ...{ warehouse, guard: accounts.guard, meter, freshness, chains: ['eth'] },
+    ...{ config, metrics, log, nowMs: Date.now },
+  })
   const app = await makeServer({
     families: [
       webhookRoutes(webhooks.resource),
       webhookLogRoutes({ ...webhooks, warehouse, metrics, codec: localCodec(), nowMs: Date.now }),
     ],
     warehouse,
-    freshness: makeFreshness(warehouse, ['eth']),
+    freshness,
     chains: ['eth'],
     nowMs: Date.now,
     guard: accounts.guard,
@@ -101,14 +116,21 @@ export const startApi = async (
     log,
     config,
     checks: [accounts.check],
-    plugins: [oauthPlugin({ accounts, meter, log }), ...(given.plugins ?? [])],
+    plugins: [
+      oauthPlugin({ accounts, meter, metrics, log }),
+      ...(given.graphql ? [graphql] : []),
+      ...(given.plugins ?? []),
+    ],
   })
   const base = await app.listen({ host: '127.0.0.1', port: 0 })
   return {
     base,
     warehouse,
+    metrics,
+    bus,
     accounts,
     endpoints: webhooks.store,
+    routes: app.knownRoutes,
     ...demo,
     stop: async () => {
       await app.close()

@@ -85,6 +85,7 @@ export const openInstallation = async (
       CLICKHOUSE_URL: clickhouse.url,
       DATA_DIR: join(folder, name),
       HOST: '127.0.0.1',
+      OPS_HOST: '127.0.0.1',
       PORT: String(await freePort()),
       OPS_PORT: String(await freePort()),
       KAFKA_SESSION_TIMEOUT_MS: '6000',

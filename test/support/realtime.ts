@@ -8,6 +8,7 @@ import type { Codec, Draft } from '../../core/codec-contract.ts'
 import { loadConfig } from '../../core/config.ts'
 import { silentLogger } from '../../core/log.ts'
 import { type Metrics, makeMetrics } from '../../core/metrics.ts'
+import type { Tls } from '../../core/tls.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
@@ -35,6 +36,7 @@ export interface Stack {
     transport?: 'uws' | 'ws'
     env?: Record<string, string>
     port?: number
+    tls?: Tls
   }): Promise<Realtime>
   readonly meter: QuotaMeter
   /** Commits a block's records in one transaction. */
@@ -105,7 +107,7 @@ export const openStack = async (): Promise<Stack> => {
       shiftMs += ms
     },
     meter,
-    serve: async ({ transport, env = {}, port = 0 } = {}) => {
+    serve: async ({ transport, env = {}, port = 0, tls } = {}) => {
       const server = await startRealtime({
         bus,
         codec,
@@ -120,6 +122,7 @@ export const openStack = async (): Promise<Stack> => {
         log,
         nowMs,
         ...(transport && { transport }),
+        ...(tls && { tls }),
       })
       running.add(server)
       return server

@@ -86,7 +86,7 @@ export const openWebhookHouse = async (
     started.push(running)
     return running
   }
-  const poster = makePoster({ rules: ground.rules, resolve: ground.resolve, nowMs })
+  const poster = makePoster({ rulesOf: ground.rulesOf, resolve: ground.resolve, nowMs })
   const orgOf = options.orgOf ?? (() => ({ suspended: false }))
   const commits: Commit[] = []
   const shared = {

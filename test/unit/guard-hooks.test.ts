@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { loadConfig } from '../../core/config.ts'
 import { Fault } from '../../core/fault.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
 import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import type { Guard, Principal } from '../../serving/contract.ts'
 import { installGuard } from '../../serving/http/guard-hooks.ts'
+import { installPlane } from '../../serving/http/plane.ts'
 
 const PRINCIPAL: Principal = {
   kind: 'api-key',
@@ -23,11 +27,12 @@ const answering = (answer: Principal | Fault | undefined): Guard => ({
 
 const serverOf = (guard: Guard, meter: QuotaMeter = makeMeter()): FastifyInstance => {
   const app = Fastify()
+  installPlane(app, { config: loadConfig({}) })
   app.setErrorHandler((error, _request, reply) => {
     const fault = error instanceof Fault ? error : new Fault('INTERNAL_SERVER_ERROR')
     return reply.status(fault.status).send({ code: fault.code, details: fault.details })
   })
-  installGuard(app, { guard, meter })
+  installGuard(app, { guard, meter, metrics: makeMetrics(), log: silentLogger() }, 'rest')
   const config = { milliUnits: 500, scopes: ['kyt.read'] }
   app.get('/ok', { config }, () => 'ok')
   app.post('/write', { config: { ...config, scopes: ['kyt.write'] } }, () => 'ok')

@@ -80,6 +80,7 @@ test('the welcome names a made-up chain as one, and its commands carry key and t
     origin: 'SIMULATED Ethereum',
     dataDir: '.data',
     chains: [CHAINS.eth],
+    webhooksToHere: true,
     examples: {
       ethereum: { chain: 'ethereum', token, pool: 'p', wallet: 'w', txHash: 'h' },
     },

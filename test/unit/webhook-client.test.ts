@@ -42,11 +42,11 @@ after(() => {
 
 const post = (path: string, host = '127.0.0.1') => ({
   ...{ url: `http://${host}:${port()}${path}`, headers: { 'x-one': '1' }, body: '{}' },
-  timeoutMs: AMPLE_MS,
+  ...{ timeoutMs: AMPLE_MS, orgId: 'org_1' },
 })
 
 test('the answer that counts, whole or as far as it came', async () => {
-  const poster = makePoster({ rules: RULES, nowMs: Date.now })
+  const poster = makePoster({ rulesOf: () => RULES, nowMs: Date.now })
   const good = await poster.post(post('/early-hints'))
   assert.deepEqual([good.status, good.errorKind, good.response], [200, null, 'fine'])
   assert.equal(good.retryAfterMs, 7_000)
@@ -68,7 +68,7 @@ test('the limit counts the time it takes to connect, and nothing is sent after i
   const slow = new Promise<readonly string[]>((resolve) => {
     answer = resolve
   })
-  const poster = makePoster({ rules: RULES, resolve: () => slow, nowMs: Date.now })
+  const poster = makePoster({ rulesOf: () => RULES, resolve: () => slow, nowMs: Date.now })
   const late = await poster.post({ ...post('/late', 'slow.example'), timeoutMs: 50 })
   assert.deepEqual([late.status, late.errorKind], [0, 'timeout'])
   answer(['127.0.0.1'])

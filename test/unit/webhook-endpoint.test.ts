@@ -25,8 +25,8 @@ const changed = async (
   body: UpdateWebhookAt,
   known: WebhookEndpoint = endpoint(),
 ): Promise<WebhookEndpoint> => {
-  const deps = { sealer, rules: addressRules([]), nowMs: () => NOW }
-  return (await changeOf({ ...deps, resolve: async () => ['93.184.216.34'] }, body))(known)
+  const deps = { sealer, rulesOf: () => addressRules([]), nowMs: () => NOW }
+  return (await changeOf({ ...deps, resolve: async () => ['93.184.216.34'] }, 'org_1', body))(known)
 }
 
 test('a change of an endpoint that is on leaves what waits for it good', async () => {

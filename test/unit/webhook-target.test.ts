@@ -111,8 +111,8 @@ test('a name that turns inside between the check and the connection is not reach
   const rebinding: Resolve = async () => answers.shift() ?? ['127.0.0.1']
   const url = `https://rebind.example:${port}/`
   await checkTarget(url, PUBLIC, rebinding)
-  const post = { url, headers: {}, body: '{}', timeoutMs: 2_000 }
-  const guarded = makePoster({ rules: PUBLIC, resolve: rebinding, nowMs: Date.now })
+  const post = { orgId: 'org_1', url, headers: {}, body: '{}', timeoutMs: 2_000 }
+  const guarded = makePoster({ rulesOf: () => PUBLIC, resolve: rebinding, nowMs: Date.now })
   for (let call = 0; call < 3; call += 1) {
     const { errorKind, error } = await guarded.post(post)
     assert.deepEqual([errorKind, error], ['blocked', 'blocked address'])
@@ -125,7 +125,7 @@ test('a name that turns inside between the check and the connection is not reach
     'blocked',
   )
   await guarded.close()
-  const listed = makePoster({ rules: LOOPBACK, resolve: rebinding, nowMs: Date.now })
+  const listed = makePoster({ rulesOf: () => LOOPBACK, resolve: rebinding, nowMs: Date.now })
   assert.equal((await listed.post({ ...post, url: `http://rebind.example:${port}/` })).status, 200)
   assert.equal((await listed.post(post)).errorKind, 'tls')
   await listed.close()

@@ -1,0 +1,47 @@
+import { Fault } from '../../core/fault.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import type { Guard } from '../contract.ts'
+
+/** Where a credential is asked for. */
+export type AuthSurface = 'rest' | 'graphql' | 'streams' | 'oauth' | 'admin'
+
+/** Reasons that the metric names; what a fault says beyond them is `other`, so that no caller makes a label. */
+const REASONS: ReadonlySet<string> = new Set([
+  ...['missing_credential', 'unsupported_credential', 'invalid_api_key', 'invalid_token'],
+  ...['expired_token', 'revoked', 'suspended', 'missing_scope', 'missing_role', 'rate_limited'],
+  ...['invalid_client', 'unavailable'],
+])
+
+/** Counts one refused request. */
+export const countFailure = (
+  { authFailures }: Pick<Metrics, 'authFailures'>,
+  surface: AuthSurface,
+  reason: string,
+): void => authFailures.inc({ surface, reason: REASONS.has(reason) ? reason : 'other' })
+
+/** Why a guard let nobody in; undefined = there was no credential. */
+export const reasonOf = (fault: Fault | undefined): string => {
+  if (fault === undefined) return 'missing_credential'
+  if (fault.faultName === 'RATE_LIMIT') return 'rate_limited'
+  if (fault.status >= 500) return 'unavailable'
+  const reason = fault.details?.reason
+  return typeof reason === 'string' ? reason : 'other'
+}
+
+/** The guard of the streams, with every refusal counted: a connection without a credential is refused at its connect. */
+export const countedStreamGuard = (
+  guard: Guard,
+  metrics: Pick<Metrics, 'authFailures'>,
+): Guard => ({
+  authenticate: (credentials) => {
+    const found = guard.authenticate(credentials)
+    if (found === undefined) countFailure(metrics, 'streams', reasonOf(found))
+    return found
+  },
+  identify: async (credentials) => {
+    const found = await guard.identify(credentials)
+    if (found instanceof Fault) countFailure(metrics, 'streams', reasonOf(found))
+    return found
+  },
+  onRevoked: (listener) => guard.onRevoked(listener),
+})

@@ -1,0 +1,103 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../core/config.ts'
+import { Fault } from '../../core/fault.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import type { Accounts } from '../auth/accounts.ts'
+import type { AdminAccess } from '../auth/admin-tokens.ts'
+import { countFailure } from '../auth/failures.ts'
+import type { Actor } from '../auth/records.ts'
+import type { Meter } from '../contract.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Role that an admin route asks for; default: `read` for GET, `write` for the rest. */
+    role?: AdminAccess['role']
+  }
+  interface FastifyRequest {
+    /** Who administers, for the audit log. */
+    by: Actor
+  }
+}
+
+/** What the admin guard works with. */
+export interface AdminGuardDeps {
+  readonly accounts: Pick<Accounts, 'adminTokens'>
+  readonly meter: Pick<Meter, 'take'>
+  readonly metrics: Pick<Metrics, 'authFailures'>
+  readonly log: Logger
+  readonly config: Pick<Config, 'adminToken'>
+}
+
+const RANKS = { read: 0, write: 1, owner: 2 } as const
+const OWNER: AdminAccess = { id: 'owner', role: 'owner' }
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/**
+ * ADMIN_TOKEN opens everything, an admin token what its role allows. Who guesses is slowed by address; every refusal is
+ * counted and audited.
+ */
+export const installAdminGuard = (app: FastifyInstance, deps: AdminGuardDeps): void => {
+  const expected = digest(deps.config.adminToken.reveal())
+  // Set by the hook before any handler sees it; a shared object here would be one for all requests.
+  app.decorateRequest('by', null as unknown as Actor)
+  app.addHook('onRequest', async (request, reply) => {
+    const shown = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    const found = shown === undefined ? undefined : accessOf(shown, expected, deps)
+    reply.header('Cache-Control', 'no-store')
+    if (typeof found !== 'object') throw await refusal(found, request, reply, deps)
+    request.by = { actor: found.id, address: request.caller, requestId: request.id }
+    const { role = isReading(request) ? 'read' : 'write' } = request.routeOptions.config
+    if (RANKS[found.role] >= RANKS[role]) return
+    refused(request, { actor: found.id, reason: 'missing_role' }, deps)
+    throw new Fault('FORBIDDEN', 'The admin token has another role', {
+      ...{ reason: 'missing_role', required_role: role, current_role: found.role },
+    })
+  })
+}
+
+const isReading = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
+
+type Found = ReturnType<Accounts['adminTokens']['open']>
+
+const accessOf = (shown: string, expected: Buffer, { accounts }: AdminGuardDeps): Found =>
+  timingSafeEqual(digest(shown), expected) ? OWNER : accounts.adminTokens.open(shown)
+
+const REASONS = { unknown: 'invalid_token', expired: 'expired_token' } as const
+
+const refusal = async (
+  found: Exclude<Found, AdminAccess> | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: AdminGuardDeps,
+): Promise<Fault> => {
+  if (found === 'stale') {
+    refused(request, { actor: '', reason: 'unavailable' }, deps)
+    return new Fault('DATABASE_ERROR', 'Accounts cannot be checked at the moment')
+  }
+  const { allowed, limit, resetAt, retryAfterSeconds } = await deps.meter.take({
+    ip: request.caller,
+  })
+  if (!allowed) {
+    refused(request, { actor: '', reason: 'rate_limited' }, deps)
+    reply.header('Retry-After', retryAfterSeconds)
+    return new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })
+  }
+  const reason = found === undefined ? 'missing_credential' : REASONS[found]
+  refused(request, { actor: '', reason }, deps)
+  reply.header('WWW-Authenticate', 'Bearer realm="admin"')
+  return new Fault('UNAUTHORIZED', 'An admin token is required', { reason })
+}
+
+const refused = (
+  { caller, id, method, routeOptions }: FastifyRequest,
+  { actor, reason }: { readonly actor: string; readonly reason: string },
+  { metrics, log }: Pick<AdminGuardDeps, 'metrics' | 'log'>,
+): void => {
+  countFailure(metrics, 'admin', reason)
+  const subject = `${method} ${routeOptions.url ?? ''}`
+  const entry = { action: 'admin.refused', subject, detail: reason }
+  log.warn({ ...entry, actor, address: caller, requestId: id }, 'audit')
+}

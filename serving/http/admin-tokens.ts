@@ -1,0 +1,85 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import {
+  AdminPage,
+  AdminTokenCreate,
+  AdminTokenPath,
+  AdminTokenView,
+  adminPageOf,
+  Done,
+  NewAdminTokenView,
+} from '../../schemas/api/admin.ts'
+import type { AdminToken } from '../../schemas/wire.ts'
+import type { Accounts } from '../auth/accounts.ts'
+import { pageOfRows } from './admin-views.ts'
+import type { Cursors } from './cursor.ts'
+
+const MONTH_SECONDS = 2_592_000
+
+const iso = (ms: number): string => new Date(ms).toISOString()
+
+const view = ({ token_id, name, role, expires_at, created_at }: AdminToken): AdminTokenView => ({
+  tokenId: token_id,
+  name,
+  role,
+  expiresAt: iso(expires_at),
+  createdAt: iso(created_at),
+})
+
+/** What the routes of admin tokens work with. */
+export interface AdminTokenDeps extends Pick<Accounts, 'adminTokensAs' | 'adminTokens'> {
+  readonly cursors: Cursors
+}
+
+/** Tokens of the admin API itself: the holder of ADMIN_TOKEN makes and ends them, everybody let in may list them. */
+export const adminTokenRoutes =
+  ({ adminTokensAs, adminTokens, cursors }: AdminTokenDeps) =>
+  (about: (summary: string) => object): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const config = { role: 'owner' } as const
+    app.post(
+      '/tokens',
+      {
+        schema: {
+          ...about('A new admin token, by ADMIN_TOKEN alone'),
+          body: AdminTokenCreate,
+          response: { 200: NewAdminTokenView },
+        },
+        config,
+      },
+      async ({ body: { name, role, expiresInSeconds = MONTH_SECONDS }, by }) => {
+        const request = { name, role, lifeSeconds: expiresInSeconds }
+        const { row, token } = await adminTokensAs(by).create(request)
+        return { ...view(row), token }
+      },
+    )
+    app.get(
+      '/tokens',
+      {
+        schema: {
+          ...about('Admin tokens, without their text'),
+          querystring: AdminPage,
+          response: { 200: adminPageOf(AdminTokenView) },
+        },
+      },
+      async ({ query }) =>
+        pageOfRows(adminTokens.list(), query, {
+          ...{ idOf: ({ token_id }) => token_id, view },
+          ...{ cursors, list: ['tokens'] },
+        }),
+    )
+    app.delete(
+      '/tokens/:tokenId',
+      {
+        schema: {
+          ...about('End an admin token, by ADMIN_TOKEN alone'),
+          params: AdminTokenPath,
+          response: { 200: Done },
+        },
+        config,
+      },
+      async ({ params, by }) => {
+        await adminTokensAs(by).revoke(params.tokenId)
+        return { success: true } as const
+      },
+    )
+  }

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { loadConfig } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { SCOPES } from '../../schemas/scopes.ts'
+import { generatePair, newTokenId, signerOf, type TokenClaims } from '../../serving/auth/jwt.ts'
+import { makeKey } from '../../serving/auth/keys.ts'
+import { makeMeter } from '../../serving/billing/meter.ts'
+import { makeAdminServer } from '../../serving/http/admin.ts'
+import type { KnownRoute } from '../../serving/http/routing.ts'
+import { ADMIN_ROUTES, needOf, PUBLIC_ROUTES, type PublicNeed } from '../support/access-table.ts'
+import { call, startApi, type TestApi } from '../support/api.ts'
+import { until } from '../support/until.ts'
+
+const ADMIN_TOKEN = 'the bootstrap token of this test'
+const OPS_TOKEN = 'the token of the operators'
+/** The limit of one address is not what is tested here. */
+const METER = {
+  ...makeMeter(),
+  take: async () => ({ allowed: true, limit: 1, remaining: 1, resetAt: 0, retryAfterSeconds: 1 }),
+}
+
+type Headers = Readonly<Record<string, string>>
+/** A credential and what comes of it: let in, let in without scopes, or refused with a reason. */
+type Credential = readonly [headers: Headers, standing: 'good' | 'unscoped' | 'bad']
+
+let api: TestApi
+let admin: FastifyInstance
+let folder: string
+const credentials = new Map<string, Credential>()
+/** An endpoint of the organization that every good credential but `other organization` is of. */
+let endpointId = ''
+
+const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` })
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-matrix-'))
+  const authSigningKeyFile = join(folder, 'key.pem')
+  const pair = await generatePair()
+  writeFileSync(authSigningKeyFile, pair.privatePem)
+  api = await startApi({ graphql: true, overrides: { authSigningKeyFile }, meter: METER })
+  const { accounts, endpoints } = api
+  await accounts.keySet()
+  admin = await makeAdminServer({
+    ...{ accounts, endpoints, meter: METER, config: loadConfig({ ADMIN_TOKEN }) },
+    ...{ metrics: makeMetrics(), log: silentLogger(), nowMs: Date.now },
+  })
+  const sign = await signerOf(pair)
+  const place = accounts.tokenPlace()
+  const now = Math.floor(Date.now() / 1_000)
+  const claims = (clientId: string): TokenClaims => ({
+    ...{ clientId, orgId: '', tokenId: newTokenId(Date.now()), scopes: SCOPES },
+    ...{ issuedAt: now, expiresAt: now + 600 },
+  })
+  const own = claims(api.clientId)
+  const revokedKey = await accounts.createKey({ name: 'revoked key' })
+  await accounts.revokeKey(revokedKey.keyId)
+  const ended = await accounts.createKey({ name: 'ended tokens' })
+  await accounts.admin.revokeTokens(ended.appId)
+  const unscoped = await accounts.createKey({ name: 'no scopes', plan: 'selfhost', scopes: [] })
+  const brief = await accounts.createKey({ name: 'brief', expiresAtMs: Date.now() + 1 })
+  const reader = await accounts.adminTokens.create({ name: 'r', role: 'read', lifeSeconds: 600 })
+  const writer = await accounts.adminTokens.create({ name: 'w', role: 'write', lifeSeconds: 600 })
+  const add = (name: string, headers: Headers, standing: Credential[1]): void => {
+    credentials.set(name, [headers, standing])
+  }
+  add('none', {}, 'bad')
+  add('garbage key', { 'x-api-key': 'garbage' }, 'bad')
+  add('unknown key', { 'x-api-key': makeKey('sluice', 'live') }, 'bad')
+  add('revoked key', { 'x-api-key': revokedKey.apiKey }, 'bad')
+  add('expired key', { 'x-api-key': brief.apiKey }, 'bad')
+  add('garbage token', bearer('a.b.c'), 'bad')
+  const over = { ...own, issuedAt: now - 900, expiresAt: now - 300 }
+  add('expired token', bearer(await sign(over, place)), 'bad')
+  add('revoked token', bearer(await sign(claims(ended.clientId), place)), 'bad')
+  const elsewhere = { ...place, audience: 'https://elsewhere.test' }
+  add('token of another audience', bearer(await sign(own, elsewhere)), 'bad')
+  const stranger = { ...place, issuer: 'http://0.0.0.0:8080/' }
+  add('token of another issuer', bearer(await sign(own, stranger)), 'bad')
+  add('ADMIN_TOKEN', bearer(ADMIN_TOKEN), 'bad')
+  add('admin token, read', bearer(reader.token), 'bad')
+  add('admin token, write', bearer(writer.token), 'bad')
+  add('OPS_TOKEN', bearer(OPS_TOKEN), 'bad')
+  add('basic', { authorization: `Basic ${btoa(`${api.clientId}:${api.clientSecret}`)}` }, 'bad')
+  add('key without scopes', { 'x-api-key': unscoped.apiKey }, 'unscoped')
+  add('token without scopes', bearer(await sign({ ...own, scopes: [] }, place)), 'unscoped')
+  add('right key', { 'x-api-key': api.apiKey }, 'good')
+  add('right token', bearer(await sign(own, place)), 'good')
+  const other = await accounts.createKey({ name: 'other organization', plan: 'selfhost' })
+  add('other organization', { 'x-api-key': other.apiKey }, 'good')
+  const made = await call(api, '/v2/webhook/endpoint', {
+    method: 'POST',
+    headers: { 'x-api-key': api.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: 'https://hooks.example/x', channels: ['sol.token.created'] }),
+  })
+  endpointId = String((made.body as { id?: string }).id)
+})
+after(async () => {
+  await admin.close()
+  await api.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const filled = (url: string, id = 'x'): string => url.replace(/:\w+/g, id)
+
+const expectedStatus = (need: PublicNeed, standing: Credential[1]): 'in' | 401 | 403 => {
+  if (need === 'open') return 'in'
+  if (standing === 'bad') return 401
+  return standing === 'unscoped' && need !== 'account' ? 403 : 'in'
+}
+
+const isAsExpected = (status: number, expected: 'in' | 401 | 403): boolean =>
+  expected === 'in' ? ![401, 403].includes(status) && status < 500 : status === expected
+
+test('public plane: every route has a row, every row a route', () => {
+  const versionless = ({ method, url }: KnownRoute): string =>
+    `${method} ${url.replace(/^\/v\d+(?=\/)/, '')}`
+  const found = new Set(api.routes.map(versionless))
+  const missing = [...found].filter((route) => needOf(PUBLIC_ROUTES, route) === undefined)
+  assert.deepEqual(missing, [], 'routes that the table does not know')
+  const gone = Object.values(PUBLIC_ROUTES)
+    .flat()
+    .filter((route) => !found.has(route))
+  assert.deepEqual(gone, [], 'rows without a route')
+})
+
+test('public plane: every route against every credential', async () => {
+  for (const { method, url } of api.routes) {
+    const need = needOf(PUBLIC_ROUTES, `${method} ${url.replace(/^\/v\d+(?=\/)/, '')}`)
+    assert.ok(need)
+    // The token service judges the client by itself: see the test below.
+    if (url === '/oauth/token') continue
+    for (const [name, [headers, standing]] of credentials) {
+      const { status } = await call(api, filled(url), { method, headers: { ...headers } })
+      const expected = expectedStatus(need, standing)
+      assert.ok(isAsExpected(status, expected), `${method} ${url}, ${name}: ${status}`)
+    }
+  }
+})
+
+test('public plane: what belongs to one organization is not there for another', async () => {
+  const headers = { ...credentials.get('other organization')?.[0] }
+  const owned = api.routes.filter(({ url }) => url.includes('/webhook/endpoint/:id'))
+  assert.ok(owned.length >= 14, `${owned.length} routes`)
+  for (const { method, url } of owned) {
+    const body = ['PATCH', 'PUT', 'POST'].includes(method) ? '{}' : null
+    const json = body === null ? {} : { 'content-type': 'application/json' }
+    const answer = await call(api, filled(url, endpointId), {
+      ...{ method, headers: { ...headers, ...json }, body },
+    })
+    assert.equal(answer.status, 404, `${method} ${url}: ${answer.text}`)
+  }
+  const listed = await call(api, '/v2/webhook/endpoint', { headers })
+  assert.ok(!listed.text.includes(endpointId))
+  const still = await call(api, `/v2/webhook/endpoint/${endpointId}`)
+  assert.equal(still.status, 200)
+})
+
+test('the token service opens for the secret of a client alone', async () => {
+  for (const [name, [headers]] of credentials) {
+    if (name === 'basic') continue
+    const body = JSON.stringify({
+      ...{ grant_type: 'client_credentials', audience: api.accounts.tokenPlace().audience },
+      ...{ client_id: api.clientId, client_secret: 'wrong' },
+    })
+    const answer = await call(api, '/oauth/token', {
+      ...{ method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } },
+    })
+    assert.ok([400, 401, 429].includes(answer.status), `${name}: ${answer.status}`)
+    assert.ok(!answer.text.includes('access_token'), name)
+  }
+})
+
+const withoutPrefix = ({ method, url }: KnownRoute): string =>
+  `${method} ${url.replace('/admin/v1', '')}`
+
+test('admin plane: every route has a row, every row a route', () => {
+  const found = new Set(admin.knownRoutes.map(withoutPrefix))
+  const missing = [...found].filter((route) => needOf(ADMIN_ROUTES, route) === undefined)
+  assert.deepEqual(missing, [], 'routes that the table does not know')
+  const gone = Object.values(ADMIN_ROUTES)
+    .flat()
+    .filter((route) => !found.has(route))
+  assert.deepEqual(gone, [], 'rows without a route')
+})
+
+test('admin plane: every route against every credential and role', async () => {
+  const { adminTokens } = api.accounts
+  const brief = await adminTokens.create({ name: 'brief', role: 'write', lifeSeconds: 1 })
+  const revoked = await adminTokens.create({ name: 'revoked', role: 'write', lifeSeconds: 600 })
+  await adminTokens.revoke(revoked.row.token_id)
+  await until(() => adminTokens.open(brief.token) === 'expired', 'a token is over')
+  const roles: Readonly<Record<string, 'read' | 'write' | 'owner'>> = {
+    ADMIN_TOKEN: 'owner',
+    'admin token, read': 'read',
+    'admin token, write': 'write',
+  }
+  const ranks = { open: -1, read: 0, write: 1, owner: 2 } as const
+  const shown: readonly (readonly [string, Headers])[] = [
+    ...[...credentials].map(([name, [headers]]) => [name, headers] as const),
+    ['admin token, expired', bearer(brief.token)],
+    ['admin token, revoked', bearer(revoked.token)],
+    ['part of ADMIN_TOKEN', bearer(ADMIN_TOKEN.slice(0, -1))],
+    ['ADMIN_TOKEN as a key', { 'x-api-key': ADMIN_TOKEN }],
+  ]
+  for (const route of admin.knownRoutes) {
+    const need = needOf(ADMIN_ROUTES, withoutPrefix(route))
+    assert.ok(need)
+    for (const [name, headers] of shown) {
+      const method = route.method as 'GET'
+      const { statusCode } = await admin.inject({ method, url: filled(route.url), headers })
+      const role = roles[name]
+      const refusal = role === undefined ? 401 : ranks[role] >= ranks[need] ? 'in' : 403
+      const expected = need === 'open' ? 'in' : refusal
+      const what = `${route.method} ${route.url}, ${name}: ${statusCode}`
+      assert.ok(isAsExpected(statusCode, expected), what)
+    }
+  }
+})
+
+test('refusals are counted by surface and reason', async () => {
+  const text = await api.metrics.registry.metrics()
+  for (const [surface, reason] of [
+    ...['missing_credential', 'invalid_api_key', 'invalid_token', 'expired_token'].flatMap(
+      (each) => [['rest', each] as const, ['graphql', each] as const],
+    ),
+    ['rest', 'revoked'],
+    ['rest', 'unsupported_credential'],
+    ['rest', 'missing_scope'],
+    ['oauth', 'invalid_client'],
+  ] as const) {
+    const line = `sluice_auth_failures_total\\{surface="${surface}",reason="${reason}"\\} [1-9]`
+    assert.match(text, new RegExp(line), `${surface} ${reason}`)
+  }
+  assert.doesNotMatch(text, /sluice_auth_failures_total\{[^}]*reason="other"/)
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:https'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { WebSocket } from 'ws'
+import { loadConfig } from '../../core/config.ts'
+import { silentLogger } from '../../core/log.ts'
+import { makeMetrics } from '../../core/metrics.ts'
+import { readTls, type Tls } from '../../core/tls.ts'
+import { makeBaseApp } from '../../serving/http/base.ts'
+import { openStack, type Stack } from '../support/realtime.ts'
+
+const file = (name: string): string =>
+  fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
+
+let tls: Tls
+let stack: Stack
+before(async () => {
+  const [tlsCertFile, tlsKeyFile] = [file('cert.pem'), file('key.pem')]
+  const read = readTls({ tlsCertFile, tlsKeyFile })
+  assert.ok(read)
+  tls = read
+  stack = await openStack()
+})
+after(() => stack.close())
+
+test('HTTP over our own TLS: its answers ask for TLS from then on', async () => {
+  const app = await makeBaseApp(
+    { tls, config: loadConfig({}), metrics: makeMetrics(), log: silentLogger(), nowMs: Date.now },
+    { title: 'test', description: 'test', securitySchemes: {} },
+  )
+  app.get('/', async () => ({ good: true }))
+  const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+  const headers = await new Promise<NodeJS.Dict<string | string[]>>((resolve, reject) => {
+    const call = request(
+      { host: 'localhost', port: address.port, path: '/', ca: tls.cert },
+      (answer) => {
+        answer.resume()
+        resolve(answer.headers)
+      },
+    )
+    call.once('error', reject).end()
+  })
+  assert.match(String(headers['strict-transport-security']), /^max-age=\d{7,}/)
+  await assert.rejects(fetch(`http://127.0.0.1:${address.port}/`))
+  await app.close()
+})
+
+for (const transport of ['uws', 'ws'] as const) {
+  test(`streams over our own TLS: ${transport}`, async () => {
+    const { port } = await stack.serve({ transport, tls })
+    const ws = new WebSocket(`wss://localhost:${port}/connection/websocket`, {
+      ca: tls.cert,
+      family: 4,
+    })
+    const frame = new Promise<string>((resolve, reject) => {
+      ws.once('message', (data) => resolve(String(data)))
+      ws.once('error', reject)
+    })
+    ws.once('open', () => ws.send(`{"connect":{"token":"${stack.key.apiKey}"},"id":1}`))
+    assert.match(await frame, /"connect":\{/)
+    ws.terminate()
+    const plain = new WebSocket(`ws://127.0.0.1:${port}/connection/websocket`)
+    await assert.rejects(new Promise((_, reject) => plain.once('error', reject)))
+  })
+}

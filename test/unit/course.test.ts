@@ -10,7 +10,7 @@ const statusAfter = (error: string): number | null => {
   const script = `
     import { runCourse } from '${COURSE}'
     import { silentLogger } from '${LOG}'
-    process.exitCode = await runCourse(silentLogger(), ({ signal }) => new Promise((resolve) => {
+    process.exitCode = await runCourse({ log: silentLogger(), scrub: (text) => text }, ({ signal }) => new Promise((resolve) => {
       signal.addEventListener('abort', () => resolve(signal.reason.status))
       setImmediate(() => { setImmediate(() => resolve(7)); throw ${error} })
     }))`

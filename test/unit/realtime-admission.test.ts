@@ -45,5 +45,5 @@ test('a boundary counts every error, logs one per second and kind, and outlives 
   boundary.failed('message', new Error('bug'))
   assert.equal(lines.length, 2)
   const text = await metrics.registry.getSingleMetricAsString('sluice_edge_errors_total')
-  assert.match(text, /sluice_edge_errors_total\{surface="streams",kind="message"\} 4/)
+  assert.match(text, /sluice_edge_errors_total\{surface="streams",reason="message"\} 4/)
 })

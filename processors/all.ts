@@ -144,7 +144,10 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
       const sinks = await Promise.all(
         sinksOf(chain, config).map((sink) => startSink(sink, { ...chainDeps, makeRows, places })),
       )
-      return { chain, groups: [stage, ...sinks], finalizer: startFinalizer(chainDeps) }
+      // One process has the first lane; of several that finalize, that one repairs.
+      const mayRepair = () => stage.lanes().some(({ partition }) => partition === 0)
+      const finalizer = startFinalizer({ ...chainDeps, mayRepair })
+      return { chain, groups: [stage, ...sinks], finalizer }
     }),
   )
   const status = (): ProcessorsStatus => ({

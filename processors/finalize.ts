@@ -29,6 +29,8 @@ export interface FinalizeDeps {
   /** How long a minute waits for missing trades after the last that came. Default 5 minutes. */
   readonly graceMs?: number
   readonly metrics?: Metrics
+  /** Whether this process may rebuild rollups: two that do so at the same time would double them. Default: it may. */
+  readonly mayRepair?: () => boolean
 }
 
 /** What one round did. */
@@ -174,7 +176,8 @@ const MOST_TRIES = 3
 const TRIES_KEPT = 1_000
 
 /** Checks now and then what was rolled up since the last check, and the newest minutes before it. */
-const makeChecker = ({ chain, warehouse, log, metrics, checkMs = CHECK_MS }: FinalizeDeps) => {
+const makeChecker = (deps: FinalizeDeps) => {
+  const { chain, warehouse, log, metrics, checkMs = CHECK_MS, mayRepair = () => true } = deps
   const tries = new Map<number, number>()
   let checkedTo: number | undefined
   let lastMs = Number.NEGATIVE_INFINITY
@@ -189,6 +192,8 @@ const makeChecker = ({ chain, warehouse, log, metrics, checkMs = CHECK_MS }: Fin
   }
   return async ({ hotFrom }: FinalizeRound): Promise<void> => {
     const nowMs = Date.now()
+    // Counted from when this process may: whoever could before has ended its last repair by then.
+    if (!mayRepair()) lastMs = nowMs
     if (hotFrom === null || nowMs - lastMs < checkMs) return
     lastMs = nowMs
     const minutes = await checkRollups({

@@ -12,7 +12,7 @@ import { makeOpenMinutes } from '../../processors/open-minutes.ts'
 import { checkRollups } from '../../processors/rollup-check.ts'
 import { until } from '../support/until.ts'
 
-const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'avax']
+const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'avax', 'polygon']
 const folder = mkdtempSync(join(tmpdir(), 'sluice-finalizer-'))
 const path = join(folder, 'tables')
 const warehouse = await openWarehouse({ kind: 'embedded', path })
@@ -221,4 +221,33 @@ test('trades that expired after they were rolled up are no reason to build the r
   await warehouse.command('TRUNCATE TABLE avax_dex_trades_enriched')
   assert.deepEqual(await checkRollups(minuteCheck('avax', START + 60)), [])
   assert.deepEqual(await rolledUp('avax'), all(4))
+})
+
+test('of several processes only the one that may repairs: two would double what they rebuild', async () => {
+  await addBlock('polygon', 1, START, 4)
+  await addTrades('polygon', { number: 1, atS: START, to: 4 })
+  await setFinal('polygon', START + 60)
+  await finalizeRound(warehouse, 'polygon')
+  await warehouse.command(`DELETE FROM polygon_ohlc_1m WHERE token_address = 'A1'`)
+  const metrics = makeMetrics()
+  let asked = 0
+  let may = false
+  const finalizer = startFinalizer({
+    ...{ chain: 'polygon', warehouse, log: silentLogger(), metrics, idleMs: 1, checkMs: 1 },
+    mayRepair: () => {
+      asked += 1
+      return may
+    },
+  })
+  const repairs = async (): Promise<number> =>
+    (await metrics.rollupRepairs.get()).values.reduce((sum, { value }) => sum + value, 0)
+  try {
+    await until(() => asked > 5, 'some rounds of a process that may not')
+    assert.equal(await repairs(), 0)
+    may = true
+    await until(async () => (await repairs()) === 1, 'the process that may repairs')
+  } finally {
+    await finalizer.stop()
+  }
+  assert.deepEqual(await rolledUp('polygon'), all(8))
 })

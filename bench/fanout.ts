@@ -1,12 +1,12 @@
 import uws from 'uWebSockets.js'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import { makeBoundary } from '../core/boundary.ts'
 import { localCodec } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { silentLogger } from '../core/log.ts'
 import { makeMetrics } from '../core/metrics.ts'
 import { topicName } from '../schemas/topics.ts'
-import { makeBoundary } from '../serving/realtime/boundary.ts'
 import { type Channel, parseChannel } from '../serving/realtime/channel.ts'
 import { Hub } from '../serving/realtime/hub.ts'
 import type { Socket, SocketServer } from '../serving/realtime/socket.ts'
@@ -139,7 +139,12 @@ const ourSide = async (): Promise<Side> => {
     {
       ...{ host: '127.0.0.1', port: 0, maxInboundBytes: 1_024, maxQueuedBytes: 2 ** 24 },
       maxConnections: 2 * SOCKETS,
-      boundary: makeBoundary({ metrics: makeMetrics(), log: silentLogger(), nowMs: Date.now }),
+      boundary: makeBoundary({
+        surface: 'streams',
+        metrics: makeMetrics(),
+        log: silentLogger(),
+        nowMs: Date.now,
+      }),
     },
     {
       upgrade: async () => ({ accepted: true, protocol: '', context: undefined }),

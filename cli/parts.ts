@@ -73,7 +73,7 @@ const firstSweep = async (bus: Bus, log: Logger): Promise<void> => {
   try {
     await bus.sweep(Date.now())
   } catch (err) {
-    log.error({ err }, 'the log was not swept')
+    log.error({ err }, 'embedded log retention run failed')
   }
 }
 

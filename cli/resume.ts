@@ -1,4 +1,4 @@
-import type { Bus } from '../core/bus-contract.ts'
+import { type Bus, laneWriterId } from '../core/bus-contract.ts'
 import { loadConfig } from '../core/config.ts'
 import { Outage } from '../core/fault.ts'
 import { retry } from '../core/retry.ts'
@@ -71,7 +71,7 @@ const moveOne = async (
   bus: Bus,
   { group, partition, offsets: next, state }: LostLane,
 ): Promise<void> => {
-  const writer = await bus.writer(`${group}.lane${partition}`)
+  const writer = await bus.writer(laneWriterId(group, partition))
   try {
     await writer.commit({ state, offsets: { group, next } })
   } finally {

@@ -18,7 +18,7 @@ export const startSweeper = (bus: Bus, log: Logger, everyMs = EVERY_MS): Running
       try {
         await bus.sweep(Date.now())
       } catch (err) {
-        if (!signal.aborted) log.error({ err }, 'the log was not swept')
+        if (!signal.aborted) log.error({ err }, 'embedded log retention run failed')
       }
     }
   }

@@ -74,6 +74,10 @@ export interface Writer {
   close(): Promise<void>
 }
 
+/** Id of the writer that a lane of a group commits with: whoever takes it fences the lane. */
+export const laneWriterId = (group: string, partition: number): string =>
+  `${group}.lane${partition}`
+
 /** Topic as it must exist. */
 export interface TopicSpec {
   readonly topic: string

@@ -1,11 +1,12 @@
-import type {
-  GroupOffset,
-  Lane,
-  LaneState,
-  LogRecord,
-  Running,
-  Subscription,
-  Writer,
+import {
+  type GroupOffset,
+  type Lane,
+  type LaneState,
+  type LogRecord,
+  laneWriterId,
+  type Running,
+  type Subscription,
+  type Writer,
 } from './bus-contract.ts'
 import { type EmbeddedLog, groupOffsets, scan, topicOf } from './bus-embedded-log.ts'
 import type { Wakeups } from './bus-embedded-wake.ts'
@@ -128,7 +129,7 @@ const openLane = async (
   { partition, signal }: LaneSeat,
 ): Promise<Lane> => {
   const { group, topics } = subscription
-  const writer = await host.writer(`${group}.lane${partition}`)
+  const writer = await host.writer(laneWriterId(group, partition))
   const committed = groupOffsets(host.store, group, topics).filter(
     (offset) => offset.partition === partition,
   )

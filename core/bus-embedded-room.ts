@@ -75,7 +75,7 @@ export const logRoom = (store: EmbeddedLog, plan: RoomPlan): LogRoom => {
       if (retention === 'off' || bytes <= SHARES.sweep * limitBytes || !isDue) return
       pressedAtMs = performance.now()
       inTurn(() => shrinkLog(store, { nowMs: nowMs(), retention, limitBytes, signal }, 0)).catch(
-        (err: unknown) => log.error({ err }, 'the log was not swept'),
+        (err: unknown) => log.error({ err }, 'embedded log retention run failed'),
       )
     },
     make: async (bytes) => {
@@ -88,7 +88,7 @@ export const logRoom = (store: EmbeddedLog, plan: RoomPlan): LogRoom => {
         )
         return !signal.aborted
       } catch (err) {
-        log.error({ err }, 'no room could be made in the log')
+        log.error({ err }, 'embedded log retention could not free space')
         return false
       }
     },

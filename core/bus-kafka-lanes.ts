@@ -1,4 +1,11 @@
-import type { Bus, GroupOffset, Lane, Running, Subscription } from './bus-contract.ts'
+import {
+  type Bus,
+  type GroupOffset,
+  type Lane,
+  laneWriterId,
+  type Running,
+  type Subscription,
+} from './bus-contract.ts'
 import { type LaneSelf, laneAssigner } from './bus-kafka-assigner.ts'
 import { type LaneBuffer, laneBuffer } from './bus-kafka-buffer.ts'
 import type { KafkaClient } from './bus-kafka-client.ts'
@@ -190,7 +197,7 @@ const runLane = async (member: Member, seat: Seat, onOpen: () => void): Promise<
   const { signal } = controller
   const reader = await member.group
   const stores = laneStores(host, { group, partition, signal })
-  const writer = stores.following(await host.writer(`${group}.lane${partition}`))
+  const writer = stores.following(await host.writer(laneWriterId(group, partition)))
   const buffer = laneBuffer(signal, (at) => onRoom(member, at))
   const opened: At[] = []
   try {

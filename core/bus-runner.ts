@@ -53,7 +53,7 @@ export const haltedLanes = (): HaltedLanes => {
     resting: async ({ group, partition: lane, log, signal }, work) => {
       const name = `${group}/${lane}`
       const opened = (): void => {
-        if (halted.delete(name)) log.info({ group, lane }, 'lane goes on')
+        if (halted.delete(name)) log.info({ group, lane }, 'lane resumed')
       }
       try {
         for (;;) {

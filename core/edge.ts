@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { makeBoundary } from './boundary.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -24,18 +25,18 @@ const GUARDED: ReadonlySet<string | symbol> = new Set([
 ])
 
 /**
- * Keeps what one connection does to itself: an exception that a listener of the server throws closes that connection, is
- * logged and counted as `exception`. Call it before the server listens.
+ * Keeps what one connection does to itself: an exception that a listener of the server throws at once closes that connection, is
+ * logged at most once a second and counted as `exception`. Rejections of handlers are Fastify's, or the caller's to catch. Call it before the server listens.
  */
 export const guardServer = (server: Server, { surface, metrics, log }: EdgeDeps): void => {
+  const boundary = makeBoundary({ surface, metrics, log, nowMs: Date.now })
   const emit = server.emit.bind(server) as (event: string | symbol, ...args: unknown[]) => boolean
   server.emit = (event: string | symbol, ...args: unknown[]): boolean => {
     if (!GUARDED.has(event)) return emit(event, ...args)
     try {
       return emit(event, ...args)
     } catch (error) {
-      metrics.edgeErrors.inc({ surface, reason: 'exception' })
-      log.error({ err: error, surface, event: String(event) }, 'a listener failed')
+      boundary.failed('exception', error)
       socketOf(args[0])?.destroy()
       return true
     }

@@ -71,7 +71,8 @@ export interface Message {
 export const parseMessage = (text: string): Message => {
   const isDeep = !isShallow(text)
   const value = parseJson(text, { maxLength: MAX_ANSWER_BYTES, maxDepth: MAX_TRACE_DEPTH })
-  if (!isObject(value)) throw new Malformed('rpc-not-an-answer', 'the node answered no object')
+  if (!isObject(value))
+    throw new Malformed('rpc-not-an-answer', 'the answer of the node is not an object')
   return { fields: value, isDeep }
 }
 

@@ -22,7 +22,10 @@ export const readTls = ({
     createSecureContext({ cert, key })
   } catch {
     throw new ConfigError([
-      { variable: 'TLS_CERT_FILE', message: 'is no PEM certificate that TLS_KEY_FILE belongs to' },
+      {
+        variable: 'TLS_CERT_FILE',
+        message: 'does not match TLS_KEY_FILE, or is not a PEM certificate',
+      },
     ])
   }
   return { certFile, keyFile, cert, key }

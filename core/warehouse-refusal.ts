@@ -1,4 +1,5 @@
 import { Outage } from './fault.ts'
+import { isEngineAnswer } from './warehouse-errors.ts'
 
 /**
  * What to do about an insert that failed. `row`: a value of one row can never be stored, so the row must be found and set aside.
@@ -37,18 +38,9 @@ const TOO_MANY_PARTS = 252
 /** `max_partitions_per_insert_block` shares its code with a table that has too many parts for now. */
 const PARTITIONS_OF_INSERT = /partitions for single INSERT block/i
 
-interface Answered extends Error {
-  readonly code: string
-  readonly type?: string
-}
-
-/** An error that the engine answered. Server and embedded engine throw it from two copies of one class. */
-const isAnswered = (error: unknown): error is Answered =>
-  error instanceof Error && error.constructor.name === 'ClickHouseError' && 'code' in error
-
 /** Classifies the error of an insert by the engine's error code. */
 export const refusalOf = (error: unknown): Refusal => {
-  if (!isAnswered(error)) return 'passing'
+  if (!isEngineAnswer(error)) return 'passing'
   const code = Number(error.code)
   if (ROW_CODES.has(code)) return 'row'
   return code === TOO_MANY_PARTS && PARTITIONS_OF_INSERT.test(error.message) ? 'split' : 'passing'
@@ -56,6 +48,6 @@ export const refusalOf = (error: unknown): Refusal => {
 
 /** A short name of an error for metrics: the engine's own name of it, `warehouse` or `registry` for an outage, else `other`. */
 export const errorLabel = (error: unknown): string => {
-  if (isAnswered(error) && /^[A-Z_]{1,80}$/.test(error.type ?? '')) return error.type ?? 'other'
+  if (isEngineAnswer(error) && /^[A-Z_]{1,80}$/.test(error.type ?? '')) return error.type ?? 'other'
   return error instanceof Outage ? error.of : 'other'
 }

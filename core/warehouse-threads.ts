@@ -32,8 +32,12 @@ export const startReaderThread = (path: string): ReaderThread => {
     worker.unref()
     settle?.(reply)
   })
+  let closing = false
   worker.on('error', (error) => {
-    throw new Error('a reading thread of the embedded engine ended', { cause: error })
+    throw new Error('a reader thread of the embedded engine failed', { cause: error })
+  })
+  worker.on('exit', (code) => {
+    if (!closing) throw new Error(`a reader thread of the embedded engine exited with ${code}`)
   })
   const ask = (request: ThreadRequest): Promise<ThreadReply> =>
     new Promise((resolve) => {
@@ -48,6 +52,7 @@ export const startReaderThread = (path: string): ReaderThread => {
       return reply.text
     },
     close: async () => {
+      closing = true
       await ask('close')
     },
   }

@@ -1,6 +1,6 @@
+import type { Boundary } from '../../core/boundary.ts'
 import type { Principal } from '../contract.ts'
 import type { CountedConnection } from './admission.ts'
-import type { Boundary } from './boundary.ts'
 import type { Push, Subscriber } from './fanout.ts'
 import { type ControlBudget, firstControls, firstPulse, type Pulse } from './heartbeat.ts'
 import { CLOSES, type Close } from './protocol.ts'

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Boundary, makeBoundary } from '../../core/boundary.ts'
 import type { Bus, Running } from '../../core/bus-contract.ts'
 import type { Codec } from '../../core/codec-contract.ts'
 import type { Config } from '../../core/config.ts'
@@ -8,7 +9,6 @@ import type { Metrics } from '../../core/metrics.ts'
 import type { Tls } from '../../core/tls.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { ChainFreshness, Freshness, Guard, Meter } from '../contract.ts'
-import { type Boundary, makeBoundary } from './boundary.ts'
 import { MAX_QUEUED_BYTES } from './connection.ts'
 import { Connections } from './connections.ts'
 import { startFeed } from './feed.ts'
@@ -73,7 +73,7 @@ const FRESHNESS_LIMIT_MS = 1_000
 export const startRealtime = async (options: RealtimeOptions): Promise<Realtime> => {
   const { bus, chains, log, guard, config } = options
   const holder: { server?: SocketServer } = {}
-  const boundary = makeBoundary(options)
+  const boundary = makeBoundary({ ...options, surface: 'streams' })
   const hub = new Hub({
     ...options,
     numbers: config.wsNumbers,

@@ -1,4 +1,4 @@
-import type { Boundary } from './boundary.ts'
+import type { Boundary } from '../../core/boundary.ts'
 
 /** The socket as the hub sees it: what uWebSockets.js and `ws` have in common. */
 

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, us_listen_socket, WebSocket } from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
 import { isIPv6 } from 'node:net'
-import type { Boundary, BoundaryKind } from './boundary.ts'
+import type { Boundary, BoundaryKind } from '../../core/boundary.ts'
 import type {
   Socket,
   SocketEvents,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { makeBoundary } from '../../core/boundary.ts'
 import { silentLogger } from '../../core/log.ts'
 import { type Metrics, makeMetrics } from '../../core/metrics.ts'
-import { makeBoundary } from '../../serving/realtime/boundary.ts'
 import { listen, type Transport } from '../../serving/realtime/listen.ts'
 import type { Realtime } from '../../serving/realtime/server.ts'
 import type { SocketEvents, SocketServer } from '../../serving/realtime/socket.ts'
@@ -198,7 +198,7 @@ for (const transport of TRANSPORTS) {
         {
           ...{ host: '127.0.0.1', port: 0, maxInboundBytes: 1_024, maxQueuedBytes: 1_024 },
           maxConnections: 100,
-          boundary: makeBoundary({ metrics, log, nowMs: Date.now }),
+          boundary: makeBoundary({ surface: 'streams', metrics, log, nowMs: Date.now }),
         },
         {
           upgrade: async () => ({ accepted: true, protocol: '', context: null }),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeBoundary } from '../../core/boundary.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { Admission } from '../../serving/realtime/admission.ts'
-import { makeBoundary } from '../../serving/realtime/boundary.ts'
 
 test('pending connections count by address, open ones in all; each call counts once', () => {
   const admission = new Admission({ connections: 3, pendingPerAddress: 2 })
@@ -31,7 +31,7 @@ test('a boundary counts every error, logs one per second and kind, and outlives 
   const log = silentLogger()
   log.error = (facts: unknown): void => void lines.push(facts)
   let nowMs = 0
-  const boundary = makeBoundary({ metrics, log, nowMs: () => nowMs })
+  const boundary = makeBoundary({ surface: 'streams', metrics, log, nowMs: () => nowMs })
   const bug = (): never => {
     throw new Error('bug')
   }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeBoundary } from '../../core/boundary.ts'
 import { localCodec } from '../../core/codec.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { makeMeter } from '../../serving/billing/meter.ts'
 import type { Principal } from '../../serving/contract.ts'
-import { makeBoundary } from '../../serving/realtime/boundary.ts'
 import { Connections } from '../../serving/realtime/connections.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
 import type { Socket } from '../../serving/realtime/socket.ts'
@@ -65,7 +65,7 @@ const openConnections = () => {
     chains: new Set(['eth']),
     connectionLimit: 1,
     limits: { connections: 10, pendingPerAddress: 10 },
-    boundary: makeBoundary({ metrics, log, nowMs }),
+    boundary: makeBoundary({ surface: 'streams', metrics, log, nowMs }),
     metrics,
     log,
     nowMs,

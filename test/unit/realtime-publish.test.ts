@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeBoundary } from '../../core/boundary.ts'
 import { localCodec } from '../../core/codec.ts'
 import type { Draft } from '../../core/codec-contract.ts'
 import { silentLogger } from '../../core/log.ts'
@@ -7,7 +8,6 @@ import { makeMetrics } from '../../core/metrics.ts'
 import { CHANNELS, channelRow } from '../../schemas/channels.ts'
 import type { CandlestickEvents, Messages, TradeEvents } from '../../schemas/wire.ts'
 import { BATCH_MS, Batches, type Element } from '../../serving/realtime/batches.ts'
-import { makeBoundary } from '../../serving/realtime/boundary.ts'
 import { COALESCE_MS, Coalescer } from '../../serving/realtime/coalesce.ts'
 import { Connection } from '../../serving/realtime/connection.ts'
 import type { Push } from '../../serving/realtime/fanout.ts'
@@ -224,6 +224,7 @@ const slowConnection = () => {
     onSlow: (one) => slow.push(one),
     counted: { accepted: () => undefined, closed: () => undefined },
     boundary: makeBoundary({
+      surface: 'streams',
       ...{ metrics: makeMetrics(), log: silentLogger() },
       nowMs: () => state.nowMs,
     }),

@@ -1,8 +1,9 @@
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
+import type { Logger } from './log.ts'
+import type { Metrics } from './metrics.ts'
 
-/** Where an error was contained; the label `kind` of `sluice_edge_errors_total{surface="streams"}`. */
+/** Where an error was contained: the label `reason` of `sluice_edge_errors_total`. On HTTP listeners it is `exception`. */
 export type BoundaryKind =
+  | 'exception'
   | 'listener'
   | 'upgrade'
   | 'open'
@@ -28,21 +29,24 @@ const LOG_EVERY_MS = 1_000
 
 /** A boundary that counts every error and logs at most one per second and kind. */
 export const makeBoundary = ({
+  surface,
   metrics,
   log,
   nowMs,
 }: {
+  /** Which listener: the label `surface`. */
+  readonly surface: 'public' | 'admin' | 'ops' | 'streams'
   readonly metrics: Pick<Metrics, 'edgeErrors'>
   readonly log: Logger
   readonly nowMs: () => number
 }): Boundary => {
   const loggedMs = new Map<BoundaryKind, number>()
   const failed: Boundary['failed'] = (kind, error) => {
-    metrics.edgeErrors.inc({ surface: 'streams', reason: kind })
+    metrics.edgeErrors.inc({ surface, reason: kind })
     const now = nowMs()
     if (now - (loggedMs.get(kind) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return
     loggedMs.set(kind, now)
-    log.error({ err: error, kind }, 'stream error contained')
+    log.error({ err: error, surface, reason: kind }, 'error contained at a listener')
   }
   const run: Boundary['run'] = (kind, work, undo) => {
     try {

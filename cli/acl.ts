@@ -4,14 +4,6 @@ import { TOPICS, type Topic, topicName } from '../schemas/topics.ts'
 /** Who a rule is for: the three roles, and who prepares and repairs the installation (`init`, `status`, `dlq`). */
 export type AclRole = 'ingest' | 'process' | 'serve' | 'init'
 
-/** Topics of a chain that its ingestor writes; the others are written by the processors. */
-const INGESTED: readonly Topic[] = [
-  ...(['blocks', 'trades', 'tradesPending', 'pools', 'transfers', 'balances'] as const),
-  ...(['holderDeltas', 'tokenSupplies', 'tokens', 'tokenMetadata', 'tokenDocuments'] as const),
-  ...(['calls', 'events', 'minerRewards', 'uncles', 'instructions', 'rewards', 'orders'] as const),
-  ...(['predictionTrades', 'predictionManagements', 'predictionSettlements'] as const),
-]
-
 /** Name prefixes of what a role owns: its groups, the transactional ids of its writers, its state and its dead letters. */
 const OWN: Readonly<Record<Exclude<AclRole, 'init'>, readonly string[]>> = {
   ingest: ['ingest.', 'documents.', 'pending.'],
@@ -48,9 +40,9 @@ const ownRules = (role: Exclude<AclRole, 'init'>): readonly Rule[] => [
   ]),
 ]
 
-const chainTopics = (chains: readonly string[], isWritten: (topic: Topic) => boolean) =>
+const chainTopics = (chains: readonly string[], role: 'ingest' | 'process') =>
   (Object.keys(TOPICS) as Topic[])
-    .filter((topic) => TOPICS[topic].scope !== 'global' && isWritten(topic))
+    .filter((topic) => TOPICS[topic].scope !== 'global' && TOPICS[topic].writer === role)
     .flatMap((topic) => chains.map((chain) => topicName(topic, chain)))
 
 const readsChains = (chains: readonly string[]): readonly Rule[] => [
@@ -65,12 +57,12 @@ const RULES: Readonly<Record<AclRole, (chains: readonly string[]) => readonly Ru
   ingest: (chains) => [
     ...ownRules('ingest'),
     ...readsChains(chains),
-    ...writes(chainTopics(chains, (topic) => INGESTED.includes(topic))),
+    ...writes(chainTopics(chains, 'ingest')),
   ],
   process: (chains) => [
     ...ownRules('process'),
     ...readsChains(chains),
-    ...writes(chainTopics(chains, (topic) => !INGESTED.includes(topic))),
+    ...writes(chainTopics(chains, 'process')),
   ],
   serve: (chains) => [
     ...ownRules('serve'),

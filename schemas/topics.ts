@@ -14,6 +14,8 @@ export interface TopicRow {
   /** `token`: co-partitioned lanes of the chain; `one`: a single partition; `light`: few. */
   readonly partitions: 'token' | 'one' | 'light'
   readonly cleanup: Cleanup
+  /** Role that writes it; the access rules of Kafka follow from that (`sluice init --acl`). */
+  readonly writer: 'ingest' | 'process' | 'serve'
   /** Hours until deletion; null = never. */
   readonly retentionHours: number | null
   /** There only where an operator turned on the feed that it belongs to (`feeds.ts`). */
@@ -21,8 +23,14 @@ export interface TopicRow {
 }
 
 const row = <const Row extends TopicRow>(value: Row): Row => value
-const token = (suffix: string, message: keyof Messages, retentionHours: number): TopicRow => ({
+const token = (
+  suffix: string,
+  message: keyof Messages,
+  retentionHours: number,
+  writer: 'ingest' | 'process',
+): TopicRow => ({
   suffix,
+  writer,
   scope: 'chain',
   message,
   key: 'base token',
@@ -31,7 +39,7 @@ const token = (suffix: string, message: keyof Messages, retentionHours: number):
   retentionHours,
 })
 const upsert = (suffix: string, message: keyof Messages): TopicRow => ({
-  ...token(suffix, message, 168),
+  ...token(suffix, message, 168, 'process'),
   cleanup: 'compact,delete',
   key: 'token',
 })
@@ -42,10 +50,11 @@ const control = (suffix: string, message: keyof Messages, key: string): TopicRow
   key,
   partitions: 'one',
   cleanup: 'compact',
+  writer: 'serve',
   retentionHours: null,
 })
 const feed = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
-  ...token(suffix, message, 24),
+  ...token(suffix, message, 24, 'ingest'),
   key,
   optional: true,
 })
@@ -56,6 +65,7 @@ const webhook = (suffix: string, message: keyof Messages, key: string): TopicRow
   key,
   partitions: 'light',
   cleanup: 'delete',
+  writer: 'serve',
   retentionHours: 168,
 })
 
@@ -68,52 +78,62 @@ export const TOPICS = {
     key: 'chain',
     partitions: 'one',
     cleanup: 'delete',
+    writer: 'ingest',
     retentionHours: null,
   }),
-  trades: token('dex.trades', 'dex.trade.TradeEvents', 72),
+  trades: token('dex.trades', 'dex.trade.TradeEvents', 72, 'ingest'),
   /** Trades of blocks in the making; there only where such are followed (`core/topic-specs.ts`). */
-  tradesPending: { ...token('dex.trades.pending', 'dex.trade.TradeEvents', 1), optional: true },
-  tradesProcessed: token('dex.trades.processed', 'dex.trade.TradeEvents', 72),
-  pools: token('dex.pools', 'dex.pool.DexPoolEvents', 72),
-  poolsProcessed: token('dex.pools.processed', 'dex.pool.DexPoolEvents', 72),
-  transfers: token('transfers', 'transfer.TransferEvents', 72),
-  transfersProcessed: token('transfers.processed', 'transfer.TransferEvents', 72),
-  balances: { ...token('balances', 'balance.BalanceEvents', 72), key: 'owner wallet' },
+  tradesPending: {
+    ...token('dex.trades.pending', 'dex.trade.TradeEvents', 1, 'ingest'),
+    optional: true,
+  },
+  tradesProcessed: token('dex.trades.processed', 'dex.trade.TradeEvents', 72, 'process'),
+  pools: token('dex.pools', 'dex.pool.DexPoolEvents', 72, 'ingest'),
+  poolsProcessed: token('dex.pools.processed', 'dex.pool.DexPoolEvents', 72, 'process'),
+  transfers: token('transfers', 'transfer.TransferEvents', 72, 'ingest'),
+  transfersProcessed: token('transfers.processed', 'transfer.TransferEvents', 72, 'process'),
+  balances: { ...token('balances', 'balance.BalanceEvents', 72, 'ingest'), key: 'owner wallet' },
   balancesProcessed: {
-    ...token('balances.processed', 'balance.BalanceEvents', 72),
+    ...token('balances.processed', 'balance.BalanceEvents', 72, 'process'),
     key: 'owner wallet',
   },
   holderDeltas: {
-    ...token('_repart.holder-deltas', 'balance.BalanceEvents', 24),
+    ...token('_repart.holder-deltas', 'balance.BalanceEvents', 24, 'ingest'),
     scope: 'internal',
     key: 'token',
   },
-  tokenSupplies: token('token-supplies', 'token.supply.TokenSupplyEvents', 72),
-  tokenSuppliesProcessed: token('token-supplies.processed', 'token.supply.TokenSupplyEvents', 72),
+  tokenSupplies: token('token-supplies', 'token.supply.TokenSupplyEvents', 72, 'ingest'),
+  tokenSuppliesProcessed: token(
+    'token-supplies.processed',
+    'token.supply.TokenSupplyEvents',
+    72,
+    'process',
+  ),
   tokenPrices: upsert('token-prices', 'token.price.TokenPriceEvents'),
   tokenMarketCaps: upsert('token-market-caps.processed', 'token.market_cap.TokenMarketCapEvents'),
   tokenHoldings: upsert('token-holdings', 'token.holding.TokenHoldingEvents'),
-  tradeStats: token('trade-stats', 'trade.stat.TradeStatEvents', 24),
+  tradeStats: token('trade-stats', 'trade.stat.TradeStatEvents', 24, 'process'),
   walletTokenPnls: {
-    ...token('wallet-token-pnls', 'wallet.pnl.WalletTokenPnlEvents', 24),
+    ...token('wallet-token-pnls', 'wallet.pnl.WalletTokenPnlEvents', 24, 'process'),
     key: 'wallet',
   },
-  tokens: token('tokens', 'token.TokenEvents', 168),
-  tokensCreated: token('tokens.created', 'token.TokenEvents', 168),
-  tokensMigrated: token('tokens.migrated', 'token.TokenEvents', 168),
-  tokenMetadata: token('token-metadata', 'token.TokenEvents', 168),
+  tokens: token('tokens', 'token.TokenEvents', 168, 'ingest'),
+  tokensCreated: token('tokens.created', 'token.TokenEvents', 168, 'process'),
+  tokensMigrated: token('tokens.migrated', 'token.TokenEvents', 168, 'process'),
+  tokenMetadata: token('token-metadata', 'token.TokenEvents', 168, 'ingest'),
   tokenDocuments: {
     ...upsert('token-documents', 'token.TokenEvents'),
+    writer: 'ingest',
     cleanup: 'compact',
     retentionHours: null,
   },
   tokensProcessed: {
-    ...token('tokens.processed', 'token.TokenEvents', 168),
+    ...token('tokens.processed', 'token.TokenEvents', 168, 'process'),
     cleanup: 'compact',
     retentionHours: null,
     key: 'token',
   },
-  candlesticks: token('candlesticks', 'candlestick.CandlestickEvents', 24),
+  candlesticks: token('candlesticks', 'candlestick.CandlestickEvents', 24, 'process'),
   calls: feed('calls', 'evm.call.CallEvents', 'address that is called'),
   events: feed('events', 'evm.log.LogEvents', 'contract'),
   minerRewards: feed('miner-rewards', 'evm.reward.MinerRewardEvents', 'miner'),

@@ -86,11 +86,13 @@ const viewSelect = async (
   return select
 }
 
-const CANDLE_COLUMNS = [
+/** Columns of a candle table beside its bucket; a migration that adds one adds it here. */
+export const CANDLE_TABLE_COLUMNS = [
+  ...['token_address', 'side_token', 'pool_address'],
   ...['open', 'close', 'high', 'low', 'open_native', 'close_native', 'high_native', 'low_native'],
   ...['volume', 'volume_usd', 'volume_native', 'trades', 'buys', 'sells', 'is_base'],
-].join(', ')
-const CANDLE_KEY = 'token_address, side_token, pool_address'
+] as const
+const CANDLE_COLUMNS = CANDLE_TABLE_COLUMNS.join(', ')
 
 /**
  * Builds all rollups of a minute again from its trades, and the hour and the day around it from finer rollups. The minute's
@@ -111,8 +113,8 @@ const rebuild = async (check: RollupCheck, minute: number): Promise<void> => {
     const start = Math.floor(minute / seconds) * seconds
     await remove(`${chain}_ohlc_${name}`, start, seconds)
     await insert(
-      `${chain}_ohlc_${name} (${CANDLE_KEY}, bucket, ${CANDLE_COLUMNS})`,
-      `SELECT ${CANDLE_KEY}, toDateTime(${start}, 'UTC'), ${CANDLE_COLUMNS} FROM ${chain}_ohlc_${from}
+      `${chain}_ohlc_${name} (bucket, ${CANDLE_COLUMNS})`,
+      `SELECT toDateTime(${start}, 'UTC'), ${CANDLE_COLUMNS} FROM ${chain}_ohlc_${from}
   WHERE bucket >= toDateTime(${start}, 'UTC') AND bucket < toDateTime(${start + seconds}, 'UTC')`,
     )
   }

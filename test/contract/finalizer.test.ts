@@ -9,7 +9,7 @@ import { applyRetention, migrate } from '../../core/migrate.ts'
 import { openWarehouse } from '../../core/warehouse.ts'
 import { finalizeRound, startFinalizer } from '../../processors/finalize.ts'
 import { makeOpenMinutes } from '../../processors/open-minutes.ts'
-import { checkRollups } from '../../processors/rollup-check.ts'
+import { CANDLE_TABLE_COLUMNS, checkRollups } from '../../processors/rollup-check.ts'
 import { until } from '../support/until.ts'
 
 const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'avax', 'polygon']
@@ -250,4 +250,15 @@ test('of several processes only the one that may repairs: two would double what 
     await finalizer.stop()
   }
   assert.deepEqual(await rolledUp('polygon'), all(8))
+})
+
+test('a repair writes every column of a candle table', async () => {
+  for (const table of ['eth_ohlc_1h', 'eth_ohlc_1d']) {
+    const { rows } = await warehouse.query<{ readonly name: string }>({
+      sql: 'SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String}',
+      params: { table },
+    })
+    const columns = rows.map(({ name }) => name).filter((name) => name !== 'bucket')
+    assert.deepEqual(columns.sort(), [...CANDLE_TABLE_COLUMNS].sort(), table)
+  }
 })

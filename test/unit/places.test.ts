@@ -122,5 +122,5 @@ test('TLS is a pair of files that fit each other', () => {
   )
   writeFileSync(tlsCertFile, 'no certificate')
   writeFileSync(tlsKeyFile, 'no key')
-  assert.throws(() => readTls({ tlsCertFile, tlsKeyFile }), /no PEM certificate/)
+  assert.throws(() => readTls({ tlsCertFile, tlsKeyFile }), /does not match TLS_KEY_FILE/)
 })

@@ -85,7 +85,10 @@ export const registerSchemas = async (
   access: RegistryAccess,
   topics: readonly string[],
 ): Promise<void> => {
-  await retry(() => setLevel(access), { ...AT_ONCE, again: isRace })
+  await retry(() => setLevel(access), {
+    ...AT_ONCE,
+    again: (error, attempt) => isRace(error) || isUnanswered(error, attempt),
+  })
   const registry = clientOf(access)
   const aliases = topics.flatMap((topic) => {
     const message = topicRow(topic)?.message
@@ -99,7 +102,7 @@ export const registerSchemas = async (
       await retry(
         (attempt) =>
           attempt === 1 ? register() : setLevel(access, subject).then(() => register()),
-        { ...AT_ONCE, again: isRace },
+        { ...AT_ONCE, again: (error, attempt) => isRace(error) || isUnanswered(error, attempt) },
       )
     } catch (error) {
       throw registryOutage(`${subject} was not registered`, error)
@@ -125,7 +128,10 @@ const clientOf = ({ url, auth, answerLimitMs = ANSWER_LIMIT_MS }: RegistryAccess
 const registeredId = async (registry: SchemaRegistry, name: MessageName): Promise<number> => {
   const schema = { type: SchemaType.AVRO, schema: schemaText(name) } as const
   try {
-    return await registry.getRegistryIdBySchema(subjectOf(name), schema)
+    return await retry(() => registry.getRegistryIdBySchema(subjectOf(name), schema), {
+      ...AT_ONCE,
+      again: isUnanswered,
+    })
   } catch (error) {
     throw registryOutage(`${subjectOf(name)} is not registered`, error)
   }
@@ -139,6 +145,15 @@ const isRace = (error: unknown): boolean =>
   error instanceof Error &&
   (error.message.includes(`(${COMPATIBLE} != ${COMPATIBILITY.NONE})`) ||
     /already exists|was refused/.test(error.message))
+
+/** Tries of a request that the registry takes and does not answer: Apicurio 3.3.3 leaves one now and then. */
+const UNANSWERED_TRIES = 3
+
+/** Registering again what may have been registered changes nothing. */
+const isUnanswered = (error: unknown, attempt: number): boolean =>
+  attempt < UNANSWERED_TRIES &&
+  error instanceof Error &&
+  /\bTimeout \(\d+ms\)|does not answer/.test(error.message)
 
 /** A registry starts at NONE, and CSR sets the level of a subject only after its first schema. */
 const setLevel = async (

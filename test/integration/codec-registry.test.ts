@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { after, test } from 'node:test'
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
@@ -120,6 +121,27 @@ test('a registry that takes requests and never answers is an outage', async () =
   await assert.rejects(registerSchemas(deaf, []), { name: 'Outage', final: false })
   await assert.rejects(registryCodec(deaf), { name: 'Outage', final: false })
   mute.close()
+})
+
+test('a request that a registry leaves without an answer is made again', async () => {
+  let requests = 0
+  const port = await freePort()
+  const forgetful = createHttpServer((request, response) => {
+    requests += 1
+    if (requests === 1) return
+    response.setHeader('content-type', 'application/vnd.schemaregistry.v1+json')
+    if (request.method === 'PUT') response.end('{"compatibility":"FULL_TRANSITIVE"}')
+    else if (request.url?.includes('/config'))
+      response.end('{"compatibilityLevel":"FULL_TRANSITIVE"}')
+    else response.end('{"id":7}')
+  })
+  await new Promise<void>((resolve) => forgetful.listen(port, '127.0.0.1', resolve))
+  const near = { url: `http://127.0.0.1:${port}`, log, answerLimitMs: 500 }
+  await registerSchemas(near, ['eth.dex.trades'])
+  requests = 0
+  await registryCodec(near)
+  forgetful.closeAllConnections()
+  forgetful.close()
 })
 
 if (registry) suite()

@@ -48,7 +48,7 @@ const COUNTERS = {
   ),
   edgeErrors: row(
     'sluice_edge_errors_total',
-    'Requests, frames, upgrades and answers refused or closed where they came in; `exception` is a defect of ours',
+    'Requests, frames and connections refused or closed where they came in; on HTTP the reason exception, on streams any reason, is a defect',
     'surface',
     'reason',
   ),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getIntrospectionQuery } from 'graphql'
+import { getIntrospectionQuery, parse, visit } from 'graphql'
 import { Fault } from '../../core/fault.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import { MIN_QUERY_MILLI_UNITS, PLANS } from '../../schemas/plans.ts'
@@ -17,7 +17,10 @@ import { WORST_QUERIES } from '../support/worst-queries.ts'
 
 const CATALOGUE = catalogueOf(CUBES, ['eth', 'bsc', 'sol'])
 const LIMITS = QUERY_LIMITS
-const MOST_MS = 250
+/** Most that one turn may compute, as a multiple of reading a large body once. Without a budget of steps it was hundreds. */
+const MOST_READINGS = 20
+/** A turn is measured this often, and the shortest counts: the compiler and the collector run at times of their own. */
+const ATTEMPTS = 3
 
 /** Milliseconds that this process has computed: unlike a clock it does not run on while other processes have the machine. */
 const computedMs = (): number => {
@@ -42,26 +45,44 @@ const longestTurnMs = async (work: () => Promise<void>): Promise<number> => {
   return longest
 }
 
+/** What the bare library computes to parse and visit one body of the greatest size: the measure of this machine at this time. */
+const readingMs = (): number => {
+  const text = `{ Solana { ${Array.from({ length: 5_000 }, (_, i) => `a${i}: DEXTrades(limit: {count: ${i}}) { count }`).join(' ')} } }`
+  const times = Array.from({ length: ATTEMPTS }, () => {
+    const from = computedMs()
+    visit(parse(text, { noLocation: true }), { enter: () => undefined })
+    return computedMs() - from
+  })
+  return Math.min(...times)
+}
+
 test('no query holds the event loop for long, and each ends as a plan or a typed error', async (t) => {
-  const { plan, planInTurns } = makePlanner(CATALOGUE, LIMITS)
+  const { plan } = makePlanner(CATALOGUE, LIMITS)
   for (const [name, query] of Object.entries(DOCUMENTED))
     plan({ query, variables: (DOCUMENTED_VARIABLES[name] ?? {}) as Record<string, unknown> })
+  const reading = readingMs()
   for (const { name, query, variables = {}, ends } of WORST_QUERIES) {
     assert.ok(JSON.stringify({ query, variables }).length < 262_144, `${name} fits a body`)
-    const work = makeWork(LIMITS.maxSteps)
-    let ended = 'plan'
-    const longest = await longestTurnMs(async () => {
-      await planInTurns({ query, variables }, work).catch((error: unknown) => {
-        const errors = publicErrors(error)
-        if (!errors) throw error
-        ended = errors[0]?.extensions?.code ?? ''
-        assert.ok(failure(errors).length < 100_000, `${name}: the errors are short`)
-        if (ended === 'QUERY_TOO_EXPENSIVE') assert.ok(work.done() > FREE_STEPS, name)
+    const turns: number[] = []
+    while (turns.length < ATTEMPTS && !turns.some((ms) => ms <= MOST_READINGS * reading)) {
+      const { planInTurns } = makePlanner(CATALOGUE, LIMITS)
+      const work = makeWork(LIMITS.maxSteps)
+      let ended = 'plan'
+      const longest = await longestTurnMs(async () => {
+        await planInTurns({ query, variables }, work).catch((error: unknown) => {
+          const errors = publicErrors(error)
+          if (!errors) throw error
+          ended = errors[0]?.extensions?.code ?? ''
+          assert.ok(failure(errors).length < 100_000, `${name}: the errors are short`)
+          if (ended === 'QUERY_TOO_EXPENSIVE') assert.ok(work.done() > FREE_STEPS, name)
+        })
       })
-    })
-    assert.equal(ended, ends, name)
-    assert.ok(longest <= MOST_MS, `${name}: ${longest} ms`)
-    t.diagnostic(`${name}: ${Math.round(longest)} ms, ${work.done()} steps`)
+      assert.equal(ended, ends, name)
+      turns.push(longest)
+      t.diagnostic(`${name}: ${(longest / reading).toFixed(1)} readings, ${work.done()} steps`)
+    }
+    const readings = Math.min(...turns) / reading
+    assert.ok(readings <= MOST_READINGS, `${name}: ${readings.toFixed(1)} readings`)
   }
 })
 

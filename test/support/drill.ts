@@ -54,6 +54,10 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     about: 'the crash drill of the roles with three kills',
     run: () => run([...TEST, 'test/drills/crash-roles.test.ts']),
   },
+  idle: {
+    about: 'what the demo costs while nobody asks, from outside',
+    run: () => run(['test/support/idle.ts']),
+  },
   fuzz: {
     about: '[SEED [SURFACE [INDEX]]]: SLUICE_FUZZ_CASES hostile cases, default 20000',
     run: (words) => run(['test/support/fuzz/main.ts', ...words]),

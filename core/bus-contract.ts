@@ -153,14 +153,19 @@ export interface Tail {
   readonly onCaughtUp?: () => void
 }
 
+/**
+ * How long records are kept (R36): `off` keeps everything, `contract` the documented hours, `bounded` those as well, and on
+ * the embedded log at least `LOG_RETENTION_HOURS` and what a group has not read.
+ */
+export type Retention = 'off' | 'contract' | 'bounded'
+
 /** How much of its limit a log takes; bytes. */
 export interface LogCapacity {
   readonly usedBytes: number
   readonly limitBytes: number
   /** Size of the file, which does not shrink: pages of deleted records are used again. */
   readonly fileBytes: number
-  /** `off`: nothing is deleted by age or size. */
-  readonly retention: 'off' | 'contract' | 'bounded'
+  readonly retention: Retention
 }
 
 /** A lane that rests because the log no longer holds its place: retention went past it, or the topic was made anew. */

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Retention } from './bus-contract.ts'
 import { type EmbeddedLog, type EmbeddedTopic, offsetIn, recordKey } from './bus-embedded-log.ts'
 import { logBytes, SHARES } from './bus-embedded-size.ts'
-import type { Retention } from './topic-specs.ts'
 
 /** Work of one transaction, so that a sweep never holds the writer for long. */
 export const STEP_RECORDS = 2_000

@@ -1,5 +1,6 @@
 import { statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Retention } from './bus-contract.ts'
 import type { EmbeddedLog } from './bus-embedded-log.ts'
 import { usedBytes } from './bus-lmdb.ts'
 
@@ -29,7 +30,7 @@ export interface LogLimit {
   readonly maxMb: number
   /** Upper bound of a limit that is sized to the disk. */
   readonly mapMb: number
-  readonly retention: 'off' | 'contract' | 'bounded'
+  readonly retention: Retention
 }
 
 /** Most bytes of the log in a folder: as set, or a quarter of the free disk between 256 MB and `mapMb`. */

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Retention } from './bus-contract.ts'
 import { type EmbeddedLog, type EmbeddedTopic, offsetIn, recordKey } from './bus-embedded-log.ts'
 import {
   type Floors,
@@ -10,7 +11,6 @@ import {
   shrinkLog,
   unreadFloors,
 } from './bus-embedded-shrink.ts'
-import type { Retention } from './topic-specs.ts'
 
 /** Keys that one compaction keeps in memory; what is beyond waits for the next sweep. */
 const COMPACTION_KEYS = 200_000

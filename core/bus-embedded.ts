@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Bus, LogRecord, Running, Tail, Writer } from './bus-contract.ts'
+import type { Bus, LogRecord, Retention, Running, Tail, Writer } from './bus-contract.ts'
 import { type CommitHooks, type CommitQueue, commitQueue } from './bus-embedded-commit.ts'
 import { type LaneHost, laneGroups } from './bus-embedded-lanes.ts'
 import { endsOf, ensureTopics, groupOffsets, openLog, scan, topicOf } from './bus-embedded-log.ts'
@@ -8,7 +8,6 @@ import { wakeups } from './bus-embedded-wake.ts'
 import { haltedLanes, keepRunning } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 import type { Logger } from './log.ts'
-import type { Retention } from './topic-specs.ts'
 
 /** What `read` and `tail` hold in memory at once. */
 const CHUNK = { records: 1_000, bytes: 4_194_304 }

@@ -10,7 +10,7 @@ export const topicIdOf = async (
   topic: string,
 ): Promise<string | undefined> => {
   if ((broker.versions[METADATA.apiKey]?.maxVersion ?? 0) < METADATA.apiVersion) return undefined
-  const id = readTopicId(await sendRaw(broker, METADATA, metadataRequest(topic)))
+  const id = topicIdIn(await sendRaw(broker, METADATA, metadataRequest(topic)))
   if (/^0*$/.test(id)) throw new Outage('bus', `${topic}: the cluster names no id`)
   return id
 }
@@ -33,6 +33,16 @@ const metadataRequest = (topic: string): Buffer => {
     ...[NO_TAGS, varint(2), anyId, varint(name.length + 1), name, NO_TAGS],
     ...[Buffer.from([0, 0]), NO_TAGS],
   ])
+}
+
+/** The id that an answer names. Throws `Outage` for one that ends early or states lengths beyond its end. */
+export const topicIdIn = (data: Buffer): string => {
+  try {
+    return readTopicId(data)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new Outage('bus', 'the answer about a topic ends early', { cause: error })
+  }
 }
 
 /** Reads an answer up to the first topic's id. */
@@ -73,5 +83,6 @@ const readTopicId = (data: Buffer): string => {
   if (code !== 0) throw new Outage('bus', `the topic's id was refused with code ${code}`)
   skip(2)
   skipText()
+  if (data.length < at + 16) throw new RangeError('no room for an id')
   return data.toString('hex', at, at + 16)
 }

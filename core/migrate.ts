@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { GLOBAL_RETENTION, TABLE_RETENTION } from '../schemas/retention.ts'
-import type { Retention } from './topic-specs.ts'
+import type { Retention } from './bus-contract.ts'
 import type { Warehouse } from './warehouse.ts'
 
 const FOLDER = new URL('../schemas/tables/', import.meta.url)

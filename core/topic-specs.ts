@@ -1,18 +1,12 @@
 import { chainRow } from '../schemas/chains.ts'
 import { type Feed, feedTopics } from '../schemas/feeds.ts'
 import { TOPICS, type Topic, type TopicRow, topicName } from '../schemas/topics.ts'
-import type { TopicSpec } from './bus-contract.ts'
+import type { Retention, TopicSpec } from './bus-contract.ts'
 
 const HOUR_MS = 3_600_000
 /** Partitions of topics that carry little (contract/kafka.md 2.2). */
 const LIGHT_PARTITIONS = 3
 const DEAD_LETTER_DAYS = 14
-
-/**
- * How long records are kept (R36): `off` keeps everything, `contract` the documented hours, `bounded` those as well, and on
- * the embedded log at least `LOG_RETENTION_HOURS` and what a group has not read.
- */
-export type Retention = 'off' | 'contract' | 'bounded'
 
 /** What decides how topics are created. */
 export interface TopicPlan {

@@ -1,4 +1,5 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
+import type { StatementBudget } from '../schemas/plans.ts'
 import type { Query } from './warehouse.ts'
 
 /**
@@ -9,18 +10,6 @@ export type ReadShare = 'point' | 'scan' | 'internal'
 
 /** Reads of each share that run at the same time. */
 export type ReadPlaces = Readonly<Record<ReadShare, number>>
-
-/** Limits of one statement, enforced by the engine; 0 = none. */
-export interface ReadBudget {
-  /** Wall time. */
-  readonly seconds: number
-  readonly memoryBytes: number
-  /** Rows and uncompressed bytes read from tables. */
-  readonly rowsToRead: number
-  readonly bytesToRead: number
-  readonly resultRows: number
-  readonly resultBytes: number
-}
 
 /** One statement as an engine runs it. */
 export interface EngineRead extends Query {
@@ -46,7 +35,7 @@ export interface Engine {
 }
 
 /** Settings that make the engine enforce a budget. Source: ClickHouse, "Restrictions on query complexity". */
-export const budgetSettings = (budget: ReadBudget): ClickHouseSettings => ({
+export const budgetSettings = (budget: StatementBudget): ClickHouseSettings => ({
   max_execution_time: budget.seconds,
   // 0: the time is measured, not estimated from the speed so far.
   timeout_before_checking_execution_speed: 0,

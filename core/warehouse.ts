@@ -1,10 +1,10 @@
+import type { StatementBudget } from '../schemas/plans.ts'
 import { Outage } from './fault.ts'
 import { embeddedEngine } from './warehouse-embedded.ts'
 import {
   budgetSettings,
   type Engine,
   type EngineRead,
-  type ReadBudget,
   type ReadPlaces,
   type ReadShare,
 } from './warehouse-engine.ts'
@@ -44,7 +44,7 @@ export interface ReadOptions {
   /** Ends the statement inside the engine; the read then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
   /** Default: the generous one of the product's own reads. */
-  readonly budget?: ReadBudget
+  readonly budget?: StatementBudget
   /** Default: `internal`. */
   readonly share?: ReadShare
 }
@@ -74,7 +74,7 @@ export interface Warehouse {
 export type WarehouseTarget = { readonly kind: 'embedded'; readonly path: string } | ServerTarget
 
 /** The product's own reads: a check of whole tables takes minutes, and what cannot end is still ended. */
-const INTERNAL_BUDGET: ReadBudget = {
+const INTERNAL_BUDGET: StatementBudget = {
   seconds: 300,
   memoryBytes: 2 * 1024 ** 3,
   rowsToRead: 0,

@@ -1,6 +1,6 @@
 /** Plans and prices: configuration as tables. Source: contract/billing-errors.md 2, 3.1 and 4. */
 
-/** What one statement of an organization may take; the engine ends what takes more. */
+/** Limits of one statement, enforced by the engine; 0 = none. */
 export interface StatementBudget {
   /** Wall time. */
   readonly seconds: number

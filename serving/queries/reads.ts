@@ -1,7 +1,8 @@
 import type { Metrics } from '../../core/metrics.ts'
 import type { Answer, Query, ReadOptions, TextAnswer, Warehouse } from '../../core/warehouse.ts'
-import type { ReadBudget, ReadShare } from '../../core/warehouse-engine.ts'
+import type { ReadShare } from '../../core/warehouse-engine.ts'
 import { isRejectedStatement } from '../../core/warehouse-errors.ts'
+import type { StatementBudget } from '../../schemas/plans.ts'
 import { MIN_QUERY_MILLI_UNITS, PLANS, type PlanName } from '../../schemas/plans.ts'
 import { type GateLimits, makeGate } from './gate.ts'
 
@@ -89,7 +90,7 @@ export const makeReads = (
   const rejected = countingRejected(metrics, surface)
   const run = <T>(caller: Caller, read: (options: ReadOptions) => Promise<T>): Promise<T> => {
     const { orgId, plan, signal, work } = caller
-    const budget: ReadBudget = PLANS[plan].budget
+    const budget: StatementBudget = PLANS[plan].budget
     return gate.run(
       orgId,
       async () => {

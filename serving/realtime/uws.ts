@@ -1,6 +1,5 @@
 import type { HttpRequest, HttpResponse, us_listen_socket, WebSocket } from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
-import { isIPv6 } from 'node:net'
 import type { Boundary, BoundaryKind } from '../../core/boundary.ts'
 import type {
   Socket,
@@ -192,20 +191,9 @@ const requestOf = (request: HttpRequest, response: HttpResponse): UpgradeRequest
     method: request.getMethod(),
     path: request.getUrl(),
     query: request.getQuery(),
-    ip: plainIp(Buffer.from(response.getRemoteAddressAsText()).toString()),
+    ip: Buffer.from(response.getRemoteAddressAsText()).toString(),
     header: (name) => headers.get(name) ?? '',
   }
-}
-
-const plainIp = (text: string): string => {
-  const mapped = /(?:0000:){5}ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/.exec(
-    text,
-  )
-  if (!isIPv6(text) || mapped === null) return text
-  return mapped
-    .slice(1)
-    .map((byte) => Number.parseInt(byte, 16))
-    .join('.')
 }
 
 /** One request as it came; `context` is null where it is not an upgrade. */

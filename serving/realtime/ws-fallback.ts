@@ -181,7 +181,7 @@ const requestOf = (request: IncomingMessage): UpgradeRequest => {
     method: (request.method ?? 'GET').toLowerCase(),
     path,
     query: query.join('?'),
-    ip: (request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
+    ip: request.socket.remoteAddress ?? '',
     header: (name) => {
       const value = request.headers[name]
       return Array.isArray(value) ? value.join(', ') : (value ?? '')

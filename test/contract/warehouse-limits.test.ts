@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { Fault } from '../../core/fault.ts'
 import { Secret } from '../../core/secret.ts'
 import { openWarehouse, type TextAnswer, type Warehouse } from '../../core/warehouse.ts'
-import type { ReadBudget } from '../../core/warehouse-engine.ts'
+import type { StatementBudget } from '../../schemas/plans.ts'
 import { startClickHouse } from '../support/clickhouse-bridge.ts'
 import { until } from '../support/until.ts'
 
@@ -29,7 +29,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const BUDGET: ReadBudget = {
+const BUDGET: StatementBudget = {
   seconds: 60,
   memoryBytes: 1 << 30,
   rowsToRead: 0,
@@ -76,7 +76,7 @@ const timeToStop = async (store: Warehouse): Promise<number> => {
 for (const [kind, store] of Object.entries(STORES)) {
   describe(kind, () => {
     test('the engine ends what passes a limit of its budget, and names the limit', async () => {
-      const cases: readonly (readonly [string, string, Partial<ReadBudget>])[] = [
+      const cases: readonly (readonly [string, string, Partial<StatementBudget>])[] = [
         ['time', ENDLESS, { seconds: 1 }],
         ['rows', 'SELECT sum(number) FROM numbers(1000000)', { rowsToRead: 1_000 }],
         ['bytes', 'SELECT sum(number) FROM numbers(1000000)', { bytesToRead: 1_000 }],

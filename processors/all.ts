@@ -15,6 +15,7 @@ import { CANDLES } from './candles.ts'
 import { feedSinks } from './feed-sinks.ts'
 import { type FinalizeRound, startFinalizer } from './finalize.ts'
 import { HOLDERS } from './holders.ts'
+import { makeInserter } from './inserter.ts'
 import { MARKETS } from './markets.ts'
 import { pipeline } from './pipeline.ts'
 import { PNL } from './pnl.ts'
@@ -131,7 +132,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
   await applyRetention(warehouse, chains, retention)
   const rowThreads = openRowThreads({ registry: registryOf(config) }, log)
   const { makeRows } = rowThreads
-  const places = sinkPlaces()
+  const written = { makeRows, places: sinkPlaces(), inserter: makeInserter(deps) }
   const parts = await Promise.all(
     chains.map(async (chain) => {
       const book = bookOf(chain, config.chainExtra)
@@ -142,7 +143,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
       }
       const stage = await startStage(PROCESS, chainDeps)
       const sinks = await Promise.all(
-        sinksOf(chain, config).map((sink) => startSink(sink, { ...chainDeps, makeRows, places })),
+        sinksOf(chain, config).map((sink) => startSink(sink, { ...chainDeps, ...written })),
       )
       // One process has the first lane; of several that finalize, that one repairs.
       const mayRepair = () => stage.lanes().some(({ partition }) => partition === 0)

@@ -4,37 +4,92 @@ import type { GroupOffset, Lane, LogRecord } from '../core/bus-contract.ts'
 import { deadLetter, type LetterStage } from '../core/dead-letter.ts'
 import { Malformed } from '../core/fault.ts'
 import { pause, retry } from '../core/retry.ts'
-import type { Warehouse } from '../core/warehouse.ts'
 import { errorLabel, refusalOf } from '../core/warehouse-refusal.ts'
 import { topicName } from '../schemas/topics.ts'
 import type { EventMeta } from '../schemas/wire.ts'
 import type { Refused } from './batch-rows.ts'
+import type { Inserter } from './inserter.ts'
 import type { MakeRows } from './row-threads.ts'
 import type { Failing, LaneStatus, ProcessDeps, StageRunning } from './run.ts'
 import type { Sink } from './sink-tables.ts'
 
 /** What a sink works with beside the bus. */
 export interface SinkDeps extends Omit<ProcessDeps, 'codec'> {
-  readonly warehouse: Warehouse
+  readonly inserter: Inserter
   readonly makeRows: MakeRows
-  /** Batches that are rows at a time, over all sinks of the process: rows take many times the memory of their records. */
+  /** Large batches that are rows at a time, over all sinks of the process: rows take many times the memory of their records. */
   readonly places: LimitFunction
 }
 
-/** Batches of a process that are made into rows or inserted at a time. */
+/** Large batches of a process that are made into rows or inserted at a time. */
 const PLACES = 6
 const FIRST = { maxRecords: 1, maxWaitMs: 250 }
-const MORE = { maxRecords: 5_000, maxWaitMs: 0 }
+const MORE = { maxRecords: 500, maxWaitMs: 0 }
 const BATCH_BYTES = 4_194_304
-/** Time between two batches of a lane that has something to write all the time: an insert has a price of its own. */
-const LINGER_MS = 1_000
+/** A batch below this needs no place: the lanes of a quiet chain wait together, and their rows become one statement. */
+const SMALL_BYTES = 65_536
+/** How long the turn of a sink that had nothing to write waits for its other lanes. */
+const GATHER_MS = 50
+/** Time between two turns of a sink: an insert has a price of its own, and R56 gives trades 1.5 s and the rest 5 s. */
+const LINGER_MS = { watched: 1_000, other: 4_000 } as const
 const AGAIN = { firstMs: 100, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
+
+/** Times at which all lanes of a sink write what has come meanwhile, so that one statement holds the rows of all. */
+class Turns {
+  readonly #lingerMs: number
+  #opensMs = Number.NEGATIVE_INFINITY
+
+  constructor(sink: Sink) {
+    this.#lingerMs = sink.isWatched ? LINGER_MS.watched : LINGER_MS.other
+  }
+
+  /** Milliseconds until the turn that a lane may still join. */
+  waitMs(nowMs: number): number {
+    if (nowMs >= this.#opensMs) {
+      this.#opensMs = Math.max(nowMs + GATHER_MS, this.#opensMs + this.#lingerMs)
+    }
+    return this.#opensMs - nowMs
+  }
+}
 
 /** The places of a process. */
 export const sinkPlaces = (): LimitFunction => pLimit(PLACES)
 
 const bytesOf = (records: readonly LogRecord[]): number =>
   records.reduce((sum, { value }) => sum + (value?.byteLength ?? 0), 0)
+
+/** Records of a lane that are stored and committed together. */
+class Batch {
+  readonly #lane: Lane
+  readonly records: LogRecord[] = []
+  bytes = 0
+  #isFull = false
+
+  constructor(lane: Lane) {
+    this.#lane = lane
+  }
+
+  /** Whether a record came. */
+  async begin(): Promise<boolean> {
+    this.#add(await this.#lane.take(FIRST))
+    return this.records.length > 0
+  }
+
+  /** Takes what is there, up to about `mostBytes`. A batch that has been stored once does not grow again. */
+  async fill(mostBytes: number): Promise<void> {
+    while (!this.#isFull && this.bytes < mostBytes) {
+      const more = await this.#lane.take(MORE)
+      this.#add(more)
+      this.#isFull = more.length === 0
+    }
+    this.#isFull ||= this.bytes >= BATCH_BYTES
+  }
+
+  #add(records: readonly LogRecord[]): void {
+    for (const record of records) this.records.push(record)
+    this.bytes += bytesOf(records)
+  }
+}
 
 interface Letter extends Omit<Refused, 'index'> {
   readonly record: LogRecord
@@ -66,51 +121,66 @@ interface Reports {
   readonly failing: (failing: Failing | null) => void
 }
 
+interface LaneParts {
+  readonly lane: Lane
+  /** Shared by the lanes of the sink. */
+  readonly turns: Turns
+  readonly reports: Reports
+}
+
 class SinkLane {
   readonly #sink: Sink
   readonly #deps: SinkDeps
   readonly #lane: Lane
   readonly #reports: Reports
   readonly #group: string
-  #begunMs = Number.NEGATIVE_INFINITY
+  readonly #turns: Turns
   #failingSinceMs: number | undefined
   #life = ''
 
-  constructor(sink: Sink, deps: SinkDeps, lane: Lane, reports: Reports) {
+  constructor(sink: Sink, deps: SinkDeps, { lane, turns, reports }: LaneParts) {
     this.#sink = sink
+    this.#turns = turns
     this.#deps = deps
     this.#lane = lane
     this.#reports = reports
     this.#group = sinkGroup(sink, deps.chain)
   }
 
-  /** A batch after a pause is whatever is there, so that the head is fresh; else what came while the lane rested. */
+  /** A lane that keeps up writes when it is its sink's turn; one that is behind writes batch after batch. */
   async run(): Promise<void> {
-    const { places } = this.#deps
     const { signal } = this.#lane
     this.#life = await this.#deps.bus.life(topicName(this.#sink.topic, this.#deps.chain))
+    let isBehind = false
     while (!signal.aborted) {
-      const first = await this.#lane.take(FIRST)
-      if (first.length === 0) continue
-      await pause(Math.max(0, this.#begunMs + LINGER_MS - performance.now()), signal)
-      let records: readonly LogRecord[] | undefined
-      // The place is given back while the warehouse rests, and the rows with it: they are made again.
-      const stored = await retry(
-        () =>
-          places(async () => {
-            signal.throwIfAborted()
-            records ??= await this.#rest(first)
-            return this.#store(records)
-          }),
-        {
-          ...AGAIN,
-          signal,
-          onRetry: (error, attempt, waitMs) => this.#failed(error, attempt, waitMs),
-        },
-      )
+      const batch = new Batch(this.#lane)
+      if (!(await batch.begin())) continue
+      if (!isBehind) await pause(this.#turns.waitMs(performance.now()), signal)
+      await batch.fill(SMALL_BYTES)
+      const stored = await this.#storeUntil(batch)
       this.#recovered()
-      await this.#commit(records ?? first, stored)
+      await this.#commit(batch.records, stored)
+      isBehind = batch.bytes >= BATCH_BYTES
     }
+  }
+
+  /** Stores a batch, however long the store rests. A large one grows and is stored while it has a place. */
+  #storeUntil(batch: Batch): Promise<Stored> {
+    const { places } = this.#deps
+    const { signal } = this.#lane
+    const store = async (): Promise<Stored> => {
+      signal.throwIfAborted()
+      await batch.fill(BATCH_BYTES)
+      return this.#store(batch.records)
+    }
+    // The place is given back while the warehouse rests, and the rows with it: they are made again.
+    const attempt = (): Promise<Stored> =>
+      batch.bytes < SMALL_BYTES ? this.#store(batch.records) : places(store)
+    return retry(attempt, {
+      ...AGAIN,
+      signal,
+      onRetry: (error, tries, waitMs) => this.#failed(error, tries, waitMs),
+    })
   }
 
   #failed(error: unknown, attempt: number, waitMs: number): void {
@@ -127,18 +197,6 @@ class SinkLane {
     if (this.#failingSinceMs === undefined) return
     this.#failingSinceMs = undefined
     this.#reports.failing(null)
-  }
-
-  async #rest(first: readonly LogRecord[]): Promise<readonly LogRecord[]> {
-    this.#begunMs = performance.now()
-    const records = [...first]
-    let bytes = bytesOf(first)
-    for (;;) {
-      const more = await this.#lane.take(MORE)
-      for (const record of more) records.push(record)
-      bytes += bytesOf(more)
-      if (more.length === 0 || bytes >= BATCH_BYTES) return records
-    }
   }
 
   /**
@@ -165,8 +223,8 @@ class SinkLane {
   }
 
   async #write(records: readonly LogRecord[]): Promise<Stored> {
-    const { chain, warehouse, metrics, makeRows } = this.#deps
-    const { partition } = this.#lane
+    const { chain, inserter, makeRows } = this.#deps
+    const { partition, signal } = this.#lane
     const made = await makeRows(
       this.#sink.topic,
       records.map(({ value }) => value),
@@ -174,11 +232,8 @@ class SinkLane {
     const [from, to] = [records[0]?.offset ?? 0, records.at(-1)?.offset ?? 0]
     for (const { table: name, ...rows } of made.tables) {
       const table = `${chain}_${name}`
-      const end = metrics.insertSeconds.startTimer({ table })
-      await warehouse.insert(table, rows, {
-        token: insertToken(table, `${this.#life}/${partition}`, from, to),
-      })
-      end()
+      const token = insertToken(table, `${this.#life}/${partition}`, from, to)
+      await inserter.insert(table, { ...rows, token }, signal)
     }
     const letters = made.refused.flatMap(({ index, reason, message }): readonly Letter[] => {
       const record = records[index]
@@ -234,6 +289,7 @@ export const startSink = async (sink: Sink, deps: SinkDeps): Promise<StageRunnin
   const group = sinkGroup(sink, deps.chain)
   const statuses = new Map<number, LaneStatus>()
   const failing = new Map<number, Failing>()
+  const turns = new Turns(sink)
   const running = await deps.bus.subscribe({
     group,
     topics: [topicName(sink.topic, deps.chain)],
@@ -247,7 +303,7 @@ export const startSink = async (sink: Sink, deps: SinkDeps): Promise<StageRunnin
         },
       }
       try {
-        await new SinkLane(sink, deps, lane, reports).run()
+        await new SinkLane(sink, deps, { lane, turns, reports }).run()
       } finally {
         failing.delete(partition)
       }

@@ -12,6 +12,7 @@ import { migrate } from '../../core/migrate.ts'
 import { deadLetterSpec, topicSpecs } from '../../core/topic-specs.ts'
 import { openWarehouse } from '../../core/warehouse.ts'
 import { batchRows } from '../../processors/batch-rows.ts'
+import { makeInserter } from '../../processors/inserter.ts'
 import type { Row } from '../../processors/rows.ts'
 import { SINKS, type Sink } from '../../processors/sink-tables.ts'
 import { sinkGroup, sinkPlaces, startSink } from '../../processors/sinks.ts'
@@ -75,7 +76,8 @@ const started = async (sink: Sink, chain: string) => {
   const topic = topicName(sink.topic, chain)
   await bus.createTopics([deadLetterSpec(`dlq.${group}`, 'off')])
   const running = await startSink(sink, {
-    ...{ chain, bus, warehouse, metrics, log, places: sinkPlaces() },
+    ...{ chain, bus, metrics, log, places: sinkPlaces() },
+    inserter: makeInserter({ warehouse, metrics }),
     makeRows: async (_topic, values) => batchRows(codec, sink, values),
   })
   const isThrough = async () => {

@@ -9,8 +9,9 @@ import { Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
-import type { Warehouse } from '../../core/warehouse.ts'
+import type { JsonRows, Warehouse } from '../../core/warehouse.ts'
 import { type BatchRows, batchRows } from '../../processors/batch-rows.ts'
+import { type Inserter, makeInserter } from '../../processors/inserter.ts'
 import { SINKS } from '../../processors/sink-tables.ts'
 import { type SinkDeps, sinkGroup, sinkPlaces, startSink } from '../../processors/sinks.ts'
 import { topicName } from '../../schemas/topics.ts'
@@ -35,13 +36,16 @@ after(async () => {
 const sink = SINKS.find(({ topic }) => topic === TOPIC)
 assert.ok(sink)
 
+/** An address that makes a record so long that its batch is a large one. */
+const LARGE = '0xaaa'.padEnd(100_000, 'a')
+
 /** A price in every partition of a chain. */
-const publishPrices = async (chain: string, usd: string): Promise<void> => {
+const publishPrices = async (chain: string, usd: string, address = '0xaaa'): Promise<void> => {
   const writer = await bus.writer(`test.${chain}`)
   const block = { height: 1, hash: '0xb1', parent: '0xb0', timeMs: 1_700_000_000_000, trades: [] }
   const value = codec.encode('token.price.TokenPriceEvents', {
     meta: metaOf({ op: 'apply', seq: 1, block, finalHeight: 0 }),
-    events: [{ token_price: { token_address: '0xaaa', price_in_usd: usd, price_in_native: '1' } }],
+    events: [{ token_price: { token_address: address, price_in_usd: usd, price_in_native: '1' } }],
   })
   const records = Array.from({ length: PARTITIONS }, (_, partition) => ({
     ...{ topic: topicName(TOPIC, chain), partition, key: '0xaaa', value },
@@ -57,36 +61,34 @@ const committed = async (chain: string): Promise<number> => {
 
 const makeRows: SinkDeps['makeRows'] = async (_topic, values) => batchRows(codec, sink, values)
 
-test('as many batches are rows at a time as there are places, over all sinks', async () => {
+test('as many large batches are rows at a time as there are places, over all sinks', async () => {
   let [now, most] = [0, 0]
   let open = (): void => undefined
   const gate = new Promise<void>((resolve) => {
     open = resolve
   })
-  const inserted: string[] = []
-  const warehouse = {
-    insert: async (table: string) => {
-      inserted.push(table)
+  const inserter: Inserter = {
+    insert: async () => {
       await gate
       now -= 1
     },
-  } as unknown as Warehouse
+  }
   const counted = async (...order: Parameters<typeof makeRows>): Promise<BatchRows> => {
     now += 1
     most = Math.max(most, now)
     return makeRows(...order)
   }
   const places = sinkPlaces()
-  const deps = { bus, warehouse, places, makeRows: counted, metrics: makeMetrics(), log }
+  const deps = { bus, inserter, places, makeRows: counted, metrics: makeMetrics(), log }
   const sinks = [
     await startSink(sink, { ...deps, chain: 'eth' }),
     await startSink(sink, { ...deps, chain: 'bsc' }),
   ]
   try {
-    await publishPrices('eth', '1')
-    await publishPrices('bsc', '1')
+    await publishPrices('eth', '1', LARGE)
+    await publishPrices('bsc', '1', LARGE)
     await until(
-      () => places.pendingCount > 0 && inserted.length >= places.concurrency,
+      () => places.pendingCount > 0 && now === places.concurrency,
       'every place is taken, and batches wait for one',
     )
     open()
@@ -94,6 +96,32 @@ test('as many batches are rows at a time as there are places, over all sinks', a
     assert.equal(most, places.concurrency)
   } finally {
     for (const running of sinks) await running.stop()
+  }
+})
+
+test('what the lanes of a sink have at the same time is one statement', async () => {
+  const statements: { readonly rows: number; readonly token: string }[] = []
+  const warehouse: Pick<Warehouse, 'insert'> = {
+    insert: async (_table, rows, options) => {
+      statements.push({ rows: (rows as JsonRows).count, token: options?.token ?? '' })
+    },
+  }
+  const metrics = makeMetrics()
+  const deps = { inserter: makeInserter({ warehouse, metrics }), places: sinkPlaces(), makeRows }
+  const running = await startSink(sink, { ...deps, bus, metrics, log, chain: 'eth' })
+  const written = () => statements.reduce((sum, { rows }) => sum + rows, 0)
+  try {
+    for (const usd of ['3', '4']) {
+      const before = statements.length
+      await publishPrices('eth', usd)
+      await until(() => written() >= PARTITIONS * (Number(usd) - 2))
+      const few = statements.length - before
+      assert.ok(few <= PARTITIONS / 4, `${few} statements for ${PARTITIONS} lanes`)
+    }
+    assert.equal(written(), 2 * PARTITIONS)
+    assert.equal(new Set(statements.map(({ token }) => token)).size, statements.length)
+  } finally {
+    await running.stop()
   }
 })
 
@@ -106,7 +134,9 @@ test('a table that takes nothing does not stand in the way of others', async () 
       throw new Outage('warehouse', 'made up')
     },
   } as unknown as Warehouse
-  const deps = { bus, warehouse, places: sinkPlaces(), makeRows, metrics: makeMetrics(), log }
+  const metrics = makeMetrics()
+  const inserter = makeInserter({ warehouse, metrics })
+  const deps = { bus, inserter, places: sinkPlaces(), makeRows, metrics, log }
   const offsetsOf = (chain: string) =>
     bus.offsets(sinkGroup(sink, chain), [topicName(TOPIC, chain)])
   const before = await offsetsOf('eth')

@@ -12,6 +12,7 @@ import { migrate } from '../../core/migrate.ts'
 import { openWarehouse } from '../../core/warehouse.ts'
 import { startDocuments } from '../../ingestors/metadata/worker.ts'
 import { batchRows } from '../../processors/batch-rows.ts'
+import { makeInserter } from '../../processors/inserter.ts'
 import { SINKS } from '../../processors/sink-tables.ts'
 import { sinkPlaces, startSink } from '../../processors/sinks.ts'
 import { topicName } from '../../schemas/topics.ts'
@@ -43,7 +44,8 @@ test('a document reaches REST and the streams', async () => {
   const sink = SINKS.find(({ topic }) => topic === 'tokenDocuments')
   assert.ok(sink)
   const rows = await startSink(sink, {
-    ...{ ...parts, chain: 'eth', warehouse, places: sinkPlaces() },
+    ...{ ...parts, chain: 'eth', places: sinkPlaces() },
+    inserter: makeInserter({ warehouse, metrics: parts.metrics }),
     makeRows: async (_topic, values) => batchRows(codec, sink, values),
   })
   const server = await stack.serve()

@@ -12,6 +12,27 @@ const statementsOf = (text: string): readonly string[] =>
     .map((part) => part.replace(/^\s*--.*$/gm, '').trim())
     .filter((part) => part !== '')
 
+/** Settings of every table: how many insert tokens the engine remembers, of a server's replicas for a week. */
+const STORAGE = {
+  non_replicated_deduplication_window: 10_000,
+  replicated_deduplication_window: 10_000,
+  replicated_deduplication_window_seconds: 604_800,
+}
+
+/** Settings that newer engines have: the indexes of a small part are one file, not two each. Making files is what a small insert costs. */
+const NEWER_STORAGE = { packed_skip_index_max_bytes: 1_048_576 }
+
+/** What `{storage}` in a table's SETTINGS stands for, as far as the engine knows the settings. */
+const storageText = async (warehouse: Warehouse): Promise<string> => {
+  const { rows } = await warehouse.query<{ readonly name: string }>({
+    sql: 'SELECT name FROM system.merge_tree_settings WHERE name IN {names:Array(String)}',
+    params: { names: Object.keys(NEWER_STORAGE) },
+  })
+  const known = new Set(rows.map(({ name }) => name))
+  const newer = Object.entries(NEWER_STORAGE).filter(([name]) => known.has(name))
+  return [...Object.entries(STORAGE), ...newer].map((pair) => pair.join('=')).join(', ')
+}
+
 /** Stands for the chain of a file that names none. */
 const NO_CHAIN = ''
 
@@ -27,9 +48,10 @@ export const migrate = async (warehouse: Warehouse, chains: readonly string[]): 
     sql: 'SELECT name, chain FROM migrations',
   })
   const done = new Set(rows.map(({ name, chain }) => `${name}/${chain}`))
+  const storage = await storageText(warehouse)
   const files = readdirSync(FOLDER).filter((name) => /^\d{4}_.*\.sql$/.test(name))
   for (const name of files.toSorted()) {
-    const text = readFileSync(new URL(name, FOLDER), 'utf8')
+    const text = readFileSync(new URL(name, FOLDER), 'utf8').replaceAll('{storage}', storage)
     for (const chain of text.includes('{chain}') ? chains : [NO_CHAIN]) {
       if (done.has(`${name}/${chain}`)) continue
       for (const statement of statementsOf(text.replaceAll('{chain}', chain))) {

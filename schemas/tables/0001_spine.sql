@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS {chain}_blocks (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMM(block_time)
 ORDER BY (block_slot, block_hash)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_chain_state (
   key LowCardinality(String),
@@ -37,4 +37,4 @@ CREATE TABLE IF NOT EXISTS {chain}_chain_state (
   _ver UInt64
 ) ENGINE=ReplacingMergeTree(_ver)
 ORDER BY key
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};

@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_trades (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_dex_trades_enriched (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -107,7 +107,7 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_trades_enriched (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (token_address, block_slot, tx_index, event_index, side)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_dex_trades_by_wallet (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -147,7 +147,7 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_trades_by_wallet (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (owner, block_slot, tx_index, event_index, side)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_dex_trades_enriched_mv TO {chain}_dex_trades_enriched AS SELECT
   block_time, block_slot, block_height, block_hash, tx_hash, tx_index, tx_signer, tx_fee, tx_fee_native,

@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS {chain}_ohlc_1s (
 ) ENGINE=AggregatingMergeTree()
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (token_address, side_token, pool_address, bucket)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1s_mv TO {chain}_ohlc_1s AS SELECT token_address,
   side_token, pool_address, toStartOfSecond(block_time) AS bucket, argMinState(assumeNotNull(price_usd),
@@ -94,7 +94,7 @@ CREATE TABLE IF NOT EXISTS {chain}_ohlc_1m (
 ) ENGINE=AggregatingMergeTree()
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (token_address, side_token, pool_address, bucket)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1m_mv TO {chain}_ohlc_1m AS SELECT token_address,
   side_token, pool_address, toStartOfMinute(block_time) AS bucket, argMinState(assumeNotNull(price_usd),
@@ -131,7 +131,7 @@ CREATE TABLE IF NOT EXISTS {chain}_ohlc_1h (
 ) ENGINE=AggregatingMergeTree()
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (token_address, side_token, pool_address, bucket)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1h_mv TO {chain}_ohlc_1h AS SELECT token_address,
   side_token, pool_address, toStartOfHour(block_time) AS bucket, argMinState(assumeNotNull(price_usd),
@@ -168,7 +168,7 @@ CREATE TABLE IF NOT EXISTS {chain}_ohlc_1d (
 ) ENGINE=AggregatingMergeTree()
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (token_address, side_token, pool_address, bucket)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1d_mv TO {chain}_ohlc_1d AS SELECT token_address,
   side_token, pool_address, toStartOfDay(block_time) AS bucket, argMinState(assumeNotNull(price_usd),
@@ -202,7 +202,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_trade_stats_1m (
 ) ENGINE=AggregatingMergeTree()
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (token_address, bucket)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_token_trade_stats_1m_mv TO {chain}_token_trade_stats_1m AS
   SELECT token_address, toStartOfMinute(block_time) AS bucket, count() AS trades, countIf(side='BUY') AS buys,

@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_pool_events_enriched (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (pool_address, block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_dex_pools (
   pool_address String CODEC(ZSTD(1)),
@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_pools (
   _del UInt8 DEFAULT 0
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY pool_address
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 -- Who made a pool, and when: apart from the current state above, because that row is replaced whole by every event.
 CREATE TABLE IF NOT EXISTS {chain}_dex_pool_births (
@@ -74,7 +74,7 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_pool_births (
   _del UInt8 DEFAULT 0
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY pool_address
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 CREATE TABLE IF NOT EXISTS {chain}_tokens (
   token_address String CODEC(ZSTD(1)),
@@ -114,7 +114,7 @@ CREATE TABLE IF NOT EXISTS {chain}_tokens (
   INDEX ng_sym lower(symbol) TYPE ngrambf_v1(2, 32768, 2, 0) GRANULARITY 4
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY token_address
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 CREATE TABLE IF NOT EXISTS {chain}_transfers (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -154,4 +154,4 @@ CREATE TABLE IF NOT EXISTS {chain}_transfers (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (token_address, block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;

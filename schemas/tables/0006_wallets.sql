@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS {chain}_balance_updates (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (owner, token_address, block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 -- One row per token and owner over all of its token accounts; zero balances stay, readers leave them out.
 CREATE TABLE IF NOT EXISTS {chain}_token_holders (
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_holders (
   _del UInt8 DEFAULT 0
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY (token_address, holder)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 CREATE TABLE IF NOT EXISTS {chain}_wallet_balances (
   token_address String CODEC(ZSTD(1)),
@@ -60,7 +60,7 @@ CREATE TABLE IF NOT EXISTS {chain}_wallet_balances (
   _del UInt8 DEFAULT 0
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY (holder, token_address)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 -- State of a token's holders at the end of each hour in which it changed. Groups that are not known have no entry.
 CREATE TABLE IF NOT EXISTS {chain}_token_holdings (
@@ -83,7 +83,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_holdings (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMM(hour)
 ORDER BY (token_address, hour)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 -- Moving average cost by wallet and base token (contract/rest.md 4.4). Amounts in token units; null without decimals.
 CREATE TABLE IF NOT EXISTS {chain}_wallet_token_pnl (
@@ -110,9 +110,8 @@ CREATE TABLE IF NOT EXISTS {chain}_wallet_token_pnl (
   _del UInt8 DEFAULT 0,
   INDEX bf_t token_address TYPE bloom_filter(0.01) GRANULARITY 4
 ) ENGINE=ReplacingMergeTree(_ver, _del)
-PARTITION BY cityHash64(wallet) % 16
 ORDER BY (wallet, token_address)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 -- What each trade did to its wallet's position; `unknown_amount` is the sold part whose cost is not known.
 CREATE TABLE IF NOT EXISTS {chain}_wallet_pnl_trades (
@@ -138,4 +137,4 @@ CREATE TABLE IF NOT EXISTS {chain}_wallet_pnl_trades (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (wallet, block_slot, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;

@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_stats (
   version UInt64
 ) ENGINE=ReplacingMergeTree(version)
 ORDER BY (token_address, resolution)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 CREATE TABLE IF NOT EXISTS {chain}_token_prices (
   token_address String CODEC(ZSTD(1)),
@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_prices (
   _ver UInt64 CODEC(DoubleDelta, ZSTD(1))
 ) ENGINE=ReplacingMergeTree(_ver)
 ORDER BY token_address
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 CREATE TABLE IF NOT EXISTS {chain}_token_markets (
   token_address String CODEC(ZSTD(1)),
@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_markets (
   _ver UInt64 CODEC(DoubleDelta, ZSTD(1))
 ) ENGINE=ReplacingMergeTree(_ver)
 ORDER BY token_address
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 CREATE TABLE IF NOT EXISTS {chain}_token_supplies (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -82,7 +82,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_supplies (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMM(block_time)
 ORDER BY (token_address, block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_token_documents (
   token_address String CODEC(ZSTD(1)),
@@ -93,4 +93,4 @@ CREATE TABLE IF NOT EXISTS {chain}_token_documents (
   fetched_at DateTime64(3,'UTC')
 ) ENGINE=ReplacingMergeTree(fetched_at)
 ORDER BY token_address
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};

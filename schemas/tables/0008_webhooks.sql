@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS webhook_messages (
   INDEX created created_at TYPE minmax
 ) ENGINE=ReplacingMergeTree(_ver)
 ORDER BY id
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};
 
 CREATE TABLE IF NOT EXISTS webhook_attempts (
   id String CODEC(ZSTD(1)),
@@ -37,4 +37,4 @@ CREATE TABLE IF NOT EXISTS webhook_attempts (
   _ver UInt64
 ) ENGINE=ReplacingMergeTree(_ver)
 ORDER BY (endpoint_id, at, id)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};

@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS {chain}_traces_enriched (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (to_address, block_slot, tx_index, call_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_logs_enriched (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS {chain}_logs_enriched (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (contract, topic0, block_slot, log_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_miner_rewards (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -77,7 +77,7 @@ CREATE TABLE IF NOT EXISTS {chain}_miner_rewards (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (miner, block_slot)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_uncles (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -99,4 +99,4 @@ CREATE TABLE IF NOT EXISTS {chain}_uncles (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (block_slot, uncle_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;

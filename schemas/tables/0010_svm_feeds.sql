@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS {chain}_instructions_enriched (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (program_address, block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_dex_orders (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_orders (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (market_address, block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_rewards (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -83,4 +83,4 @@ CREATE TABLE IF NOT EXISTS {chain}_rewards (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMMDD(block_time)
 ORDER BY (address, block_slot, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;

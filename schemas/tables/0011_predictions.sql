@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS {chain}_prediction_trades (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMM(block_time)
 ORDER BY (condition_id, block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_prediction_managements (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -76,7 +76,7 @@ CREATE TABLE IF NOT EXISTS {chain}_prediction_managements (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMM(block_time)
 ORDER BY (condition_id, block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;
 
 CREATE TABLE IF NOT EXISTS {chain}_prediction_settlements (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -110,4 +110,4 @@ CREATE TABLE IF NOT EXISTS {chain}_prediction_settlements (
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 PARTITION BY toYYYYMM(block_time)
 ORDER BY (condition_id, block_slot, tx_index, event_index)
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800, ttl_only_drop_parts=1;
+SETTINGS {storage}, ttl_only_drop_parts=1;

@@ -9,4 +9,4 @@ CREATE TABLE IF NOT EXISTS {chain}_rollup_gaps (
   _del UInt8 DEFAULT 0
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY minute
-SETTINGS non_replicated_deduplication_window=10000, replicated_deduplication_window=10000, replicated_deduplication_window_seconds=604800;
+SETTINGS {storage};

@@ -63,6 +63,32 @@ const extraReader = <Extra>(read: (hash: string) => string | null | undefined) =
   }
 }
 
+/** Unfinalized values: per key what each block wrote, oldest first, so that no block looks at the others'. */
+const makeWritings = <Value>() => {
+  const byKey = new Map<string, { readonly hash: string; readonly value: Value | null }[]>()
+  return {
+    /** undefined: no unfinalized block wrote the key. */
+    newest: (key: string): Value | null | undefined => byKey.get(key)?.at(-1)?.value,
+    keys: (): Iterable<string> => byKey.keys(),
+    add: ({ hash, values }: Written<Value>): void => {
+      for (const [key, value] of values) {
+        const list = byKey.get(key)
+        if (list === undefined) byKey.set(key, [{ hash, value }])
+        else list.push({ hash, value })
+      }
+    },
+    /** A block that becomes final is the oldest of each key, one that is taken back the newest. */
+    remove: ({ hash, values }: Written<Value>): void => {
+      for (const key of values.keys()) {
+        const list = byKey.get(key) ?? []
+        const index = list.findIndex((one) => one.hash === hash)
+        if (index !== -1) list.splice(index, 1)
+        if (list.length === 0) byKey.delete(key)
+      }
+    },
+  }
+}
+
 /** Opens the layers of a state that `changes` wrote; entries under other prefixes are left alone. */
 export const makeLayers = <Value extends object, Extra>(
   state: StageState,
@@ -70,10 +96,10 @@ export const makeLayers = <Value extends object, Extra>(
   const cached = new LRUCache<string, Value>({ max: CACHED })
   /** Final values that no flush has handed out yet. */
   const unsaved = new Map<string, Value | null>()
-  /** Newest unfinalized value per key. */
-  const latest = new Map<string, Value | null>()
+  const writings = makeWritings<Value>()
   const changed = new Map<string, string | null>()
-  let hot: Written<Value>[] = []
+  /** Unfinalized blocks by hash, in chain order. */
+  const hot = new Map<string, Written<Value>>()
   const final = (key: string): Value | undefined => {
     const held = unsaved.has(key) ? unsaved.get(key) : cached.get(key)
     if (held !== undefined) return held ?? undefined
@@ -84,15 +110,16 @@ export const makeLayers = <Value extends object, Extra>(
     return value
   }
   const keep = ({ hash, height, timeMs, values }: Written<Value>): void => {
-    hot.push({ hash, height, timeMs, values })
-    for (const [key, value] of values) latest.set(key, value)
+    const block = { hash, height, timeMs, values }
+    hot.set(hash, block)
+    writings.add(block)
+  }
+  const drop = (block: Written<Value>): void => {
+    hot.delete(block.hash)
+    changed.set(HOT + block.hash, null)
+    writings.remove(block)
   }
   const extras = extraReader<Extra>((hash) => changed.get(HOT + hash) ?? state.get(HOT + hash))
-  const restore = (key: string): void => {
-    const before = hot.findLast(({ values }) => values.has(key))?.values.get(key)
-    if (before === undefined) latest.delete(key)
-    else latest.set(key, before)
-  }
   const found: Written<Value>[] = []
   for (const [, text] of state.entries(HOT)) {
     const parsed = JSON.parse(text)
@@ -101,13 +128,14 @@ export const makeLayers = <Value extends object, Extra>(
   for (const block of found.toSorted((one, other) => one.height - other.height)) keep(block)
   return {
     get: (key) => {
-      const held = latest.get(key)
+      const held = writings.newest(key)
       return held === undefined ? final(key) : (held ?? undefined)
     },
     *entries(prefix) {
       const newer = new Map<string, Value | null>()
-      for (const values of [unsaved, latest]) {
-        for (const [key, value] of values) if (key.startsWith(prefix)) newer.set(key, value)
+      for (const [key, value] of unsaved) if (key.startsWith(prefix)) newer.set(key, value)
+      for (const key of writings.keys()) {
+        if (key.startsWith(prefix)) newer.set(key, writings.newest(key) ?? null)
       }
       for (const [key, value] of newer) if (value !== null) yield [key, value] as const
       for (const [key, text] of state.entries(BASE + prefix)) {
@@ -120,27 +148,25 @@ export const makeLayers = <Value extends object, Extra>(
       keep(block)
       changed.set(HOT + block.hash, JSON.stringify({ ...block, values: [...block.values] }))
     },
-    extra: (hash) => (hot.some((one) => one.hash === hash) ? extras.of(hash) : undefined),
+    extra: (hash) => (hot.has(hash) ? extras.of(hash) : undefined),
     revert: (hash) => {
-      const block = hot.find((one) => one.hash === hash)
+      const block = hot.get(hash)
       if (block === undefined) return undefined
       const extra = extras.of(hash)
       extras.forget()
-      hot = hot.filter((one) => one !== block)
-      changed.set(HOT + hash, null)
-      for (const key of block.values.keys()) restore(key)
+      drop(block)
       return { ...block, extra }
     },
     finalize: (height) => {
       extras.forget()
-      const done = hot.filter((block) => block.height <= height)
-      hot = hot.filter((block) => block.height > height)
-      for (const block of done) {
-        changed.set(HOT + block.hash, null)
+      let newest: Written<Value> | undefined
+      for (const block of hot.values()) {
+        if (block.height > height) break
         for (const [key, value] of block.values) unsaved.set(key, value)
+        drop(block)
+        newest = block
       }
-      for (const { values } of done) for (const key of values.keys()) restore(key)
-      return done.at(-1)
+      return newest
     },
     changes: () => {
       for (const [key, value] of unsaved) {

@@ -22,7 +22,7 @@ export interface FinalizeDeps {
   readonly chain: string
   readonly warehouse: Warehouse
   readonly log: Logger
-  /** Pause when there is nothing to do. Default 1 s. */
+  /** Pause when there is nothing to do. Default 5 s: readers see a minute's trades before it is rolled up as well. */
   readonly idleMs?: number
   /** Pause between two checks of the rollups. Default 60 s. */
   readonly checkMs?: number
@@ -51,6 +51,7 @@ export interface FinalizerRunning extends Running {
 }
 
 const DAY = 86_400
+const IDLE_MS = 5_000
 /** Minutes with trades of one round: far below the window in which the engine remembers insert tokens. */
 const MINUTES_PER_ROUND = 500
 /** Time between two checks, and the minutes that each looks at again. */
@@ -60,17 +61,23 @@ const AGAIN = { firstMs: 200, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
 
 interface Ends {
   readonly hot_from: number
-  readonly first_block: number
   readonly final_time: number
 }
 
-/** Watermark, first block and final time in epoch seconds; 0 = none. The final row is written after the blocks it names. */
+/** Watermark and final time in epoch seconds; 0 = none. The final row is written after the blocks it names. */
 const endsQuery = (chain: string): Query => ({
-  sql: `SELECT
-  (SELECT toUInt32(argMax(hot_from, _ver)) FROM ${chain}_chain_state WHERE key = 'rollup') AS hot_from,
-  (SELECT toUInt32(toUnixTimestamp(min(block_time))) FROM ${chain}_blocks FINAL) AS first_block,
-  (SELECT toUInt32(intDiv(toUnixTimestamp64Milli(argMax(final_time, _ver)), 1000)) FROM ${chain}_chain_state WHERE key = 'final') AS final_time`,
+  sql: `SELECT toUInt32(argMaxIf(hot_from, _ver, key = 'rollup')) AS hot_from,
+  toUInt32(intDiv(toUnixTimestamp64Milli(argMaxIf(final_time, _ver, key = 'final')), 1000)) AS final_time
+FROM ${chain}_chain_state WHERE key IN ('rollup', 'final')`,
 })
+
+/** Time of the first block in epoch seconds; 0 = none. Asked for until there is a watermark. */
+const firstBlock = async (warehouse: Warehouse, chain: string): Promise<number> => {
+  const { rows } = await warehouse.query<{ readonly first_block: number }>({
+    sql: `SELECT toUInt32(toUnixTimestamp(min(block_time))) AS first_block FROM ${chain}_blocks FINAL`,
+  })
+  return rows[0]?.first_block ?? 0
+}
 
 const FINAL_COLUMNS = `block_time, block_slot, block_height, block_hash, tx_hash, tx_index, tx_signer, tx_fee, tx_fee_native,
   tx_fee_usd, tx_status, event_index, is_base, side, token_address, decimals, amount, amount_usd, amount_native, price_usd,
@@ -130,8 +137,9 @@ export const finalizeRound = async (
 ): Promise<FinalizeRound> => {
   const { metrics, nowMs = Date.now() } = options
   const [ends] = (await warehouse.query<Ends>(endsQuery(chain))).rows
-  if (!ends?.first_block) return { minutes: 0, hotFrom: null, waitingFor: null }
-  const from = ends.hot_from || floorMinute(ends.first_block)
+  const begun = ends?.hot_from || (await firstBlock(warehouse, chain))
+  if (ends === undefined || begun === 0) return { minutes: 0, hotFrom: null, waitingFor: null }
+  const from = floorMinute(begun)
   const to = floorMinute(ends.final_time)
   if (to <= from) return { minutes: 0, hotFrom: from, waitingFor: null }
   const query = minutesQuery(chain, from, to, MINUTES_PER_ROUND)
@@ -211,7 +219,7 @@ const makeChecker = (deps: FinalizeDeps) => {
  * what their trades sum to.
  */
 export const startFinalizer = (deps: FinalizeDeps): FinalizerRunning => {
-  const { chain, warehouse, log, metrics, idleMs = 1_000 } = deps
+  const { chain, warehouse, log, metrics, idleMs = IDLE_MS } = deps
   const controller = new AbortController()
   const { signal } = controller
   const openMinutes = makeOpenMinutes(deps.graceMs)

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { makeBoundary } from './boundary.ts'
 import type { Logger } from './log.ts'
@@ -24,20 +24,63 @@ const GUARDED: ReadonlySet<string | symbol> = new Set([
   'connection',
 ])
 
+/** Events that want an answer: their second argument is the response. */
+const ASKING: ReadonlySet<string | symbol> = new Set([
+  'request',
+  'checkContinue',
+  'checkExpectation',
+])
+
+/** Requests of one connection that may wait for their answers, those that its client does not read among them. */
+const MOST_UNANSWERED = 8
+/** A connection on which nothing moves for so long is closed: its client reads no answer. No answer takes as long. */
+const STILL_MS = 120_000
+/** The same for a connection that has been refused. */
+const REFUSED_STILL_MS = 5_000
+
+/**
+ * Bounds what one connection may have asked for without an answer. HTTP/1.1 lets a client send requests one behind the other: each
+ * costs it forty bytes, and its answer lies in memory until the client reads it. The first one too many is answered 429
+ * behind those before it, and the connection is closed.
+ */
+const makePipelineGuard = ({ surface, metrics }: Pick<EdgeDeps, 'surface' | 'metrics'>) => {
+  const waiting = new WeakMap<Socket, number>()
+  return (socket: Socket, response: ServerResponse): boolean => {
+    const count = (waiting.get(socket) ?? 0) + 1
+    waiting.set(socket, count)
+    if (count <= MOST_UNANSWERED) {
+      response.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1))
+      return true
+    }
+    if (count > MOST_UNANSWERED + 1) return false
+    metrics.edgeErrors.inc({ surface, reason: 'pipelined' })
+    socket.pause()
+    socket.setTimeout(REFUSED_STILL_MS)
+    response.writeHead(429, { connection: 'close', 'retry-after': '1', 'content-length': '0' })
+    response.end()
+    return false
+  }
+}
+
 /**
  * Keeps what one connection does to itself: an exception that a listener of the server throws at once closes that connection, is
- * logged at most once a second and counted as `exception`. Rejections of handlers are Fastify's, or the caller's to catch. Call it before the server listens.
+ * logged at most once a second and counted as `exception`; more unanswered requests than eight are refused, counted as `pipelined`.
+ * Rejections of handlers are Fastify's, or the caller's to catch. Call it before the server listens.
  */
 export const guardServer = (server: Server, { surface, metrics, log }: EdgeDeps): void => {
   const boundary = makeBoundary({ surface, metrics, log, nowMs: Date.now })
+  const mayAsk = makePipelineGuard({ surface, metrics })
+  server.timeout = STILL_MS
   const emit = server.emit.bind(server) as (event: string | symbol, ...args: unknown[]) => boolean
   server.emit = (event: string | symbol, ...args: unknown[]): boolean => {
     if (!GUARDED.has(event)) return emit(event, ...args)
+    const socket = socketOf(args[0])
+    if (socket && ASKING.has(event) && !mayAsk(socket, args[1] as ServerResponse)) return true
     try {
       return emit(event, ...args)
     } catch (error) {
       boundary.failed('exception', error)
-      socketOf(args[0])?.destroy()
+      socket?.destroy()
       return true
     }
   }

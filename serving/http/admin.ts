@@ -33,6 +33,7 @@ import { adminTokenRoutes } from './admin-tokens.ts'
 import { appView, expiryOf, keyView, orgView, pageOfRows, signingKeyView } from './admin-views.ts'
 import { type BaseDeps, makeBaseApp } from './base.ts'
 import { type Cursors, makeCursors } from './cursor.ts'
+import { installDocument } from './openapi.ts'
 
 /** What the admin API works with. */
 export interface AdminDeps extends BaseDeps {
@@ -60,9 +61,7 @@ export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance>
     },
   } as const
   const app = await makeBaseApp(deps, document, { surface: 'admin' })
-  app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, () =>
-    app.swagger(),
-  )
+  installDocument(app)
   await app.register(async (guarded) => {
     installAdminGuard(guarded, deps)
     // A POST without a body asks for the defaults.

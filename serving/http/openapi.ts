@@ -1,4 +1,5 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
 import { FAULTS } from '../../core/fault.ts'
 import { MILLI } from '../../schemas/plans.ts'
 
@@ -68,3 +69,12 @@ export const openapiOptions = ({
     }
   },
 })
+
+/** Serves the document. It is printed once: routes do not change once the plane listens. */
+export const installDocument = (app: FastifyInstance): void => {
+  let text: string | undefined
+  app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, (_, reply) => {
+    text ??= JSON.stringify(app.swagger())
+    return reply.type('application/json; charset=utf-8').send(text)
+  })
+}

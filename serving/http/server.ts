@@ -10,7 +10,7 @@ import type { ServerDeps } from './deps.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { holderRoutes } from './holders.ts'
 import { marketDataRoutes } from './market-data.ts'
-import { apiDocument } from './openapi.ts'
+import { apiDocument, installDocument } from './openapi.ts'
 import { type Family, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
@@ -65,9 +65,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
 }
 
 const openRoutes = (app: FastifyInstance, deps: ServerDeps): void => {
-  app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, () =>
-    app.swagger(),
-  )
+  installDocument(app)
   for (const path of PROBES) {
     app.get(path, { schema: { summary: 'Operations', tags: ['ops'] } }, async (_request, reply) => {
       const isGood = path === '/health' || deps.checks.every(({ run }) => run().ok)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Agent, createServer, get, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { loadConfig } from '../../core/config.ts'
@@ -12,6 +12,7 @@ import { makeMeter } from '../../serving/billing/meter.ts'
 import { makeAdminServer } from '../../serving/http/admin.ts'
 import { call, startApi, type TestApi } from '../support/api.ts'
 import { rawHttp } from '../support/raw-http.ts'
+import { until, within } from '../support/until.ts'
 
 const ADMIN_TOKEN = 'the admin token of this test'
 
@@ -101,6 +102,62 @@ test('what no parser reads is counted by surface; a method that is not served sa
   const posted = await rawHttp(ports.ops, `POST /health${TAIL}`)
   assert.match(posted.text, /^HTTP\/1\.1 405[\s\S]*allow: GET, HEAD/i)
   assert.match((await rawHttp(ports.ops, `GET http://any/health?x${TAIL}`)).text, /"ok"/)
+})
+
+/** Statuses of the answers on one connection, and the bytes of all; the connection is closed or nothing more came. */
+const pipelined = async (port: number, path: string, count: number) => {
+  const request = `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+  const { text } = await rawHttp(port, request.repeat(count), { half: false, limitMs: 2_000 })
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+}
+
+test('requests behind each other are answered up to eight, then refused; the process does not fall behind', async () => {
+  for (const [surface, port] of Object.entries(ports)) {
+    const found = surface === 'ops' ? 404 : 200
+    assert.deepEqual(await pipelined(port, '/openapi.json', 5), Array(5).fill(found), surface)
+    const many = await pipelined(port, '/openapi.json', 1_500)
+    assert.deepEqual(many, [...Array(8).fill(found), 429], surface)
+  }
+})
+
+test('a client that reads no answer holds eight at most, and its connection is closed', async () => {
+  const refused = async () =>
+    (await api.metrics.edgeErrors.get()).values.find(({ labels }) => labels.reason === 'pipelined')
+      ?.value ?? 0
+  const earlier = await refused()
+  const socket = connect(ports.public, '127.0.0.1')
+  socket.pause()
+  const closed = new Promise<void>((resolve) => {
+    socket.on('error', () => undefined)
+    socket.once('close', () => resolve())
+  })
+  socket.write('GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_500))
+  await until(async () => (await refused()) > earlier, 'the client is refused')
+  let answered = ''
+  socket.on('data', (chunk: Buffer) => {
+    answered += chunk.toString('latin1')
+  })
+  socket.resume()
+  await within(closed, 'the close of a refused connection', 15_000)
+  assert.ok(answered.split('HTTP/1.1 ').length - 1 <= 9)
+})
+
+test('one request after the other on a connection is served as long as its client likes', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  try {
+    for (let turn = 0; turn < 40; turn += 1) {
+      const status = await new Promise<number | undefined>((resolve, reject) => {
+        const asked = get(`${api.base}/health`, { agent }, (response) => {
+          response.resume()
+          response.once('end', () => resolve(response.statusCode))
+        })
+        asked.once('error', reject)
+      })
+      assert.equal(status, 200)
+    }
+  } finally {
+    agent.destroy()
+  }
 })
 
 test('an exception of a listener closes its own connection and is counted', async () => {

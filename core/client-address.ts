@@ -22,6 +22,12 @@ const within = (address: Address, ranges: readonly string[]): boolean =>
     return base.kind() === address.kind() && address.match(base, bits)
   })
 
+/** Whether an address is one of the ranges. Throws for a range that is none. */
+export const isOneOf = (text: string, ranges: readonly string[]): boolean => {
+  const address = parsed(text)
+  return address !== undefined && within(address, ranges)
+}
+
 /** One entry of the header: an address, with a port or in brackets as some proxies write it. */
 const hopOf = (entry: string): Address | undefined => {
   const text = entry.trim()

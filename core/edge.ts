@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { makeBoundary } from './boundary.ts'
+import { addressBucket, isOneOf } from './client-address.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -84,6 +85,53 @@ export const guardServer = (server: Server, { surface, metrics, log }: EdgeDeps)
       return true
     }
   }
+}
+
+/** Connections that an address may hold however few there are in all. */
+const LEAST_SHARE = 256
+
+/** What one address may hold of all connections of a listener: a quarter. */
+const connectionShare = (all: number): number => Math.max(LEAST_SHARE, all >>> 2)
+
+/** Counts connections by address. Trusted proxies, which carry those of others, are not counted. */
+const makeShares = (most: number, trusted: readonly string[]) => {
+  const held = new Map<string, number>()
+  return {
+    /** A connection of the address came; false: it holds its share already, and this one was not counted. */
+    opened: (address: string): boolean => {
+      if (isOneOf(address, trusted)) return true
+      const bucket = addressBucket(address)
+      const count = held.get(bucket) ?? 0
+      if (count >= most) return false
+      held.set(bucket, count + 1)
+      return true
+    },
+    /** A counted one is gone. */
+    closed: (address: string): void => {
+      const bucket = addressBucket(address)
+      const left = (held.get(bucket) ?? 0) - 1
+      if (left > 0) held.set(bucket, left)
+      else held.delete(bucket)
+    },
+  }
+}
+
+/** Closes new connections of an address that holds its share; counted as `connections`. */
+export const shareConnections = (
+  server: Server,
+  { surface, metrics }: Pick<EdgeDeps, 'surface' | 'metrics'>,
+  { most, trusted }: { readonly most: number; readonly trusted: readonly string[] },
+): void => {
+  const shares = makeShares(connectionShare(most), trusted)
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress: address = '' } = socket
+    if (shares.opened(address)) {
+      socket.once('close', () => shares.closed(address))
+      return
+    }
+    metrics.edgeErrors.inc({ surface, reason: 'connections' })
+    socket.destroy()
+  })
 }
 
 const socketOf = (subject: unknown): Socket | undefined => {

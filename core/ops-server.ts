@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
-import { urlHost } from './client-address.ts'
+import { listenKind, urlHost } from './client-address.ts'
 import { guardServer, refuseUnreadable } from './edge.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -95,6 +95,9 @@ const replyTo = async (
   options: OpsOptions,
   { url = '', method, headers }: IncomingMessage,
 ): Promise<Reply> => {
+  if (isOfWebPage(options, headers)) {
+    return json(403, { error: 'operations are not for web pages' })
+  }
   if (method !== 'GET' && method !== 'HEAD') {
     return { ...json(405, { error: 'GET only' }), allow: { allow: 'GET, HEAD' } }
   }
@@ -103,6 +106,19 @@ const replyTo = async (
     return json(401, { error: 'a bearer token is needed (OPS_TOKEN)' })
   }
   return answer(options, path, new URLSearchParams(query))
+}
+
+/**
+ * Whether a page in a browser asks: one of another origin, or one whose name was made to mean this machine. On loopback only this
+ * machine's own names are served. Source: W3C Fetch Metadata; DNS rebinding.
+ */
+const isOfWebPage = (
+  { host }: Pick<OpsOptions, 'host'>,
+  { origin, host: asked = '', 'sec-fetch-site': site = 'none' }: IncomingMessage['headers'],
+): boolean => {
+  if (origin !== undefined || (site !== 'none' && site !== 'same-origin')) return true
+  if (asked === '' || listenKind(host) !== 'loopback') return false
+  return listenKind(asked.replace(/:\d+$/, '')) !== 'loopback'
 }
 
 const MOST_CONNECTIONS = 256

@@ -74,6 +74,8 @@ export interface TokenDeps {
 /** Wrong secrets of one client from one address per minute, then a minute's lock of guesses. Source: contract/auth.md 2. */
 const FAILURES = { keyPrefix: 'fail', points: 5, duration: 60 } as const
 const LOCK_SECONDS = 60
+/** Wrong secrets of one address per minute, whatever clients it names: each is remembered, and is a line of the log. */
+const GUESSES = { keyPrefix: 'guess', points: 60, duration: 60 } as const
 /** Tokens of one application per minute. Source: contract/auth.md 2. */
 const ISSUES = { keyPrefix: 'issue', points: 60, duration: 60 } as const
 const MAX_CLIENT_ID_LENGTH = 128
@@ -81,6 +83,7 @@ const MAX_CLIENT_ID_LENGTH = 128
 /** The token endpoint without HTTP. */
 export const makeTokenService = (deps: TokenDeps): TokenService => {
   const failures = new RateLimiterMemory(FAILURES)
+  const guesses = new RateLimiterMemory(GUESSES)
   const issues = new RateLimiterMemory(ISSUES)
   return {
     issue: async (request) => {
@@ -89,6 +92,10 @@ export const makeTokenService = (deps: TokenDeps): TokenService => {
       const answer = deps.client(clientId, clientSecret)
       if (answer.kind === 'unknown') {
         const name = clientId.slice(0, MAX_CLIENT_ID_LENGTH)
+        await guesses.consume(addressBucket(request.ip)).catch((refusal: unknown) => {
+          rethrow(refusal)
+          throw tooMany(refusal as RateLimiterRes)
+        })
         deps.onRefused(name, request)
         throw await refusedGuess(failures, `${addressBucket(request.ip)} ${name}`)
       }

@@ -108,8 +108,36 @@ const refuseCycles = (document: DocumentNode): void => {
   for (const name of spreads.keys()) if (!closed.has(name)) follow(name)
 }
 
+/** Spreads and uses of variables that the rules look at in one step. */
+const USES_PER_STEP = 50
+
+/**
+ * The rules follow every operation through the fragments that it spreads, and count each use in them anew: what they will
+ * take is counted before they run.
+ */
+const spendOnRules = (document: DocumentNode, work: Work): void => {
+  let operations = 0
+  let uses = 0
+  const count = (): void => {
+    uses += 1
+  }
+  visit(document, {
+    OperationDefinition: () => {
+      operations += 1
+    },
+    FragmentSpread: count,
+    Variable: count,
+  })
+  work.spend(Math.ceil((operations * uses) / USES_PER_STEP))
+}
+
 /** Checks what needs no variables. Throws `GraphQLError` or `InvalidDocument`. */
-export const checkDocument = (document: DocumentNode, schema: GraphQLSchema): ParsedDocument => {
+export const checkDocument = (
+  document: DocumentNode,
+  schema: GraphQLSchema,
+  work: Work,
+): ParsedDocument => {
+  spendOnRules(document, work)
   refuseCycles(document)
   const errors = validate(schema, document, RULES, { maxErrors: MAX_ERRORS })
   if (errors.length > 0) throw new InvalidDocument(errors)

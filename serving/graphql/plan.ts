@@ -87,7 +87,7 @@ const planOf = function* (
   if (!parsed) {
     const document = parseText(query, limits, work)
     yield
-    parsed = checkDocument(document, catalogue.schema)
+    parsed = checkDocument(document, catalogue.schema, work)
     documents.set(query, { value: parsed, steps: work.done() })
     yield
   }
@@ -131,12 +131,25 @@ interface Ground {
  */
 export interface Planner {
   readonly plan: (request: GraphqlRequest, work?: Work) => Plan
-  /** The same with a turn for others between the stages of a large request. */
-  readonly planInTurns: (request: GraphqlRequest, work?: Work) => Promise<Plan>
+  /** The same with a turn for others between the stages of a large request; `computed` is told how long each stage took. */
+  readonly planInTurns: (
+    request: GraphqlRequest,
+    work?: Work,
+    computed?: (ms: number) => void,
+  ) => Promise<Plan>
 }
 
 /** Steps after which others get a turn: about 10 ms. */
 const TURN_STEPS = 2_000
+
+const timed = <T>(run: () => T, took: (ms: number) => void): T => {
+  const startedMs = performance.now()
+  try {
+    return run()
+  } finally {
+    took(performance.now() - startedMs)
+  }
+}
 
 /** Makes the planner of a schema. */
 export const makePlanner = (catalogue: Catalogue, limits: QueryLimits): Planner => {
@@ -162,11 +175,11 @@ export const makePlanner = (catalogue: Catalogue, limits: QueryLimits): Planner 
         if (done) return value
       }
     },
-    planInTurns: async (request, work = newWork()) => {
+    planInTurns: async (request, work = newWork(), computed = () => undefined) => {
       const stages = staged(request, work)
       let turnAt = TURN_STEPS
       for (;;) {
-        const { done, value } = stages.next()
+        const { done, value } = timed(() => stages.next(), computed)
         if (done) return value
         if (work.done() < turnAt) continue
         await setImmediate()

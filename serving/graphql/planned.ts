@@ -3,6 +3,7 @@ import { MIN_QUERY_MILLI_UNITS } from '../../schemas/plans.ts'
 import type { Meter, Principal, Reservation } from '../contract.ts'
 import type { QueryLimits } from './limits.ts'
 import type { GraphqlRequest, Plan, Planner } from './plan.ts'
+import type { PlanningTurns } from './turns.ts'
 import { makeWork, PlanningTooExpensive } from './work.ts'
 
 /** What planning a request works with. */
@@ -10,6 +11,7 @@ export interface PlannedDeps {
   readonly planner: Pick<Planner, 'planInTurns'>
   readonly meter: Pick<Meter, 'reserve'>
   readonly limits: Pick<QueryLimits, 'maxSteps'>
+  readonly turns: PlanningTurns
 }
 
 /** Steps that cost nothing when the request is refused: ordinary wrong queries take some hundred, the whole schema 4,000. */
@@ -38,13 +40,15 @@ const heldMinimum = (
 export const planned = async (
   request: GraphqlRequest,
   principal: Principal | null,
-  { planner, meter, limits }: PlannedDeps,
+  { planner, meter, limits, turns }: PlannedDeps,
 ): Promise<Plan> => {
   const held = heldMinimum(meter, principal)
   const [hold, noQuota] = held instanceof Fault ? [NO_HOLD, held] : [held, undefined]
   const work = makeWork(noQuota ? FREE_STEPS : limits.maxSteps)
   try {
-    return await planner.planInTurns(request, work)
+    return await turns(principal?.orgId ?? '', (computed) =>
+      planner.planInTurns(request, work, computed),
+    )
   } catch (error) {
     if (noQuota && error instanceof PlanningTooExpensive) throw noQuota
     if (work.done() > FREE_STEPS) hold.settle(MIN_QUERY_MILLI_UNITS)

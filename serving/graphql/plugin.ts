@@ -19,6 +19,7 @@ import { QUERY_LIMITS, type QueryLimits } from './limits.ts'
 import { type GraphqlRequest, makePlanner, type Plan } from './plan.ts'
 import { planned } from './planned.ts'
 import { catalogueOf } from './schema.ts'
+import { makePlanningTurns } from './turns.ts'
 
 /** What the GraphQL surface works with. */
 export interface GraphqlDeps {
@@ -108,6 +109,7 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
     ...{ share: 'scan', surface: 'graphql', metrics: deps.metrics },
   })
   const requests = makeRequestLimit()
+  const turns = makePlanningTurns()
   const planner = makePlanner(catalogueOf(CUBES, deps.chains), limits)
   const answer = async (
     given: unknown,
@@ -117,9 +119,10 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
     const asked = requestOf(given)
     try {
       const { principal } = request
-      const plan = await planned(asked, principal, { planner, meter: deps.meter, limits })
-      const run = () => charged({ ...deps, reads }, limits, plan, request, reply)
-      const body = await requests(principal, run)
+      const body = await requests(principal, async () => {
+        const plan = await planned(asked, principal, { planner, meter: deps.meter, limits, turns })
+        return charged({ ...deps, reads }, limits, plan, request, reply)
+      })
       return await reply.type(JSON_TYPE).send(body)
     } catch (error) {
       const errors = publicErrors(error)

@@ -2,7 +2,13 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ulid } from 'ulid'
 import type { Config } from '../../core/config.ts'
-import { type EdgeDeps, guardServer, type HttpSurface, refuseUnreadable } from '../../core/edge.ts'
+import {
+  type EdgeDeps,
+  guardServer,
+  type HttpSurface,
+  refuseUnreadable,
+  shareConnections,
+} from '../../core/edge.ts'
 import { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
@@ -51,6 +57,8 @@ export const makeBaseApp = async (
   const edge = { surface, metrics: deps.metrics, log: deps.log }
   const app = newApp(deps, edge)
   guardServer(app.server, edge)
+  const { httpConnections: most, trustedProxies: trusted } = deps.config
+  shareConnections(app.server, edge, { most, trusted })
   installPlane(app, deps)
   const routes: KnownRoute[] = []
   app.addHook('onRoute', ({ method, url }) => {

@@ -184,8 +184,10 @@ const listen = (
 
 const requestOf = (request: HttpRequest, response: HttpResponse): UpgradeRequest => {
   const headers = new Map<string, string>()
+  // A header that comes again continues its list, as Node reads it. Source: RFC 9110 5.2.
   request.forEach((name, value) => {
-    headers.set(name, value)
+    const before = headers.get(name)
+    headers.set(name, before === undefined ? value : `${before}, ${value}`)
   })
   return {
     method: request.getMethod(),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { Agent, createServer, get, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { loadConfig } from '../../core/config.ts'
-import { guardServer } from '../../core/edge.ts'
+import { guardServer, shareConnections } from '../../core/edge.ts'
 import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { type OpsServer, openOps } from '../../core/ops-server.ts'
@@ -41,7 +41,7 @@ after(async () => {
   await api.stop()
 })
 
-const TAIL = ' HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+const TAIL = ' HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 /** What a listener answers with a status below 500, or closes; nothing of it is served. */
 const LINES = [
   `GET //${TAIL}`,
@@ -106,7 +106,7 @@ test('what no parser reads is counted by surface; a method that is not served sa
 
 /** Statuses of the answers on one connection, and the bytes of all; the connection is closed or nothing more came. */
 const pipelined = async (port: number, path: string, count: number) => {
-  const request = `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+  const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
   const { text } = await rawHttp(port, request.repeat(count), { half: false, limitMs: 2_000 })
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
 }
@@ -140,6 +140,55 @@ test('a client that reads no answer holds eight at most, and its connection is c
   socket.resume()
   await within(closed, 'the close of a refused connection', 15_000)
   assert.ok(answered.split('HTTP/1.1 ').length - 1 <= 9)
+})
+
+test('operations are not for web pages, nor for names that were made to mean this machine', async () => {
+  const asked = async (head: string): Promise<number> =>
+    (
+      await rawHttp(ports.ops, `GET /metrics HTTP/1.1\r\n${head}Connection: close\r\n\r\n`, {
+        half: false,
+      })
+    ).status
+  for (const host of ['localhost', '127.0.0.1:9100', '[::1]:9100']) {
+    assert.equal(await asked(`Host: ${host}\r\n`), 200, host)
+  }
+  assert.equal(await asked('Host: localhost\r\nSec-Fetch-Site: same-origin\r\n'), 200)
+  assert.equal(await asked('Host: rebound.example\r\n'), 403)
+  assert.equal(await asked('Host: localhost\r\nOrigin: https://page.example\r\n'), 403)
+  assert.equal(await asked('Host: localhost\r\nSec-Fetch-Site: cross-site\r\n'), 403)
+})
+
+test('an address holds a share of the connections of a plane, and room comes back', async () => {
+  const server: Server = createServer((_request, response) => response.end())
+  const trusted = ['127.0.0.2/32']
+  shareConnections(server, { surface: 'public', metrics }, { most: 1_200, trusted })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const open = (localAddress: string) =>
+    new Promise<Socket | undefined>((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress })
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      socket.once('data', () => resolve(socket))
+      socket.once('error', () => resolve(undefined))
+      socket.once('close', () => resolve(undefined))
+    })
+  const held = await Promise.all(Array.from({ length: 300 }, () => open('127.0.0.1')))
+  try {
+    assert.ok(held.every((socket) => socket !== undefined))
+    assert.equal(await open('127.0.0.1'), undefined, 'a quarter of 1,200 is held')
+    const others = [await open('127.0.0.3'), await open('127.0.0.2')]
+    assert.ok(others.every((socket) => socket !== undefined))
+    for (const socket of others) socket?.destroy()
+    held.pop()?.destroy()
+    await until(async () => {
+      const socket = await open('127.0.0.1')
+      if (socket !== undefined) held.push(socket)
+      return socket
+    }, 'room for another one')
+  } finally {
+    for (const socket of held) socket?.destroy()
+    server.close()
+  }
 })
 
 test('one request after the other on a connection is served as long as its client likes', async () => {

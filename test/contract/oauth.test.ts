@@ -251,6 +251,30 @@ test('guessing a secret is locked after five failures, for that client alone', a
   await token()
 })
 
+test('an address has sixty guesses a minute, whatever clients it names; its good secrets are not guesses', async () => {
+  const guess = (id: number): Promise<string> =>
+    api.accounts.tokens
+      .issue({
+        ...{ grantType: 'client_credentials', clientId: `nobody_${id}`, clientSecret: 'wrong' },
+        ...{ audience: AUDIENCE, scope: undefined, ip: '203.0.113.9' },
+      })
+      .then(
+        () => 'issued',
+        (error: { readonly error: string }) => error.error,
+      )
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, id) => guess(id)))
+  assert.equal(answers.filter((answer) => answer === 'invalid_client').length, 60)
+  assert.equal(answers.filter((answer) => answer === 'temporarily_unavailable').length, 140)
+  const own = await adminCall('POST', '/apps', { name: 'beside a guesser' })
+  const { accessToken } = await api.accounts.tokens.issue({
+    grantType: 'client_credentials',
+    clientId: own.clientId ?? '',
+    clientSecret: own.clientSecret ?? '',
+    ...{ audience: AUDIENCE, scope: undefined, ip: '203.0.113.9' },
+  })
+  assert.ok(accessToken)
+})
+
 test('an application gets sixty tokens a minute', async () => {
   const made = await adminCall('POST', '/apps', { name: 'eager' })
   const own = { client_id: made.clientId ?? '', client_secret: made.clientSecret ?? '' }

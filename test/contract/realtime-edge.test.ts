@@ -120,6 +120,17 @@ for (const transport of TRANSPORTS) {
       await openRaw(url, from('2001:db8:1:3::1'))
     })
 
+    test('a proxy that adds a line of its own to X-Forwarded-For is read as one that adds to the line', async () => {
+      const { url } = await serve({
+        WS_PENDING_PER_ADDRESS: '1',
+        TRUSTED_PROXIES: '127.0.0.0/8',
+      })
+      const from = (client: string) => ({ headers: { 'x-forwarded-for': [client, '127.0.0.9'] } })
+      await openRaw(url, from('198.51.100.1'))
+      assert.equal((await refusedUpgrade(url, from('198.51.100.1'))).status, 429)
+      await openRaw(url, from('198.51.100.2'))
+    })
+
     test('without a trusted proxy X-Forwarded-For changes nothing', async () => {
       const { url } = await serve({ WS_PENDING_PER_ADDRESS: '1' })
       await openRaw(url, { headers: { 'x-forwarded-for': '198.51.100.1' } })

@@ -13,12 +13,19 @@ export interface RawSocket {
   closed(): Promise<{ readonly code: number; readonly reason: string }>
 }
 
+/** Options of a connection; a header may have several lines. */
+interface RawOptions extends Omit<ClientOptions, 'headers'> {
+  readonly headers?: Readonly<Record<string, string | string[]>>
+  readonly protocols?: string[]
+}
+
+/** Node's request takes lists; the library's type does not say so. */
+const optionsOf = ({ protocols: _, ...options }: RawOptions): ClientOptions =>
+  options as ClientOptions
+
 /** Opens a raw connection; throws with the status when the upgrade is refused. */
-export const openRaw = async (
-  url: string,
-  { protocols = [], ...options }: ClientOptions & { protocols?: string[] } = {},
-): Promise<RawSocket> => {
-  const ws = new WebSocket(url, protocols, options)
+export const openRaw = async (url: string, options: RawOptions = {}): Promise<RawSocket> => {
+  const ws = new WebSocket(url, options.protocols ?? [], optionsOf(options))
   const frames: string[] = []
   let end: { code: number; reason: string } | undefined
   ws.on('message', (data) => frames.push(String(data)))
@@ -43,14 +50,14 @@ export const openRaw = async (
 /** Status, headers and body of a refused upgrade. */
 export const refusedUpgrade = (
   url: string,
-  { protocols = [], ...options }: ClientOptions & { protocols?: string[] } = {},
+  options: RawOptions = {},
 ): Promise<{
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly body: string
 }> =>
   new Promise((resolve, reject) => {
-    const ws = new WebSocket(url, protocols, options)
+    const ws = new WebSocket(url, options.protocols ?? [], optionsOf(options))
     ws.once('open', () => reject(new Error('the upgrade was accepted')))
     ws.once('error', reject)
     ws.once('unexpected-response', (_, response) => {

@@ -18,7 +18,7 @@ const CATALOGUE = catalogueOf(CUBES, ['eth'])
 const rewritten = (query: string, variables: Readonly<Record<string, unknown>> = {}): string => {
   const limits = QUERY_LIMITS
   const work = makeWork(limits.maxSteps)
-  const parsed = checkDocument(parseText(query, limits, work), CATALOGUE.schema)
+  const parsed = checkDocument(parseText(query, limits, work), CATALOGUE.schema, work)
   const operation = operationOf(parsed, undefined)
   const values = variablesOf(operation, variables, { limits, work })
   const { fragments } = parsed

@@ -4,13 +4,14 @@ import { getIntrospectionQuery, parse, visit } from 'graphql'
 import { Fault } from '../../core/fault.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import { MIN_QUERY_MILLI_UNITS, PLANS } from '../../schemas/plans.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
+import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import type { Principal } from '../../serving/contract.ts'
 import { failure, publicErrors } from '../../serving/graphql/answer.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
 import { makePlanner } from '../../serving/graphql/plan.ts'
 import { FREE_STEPS, planned } from '../../serving/graphql/planned.ts'
 import { catalogueOf } from '../../serving/graphql/schema.ts'
+import { makePlanningTurns } from '../../serving/graphql/turns.ts'
 import { makeWork } from '../../serving/graphql/work.ts'
 import { DOCUMENTED, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
 import { WORST_QUERIES } from '../support/worst-queries.ts'
@@ -142,11 +143,15 @@ const principal = (plan: Principal['plan']): Principal => ({
   ...{ kind: 'api-key', orgId: plan, appId: 'app', credentialId: 'key', plan },
   ...{ scopes: [], expiresAtMs: null },
 })
+const depsOf = (meter: QuotaMeter) => ({
+  ...{ planner: makePlanner(CATALOGUE, LIMITS), meter, limits: LIMITS },
+  turns: makePlanningTurns(),
+})
 const COSTLY = WORST_QUERIES.find(({ ends }) => ends === 'QUERY_TOO_EXPENSIVE')?.query ?? ''
 
 test('a request that is refused after much work costs the least that a query costs', async () => {
   const meter = makeMeter()
-  const deps = { planner: makePlanner(CATALOGUE, LIMITS), meter, limits: LIMITS }
+  const deps = depsOf(meter)
   const free = principal('free')
   const used = (): number => meter.quota(free).used * 1_000
   await assert.rejects(planned({ query: COSTLY }, free, deps), { name: 'PlanningTooExpensive' })
@@ -160,7 +165,7 @@ test('a request that is refused after much work costs the least that a query cos
 
 test('without quota only what costs nothing is planned', async () => {
   const meter = makeMeter({ plans: { ...PLANS, free: { ...PLANS.free, unitsPerMonth: 0 } } })
-  const deps = { planner: makePlanner(CATALOGUE, LIMITS), meter, limits: LIMITS }
+  const deps = depsOf(meter)
   const free = principal('free')
   await planned({ query: getIntrospectionQuery() }, free, deps)
   await assert.rejects(planned({ query: '{ nope }' }, free, deps), { name: 'InvalidDocument' })

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makePlanningTurns } from '../../serving/graphql/turns.ts'
+
+const deferred = () => {
+  let resolve = (): void => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+test('requests are planned one at a time, whoever asks, and an error frees the turn', async () => {
+  const turns = makePlanningTurns()
+  let [running, most] = [0, 0]
+  const plan = async (): Promise<void> => {
+    running += 1
+    most = Math.max(most, running)
+    await new Promise((resolve) => setImmediate(resolve))
+    running -= 1
+  }
+  const failing = turns('a', async () => {
+    throw new Error('not valid')
+  })
+  await Promise.all([
+    assert.rejects(failing, /not valid/),
+    ...['a', 'b', 'a', 'c'].map((name) => turns(name, plan)),
+  ])
+  assert.equal(most, 1)
+})
+
+test('who took long waits before the next one, and nobody else does', async () => {
+  const turns = makePlanningTurns()
+  const order: string[] = []
+  const gate = deferred()
+  const long = turns('a', async (computed) => {
+    computed(120)
+    await gate.promise
+    order.push('a1')
+  })
+  const next = turns('a', async () => {
+    order.push('a2')
+  })
+  const other = turns('b', async () => {
+    order.push('b1')
+  })
+  gate.resolve()
+  await Promise.all([long, other])
+  const lateOther = turns('b', async () => {
+    order.push('b2')
+  })
+  await lateOther
+  await next
+  assert.deepEqual(order, ['a1', 'b1', 'b2', 'a2'])
+})
+
+test('ordinary plans are followed by no rest', async () => {
+  const turns = makePlanningTurns()
+  await turns('a', async (computed) => computed(20))
+  const order: string[] = []
+  const next = turns('a', async () => {
+    order.push('a')
+  })
+  const timer = new Promise<void>((resolve) =>
+    setTimeout(() => {
+      order.push('timer')
+      resolve()
+    }, 0),
+  )
+  await Promise.all([next, timer])
+  assert.deepEqual(order, ['a', 'timer'])
+})

@@ -58,6 +58,10 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     about: 'what the demo costs while nobody asks, from outside',
     run: () => run(['test/support/idle.ts']),
   },
+  parts: {
+    about: 'parts that ten chains with twelve lanes write to ClickHouse',
+    run: () => run(['test/support/parts.ts']),
+  },
   fuzz: {
     about: '[SEED [SURFACE [INDEX]]]: SLUICE_FUZZ_CASES hostile cases, default 20000',
     run: (words) => run(['test/support/fuzz/main.ts', ...words]),

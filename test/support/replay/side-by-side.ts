@@ -34,18 +34,20 @@ export interface SideOptions {
   readonly from: number
   readonly rpcTimeoutMs: number
   readonly mapSizeBytes: number
+  /** Partitions of every topic. Default: 2. */
+  readonly lanes?: number
 }
 
 /** Starts an ingestor per server. */
 export const startSideBySide = async (options: SideOptions): Promise<SideBySide> => {
-  const { servers, from, rpcTimeoutMs, mapSizeBytes } = options
+  const { servers, from, rpcTimeoutMs, mapSizeBytes, lanes = 2 } = options
   const folder = mkdtempSync(join(tmpdir(), 'sluice-chains-'))
   const log = silentLogger()
   const metrics = makeMetrics()
   const codec = localCodec()
   const bus = await openEmbeddedBus({ path: folder, mapSizeBytes, log, retention: 'off' })
   const chains = servers.map(({ chain }) => chain)
-  await bus.createTopics(topicSpecs({ chains, partitions: 2, retention: 'off' }))
+  await bus.createTopics(topicSpecs({ chains, partitions: lanes, retention: 'off' }))
   const limits = { rpcConcurrency: 8, rpcPerSecond: 0, rpcTimeoutMs, chainExtra: {}, feeds: [] }
   const start = async ({ chain: id, urls }: ReplayServer): Promise<[string, Ingestor]> => {
     const chain = chainRow(id)

@@ -6,8 +6,8 @@ export type TopicFacts =
   | { readonly how: 'netted' }
   /** The applied blocks that were not taken back, up to the height. */
   | { readonly how: 'blocks' }
-  /** Newest value per key of buckets that end at or before the height's time; without trades = absent. */
-  | { readonly how: 'buckets'; readonly key: readonly string[] }
+  /** Newest candle per series, resolution and bucket, of buckets that end at or before the height's time; without trades = absent. */
+  | { readonly how: 'candles' }
   /** Newest value per key as of the tip; all zero = absent. */
   | { readonly how: 'newest'; readonly key: readonly string[] }
   | { readonly how: 'left out'; readonly why: string }
@@ -45,10 +45,7 @@ export const TOPIC_FACTS: Readonly<Record<Topic, TopicFacts>> = {
     why: 'fetched by URL when the fetch is due, not by the chain',
   },
   tokensProcessed: { how: 'newest', key: ['token.address'] },
-  candlesticks: {
-    how: 'buckets',
-    key: ['dimension', 'dimension_address', 'token_address', 'resolution', 'timestamp'],
-  },
+  candlesticks: { how: 'candles' },
   calls: { how: 'netted' },
   events: { how: 'netted' },
   minerRewards: { how: 'netted' },

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { Bus, LogRecord } from '../core/bus-contract.ts'
+import { candlesOf, seriesOf, type ToldCandle } from '../core/candlesticks.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { bucketEnd, isResolution } from '../core/time.ts'
 import { TOPICS, type Topic, type TopicRow, topicName } from '../schemas/topics.ts'
-import type { EventMeta } from '../schemas/wire.ts'
+import type { CandlestickEvent, EventMeta } from '../schemas/wire.ts'
 import { TECHNICAL_FIELDS, type TopicFacts } from './checksum-facts.ts'
 
 /** Content of one topic or table: how many things, and one number that depends on all of them but not on their order. */
@@ -149,15 +150,27 @@ const sumOf = (lines: Iterable<string>): Digest => {
 const keyOf = (event: Fields, key: readonly string[]): string =>
   JSON.stringify(key.map((path) => at(event, path)))
 
-const buckets = async (work: Work, key: readonly string[]): Promise<Digest> => {
+/** What only events of a candle's own resolution tell; of the finest, every change is such an event. */
+const ownFacts = (event: CandlestickEvent, { resolution }: ToldCandle): readonly unknown[] =>
+  resolution === '1s'
+    ? [event.average_price, event.volume_in_usd, event.volume_in_native, event.sells]
+    : []
+
+const candles = async ({ bus, codec, place }: Work): Promise<Digest> => {
   const newest = new Map<string, string>()
-  for await (const { events } of messagesOf(work)) {
-    for (const event of events) {
-      const resolution = String(event.resolution)
-      const ends = isResolution(resolution) ? bucketEnd(Number(event.timestamp), resolution) : 0
-      if (ends > work.place.timeMs) continue
-      if (Number(event.trades) > 0) newest.set(keyOf(event, key), lineOf(event))
-      else newest.delete(keyOf(event, key))
+  for await (const { value } of recordsOf(bus, topicName('candlesticks', place.chain))) {
+    if (value === null) continue
+    for (const event of codec.decode('candlestick.CandlestickEvents', value).events) {
+      for (const candle of candlesOf(event)) {
+        const { resolution, startMs } = candle
+        const ends = isResolution(resolution) ? bucketEnd(startMs, resolution) : 0
+        if (ends > place.timeMs) continue
+        for (const { dimension, address } of seriesOf(event)) {
+          const key = JSON.stringify([dimension, event.token_address, address, resolution, startMs])
+          if (candle.trades > 0) newest.set(key, lineOf(key, candle, ownFacts(event, candle)))
+          else newest.delete(key)
+        }
+      }
     }
   }
   return sumOf(newest.values())
@@ -194,8 +207,8 @@ export const topicDigest = (work: Work): Promise<Digest> => {
       return netted(work)
     case 'blocks':
       return blocks(work)
-    case 'buckets':
-      return buckets(work, facts.key)
+    case 'candles':
+      return candles(work)
     case 'newest':
       return newest(work, facts.key)
   }

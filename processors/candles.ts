@@ -1,25 +1,15 @@
 import { Malformed } from '../core/fault.ts'
 import type { QuoteBook } from '../core/quotes.ts'
 import { bucketEnd, RESOLUTION_NAMES } from '../core/time.ts'
-import type { CandlestickEvent, EventMeta, TradeEvent } from '../schemas/wire.ts'
-import {
-  absorb,
-  type Bucket,
-  type CandleTexts,
-  EMPTY_TEXTS,
-  type Fold,
-  foldOf,
-  isSame,
-  type StoredFold,
-  storedFold,
-  textsOf,
-} from './candle.ts'
+import type { EventMeta, TradeEvent } from '../schemas/wire.ts'
+import { absorb, type Bucket, type Fold, foldOf, type StoredFold, storedFold } from './candle.ts'
+import { makeCandleDraft } from './candle-events.ts'
 import { bookOf, isStable } from './quote-list.ts'
 import {
-  type Candle,
   close,
   type Finality,
   makeFinal,
+  type Publish,
   refold,
   type Series,
   seriesKeys,
@@ -42,8 +32,6 @@ interface StoredHot extends Omit<HotBlock, 'folds'> {
   readonly folds: readonly (readonly [series: string, decimals: number, fold: StoredFold])[]
 }
 
-/** Most events of one record: keeps a record far below the log's limit. */
-const EVENTS_PER_RECORD = 200
 /** Series without unfinalized trades that stay in memory, per lane. */
 const RESTING_KEPT = 4_096
 
@@ -112,59 +100,6 @@ const tradesOf = (operation: Operation, book: QuoteBook): readonly PricedTrade[]
   return sorted ? trades : trades.toSorted((one, other) => one.index - other.index)
 }
 
-const eventOf = (candle: Candle, texts: CandleTexts): CandlestickEvent => ({
-  token_address: candle.series.token,
-  resolution: candle.resolution,
-  timestamp: String(candle.startMs),
-  ...texts,
-  dimension: candle.series.dimension,
-  dimension_address: candle.series.address,
-  version: candle.version,
-  is_final: candle.isFinal,
-})
-
-interface Printed {
-  readonly fold: Fold
-  readonly texts: CandleTexts
-}
-
-const eventsByToken = (candles: Iterable<Candle>): ReadonlyMap<string, CandlestickEvent[]> => {
-  const byToken = new Map<string, CandlestickEvent[]>()
-  // Buckets of a series often hold the same trades, and so share their texts: printing is what costs here.
-  const printed = new Map<Series, Printed[]>()
-  const textsFor = (series: Series, fold: Fold): CandleTexts => {
-    const known = printed.get(series) ?? []
-    const found = known.find((one) => isSame(one.fold, fold))
-    if (found !== undefined) return found.texts
-    const texts = textsOf(fold, series.decimals)
-    printed.set(series, known)
-    known.push({ fold, texts })
-    return texts
-  }
-  for (const candle of candles) {
-    const { fold, series } = candle
-    const texts = fold === null ? EMPTY_TEXTS : textsFor(series, fold)
-    const events = byToken.get(series.token) ?? []
-    events.push(eventOf(candle, texts))
-    byToken.set(series.token, events)
-  }
-  return byToken
-}
-
-const publicationsOf = (meta: EventMeta, candles: Iterable<Candle>): readonly Publication[] => {
-  const chunks: { readonly key: string; readonly events: readonly CandlestickEvent[] }[] = []
-  for (const [key, events] of eventsByToken(candles)) {
-    for (let from = 0; from < events.length; from += EVENTS_PER_RECORD) {
-      chunks.push({ key, events: events.slice(from, from + EVENTS_PER_RECORD) })
-    }
-  }
-  return chunks.map(({ key, events }, part) => ({
-    topic: 'candlesticks',
-    key,
-    value: { meta: { ...meta, op: 'OP_APPLY', part, parts: chunks.length }, events },
-  }))
-}
-
 /** Candles of one lane: final trades folded into a base, each unfinalized block kept apart (contract/kafka.md 3.8). */
 class CandleFolding implements Folding {
   readonly #bookOf: (chain: string) => QuoteBook
@@ -204,10 +139,8 @@ class CandleFolding implements Folding {
   }
 
   flush(): Flushed {
-    const candles = new Map<string, Candle>()
-    const publish = (candle: Candle): void => {
-      candles.set(`${candle.series.key}|${candle.resolution}|${candle.startMs}`, candle)
-    }
+    const draft = makeCandleDraft()
+    const { publish } = draft
     const shortened = new Set([...this.#dirty].filter(({ removed }) => removed.length > 0))
     const parts =
       shortened.size === 0 ? undefined : this.#partsBySeries(this.#hot, (one) => shortened.has(one))
@@ -220,8 +153,7 @@ class CandleFolding implements Folding {
     this.#dirty.clear()
     const changes = [...this.#changes, ...this.#series.changes()]
     this.#changes.clear()
-    const publications =
-      this.#newest === undefined ? [] : publicationsOf(this.#newest, candles.values())
+    const publications = this.#newest === undefined ? [] : draft.records(this.#newest)
     return { publications, changes }
   }
 
@@ -304,7 +236,7 @@ class CandleFolding implements Folding {
     return parts
   }
 
-  #finalize(publish: (candle: Candle) => void): void {
+  #finalize(publish: Publish): void {
     const height = this.#finalities.at(-1)?.height
     if (height === undefined) return
     const finalities = this.#finalities.flatMap(({ seq, height: upTo }): Finality[] => {
@@ -335,11 +267,7 @@ class CandleFolding implements Folding {
   }
 
   /** Closes what has ended, in an order that neither memory nor a restart changes. */
-  #closePast(
-    finalities: readonly Finality[],
-    publish: (candle: Candle) => void,
-    changed: Set<Series>,
-  ): void {
+  #closePast(finalities: readonly Finality[], publish: Publish, changed: Set<Series>): void {
     const finalMs = finalities.at(-1)?.timeMs ?? 0
     const due = this.#series.due(finalMs).toSorted((one, other) => (one.key < other.key ? -1 : 1))
     for (const resolution of RESOLUTION_NAMES) {
@@ -366,8 +294,8 @@ export const loadCandles = (state: StageState, options: CandleOptions = {}): Can
   new CandleFolding(state, options)
 
 /**
- * `dex.trades.processed` to `candlesticks`: 18 resolutions of every token that is no stablecoin, pool and pair, each an upsert by
- * `version`.
+ * `dex.trades.processed` to `candlesticks`: every token that is no stablecoin, pool and pair in 18 resolutions, each candle an upsert
+ * by `version`. An event is a changed second with the coarser candles that it lies in (docs/kafka.md).
  */
 export const CANDLES: Stage = {
   app: 'candles',

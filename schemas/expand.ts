@@ -16,6 +16,7 @@ const PRIMITIVES: Readonly<Record<string, AvroJson>> = {
   s: 'string',
   i: 'int',
   l: 'long',
+  f: 'double',
   b: 'boolean',
   y: 'bytes',
   u: { type: 'string', logicalType: 'uint-string' },
@@ -29,6 +30,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   i: 0,
   l: 0,
   ts: 0,
+  f: 0,
   b: false,
   y: '',
 }
@@ -39,6 +41,7 @@ const TYPES: Readonly<Record<string, string>> = {
   i: 'number',
   l: 'number',
   ts: 'number',
+  f: 'number',
   b: 'boolean',
   y: 'Uint8Array',
 }

@@ -3,7 +3,7 @@
  * are written from this table by `npm run schemas`, and a test holds them to it.
  *
  * Field types: `s` string, `u` base units as a base-10 string, `d` plain decimal as a string ("" = unknown), `i` int,
- * `l` long, `ts` long in epoch milliseconds, `b` boolean, `y` bytes, `map<s>`; `X?` = null or X, `X[]` = array of X,
+ * `l` long, `ts` long in epoch milliseconds, `f` double, `b` boolean, `y` bytes, `map<s>`; `X?` = null or X, `X[]` = array of X,
  * `!` = no default. An enum's first symbol is its default.
  */
 export const NOTATION: readonly string[] = [
@@ -228,12 +228,18 @@ export const NOTATION: readonly string[] = [
     'CANDLESTICK_DIMENSION_TOKEN_ADDRESS CANDLESTICK_DIMENSION_POOL_ADDRESS',
     'CANDLESTICK_DIMENSION_PAIR',
   ].join(' '),
+  'record candlestick.CandlestickSeries = dimension:candlestick.CandlestickDimension address:s',
+  [
+    'record candlestick.CoarserCandle = resolutions:s[] open:f? high:f? low:f? close:f?',
+    'open_in_native:f? high_in_native:f? low_in_native:f? close_in_native:f? volume:d?',
+    'trades:l buys:l version:l?',
+  ].join(' '),
   [
     'record candlestick.CandlestickEvent = token_address:s resolution:s timestamp:s open:d',
     'open_in_native:d high:d high_in_native:d low:d low_in_native:d close:d close_in_native:d',
     'average_price:d average_price_in_native:d volume:d volume_in_usd:d volume_in_native:d',
     'trades:l dimension:candlestick.CandlestickDimension dimension_address:s buys:l sells:l',
-    'version:l is_final:b',
+    'version:l is_final:b coarser:candlestick.CoarserCandle[] also:candlestick.CandlestickSeries[]',
   ].join(' '),
   [
     'record trade.stat.TradeStatEvent = token_address:s resolution:s timestamp:s',

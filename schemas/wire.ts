@@ -541,6 +541,29 @@ export type CandlestickDimension =
   | 'CANDLESTICK_DIMENSION_POOL_ADDRESS'
   | 'CANDLESTICK_DIMENSION_PAIR'
 
+/** `onchain.v1.candlestick.CandlestickSeries` */
+export interface CandlestickSeries {
+  readonly dimension: CandlestickDimension
+  readonly address: string
+}
+
+/** `onchain.v1.candlestick.CoarserCandle` */
+export interface CoarserCandle {
+  readonly resolutions: readonly string[]
+  readonly open: number | null
+  readonly high: number | null
+  readonly low: number | null
+  readonly close: number | null
+  readonly open_in_native: number | null
+  readonly high_in_native: number | null
+  readonly low_in_native: number | null
+  readonly close_in_native: number | null
+  readonly volume: string | null
+  readonly trades: number
+  readonly buys: number
+  readonly version: number | null
+}
+
 /** `onchain.v1.candlestick.CandlestickEvent` */
 export interface CandlestickEvent {
   readonly token_address: string
@@ -566,6 +589,8 @@ export interface CandlestickEvent {
   readonly sells: number
   readonly version: number
   readonly is_final: boolean
+  readonly coarser: readonly CoarserCandle[]
+  readonly also: readonly CandlestickSeries[]
 }
 
 /** `onchain.v1.trade.stat.TradeStatEvent` */

@@ -78,6 +78,8 @@ export class Hub {
   readonly #prices = new LRUCache<string, string>({ max: MAX_NAMES })
   /** Subscriptions by the suffix of the topic that they are fed from. */
   readonly #listening = new Map<string, number>()
+  /** Subscriptions to candles by `chain/address`. */
+  readonly #watching = new Map<string, number>()
   /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
   #foreign: Map<string, History> | null = new Map()
 
@@ -154,12 +156,12 @@ export class Hub {
     wish: { readonly retractions: boolean; readonly after: number },
   ): void {
     this.#fanout.join(subscriber, channel, wish)
-    this.#count(channel.row, 1)
+    this.#count(channel, 1)
   }
 
   leave(subscriber: Subscriber, channel: Channel): void {
     this.#fanout.leave(subscriber, channel)
-    this.#count(channel.row, -1)
+    this.#count(channel, -1)
     if (this.#fanout.listens(channel.subject)) return
     this.#coalescer.forget(channel.subject)
     this.#batches.forget(channel.subject)
@@ -252,9 +254,14 @@ export class Hub {
     return this.#listening.get(suffix) ?? 0
   }
 
-  #count({ topic }: ChannelRow, by: number): void {
-    const { suffix } = TOPICS[topic]
+  #count({ row, chain, address }: Channel, by: number): void {
+    const { suffix } = TOPICS[row.topic]
     this.#listening.set(suffix, this.#listeners(suffix) + by)
+    if (row.candle === null) return
+    const name = `${chain}/${address}`
+    const watching = (this.#watching.get(name) ?? 0) + by
+    if (watching === 0) this.#watching.delete(name)
+    else this.#watching.set(name, watching)
   }
 
   /** Records come again after a failed producer; `(seq, part)` only ever grows (contract/kafka.md 2.3). */
@@ -342,6 +349,7 @@ export class Hub {
       chain,
       nameOf: (token: string) => this.#names.get(`${chain}/${token}`),
       priceOf: (token: string) => this.#prices.get(`${chain}/${token}`) ?? '',
+      watched: (address: string) => this.#watching.has(`${chain}/${address}`),
       wanted: (subject: string, row: ChannelRow, address: string) =>
         this.#fanout.listens(subject) || this.#isRecoverable(row, chain, address),
     }

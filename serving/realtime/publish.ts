@@ -1,13 +1,8 @@
 import { unitsNumber, unitsText, usdText } from '../../core/amounts.ts'
+import { candlesOf, seriesOf, type ToldCandle } from '../../core/candlesticks.ts'
 import type { CandleKey, ChannelKey, TradeKey } from '../../schemas/channel-keys.ts'
 import { CHANNELS, type ChannelRow, channelRow } from '../../schemas/channels.ts'
-import type {
-  CandlestickEvent,
-  CandlestickEvents,
-  Trade,
-  TradeEvent,
-  TradeEvents,
-} from '../../schemas/wire.ts'
+import type { CandlestickEvents, Trade, TradeEvent, TradeEvents } from '../../schemas/wire.ts'
 import { subjectOf } from './channel.ts'
 
 /** Values of one payload by short key; undefined and "" are unknown and left out. */
@@ -43,6 +38,8 @@ export interface Desk {
   nameOf(token: string): TokenName | undefined
   /** Last price of a token in USD; "" = unknown. */
   priceOf(token: string): string
+  /** True: somebody listens to a candle of the token, pool or pair. */
+  watched(address: string): boolean
   /** False: nobody listens and nothing is kept, so the payload need not be made. */
   wanted(subject: string, row: ChannelRow, address: string): boolean
 }
@@ -87,36 +84,56 @@ export const candlePublications = (
 ): readonly Publication[] => {
   const publications: Publication[] = []
   for (const [index, event] of message.events.entries()) {
-    const address =
-      event.dimension === 'CANDLESTICK_DIMENSION_TOKEN_ADDRESS'
-        ? event.token_address
-        : event.dimension_address
-    for (const row of CANDLE_ROWS[event.dimension] ?? []) {
-      const subject = subjectOf(row.prefix, desk.chain, address, event.resolution)
-      if (!desk.wanted(subject, row, address)) continue
-      const payload = candlePayload(event, address, row.candle?.unit === 'native')
-      if (payload.o === '' && event.trades > 0) continue
-      const bucketMs = Number(event.timestamp)
-      publications.push({ row, subject, address, payload, index, retraction: false, bucketMs })
+    let candles: readonly ToldCandle[] | undefined
+    for (const series of seriesOf(event)) {
+      if (!desk.watched(series.address)) continue
+      candles ??= candlesOf(event)
+      for (const row of CANDLE_ROWS[series.dimension] ?? []) {
+        for (const candle of candles) {
+          const publication = candlePublication(
+            { candle, row, address: series.address, index },
+            desk,
+          )
+          if (publication !== undefined) publications.push(publication)
+        }
+      }
     }
   }
   return publications
 }
 
+interface CandlePlace {
+  readonly candle: ToldCandle
+  readonly row: ChannelRow
+  readonly address: string
+  readonly index: number
+}
+
+const candlePublication = (
+  { candle, row, address, index }: CandlePlace,
+  desk: Desk,
+): Publication | undefined => {
+  const subject = subjectOf(row.prefix, desk.chain, address, candle.resolution)
+  if (!desk.wanted(subject, row, address)) return undefined
+  const payload = candlePayload(candle, address, row.candle?.unit === 'native')
+  if (payload.o === '' && candle.trades > 0) return undefined
+  return { row, subject, address, payload, index, retraction: false, bucketMs: candle.startMs }
+}
+
 const candlePayload = (
-  event: CandlestickEvent,
+  candle: ToldCandle,
   address: string,
   native: boolean,
 ): Readonly<Record<CandleKey, string | number>> => ({
   a: address,
-  o: native ? event.open_in_native : event.open,
-  c: native ? event.close_in_native : event.close,
-  h: native ? event.high_in_native : event.high,
-  l: native ? event.low_in_native : event.low,
-  v: event.volume,
-  r: event.resolution,
-  t: Number(event.timestamp),
-  n: event.trades,
+  o: native ? candle.openInNative : candle.open,
+  c: native ? candle.closeInNative : candle.close,
+  h: native ? candle.highInNative : candle.high,
+  l: native ? candle.lowInNative : candle.low,
+  v: candle.volume,
+  r: candle.resolution,
+  t: candle.startMs,
+  n: candle.trades,
 })
 
 const TOKEN_TRADES = channelRow('dex-trade')

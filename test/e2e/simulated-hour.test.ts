@@ -180,16 +180,18 @@ const compareCandles = (
     if (stables.has(trade.base)) continue
     byToken.set(trade.base, [...(byToken.get(trade.base) ?? []), trade])
   }
-  assert.ok(candles.every(({ token_address: token = '' }) => !stables.has(token)))
+  assert.ok(candles.every(({ token = '' }) => !stables.has(token)))
   let compared = 0
+  const resolutions = new Set(candles.map((candle) => candle.resolution ?? ''))
+  assert.equal(resolutions.size, 18)
   for (const [token, mine] of byToken) {
-    for (const resolution of new Set(candles.map((candle) => candle.resolution ?? ''))) {
+    for (const resolution of resolutions) {
       const want = candlesOf(mine, resolution)
       const got = candles
-        .filter((each) => each.token_address === token && each.resolution === resolution)
-        .sort((a, b) => Number(a.timestamp) - Number(b.timestamp))
+        .filter((each) => each.token === token && each.resolution === resolution)
+        .sort((a, b) => Number(a.startMs) - Number(b.startMs))
       assert.deepEqual(
-        got.map(({ timestamp, trades: count }) => [Number(timestamp), Number(count)]),
+        got.map(({ startMs, trades: count }) => [Number(startMs), Number(count)]),
         want.map(({ startMs, trades: count }) => [startMs, count]),
         `${token} ${resolution}`,
       )

@@ -4,12 +4,13 @@ import fc from 'fast-check'
 import type { QuoteBook } from '../../core/quotes.ts'
 import { loadCandles } from '../../processors/candles.ts'
 import type { Flushed, Folding, Operation } from '../../processors/stage.ts'
-import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
+import type { TradeEvent } from '../../schemas/wire.ts'
 import {
   type BruteCandle,
   type BruteCandleTrade,
   bruteCandles,
 } from '../support/candle-brute-force.ts'
+import { candleKey, type FlatCandle, flatCandles } from '../support/candles.ts'
 import { stageState } from '../support/stage.ts'
 import {
   type Move,
@@ -81,18 +82,9 @@ const priced = (event: TradeEvent, block: TapeBlock, index: number): TradeEvent 
 const operations = (tape: Tape): readonly Operation[] =>
   tape.ops.map((op) => operationOf(op, 'tradesProcessed', priced))
 
-const keyOf = (event: CandlestickEvent): string =>
-  [
-    event.dimension.replace('CANDLESTICK_DIMENSION_', ''),
-    event.token_address,
-    event.dimension_address,
-    event.resolution,
-    event.timestamp,
-  ].join('|')
-
 /** Newest value per key as a consumer keeps it: by version, a later record of the same version wins. */
 class Board {
-  readonly values = new Map<string, CandlestickEvent>()
+  readonly values = new Map<string, FlatCandle>()
   readonly state = new Map<string, string>()
 
   take({ publications, changes }: Flushed): void {
@@ -100,14 +92,14 @@ class Board {
     for (const publication of publications) {
       assert.equal(publication.topic, 'candlesticks')
       if (publication.topic !== 'candlesticks') continue
-      for (const event of publication.value.events) {
-        const key = keyOf(event)
-        assert.ok(!seen.has(key), `${key} twice in one flush`)
+      for (const candle of publication.value.events.flatMap(flatCandles)) {
+        const key = candleKey(candle)
+        assert.ok(!seen.has(key) || candle.isFinal, `${key} twice in one flush`)
         seen.add(key)
         const before = this.values.get(key)
-        assert.ok(before === undefined || !before.is_final, `${key} after it was final`)
-        assert.ok((before?.version ?? 0) < event.version, `${key}: version does not grow`)
-        this.values.set(key, event)
+        assert.ok(before === undefined || !before.isFinal, `${key} after it was final`)
+        assert.ok((before?.version ?? 0) < candle.version, `${key}: version does not grow`)
+        this.values.set(key, candle)
       }
     }
     for (const [key, value] of changes) {
@@ -144,24 +136,30 @@ const close = (text: string, expected: number, what: string): void => {
   assert.ok(Math.abs(actual - expected) <= limit, `${what}: ${text} is not ${expected}`)
 }
 
-const same = (key: string, event: CandlestickEvent, expected: BruteCandle, decimals: number) => {
-  const prices = [event.open, event.high, event.low, event.close]
+/** Resolutions whose candles come once more when they are final. */
+const CLOSED = new Set(['1m', '1h', '1d'])
+
+const same = (key: string, candle: FlatCandle, expected: BruteCandle, decimals: number) => {
+  const prices = [candle.open, candle.high, candle.low, candle.close]
   assert.deepEqual(
     prices.map(Number),
     [expected.open, expected.high, expected.low, expected.close],
     key,
   )
   assert.deepEqual(
-    [event.open_in_native, event.high_in_native, event.low_in_native, event.close_in_native].map(
+    [candle.openInNative, candle.highInNative, candle.lowInNative, candle.closeInNative].map(
       number,
     ),
     [expected.openNative, expected.highNative, expected.lowNative, expected.closeNative],
     key,
   )
-  assert.equal(event.trades, expected.trades, key)
-  assert.equal(event.buys, expected.buys, key)
+  assert.equal(candle.trades, expected.trades, key)
+  assert.equal(candle.buys, expected.buys, key)
+  close(candle.volume, Number(expected.volumeRaw) / 10 ** decimals, `${key} volume`)
+  const { event } = candle
+  assert.equal(event === undefined, candle.resolution !== '1s' && !candle.isFinal, key)
+  if (event === undefined) return
   assert.equal(event.sells, expected.trades - expected.buys, key)
-  close(event.volume, Number(expected.volumeRaw) / 10 ** decimals, `${key} volume`)
   close(event.volume_in_usd, expected.valueUsd, `${key} usd`)
   if (expected.openNative !== null) close(event.volume_in_native, expected.valueNative, key)
 }
@@ -197,11 +195,12 @@ test('after any course of a chain the candles are those of its canonical trades,
       const finalMs = tape.blocks.find(({ height }) => height === tape.finalHeight)?.timeMs ?? 0
       const held = [...values].filter(([, { trades }]) => trades > 0)
       assert.deepEqual(new Set(held.map(([key]) => key)), new Set(expected.keys()))
-      for (const [key, event] of held) {
-        const candle = expected.get(key)
-        assert.ok(candle)
-        same(key, event, candle, DECIMALS[event.token_address] ?? 0)
-        assert.equal(event.is_final, candle.endMs <= finalMs, `${key} final`)
+      for (const [key, candle] of held) {
+        const brute = expected.get(key)
+        assert.ok(brute)
+        same(key, candle, brute, DECIMALS[candle.token] ?? 0)
+        const isFinal = CLOSED.has(candle.resolution) && brute.endMs <= finalMs
+        assert.equal(candle.isFinal, isFinal, `${key} final`)
       }
     }),
     RUNS,
@@ -215,7 +214,10 @@ test('where a batch is cut, where a run is interrupted and what stays in memory 
       const one = run(ops)
       const other = run(ops, flushes, stops, 1)
       const shown = ({ values }: Board) =>
-        [...values].filter(([, { trades }]) => trades > 0).toSorted()
+        [...values]
+          .filter(([, { trades }]) => trades > 0)
+          .map(([key, { event: _, ...candle }]) => [key, candle])
+          .toSorted()
       assert.deepEqual(shown(other), shown(one))
       assert.deepEqual([...other.state].toSorted(), [...one.state].toSorted())
     }),
@@ -233,7 +235,7 @@ test('a block that is applied and taken back leaves nothing behind', () => {
       const shown = ({ values }: Board) =>
         [...values]
           .filter(([, { trades }]) => trades > 0)
-          .map(([key, { version: _, ...event }]) => [key, event])
+          .map(([key, { version: _, event: __, ...candle }]) => [key, candle])
           .toSorted()
       assert.deepEqual(shown(detour), shown(plain))
     }),
@@ -264,7 +266,13 @@ test('a bucket that a reorg emptied is published once, with no trades', () => {
   const folding = loadCandles(stageState())
   const counts = operations(tape).map((operation) => {
     folding.step(operation)
-    return folding.flush().publications.reduce((sum, { value }) => sum + value.events.length, 0)
+    return folding
+      .flush()
+      .publications.reduce(
+        (sum, one) =>
+          sum + (one.topic === 'candlesticks' ? one.value.events.flatMap(flatCandles).length : 0),
+        0,
+      )
   })
   assert.deepEqual(counts, [54, 54, 0, 0])
   const board = run(operations(tape))
@@ -296,7 +304,9 @@ test('memory holds as many series at rest as it may, and every bucket of the oth
     assert.ok(folding.held <= KEPT + 2 * 3, `${folding.held} series in memory`)
   }
   assert.equal(board.values.size, TOKENS * 3 * 18)
-  assert.ok([...board.values.values()].every(({ is_final }) => is_final))
+  for (const { resolution, isFinal } of board.values.values()) {
+    assert.equal(isFinal, CLOSED.has(resolution))
+  }
   assert.deepEqual([...board.state.keys()], [])
   assert.equal(folding.held, 0)
 })

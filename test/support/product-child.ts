@@ -11,7 +11,8 @@ import { silentLogger } from '../../core/log.ts'
 import { makeMetrics } from '../../core/metrics.ts'
 import { evmSource } from '../../ingestors/evm/source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
+import type { TradeEvent } from '../../schemas/wire.ts'
+import { candleKey, type FlatCandle, flatCandles } from './candles.ts'
 import { until } from './until.ts'
 
 /** What the child is started with, as JSON in its first argument. */
@@ -87,23 +88,16 @@ const nettedTrades = async (house: House, topic: string): Promise<readonly strin
   return [...standing].map(([line, count]) => `${count} ${line}`).sort()
 }
 
-const candleLine = (candle: CandlestickEvent): string => {
-  const { version: _, is_final: __, ...rest } = candle
-  return JSON.stringify(rest)
-}
-
-/** Newest value per key of the candles; one without trades counts as absent. */
+/** Newest value of every candle of the topic; one without trades counts as absent. */
 const newestCandles = async (house: House): Promise<readonly string[]> => {
-  const newest = new Map<string, CandlestickEvent>()
+  const newest = new Map<string, FlatCandle>()
   for await (const bytes of valuesOf(house, 'eth.candlesticks')) {
-    for (const candle of house.codec.decode('candlestick.CandlestickEvents', bytes).events) {
-      const { dimension, dimension_address: address, token_address: token } = candle
-      newest.set([dimension, address, token, candle.resolution, candle.timestamp].join(), candle)
-    }
+    const { events } = house.codec.decode('candlestick.CandlestickEvents', bytes)
+    for (const candle of events.flatMap(flatCandles)) newest.set(candleKey(candle), candle)
   }
   return [...newest.values()]
     .filter(({ trades }) => trades > 0)
-    .map(candleLine)
+    .map(({ version: _, isFinal: __, event: ___, ...candle }) => JSON.stringify(candle))
     .sort()
 }
 

@@ -34,6 +34,7 @@ const desk = (more: Partial<Desk> = {}): Desk => ({
   chain: 'eth',
   nameOf: () => undefined,
   priceOf: () => '',
+  watched: () => true,
   wanted: () => true,
   ...more,
 })
@@ -118,6 +119,60 @@ test('candles: each dimension and unit has its channel, and no price means no ca
       [`dex-candle-in-native|eth|${TOKEN}|1m`, TOKEN, '0.0007'],
     ],
   )
+})
+
+test('candles: an event tells coarser buckets and equal series too; what it does not say is as in the candle before', () => {
+  const pair = [TOKEN, USDC].sort().join('-')
+  const message = candles({
+    events: [
+      candleAt(0, '2', {
+        resolution: '1s',
+        timestamp: '1760000041000',
+        coarser: [
+          { resolutions: ['15s'], trades: 12, buys: 5 },
+          {
+            resolutions: ['1m', '5m', '2y'],
+            open: 1e-7,
+            low: 1e-7,
+            open_in_native: Number.NaN,
+            volume: '60.25',
+            trades: 14,
+            buys: 6,
+          },
+          { resolutions: ['1d'], high: 9, trades: 20, buys: 7 },
+        ],
+        also: [{ dimension: 'CANDLESTICK_DIMENSION_PAIR', address: pair }],
+      }),
+    ],
+  })
+  const found = candlePublications(message, desk())
+  const usd = (prefix: string, address: string) =>
+    found
+      .filter(({ row }) => row.prefix === prefix)
+      .map(({ subject, payload: { a, o, h, l, c, v, n, t, r } }) => {
+        assert.equal(subject, `${prefix}|eth|${address}|${r}`)
+        assert.equal(a, address)
+        return [r, t, o, h, l, c, v, n]
+      })
+  const told = [
+    ['1s', 1760000041000, '1.5', '3', '1.25', '2', '55.5', 12],
+    ['15s', 1760000040000, '1.5', '3', '1.25', '2', '55.5', 12],
+    ['1m', 1760000040000, '0.0000001', '3', '0.0000001', '2', '60.25', 14],
+    ['5m', 1759999800000, '0.0000001', '3', '0.0000001', '2', '60.25', 14],
+    ['1d', 1759968000000, '0.0000001', '9', '0.0000001', '2', '60.25', 20],
+  ]
+  assert.deepEqual(usd('dex-candle', TOKEN), told)
+  assert.deepEqual(usd('dex-pair-candle', pair), told)
+  const natives = found.filter(({ row }) => row.prefix === 'dex-candle-in-native')
+  assert.deepEqual(
+    natives.map(({ payload }) => [payload.r, payload.o]),
+    [
+      ['1s', '0.0005'],
+      ['15s', '0.0005'],
+    ],
+    'no price in the unit, no candle',
+  )
+  assert.deepEqual(candlePublications(message, desk({ watched: () => false })), [])
 })
 
 test('every payload key is in the table of its family', () => {

@@ -15,6 +15,7 @@ const DESK: Desk = {
   chain: 'sol',
   nameOf: () => ({ name: 'Frog', symbol: 'FROG', decimals: 6 }),
   priceOf: () => '0.25',
+  watched: () => true,
   wanted: () => true,
 }
 

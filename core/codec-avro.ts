@@ -1,5 +1,6 @@
 import avsc from 'avsc'
 import type { Codec, MessageName } from './codec-contract.ts'
+import { type Heads, headsOf } from './codec-heads.ts'
 import { Malformed } from './fault.ts'
 
 /** First byte of a Confluent frame; the schema id follows as a big-endian int32. Source: contract/kafka.md 2.8. */
@@ -26,6 +27,9 @@ export const codecOver = (
   { writerId, resolver }: SchemaIds,
 ): Codec => {
   const frame = framer()
+  const heads = new Map<MessageName, Heads | undefined>(
+    [...types.keys()].map((name) => [name, headsOf(name)]),
+  )
   const typeOf = (message: MessageName): avsc.Type => {
     const type = types.get(message)
     if (!type) throw new Malformed('unknown-message', `no schema is named ${message}`)
@@ -34,10 +38,13 @@ export const codecOver = (
   return {
     encode: (message, value) => {
       const type = typeOf(message)
+      let wire: unknown
       try {
-        return frame(type, writerId(message), value)
+        wire = heads.get(message)?.pack(value) ?? value
+        return frame(type, writerId(message), wire)
       } catch (error) {
-        throw new Malformed('bad-value', `${message}: ${whyNot(type, value, error)}`, {
+        const why = wire === undefined ? textOf(error) : whyNot(type, wire, error)
+        throw new Malformed('bad-value', `${message}: ${why}`, {
           cause: error,
         })
       }
@@ -45,13 +52,23 @@ export const codecOver = (
     decode: (message, bytes) => {
       const type = typeOf(message)
       const { id, body } = unframe(message, bytes)
-      const via = resolver(message, id)
-      try {
-        return type.fromBuffer(body, via ?? undefined)
-      } catch (error) {
-        throw new Malformed('bad-avro', `${message}: ${textOf(error)}`, { cause: error })
-      }
+      const wire = fromBytes({ message, type, via: resolver(message, id) }, body)
+      return heads.get(message)?.unpack(wire) ?? wire
     },
+  }
+}
+
+interface Reading {
+  readonly message: MessageName
+  readonly type: avsc.Type
+  readonly via: avsc.Resolver | null
+}
+
+const fromBytes = ({ message, type, via }: Reading, body: Buffer) => {
+  try {
+    return type.fromBuffer(body, via ?? undefined)
+  } catch (error) {
+    throw new Malformed('bad-avro', `${message}: ${textOf(error)}`, { cause: error })
   }
 }
 

@@ -138,7 +138,9 @@ export const encodedRecords = (
   return chunks.map((chunk) => {
     const part = seen.get(placeOf(chunk)) ?? 0
     seen.set(placeOf(chunk), part + 1)
-    const whole: Wire.EventMeta = { part, ...meta, parts: totals.get(placeOf(chunk)) ?? 1 }
+    const parts = totals.get(placeOf(chunk)) ?? 1
+    // The parent of a block is told by its own record in `{c}.blocks`.
+    const whole: Wire.EventMeta = { part, ...meta, parent_hash: '', parts }
     const message = FAMILY_MESSAGES[chunk.family]
     const value = { meta: whole, events: chunk.events } as Draft<Wire.Messages[DataMessage]>
     return {

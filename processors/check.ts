@@ -128,9 +128,13 @@ export const checkTransfers = (value: TransferEvents): TransferEvents => {
 
 /** As `checkTrades`, for balances: both amounts are known. */
 export const checkBalances = (value: BalanceEvents): BalanceEvents => {
-  for (const event of value.events) {
-    placed(event)
-    const { balance } = event
+  for (const event of value.events) placed(event)
+  return checkDeltas(value)
+}
+
+/** As `checkBalances`, for copies that carry the balance alone. */
+export const checkDeltas = (value: BalanceEvents): BalanceEvents => {
+  for (const { balance } of value.events) {
     if (balance === null) throw new Malformed('balance', 'a balance event without a balance')
     for (const field of ['pre_amount', 'post_amount'] as const) {
       if (balance[field] === '') throw new Malformed('amount', `${field} is missing`)

@@ -4,6 +4,7 @@ import type { Topic } from '../schemas/topics.ts'
 import type { EventMeta } from '../schemas/wire.ts'
 import {
   checkBalances,
+  checkDeltas,
   checkPools,
   checkSupplies,
   checkTokens,
@@ -42,7 +43,7 @@ const DECODERS = {
   }),
   holderDeltas: (codec, bytes) => ({
     topic: 'holderDeltas',
-    value: checkBalances(codec.decode('balance.BalanceEvents', bytes)),
+    value: checkDeltas(codec.decode('balance.BalanceEvents', bytes)),
   }),
   tokenSupplies: (codec, bytes) => ({
     topic: 'tokenSupplies',

@@ -109,11 +109,14 @@ const headersOf = (meta: EventMeta): Record<string, string> => ({
   ct: 'application/vnd.confluent.avro',
 })
 
-const encoded = (codec: Codec, { topic, value }: Publication): Buffer =>
-  codec.encode(
-    STAGE_MESSAGES[topic],
-    value as Draft<Messages[(typeof STAGE_MESSAGES)[typeof topic]]>,
-  )
+/** The parent of a block is told by its own record in `{c}.blocks`. */
+const encoded = (codec: Codec, { topic, value }: Publication): Buffer => {
+  const { meta, ...body } = value
+  return codec.encode(STAGE_MESSAGES[topic], {
+    meta: meta && { ...meta, parent_hash: '' },
+    ...body,
+  } as Draft<Messages[(typeof STAGE_MESSAGES)[typeof topic]]>)
+}
 
 /** A lane's store as the stage reads it: texts, and nothing of the lane's own. */
 const stageState = (state: LaneState): StageState => ({

@@ -67,11 +67,20 @@ const definitionOf = (name: string): Definition => {
   return found
 }
 
+/** What `...heads` stands for. `block_height` 0: the height of `meta`. */
+const HEADS = [
+  'block_height:l',
+  'blocks:common.Block[]',
+  'transactions:common.Transaction[]',
+  'd_apps:common.DApp[]',
+]
 interface Field {
   readonly name: string
   readonly type: string
   readonly required: boolean
   readonly nullable: boolean
+  /** A place in one of the record's tables. */
+  readonly isHead: boolean
 }
 
 const fieldOf = (text: string): Field => {
@@ -79,11 +88,26 @@ const fieldOf = (text: string): Field => {
   const raw = text.slice(cut + 1)
   return {
     name: text.slice(0, cut),
-    type: raw.replace(/[!?]$/, ''),
+    type: raw.replace(/[!?]$/, '').replace(/^&/, ''),
     required: raw.endsWith('!'),
     nullable: raw.endsWith('?'),
+    isHead: raw.startsWith('&'),
   }
 }
+
+/** Fields of a record as the wire has them. */
+const fieldsOf = ({ body }: Definition): readonly Field[] =>
+  body.flatMap((text) => (text === '...heads' ? HEADS.map(fieldOf) : [fieldOf(text)]))
+
+/** Names of the fields of a record's events as the wire has them; undefined for messages whose events share no heads. */
+export const eventFields = (message: string): readonly string[] | undefined => {
+  const { body } = definitionOf(message)
+  if (!body.includes('...heads')) return undefined
+  const events = body.map(fieldOf).find(({ name }) => name === 'events')
+  return fieldsOf(definitionOf(events?.type.slice(0, -2) ?? '')).map(wireName)
+}
+
+const wireName = ({ name, isHead }: Field): string => (isHead ? `${name}_index` : name)
 
 const defaultOf = (type: string): unknown => {
   if (type.endsWith('[]')) return []
@@ -106,12 +130,14 @@ export const expand = (name: string): AvroJson => {
     const cut = full.lastIndexOf('.')
     const base = { name: full.slice(cut + 1), namespace: full.slice(0, cut) }
     if (kind === 'enum') return { type: 'enum', ...base, symbols: body, default: body[0] }
-    return { type: 'record', ...base, fields: body.map((text) => avroField(fieldOf(text), typeOf)) }
+    const fields = fieldsOf({ kind, body }).map((field) => avroField(field, typeOf))
+    return { type: 'record', ...base, fields }
   }
   return typeOf(name)
 }
 
 const avroField = (field: Field, typeOf: (type: string) => AvroJson): AvroJson => {
+  if (field.isHead) return { name: wireName(field), type: 'int', default: -1 }
   const type = typeOf(field.type)
   if (field.nullable) return { name: field.name, type: ['null', type], default: null }
   if (field.required) return { name: field.name, type }
@@ -137,8 +163,9 @@ const declaration = (name: string): string => {
     if (line.length <= LINE_WIDTH) return `${line}\n`
     return `export type ${typeName(name)} =\n${body.map((symbol) => `  | '${symbol}'`).join('\n')}\n`
   }
-  const lines = body.map(fieldOf).map(({ name: field, type, nullable }) => {
-    return `  readonly ${field}: ${tsType(type)}${nullable ? ' | null' : ''}`
+  const told = body.filter((text) => text !== '...heads').map(fieldOf)
+  const lines = told.map(({ name: field, type, nullable, isHead }) => {
+    return `  readonly ${field}: ${tsType(type)}${nullable || isHead ? ' | null' : ''}`
   })
   return `/** \`${NAMESPACE}.${name}\` */\nexport interface ${typeName(name)} {\n${lines.join('\n')}\n}\n`
 }

@@ -5,6 +5,10 @@
  * Field types: `s` string, `u` base units as a base-10 string, `d` plain decimal as a string ("" = unknown), `i` int,
  * `l` long, `ts` long in epoch milliseconds, `f` double, `b` boolean, `y` bytes, `map<s>`; `X?` = null or X, `X[]` = array of X,
  * `!` = no default. An enum's first symbol is its default.
+ *
+ * Events of one record share their block, transactions and programs, so a record carries each of them once: `...heads` in a record
+ * stands for its tables, and a field `X:&common.Block`, `&common.Transaction` or `&common.DApp` of an event is, on the wire, a place
+ * in them, named `X_index` (core/codec-heads.ts). In memory the field is the object itself.
  */
 export const NOTATION: readonly string[] = [
   'enum common.Op = OP_UNSPECIFIED OP_APPLY OP_REVERT OP_FINALIZE',
@@ -85,12 +89,15 @@ export const NOTATION: readonly string[] = [
     'token_b_price_in_usd_lasted:d token_b_price_in_native_lasted:d',
   ].join(' '),
   [
-    'record dex.trade.TradeEvent = instruction:common.Instruction? block:common.Block?',
-    'transaction:common.Transaction? d_app:common.DApp? quote_price_in_usd:d',
+    'record dex.trade.TradeEvent = instruction:common.Instruction? block:&common.Block',
+    'transaction:&common.Transaction d_app:&common.DApp quote_price_in_usd:d',
     'quote_price_in_native:d trade:dex.trade.Trade? bonding_curve:dex.trade.BondingCurve?',
     'trade_processed:dex.trade.TradeProcessed?',
   ].join(' '),
-  'record dex.trade.TradeEvents = meta:common.EventMeta? events:dex.trade.TradeEvent[]',
+  [
+    'record dex.trade.TradeEvents = meta:common.EventMeta? ...heads',
+    'events:dex.trade.TradeEvent[]',
+  ].join(' '),
   [
     'enum dex.pool.DexPoolEventType = DEX_POOL_EVENT_TYPE_UNSPECIFIED',
     'DEX_POOL_EVENT_TYPE_INITIALIZE DEX_POOL_EVENT_TYPE_INCREASE_LIQUIDITY',
@@ -125,8 +132,8 @@ export const NOTATION: readonly string[] = [
     'token_a_max_liquidity_before:dex.pool.TokenLiquidity?',
   ].join(' '),
   [
-    'record dex.pool.DexPoolEvent = instruction:common.Instruction? block:common.Block?',
-    'transaction:common.Transaction? d_app:common.DApp? quote_price_in_usd:d',
+    'record dex.pool.DexPoolEvent = instruction:common.Instruction? block:&common.Block',
+    'transaction:&common.Transaction d_app:&common.DApp quote_price_in_usd:d',
     'quote_price_in_native:d type:dex.pool.DexPoolEventType pool:dex.pool.DexPool?',
     'pool_processed:dex.pool.DexPoolProcessed? bonding_curve:dex.trade.BondingCurve?',
   ].join(' '),
@@ -157,8 +164,8 @@ export const NOTATION: readonly string[] = [
   ].join(' '),
   'record token.Launch = program_address:s protocol_family:s protocol_name:s pool_address:s',
   [
-    'record token.TokenEvent = instruction:common.Instruction? block:common.Block?',
-    'transaction:common.Transaction? d_app:common.DApp? type:token.EventType',
+    'record token.TokenEvent = instruction:common.Instruction? block:&common.Block',
+    'transaction:&common.Transaction d_app:&common.DApp type:token.EventType',
     'token:token.Token? token_processed:token.TokenProcessed? launch_from:token.Launch?',
     'migrated_to:token.Launch? created_at:ts created_slot:l created_tx:s dev:s migrated_at:ts',
   ].join(' '),
@@ -176,8 +183,8 @@ export const NOTATION: readonly string[] = [
     'owner_pre_amount:u owner_first_time:ts owner_pre_time:ts',
   ].join(' '),
   [
-    'record balance.BalanceEvent = instruction:common.Instruction? block:common.Block?',
-    'transaction:common.Transaction? d_app:common.DApp? balance:balance.Balance?',
+    'record balance.BalanceEvent = instruction:common.Instruction? block:&common.Block',
+    'transaction:&common.Transaction d_app:&common.DApp balance:balance.Balance?',
     'balance_processed:balance.BalanceProcessed?',
   ].join(' '),
   [
@@ -190,8 +197,8 @@ export const NOTATION: readonly string[] = [
     'token_price_in_native:d token_price_in_usd:d',
   ].join(' '),
   [
-    'record transfer.TransferEvent = instruction:common.Instruction? block:common.Block?',
-    'transaction:common.Transaction? d_app:common.DApp? transfer:transfer.Transfer?',
+    'record transfer.TransferEvent = instruction:common.Instruction? block:&common.Block',
+    'transaction:&common.Transaction d_app:&common.DApp transfer:transfer.Transfer?',
     'transfer_processed:transfer.TransferProcessed?',
   ].join(' '),
   [
@@ -209,19 +216,19 @@ export const NOTATION: readonly string[] = [
   ].join(' '),
   [
     'record token.supply.TokenSupplyEvent = instruction:common.Instruction?',
-    'block:common.Block? transaction:common.Transaction? d_app:common.DApp?',
+    'block:&common.Block transaction:&common.Transaction d_app:&common.DApp',
     'type:token.supply.TokenSupplyEventType token_supply:token.supply.TokenSupply?',
     'market_cap:token.supply.MarketCap?',
   ].join(' '),
   [
     'record token.market_cap.TokenMarketCapEvent = instruction:common.Instruction?',
-    'block:common.Block? transaction:common.Transaction? d_app:common.DApp?',
+    'block:&common.Block transaction:&common.Transaction d_app:&common.DApp',
     'market_cap:token.supply.MarketCap?',
   ].join(' '),
   'record token.price.TokenPrice = token_address:s price_in_usd:d price_in_native:d',
   [
-    'record token.price.TokenPriceEvent = instruction:common.Instruction? block:common.Block?',
-    'transaction:common.Transaction? d_app:common.DApp? token_price:token.price.TokenPrice?',
+    'record token.price.TokenPriceEvent = instruction:common.Instruction? block:&common.Block',
+    'transaction:&common.Transaction d_app:&common.DApp token_price:token.price.TokenPrice?',
   ].join(' '),
   [
     'enum candlestick.CandlestickDimension = CANDLESTICK_DIMENSION_UNSPECIFIED',
@@ -278,25 +285,36 @@ export const NOTATION: readonly string[] = [
     'unknown_amount:d position_amount:d position_cost_in_usd:d',
   ].join(' '),
   [
-    'record redpacket.RedPacketEvent = instruction:common.Instruction? block:common.Block?',
-    'transaction:common.Transaction? d_app:common.DApp? kind:s id:s creator:s claimer:s',
+    'record redpacket.RedPacketEvent = instruction:common.Instruction? block:&common.Block',
+    'transaction:&common.Transaction d_app:&common.DApp kind:s id:s creator:s claimer:s',
     'mint:s amount:u total_amount:u max_claims:i memo:s claim_authority:s created_at:ts',
     'expiration_seconds:l index:i',
   ].join(' '),
-  'record dex.pool.DexPoolEvents = meta:common.EventMeta? events:dex.pool.DexPoolEvent[]',
-  'record token.TokenEvents = meta:common.EventMeta? events:token.TokenEvent[]',
-  'record balance.BalanceEvents = meta:common.EventMeta? events:balance.BalanceEvent[]',
-  'record transfer.TransferEvents = meta:common.EventMeta? events:transfer.TransferEvent[]',
   [
-    'record token.supply.TokenSupplyEvents = meta:common.EventMeta?',
+    'record dex.pool.DexPoolEvents = meta:common.EventMeta? ...heads',
+    'events:dex.pool.DexPoolEvent[]',
+  ].join(' '),
+  ['record token.TokenEvents = meta:common.EventMeta? ...heads', 'events:token.TokenEvent[]'].join(
+    ' ',
+  ),
+  [
+    'record balance.BalanceEvents = meta:common.EventMeta? ...heads',
+    'events:balance.BalanceEvent[]',
+  ].join(' '),
+  [
+    'record transfer.TransferEvents = meta:common.EventMeta? ...heads',
+    'events:transfer.TransferEvent[]',
+  ].join(' '),
+  [
+    'record token.supply.TokenSupplyEvents = meta:common.EventMeta? ...heads',
     'events:token.supply.TokenSupplyEvent[]',
   ].join(' '),
   [
-    'record token.market_cap.TokenMarketCapEvents = meta:common.EventMeta?',
+    'record token.market_cap.TokenMarketCapEvents = meta:common.EventMeta? ...heads',
     'events:token.market_cap.TokenMarketCapEvent[]',
   ].join(' '),
   [
-    'record token.price.TokenPriceEvents = meta:common.EventMeta?',
+    'record token.price.TokenPriceEvents = meta:common.EventMeta? ...heads',
     'events:token.price.TokenPriceEvent[]',
   ].join(' '),
   [
@@ -316,7 +334,7 @@ export const NOTATION: readonly string[] = [
     'events:wallet.pnl.WalletTokenPnlEvent[] trades:wallet.pnl.WalletTradePnlEvent[]',
   ].join(' '),
   [
-    'record redpacket.RedPacketEvents = meta:common.EventMeta?',
+    'record redpacket.RedPacketEvents = meta:common.EventMeta? ...heads',
     'events:redpacket.RedPacketEvent[]',
   ].join(' '),
   'record control.Org = org_id:s name:s plan:s suspended:b created_at:ts version:l',

@@ -99,9 +99,10 @@ export const blockEvents = (
     }),
     tokenMetadata: learned.map((fact, index) => factEvent(context, fact, origin, index)),
     balances,
-    holderDeltas: balances.map(({ event }) => ({
-      key: event.balance?.token_address ?? '',
-      event,
+    // Whoever counts holders reads the balance alone.
+    holderDeltas: balances.map(({ event: { balance } }) => ({
+      key: balance?.token_address ?? '',
+      event: { balance: balance ?? null },
     })),
     tokenSupplies: tracked.supplies.map((supply, index) =>
       supplyEvent(context, supply, onToken(supply, index)),

@@ -42,10 +42,19 @@ export const headMaker = (context: MappingContext): ((place: Place) => Head) => 
     context.block.transactions.map((tx) => [tx.index, tx]),
   )
   const block = blockHead(context.block)
+  // Events of one transaction share its head, which the record then carries once.
+  const made = new Map<number, Draft<Wire.Transaction> | null>()
+  const transaction = (txIndex: number): Draft<Wire.Transaction> | null => {
+    const known = made.get(txIndex)
+    if (known !== undefined) return known
+    const head = transactionHead(transactions.get(txIndex))
+    made.set(txIndex, head)
+    return head
+  }
   return (place) => ({
     instruction: instructionHead(place),
     block,
-    transaction: transactionHead(transactions.get(place.txIndex)),
+    transaction: transaction(place.txIndex),
     d_app: {
       program_address: context.pool(place.pool)?.factory ?? '',
       inner_program_address: '',

@@ -42,15 +42,62 @@ const SCALARS: Readonly<Record<string, () => fc.Arbitrary<unknown>>> = {
   int: () => fc.integer(),
   long: () => fc.integer({ min: -(2 ** 52), max: 2 ** 52 }),
   boolean: () => fc.boolean(),
+  double: () => fc.double(),
   'logical:byte-view': () => fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
 }
 
-const anyMessage = fc.constantFrom(...messageNames).chain((name) =>
-  fc.record({
-    name: fc.constant(name),
-    value: anyOf(avroType(schemaText(name))) as fc.Arbitrary<Draft<Messages[MessageName]>>,
-  }),
-)
+const fieldsOf = (type: avsc.Type): Readonly<Record<string, avsc.Type>> =>
+  Object.fromEntries(
+    (type as avsc.types.RecordType).fields.map((field) => [field.name, field.type]),
+  )
+const itemsOf = (type: avsc.Type | undefined): avsc.Type => (type as avsc.types.ArrayType).itemsType
+
+/** Any value of a message as the house has it: an event holds its heads, where the wire has places in the record's tables. */
+const anyValue = (name: MessageName): fc.Arbitrary<Draft<Messages[MessageName]>> => {
+  const type = avroType(schemaText(name))
+  const { meta, events, blocks, transactions, d_apps: apps } = fieldsOf(type)
+  const whole = anyOf(type) as fc.Arbitrary<Draft<Messages[MessageName]>>
+  if (meta === undefined || blocks === undefined) return whole
+  // Few different heads, so that events share them, and some that differ in one field only.
+  const pool = (of: avsc.Type | undefined) =>
+    fc
+      .array(anyOf(itemsOf(of)), { minLength: 1, maxLength: 2 })
+      .map((heads) => [...heads, ...heads.map((head) => ({ ...(head as object) })), null])
+  return fc
+    .tuple(anyOf(meta), pool(blocks), pool(transactions), pool(apps))
+    .chain(([head, ...pools]) => {
+      const [block, transaction, app] = pools.map((heads) => fc.constantFrom(...heads))
+      const own = { ...(head as object) } as { block_time?: number; hash?: string; height?: number }
+      const ownBlock = {
+        ...{ timestamp: own.block_time ?? 0, hash: own.hash ?? '', slot: 0 },
+        ...{ height: own.height ?? 0, ...('slot' in own && { slot: own.slot }) },
+      }
+      const {
+        block_index: _,
+        transaction_index: __,
+        d_app_index: ___,
+        ...rest
+      } = fieldsOf(itemsOf(events))
+      const event = fc.record(
+        {
+          ...Object.fromEntries(Object.entries(rest).map(([key, of]) => [key, anyOf(of)])),
+          block: fc.oneof(
+            fc.constant(ownBlock),
+            fc.constant({ ...ownBlock, height: 77 }),
+            block ?? whole,
+          ),
+          transaction: transaction ?? whole,
+          d_app: app ?? whole,
+        },
+        { noNullPrototype: true },
+      )
+      return fc.array(event, { maxLength: 4 }).map((list) => ({ meta: head, events: list }))
+    }) as fc.Arbitrary<Draft<Messages[MessageName]>>
+}
+
+const anyMessage = fc
+  .constantFrom(...messageNames)
+  .chain((name) => fc.record({ name: fc.constant(name), value: anyValue(name) }))
 
 test('what is encoded decodes to the same value', () => {
   fc.assert(
@@ -96,7 +143,8 @@ test('bytes of any kind decode or are malformed, and nothing else', () => {
 })
 
 test('a count that no bytes can follow is malformed at once', () => {
-  const bytes = Buffer.from([0, 0, 0, 0, 2, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0])
+  // meta, block_height and three tables are empty: the count is that of the events.
+  const bytes = Buffer.from([0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0])
   assert.throws(() => codec.decode('dex.trade.TradeEvents', bytes), {
     name: 'Malformed',
     message: /more items than bytes/,

@@ -1,10 +1,12 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Activity, watchedBus, watchedWarehouse } from '../core/activity.ts'
 import { openKafkaBus } from '../core/bus.ts'
 import type { Bus } from '../core/bus-contract.ts'
 import { openEmbeddedBus } from '../core/bus-embedded.ts'
 import { logLimitBytes } from '../core/bus-embedded-size.ts'
 import { kafkaOptions } from '../core/bus-kafka-config.ts'
-import { localCodec } from '../core/codec.ts'
+import { keepSchemas, localCodec, SCHEMAS_FILE, storedSchemas } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import {
   type RegistryAccess,
@@ -59,14 +61,35 @@ export const openParts = async (options: PartsOptions): Promise<Parts> => {
 /** Opens bus and codec. Throws `Outage`. */
 export const openLogParts = async (options: PartsOptions): Promise<LogParts> => {
   const { config, log, opened, activity } = options
+  const isLocal = config.kafkaBrokers.length === 0
+  if (isLocal) prepareSchemas(options)
   const bus = watchedBus(await openBus(options), activity)
   opened('bus', () => bus.close())
   await (options.prepare ? prepareLog(bus, options) : requireTopics(bus, options.chains))
-  const isLocal = config.kafkaBrokers.length === 0
   // Before the first commit: a log that was filled under another retention has room again.
   if (isLocal && options.prepare) await firstSweep(bus, log)
   opened('sweeper', startSweeper(bus, log).stop)
-  return { bus, codec: isLocal ? localCodec() : await registryCodec(registryOf(config, log)) }
+  const codec = isLocal
+    ? localCodec(storedSchemas(schemasPath(options)))
+    : await registryCodec(registryOf(config, log))
+  return { bus, codec }
+}
+
+const schemasPath = ({ logPath }: PartsOptions): string => join(logPath, SCHEMAS_FILE)
+
+/** Records name the schema that they were written with, so the log keeps each of them. Throws `Outage` for a log without any. */
+const prepareSchemas = (options: PartsOptions): void => {
+  const { logPath } = options
+  const path = schemasPath(options)
+  if (existsSync(join(logPath, 'data.mdb')) && !existsSync(path)) {
+    throw new Outage(
+      'disk',
+      `${logPath} holds records but no ${SCHEMAS_FILE}: a version before the first release wrote it, and this one cannot read them. Use another --data folder.`,
+      { final: true },
+    )
+  }
+  mkdirSync(logPath, { recursive: true, mode: 0o700 })
+  keepSchemas(path)
 }
 
 const firstSweep = async (bus: Bus, log: Logger): Promise<void> => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { LogRecord } from '../core/bus-contract.ts'
 import { openEmbeddedReader } from '../core/bus-embedded-reader.ts'
-import { localCodec } from '../core/codec.ts'
+import { localCodec, SCHEMAS_FILE, storedSchemas } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { loadConfig } from '../core/config.ts'
 import { Malformed, Outage } from '../core/fault.ts'
@@ -61,7 +61,8 @@ export const tail = async (request: TailRequest): Promise<number> => {
   const reader = openEmbeddedReader(join(dataDir, 'log'))
   try {
     refuseUnknown(topic, reader.topics())
-    return await print(request, localCodec(), reader.follow(topic, back, signal))
+    const codec = localCodec(storedSchemas(join(dataDir, 'log', SCHEMAS_FILE)))
+    return await print(request, codec, reader.follow(topic, back, signal))
   } finally {
     await reader.close()
   }

@@ -2,7 +2,7 @@ import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-sc
 import type avsc from 'avsc'
 import { NAMESPACE } from '../schemas/expand.ts'
 import { topicRow } from '../schemas/topics.ts'
-import { messageNames, ownTypes, schemaText } from './codec.ts'
+import { messageNames, ownTypes, resolverBetween, schemaText } from './codec.ts'
 import { avroType, codecOver } from './codec-avro.ts'
 import type { Codec, MessageName } from './codec-contract.ts'
 import type { Config } from './config.ts'
@@ -216,19 +216,4 @@ const foreignSchemas = (registry: SchemaRegistry, log: Logger): ((id: number) =>
     }
     throw new Outage('registry', `schema ${id} is being fetched`)
   }
-}
-
-const resolverBetween = (
-  message: MessageName,
-  reader: avsc.Type | undefined,
-  writer: avsc.Type,
-): avsc.Resolver => {
-  try {
-    if (reader) return reader.createResolver(writer)
-  } catch (error) {
-    throw new Malformed('schema-mismatch', `${message}: the writer's schema does not fit`, {
-      cause: error,
-    })
-  }
-  throw new Malformed('unknown-message', `no schema is named ${message}`)
 }

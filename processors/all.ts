@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import type { Bus, Running, TopicSpec } from '../core/bus-contract.ts'
+import { SCHEMAS_FILE } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { registryLogin } from '../core/codec-registry.ts'
 import type { Config } from '../core/config.ts'
@@ -57,6 +59,7 @@ export interface ProcessorDeps {
       Pick<
         Config,
         | 'chainExtra'
+        | 'dataDir'
         | 'feeds'
         | 'kafkaBrokers'
         | 'schemaRegistryUrl'
@@ -111,9 +114,11 @@ const bookOf = (chain: string, extra: Config['chainExtra'] = {}): QuoteBook | un
   return row && quoteBook(row, extra[chain])
 }
 
-/** Records on Kafka carry the registry's ids, those of the embedded log our own. */
-const registryOf = ({ kafkaBrokers = [], ...config }: ProcessorDeps['config']) =>
-  kafkaBrokers.length === 0 || !hasRegistry(config) ? null : registryLogin(config)
+/** Records on Kafka carry the registry's ids; those of an embedded log name schemas that lie beside it. */
+const schemasOf = ({ kafkaBrokers = [], dataDir, ...config }: ProcessorDeps['config']) => {
+  if (kafkaBrokers.length > 0 && hasRegistry(config)) return { registry: registryLogin(config) }
+  return { registry: null, ...(dataDir && { schemas: join(dataDir, 'log', SCHEMAS_FILE) }) }
+}
 
 type RegistrySettings = Parameters<typeof registryLogin>[0]
 
@@ -130,7 +135,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
   ])
   await migrate(warehouse, chains)
   await applyRetention(warehouse, chains, retention)
-  const rowThreads = openRowThreads({ registry: registryOf(config) }, log)
+  const rowThreads = openRowThreads(schemasOf(config), log)
   const { makeRows } = rowThreads
   const written = { makeRows, places: sinkPlaces(), inserter: makeInserter(deps) }
   const parts = await Promise.all(

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import { localCodec } from '../core/codec.ts'
+import { localCodec, storedSchemas } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { type RegistryLogin, registryCodec } from '../core/codec-registry.ts'
 import { Outage, type OutageOf } from '../core/fault.ts'
@@ -8,9 +8,12 @@ import { type BatchRows, batchRows } from './batch-rows.ts'
 import { FEED_SINKS } from './feed-sinks.ts'
 import { SINKS } from './sink-tables.ts'
 
-/** Where a thread finds the schemas of the records; null: they are our own. */
+/** Where a thread finds the schemas of the records. */
 export interface RowThreadData {
+  /** Null: the log is embedded. */
   readonly registry: RegistryLogin | null
+  /** File of the schemas beside an embedded log; absent: they are our own. */
+  readonly schemas?: string
 }
 
 /** The values of a batch: their bytes one after the other, and how many each has, -1 for a tombstone. */
@@ -25,11 +28,13 @@ export type RowAnswer =
   | { readonly kind: 'rows'; readonly rows: BatchRows }
   | { readonly kind: 'outage'; readonly of: OutageOf; readonly message: string }
 
-const { registry }: RowThreadData = workerData
+const { registry, schemas }: RowThreadData = workerData
 let opened: Codec | undefined
 /** A registry that does not answer as the thread begins is asked again with the next batch. */
 const openCodec = async (): Promise<Codec> =>
-  registry === null ? localCodec() : await registryCodec({ ...registry, log: silentLogger() })
+  registry === null
+    ? localCodec(schemas === undefined ? undefined : storedSchemas(schemas))
+    : await registryCodec({ ...registry, log: silentLogger() })
 const sinks = new Map([...SINKS, ...FEED_SINKS].map((sink) => [String(sink.topic), sink]))
 
 const valuesOf = ({ bytes, lengths }: RowOrder): readonly (Uint8Array | null)[] => {

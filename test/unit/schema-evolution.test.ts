@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  keepSchemas,
+  localCodec,
+  messageNames,
+  SCHEMAS_FILE,
+  schemaText,
+  storedSchemas,
+} from '../../core/codec.ts'
+import { avroType } from '../../core/codec-avro.ts'
+import { Malformed } from '../../core/fault.ts'
+
+const FOLDER = new URL('../fixtures/wire/', import.meta.url)
+
+/** Schemas of every wire version that was agreed on, oldest first. A file is never edited: a change of the wire adds one. */
+const VERSIONS = readdirSync(FOLDER)
+  .sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
+  .map((file): Readonly<Record<string, unknown>> => {
+    return JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8'))
+  })
+
+test('every version of a schema reads what every other version wrote', () => {
+  assert.ok(VERSIONS.length > 0)
+  for (const name of messageNames) {
+    const told = VERSIONS.flatMap((version) => (name in version ? [version[name]] : []))
+    const all = [...told.map((schema) => JSON.stringify(schema)), schemaText(name)].map(avroType)
+    for (const reader of all) {
+      for (const writer of all) assert.doesNotThrow(() => reader.createResolver(writer), name)
+    }
+  }
+})
+
+test('the newest version is the one that is written', () => {
+  const newest = VERSIONS.at(-1) ?? {}
+  assert.deepEqual(Object.keys(newest).sort(), [...messageNames].sort())
+  for (const name of messageNames)
+    assert.deepEqual(newest[name], JSON.parse(schemaText(name)), name)
+})
+
+test('a log that another version wrote is read by the schemas beside it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-schemas-'))
+  try {
+    const path = join(folder, SCHEMAS_FILE)
+    keepSchemas(path)
+    const before = readFileSync(path, 'utf8')
+    keepSchemas(path)
+    assert.equal(readFileSync(path, 'utf8'), before)
+    const own = localCodec(storedSchemas(path))
+    const plan = { org_id: 'o1', name: 'Acme', plan: 'free' }
+    const bytes = own.encode('control.Org', plan)
+    assert.equal(localCodec().decode('control.Org', bytes).name, 'Acme')
+
+    // Another version: without `plan`, and with a field of its own.
+    const other = JSON.parse(schemaText('control.Org')) as { fields: { name: string }[] }
+    other.fields = other.fields.filter(({ name }) => name !== 'plan')
+    other.fields.push({ name: 'motto', type: 'string', default: '' } as never)
+    const text = JSON.stringify(other)
+    const body = avroType(text).toBuffer({ ...plan, motto: 'more' })
+    const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, 77]), body])
+    assert.throws(() => own.decode('control.Org', frame), Malformed)
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(before), 77: text }))
+    const { name, plan: missing } = localCodec(storedSchemas(path)).decode('control.Org', frame)
+    assert.deepEqual([name, missing], ['Acme', ''])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})

@@ -43,8 +43,9 @@ export const ingestedHeight = async (logPath: string, chain: string): Promise<nu
   const topic = topicName('blocks', chain)
   try {
     if (!reader.topics().includes(topic)) return null
-    const last = reader.last(topic, 0)
-    return last === undefined ? null : Number(last.headers.height ?? 0)
+    let height: number | null = null
+    for await (const { headers } of reader.last(topic, 1)) height = Number(headers.height ?? 0)
+    return height
   } finally {
     await reader.close()
   }

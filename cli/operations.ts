@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Activity } from '../core/activity.ts'
 import type { HaltedLane } from '../core/bus-contract.ts'
@@ -7,6 +8,7 @@ import { scrubber } from '../core/scrub.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import type { Ingestor } from '../ingestors/run.ts'
 import { checksum } from './checksum.ts'
+import { recordsQuestion } from './live-records.ts'
 import type { LogParts } from './parts.ts'
 import type { HouseChain, PieceDeps } from './pieces.ts'
 import { type IngestStatus, statusReport } from './status-report.ts'
@@ -21,7 +23,12 @@ export interface OpsSubjects {
   readonly opsPath?: string
 }
 
-/** Opens the operators' port of a process: health, readiness, metrics, `/status`, and `/checksum` where tables are at hand. */
+const FOLDER_KEY_BYTES = 24
+
+/**
+ * Opens the operators' port of a process: health, readiness, metrics, `/status`, `/checksum` where tables are at hand, and `/records`
+ * for who can read the data folder.
+ */
 export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<string> => {
   const { config, metrics, checks, lifecycle, ownPorts } = deps
   const { opsPath, parts } = subjects
@@ -31,6 +38,8 @@ export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<
   if (warehouse !== undefined) {
     questions['/checksum'] = checksumQuestion(deps, { ...parts, warehouse })
   }
+  const folderKey = randomBytes(FOLDER_KEY_BYTES).toString('base64url')
+  if (opsPath !== undefined) questions['/records'] = recordsQuestion(parts.bus, folderKey)
   const { opsHost: host, opsPort: port, opsToken: token } = config
   const log = deps.log.child({ part: 'ops' })
   const ops = await openOps({
@@ -40,7 +49,8 @@ export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<
   ownPorts.add(Number(new URL(ops.url).port))
   lifecycle.add({ name: 'ops', stop: () => ops.stop() })
   if (opsPath !== undefined) {
-    writeFileSync(opsPath, JSON.stringify({ url: ops.url, pid: process.pid }), { mode: 0o600 })
+    const told = { url: ops.url, pid: process.pid, key: folderKey }
+    writeFileSync(opsPath, JSON.stringify(told), { mode: 0o600 })
     lifecycle.add({ name: 'ops file', stop: async () => rmSync(opsPath, { force: true }) })
   }
   log.info({ url: ops.url }, 'operators')

@@ -5,10 +5,12 @@ import { localCodec, SCHEMAS_FILE, storedSchemas } from '../core/codec.ts'
 import type { Codec } from '../core/codec-contract.ts'
 import { loadConfig } from '../core/config.ts'
 import { Malformed, Outage } from '../core/fault.ts'
+import { liveOwner } from '../core/folder-owner.ts'
 import { type RetryPlan, retry } from '../core/retry.ts'
 import { topicRow } from '../schemas/topics.ts'
 import { followBus } from './follow.ts'
 import { withHeldParts } from './held-parts.ts'
+import { followOwner, noTopic } from './live-records.ts'
 
 /** What `sluice tail` is asked. */
 export interface TailRequest {
@@ -48,7 +50,10 @@ const decodedOf = async (codec: Codec, { topic, value }: LogRecord): Promise<obj
   }
 }
 
-/** Prints a topic as JSON lines: of the brokers that are configured, else of a data folder beside its owner. */
+/**
+ * Prints a topic as JSON lines: of the brokers that are configured, else of a data folder. Of a folder that no process holds it prints
+ * what is there and ends.
+ */
 export const tail = async (request: TailRequest): Promise<number> => {
   const { topic, dataDir, back, signal, environment } = request
   const config = loadConfig(environment, { dataDir })
@@ -58,20 +63,22 @@ export const tail = async (request: TailRequest): Promise<number> => {
       return print(request, codec, followBus(bus, topic, back, signal))
     })
   }
-  const reader = openEmbeddedReader(join(dataDir, 'log'))
+  const logPath = join(dataDir, 'log')
+  const codec = localCodec(storedSchemas(join(logPath, SCHEMAS_FILE)))
+  if (liveOwner(logPath) !== undefined) {
+    return print(request, codec, followOwner(config, topic, back, signal))
+  }
+  const reader = openEmbeddedReader(logPath)
   try {
     refuseUnknown(topic, reader.topics())
-    const codec = localCodec(storedSchemas(join(dataDir, 'log', SCHEMAS_FILE)))
-    return await print(request, codec, reader.follow(topic, back, signal))
+    return await print(request, codec, reader.last(topic, back))
   } finally {
     await reader.close()
   }
 }
 
 const refuseUnknown = (topic: string, known: readonly string[]): void => {
-  if (known.includes(topic)) return
-  const open = known.filter((name) => !name.startsWith('_'))
-  throw new Outage('bus', `no topic ${topic}; there are ${open.join(', ')}`, { final: true })
+  if (!known.includes(topic)) throw noTopic(topic, known)
 }
 
 const print = async (

@@ -194,7 +194,10 @@ const noteReads = async (
   const state = async (name: string): Promise<LaneState> => storeAt(store, name, partition)
   for (const topic of broadcast) {
     const from = await broadcastFrom?.({ partition, state }, topic)
-    if (from !== undefined) await store.meta.put(['reads', group, topic, partition], from)
+    // In one transaction of its own, as everything here: lmdb-js runs other writes in a thread, between ours.
+    if (from !== undefined) {
+      store.root.transactionSync(() => store.meta.putSync(['reads', group, topic, partition], from))
+    }
   }
 }
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import type { Ends, GroupOffset, Headers, LogRecord, TopicSpec } from './bus-contract.ts'
-import { type Owner, refuseLive, thisOwner } from './bus-embedded-owner.ts'
 import { type Recent, recentRecords, recordBytes } from './bus-embedded-recent.ts'
 import { Outage } from './fault.ts'
+import { claimFolder } from './folder-owner.ts'
 
 /** Layout of the folder; another number is another layout and is refused. */
 const FORMAT = 1
@@ -60,7 +59,7 @@ export interface ScanLimit {
 
 /** Opens or makes the folder. Throws `Outage` when another live process holds it or its layout is not ours. */
 export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
-  mkdirSync(path, { recursive: true })
+  const release = claimFolder(path)
   const root = open({
     path,
     noSubdir: false,
@@ -71,17 +70,16 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
   const meta = root.openDB<unknown, (string | number)[]>('meta', {})
   try {
     root.transactionSync(() => {
-      refuseLive(meta.get(['owner']) as Owner | undefined, path)
       const format = meta.get(['format']) ?? FORMAT
       if (format !== FORMAT) {
         throw new Outage('bus', `${path} has layout ${format}, not ${FORMAT}`, { final: true })
       }
       meta.putSync(['format'], FORMAT)
-      meta.putSync(['owner'], thisOwner())
       if (meta.get(['life']) === undefined) meta.putSync(['life'], randomUUID())
     })
   } catch (error) {
     root.close()
+    release()
     throw error
   }
   return {
@@ -95,8 +93,8 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
     topics: loadTopics(meta),
     recent: recentRecords(RECENT_BYTES),
     close: async () => {
-      root.transactionSync(() => meta.removeSync(['owner']))
       await root.close()
+      release()
     },
   }
 }

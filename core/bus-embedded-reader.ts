@@ -11,76 +11,52 @@ import {
 } from './bus-embedded-log.ts'
 import { recentRecords } from './bus-embedded-recent.ts'
 import { Outage } from './fault.ts'
-import { pause } from './retry.ts'
+import { claimFolder } from './folder-owner.ts'
 
-/** How often the log is looked at for new records, and what one look takes. */
-const POLL_MS = 100
 const CHUNK = { records: 500, bytes: 4_194_304 }
 
-/** A look at a log that another process owns. */
+/** A look at a log that no other process has open. */
 export interface EmbeddedReader {
   topics(): readonly string[]
-  /**
-   * Committed records of a topic: the last `back` of each partition, then what comes, until the signal aborts.
-   * Throws `Outage` for a topic that is not there.
-   */
-  follow(topic: string, back: number, signal: AbortSignal): AsyncIterable<LogRecord>
-  /** Newest record of a partition; undefined when it is empty. */
-  last(topic: string, partition: number): LogRecord | undefined
+  /** The newest `back` records of each partition of a topic. Throws `Outage` for a topic that is not there. */
+  last(topic: string, back: number): AsyncIterable<LogRecord>
   close(): Promise<void>
 }
 
-/** Opens a log folder for reading beside its owner. Throws `Outage` when there is none. */
+/** Opens a log folder for reading. Throws `Outage` when there is none, or when a process holds it. */
 export const openEmbeddedReader = (path: string): EmbeddedReader => {
   if (!existsSync(path)) throw new Outage('bus', `there is no log in ${path}`, { final: true })
+  const release = claimFolder(path)
   const root = open({ path, noSubdir: false, maxDbs: 8, readOnly: true })
   const meta = root.openDB<unknown, (string | number)[]>('meta', {})
-  const log = (): EmbeddedLog => {
-    root.resetReadTxn()
-    return {
-      ...{ path, id: '', root, meta, close: () => root.close() },
-      records: root.openDB<StoredRecord, Buffer>('records', { keyEncoding: 'binary' }),
-      offsets: root.openDB<StoredOffset, [string, string, number]>('offsets', {}),
-      state: root.openDB<Buffer, [string, number, string]>('state', { encoding: 'binary' }),
-      topics: loadTopics(meta),
-      recent: recentRecords(0),
-    }
+  const close = async (): Promise<void> => {
+    await root.close()
+    release()
+  }
+  const log: EmbeddedLog = {
+    ...{ path, id: '', root, meta, close },
+    records: root.openDB<StoredRecord, Buffer>('records', { keyEncoding: 'binary' }),
+    offsets: root.openDB<StoredOffset, [string, string, number]>('offsets', {}),
+    state: root.openDB<Buffer, [string, number, string]>('state', { encoding: 'binary' }),
+    topics: loadTopics(meta),
+    recent: recentRecords(0),
   }
   return {
-    topics: () => [...log().topics.keys()],
-    follow: (topic, back, signal) => follow(log, topic, back, signal),
-    last: (topic, partition) => {
-      const now = log()
-      const held = now.topics.get(topic)
-      const { low = 0, end = 0 } = (held && endsOf(held)[partition]) ?? {}
-      const range = { topic, partition, from: Math.max(low, end - 1), to: end }
-      return held && end > low ? scan(now, range, CHUNK).records.at(-1) : undefined
-    },
-    close: () => root.close(),
+    topics: () => [...log.topics.keys()],
+    last: (topic, back) => last(log, topic, back),
+    close,
   }
 }
 
-async function* follow(
-  log: () => EmbeddedLog,
-  topic: string,
-  back: number,
-  signal: AbortSignal,
-): AsyncIterable<LogRecord> {
-  const first = log().topics.get(topic)
-  if (!first) throw new Outage('bus', `no topic ${topic}`, { final: true })
-  const places = endsOf(first).map(({ low, end }) => Math.max(low, end - back))
-  while (!signal.aborted) {
-    const now = log()
-    const ends = endsOf(now.topics.get(topic) ?? first)
-    let moved = false
-    for (const { partition, end } of ends) {
-      const from = places[partition] ?? end
-      if (from >= end) continue
-      const found = scan(now, { topic, partition, from, to: end }, CHUNK)
-      places[partition] = found.next
-      moved = true
+async function* last(log: EmbeddedLog, topic: string, back: number): AsyncIterable<LogRecord> {
+  const held = log.topics.get(topic)
+  if (!held) throw new Outage('bus', `no topic ${topic}`, { final: true })
+  for (const { partition, low, end } of endsOf(held)) {
+    let from = Math.max(low, end - back)
+    while (from < end) {
+      const found = scan(log, { topic, partition, from, to: end }, CHUNK)
+      from = found.next
       yield* found.records
     }
-    if (!moved) await pause(POLL_MS, signal).catch(() => undefined)
   }
 }

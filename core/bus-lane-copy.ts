@@ -13,9 +13,9 @@ import {
 import { join } from 'node:path'
 import { open, type RootDatabase, TransactionFlags } from 'lmdb'
 import type { LaneState, StateChange } from './bus-contract.ts'
-import { bootId } from './bus-embedded-owner.ts'
 import { diskOutage, usedBytes } from './bus-lmdb.ts'
 import { Outage } from './fault.ts'
+import { bootId } from './folder-owner.ts'
 
 /** Layout of a copy; another number is another layout, and the copy is made anew. */
 const FORMAT = 1

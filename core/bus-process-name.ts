@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { open } from 'lmdb'
-import { isLive, type Owner, thisOwner } from './bus-embedded-owner.ts'
+import { Outage } from './fault.ts'
+import { claimFolder, isLive, type Owner, thisOwner } from './folder-owner.ts'
 
 /** A name that this process has until it lets go of it; the next process on the same folder takes it up. */
 export interface ProcessName {
@@ -11,46 +11,62 @@ export interface ProcessName {
   release(): void
 }
 
+/** Folder of the list, beside those of the processes. */
+export const NAMES = '.names'
+
 interface Slot {
+  readonly host: string
   readonly name: string
   readonly owner: Owner | null
 }
 
+/** Another process has the list of names for milliseconds. */
+const TRIES = 200
+const PAUSE_MS = 10
+
 /**
  * Takes the first name of a folder that no live process of this machine has, or makes one. Processes that share a folder
- * get different names, and one that starts again gets its own back.
+ * get different names, and one that starts again gets its own back. Throws `Outage` when the list cannot be had.
  */
 export const takeName = (folder: string): ProcessName => {
-  const place = [hostname()]
-  let taken: { readonly key: (string | number)[]; readonly name: string } | undefined
-  inNames(folder, (slots) => {
-    for (let index = 0; taken === undefined; index += 1) {
-      const key = [...place, index]
-      const slot = slots.get(key)
-      if (slot?.owner && isLive(slot.owner)) continue
-      const name = slot?.name ?? randomUUID()
-      slots.putSync(key, { name, owner: thisOwner() })
-      taken = { key, name }
-    }
+  const host = hostname()
+  let name = ''
+  withNames(folder, (slots) => {
+    const free = slots.find((slot) => slot.host === host && !(slot.owner && isLive(slot.owner)))
+    name = free?.name ?? randomUUID()
+    return [...slots.filter((slot) => slot !== free), { host, name, owner: thisOwner() }]
   })
-  const { key, name } = taken ?? { key: [...place, 0], name: randomUUID() }
   return {
     name,
-    release: () => inNames(folder, (slots) => slots.putSync(key, { name, owner: null })),
+    release: () =>
+      withNames(folder, (slots) =>
+        slots.map((slot) => (slot.name === name ? { ...slot, owner: null } : slot)),
+      ),
   }
 }
 
-const openNames = (folder: string) => {
-  const path = join(folder, '.names')
+const withNames = (folder: string, change: (slots: readonly Slot[]) => readonly Slot[]): void => {
+  const path = join(folder, NAMES)
   mkdirSync(path, { recursive: true })
-  return open<Slot, (string | number)[]>({ path, noSubdir: false, overlappingSync: false })
+  const release = claimSoon(path)
+  try {
+    const file = join(path, 'names.json')
+    const slots = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Slot[]) : []
+    writeFileSync(`${file}.new`, JSON.stringify(change(slots)), { mode: 0o600, flush: true })
+    renameSync(`${file}.new`, file)
+  } finally {
+    release()
+  }
 }
 
-const inNames = (folder: string, work: (slots: ReturnType<typeof openNames>) => void): void => {
-  const slots = openNames(folder)
-  try {
-    slots.transactionSync(() => work(slots))
-  } finally {
-    slots.close()
+/** The claim is held for milliseconds and taken as a process starts and ends: waiting for it stops nobody else. */
+const claimSoon = (path: string): (() => void) => {
+  for (let left = TRIES; ; left -= 1) {
+    try {
+      return claimFolder(path)
+    } catch (error) {
+      if (!(error instanceof Outage) || left === 0) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS)
+    }
   }
 }

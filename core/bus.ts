@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import pLimit from 'p-limit'
 import type { Bus, Running, Tail } from './bus-contract.ts'
 import { openAdmin } from './bus-kafka-admin.ts'
@@ -8,9 +10,10 @@ import { type RangeReader, rangeReader } from './bus-kafka-fetch.ts'
 import { joinGroup, type LaneHost } from './bus-kafka-lanes.ts'
 import { boundsOf, openOwnReader } from './bus-kafka-reader.ts'
 import { openWriter } from './bus-kafka-writer.ts'
-import { takeName } from './bus-process-name.ts'
+import { NAMES, takeName } from './bus-process-name.ts'
 import { haltedLanes } from './bus-runner.ts'
 import { Outage } from './fault.ts'
+import { claimFolder, liveOwner } from './folder-owner.ts'
 
 /** The Kafka bus of one process. */
 export interface KafkaBusOptions extends KafkaAccess {
@@ -51,6 +54,10 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
   const halted = haltedLanes()
   const copies = new Set<string>()
   const own = processName === '' && state ? takeName(state.path) : undefined
+  const name = own?.name ?? (processName || randomUUID())
+  // Local copies are one process's own: lmdb breaks a writer beside which another process opens its environment.
+  const local = state && { ...state, path: join(state.path, encodeURIComponent(name)) }
+  const release = local && claimFolder(local.path)
   const host: LaneHost = {
     kafka,
     clientId,
@@ -58,8 +65,8 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     onHalt,
     halted,
     ends,
-    folder: state && { ...state, clusterId, open: copies },
-    name: own?.name ?? (processName || randomUUID()),
+    folder: local && { ...local, clusterId, open: copies },
+    name,
     bornMs: Date.now(),
     loading: pLimit(LOADS_AT_ONCE),
     partitions: async (topic) => (await leaders.of(topic)).length,
@@ -79,7 +86,8 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     subscribe: async (subscription) => held(await joinGroup(host, subscription)),
     tail: async (tail) => held(await startTail(host, tail)),
     sweep: async (nowMs) => {
-      const removed = state ? removeOldCopies(state.path, copies, nowMs) : []
+      const folders = state && local ? [local.path, ...orphans(state.path)] : []
+      const removed = folders.flatMap((folder) => removeOldCopies(folder, copies, nowMs))
       if (removed.length > 0) log.info({ removed }, 'local state of lanes that went elsewhere')
     },
     capacity: () => undefined,
@@ -88,12 +96,20 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
+      release?.()
       own?.release()
       await reader.close()
       await admin.close()
     },
   }
 }
+
+/** Folders of processes that are gone. */
+const orphans = (path: string): readonly string[] =>
+  readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== NAMES)
+    .map((entry) => join(path, entry.name))
+    .filter((folder) => liveOwner(folder) === undefined)
 
 interface ReadPlan {
   readonly ends: Bus['ends']

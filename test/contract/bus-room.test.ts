@@ -8,6 +8,7 @@ import { makeActivity } from '../../core/activity.ts'
 import type { Bus, TopicSpec } from '../../core/bus-contract.ts'
 import { type EmbeddedBusOptions, openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { logLimitBytes, shareOf } from '../../core/bus-embedded-size.ts'
+import { keepSchemas, SCHEMAS_FILE } from '../../core/codec.ts'
 import { loadConfig } from '../../core/config.ts'
 import { Outage } from '../../core/fault.ts'
 import { type Logger, silentLogger } from '../../core/log.ts'
@@ -226,6 +227,7 @@ test('the product sweeps before it writes, with the retention that nobody set', 
     const writer = await old.writer('w')
     await writer.commit({ records: [{ ...record('eth.dex.trades'), partition: 0 }] })
     await old.close()
+    keepSchemas(join(logPath, SCHEMAS_FILE))
     const opened: (() => Promise<void>)[] = []
     const { bus } = await openLogParts({
       ...{ config: loadConfig({}, { dataDir: folder }), chains: ['eth'], prepare: true },

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { openLog } from '../../core/bus-embedded-log.ts'
+import { openEmbeddedReader } from '../../core/bus-embedded-reader.ts'
+import { claimFolder, liveOwner } from '../../core/folder-owner.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-owner-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const MAP_BYTES = 64 * 1_048_576
+
+const MODULE = new URL('../../core/folder-owner.ts', import.meta.url).href
+/** Claims the folder, says how that went, and holds it until it is killed. */
+const CLAIMANT = `
+const { claimFolder } = await import(${JSON.stringify(MODULE)})
+try { claimFolder(process.argv[1]); console.log('held') } catch (error) { console.log(error.message) }
+setInterval(() => undefined, 1e6)`
+
+const claimant = async (path: string): Promise<{ child: ChildProcess; word: string }> => {
+  const child = spawn(process.execPath, [
+    '--import',
+    'tsx',
+    '--input-type=module',
+    '-e',
+    CLAIMANT,
+    path,
+  ])
+  const [word] = await once(child.stdout, 'data')
+  return { child, word: String(word).trim() }
+}
+
+test('of processes that claim a folder at once one gets it; when it was killed the next one does', async () => {
+  const path = join(folder, 'contended')
+  const all = await Promise.all(Array.from({ length: 5 }, () => claimant(path)))
+  try {
+    const holders = all.filter(({ word }) => word === 'held')
+    assert.equal(holders.length, 1)
+    const [holder] = holders
+    assert.ok(holder)
+    const refusal = `${path} is in use by process ${holder.child.pid}`
+    for (const one of all) if (one !== holder) assert.equal(one.word, refusal)
+    assert.equal(liveOwner(path)?.pid, holder.child.pid)
+    assert.throws(() => claimFolder(path), { name: 'Outage', message: refusal })
+    holder.child.kill('SIGKILL')
+    await once(holder.child, 'exit')
+    assert.equal(liveOwner(path), undefined)
+    const release = claimFolder(path)
+    assert.equal(liveOwner(path)?.pid, process.pid)
+    release()
+    assert.deepEqual(readdirSync(path), [])
+  } finally {
+    for (const { child } of all) child.kill('SIGKILL')
+  }
+})
+
+test('a log that a process holds is opened by nobody else, not even for reading', async () => {
+  const path = join(folder, 'log')
+  const { child, word } = await claimant(path)
+  try {
+    assert.equal(word, 'held')
+    assert.throws(() => openLog(path, MAP_BYTES), /in use by process/)
+    assert.throws(() => openEmbeddedReader(path), /in use by process/)
+    assert.equal(existsSync(join(path, 'lock.mdb')), false, 'refused before lmdb opened anything')
+  } finally {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  const log = openLog(path, MAP_BYTES)
+  assert.throws(() => openEmbeddedReader(path), /in use by process/)
+  await log.close()
+  const reader = openEmbeddedReader(path)
+  assert.throws(() => openLog(path, MAP_BYTES), /in use by process/)
+  await reader.close()
+})

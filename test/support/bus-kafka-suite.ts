@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Admin } from 'kafkajs'
 import type { Bus, OutRecord, Writer } from '../../core/bus-contract.ts'
 import { type LaneCopy, openLaneCopy } from '../../core/bus-lane-copy.ts'
+import { NAMES } from '../../core/bus-process-name.ts'
 import { joinAsMember, type MemberLog } from './bus-member.ts'
 import { readAll } from './bus-suite.ts'
 import { entriesOf, onLane } from './bus-suite-state.ts'
@@ -63,8 +64,10 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
     const spoil = async (work: (copy: LaneCopy) => void): Promise<void> => {
       const { clusterId } = await admin.describeCluster()
       const log = `${clusterId}/${store}/0`
+      // The one process that was here so far.
+      const [own = ''] = readdirSync(path).filter((entry) => entry !== NAMES)
       const copy = openLaneCopy({
-        path: join(path, group, store, '0'),
+        path: join(path, own, group, store, '0'),
         mapSizeBytes: MAP_BYTES,
         log,
       })

@@ -26,10 +26,13 @@ export const columnsByTable = async (
 type ComparedTable = Exclude<TableFacts, { readonly how: 'left out' }>
 
 /** Which rows count, and whether the table must be read as `FINAL` shows it. */
-const scopeOf = (facts: ComparedTable, { height, timeMs }: ChecksumPlace) => {
+const scopeOf = ({ facts, columns }: ComparedRows, { height, timeMs }: ChecksumPlace) => {
   switch (facts.how) {
-    case 'blocks':
-      return { final: 'FINAL', where: 'block_height <= {height:UInt64}', params: { height } }
+    case 'blocks': {
+      // The height of an operation is the slot on Solana, where blocks have another number beside it.
+      const place = columns.includes('block_slot') ? 'block_slot' : 'block_height'
+      return { final: 'FINAL', where: `${place} <= {height:UInt64}`, params: { height } }
+    }
     case 'buckets': {
       const last = Math.max(0, Math.floor(timeMs / 1_000) - facts.seconds)
       return { final: '', where: 'bucket <= toDateTime({last:UInt32})', params: { last } }
@@ -53,15 +56,16 @@ export interface ComparedRows {
  */
 export const tableDigest = async (
   warehouse: Warehouse,
-  { name, columns, facts }: ComparedRows,
+  compared: ComparedRows,
   place: ChecksumPlace,
 ): Promise<Digest> => {
-  const { final, where, params } = scopeOf(facts, place)
+  const { name, columns, facts } = compared
+  const { final, where, params } = scopeOf(compared, place)
   const omitted = new Set('omit' in facts ? facts.omit : [])
-  const compared = columns.filter((each) => !TECHNICAL_COLUMNS.has(each) && !omitted.has(each))
+  const hashed = columns.filter((each) => !TECHNICAL_COLUMNS.has(each) && !omitted.has(each))
   const { rows } = await warehouse.query<{ rows: string; digest: string }>({
     sql: `SELECT count() AS rows,
-      lower(hex(sum(toUInt256(reinterpretAsUInt128(sipHash128(toString(tuple(${compared.join(', ')})))))))) AS digest
+      lower(hex(sum(toUInt256(reinterpretAsUInt128(sipHash128(toString(tuple(${hashed.join(', ')})))))))) AS digest
       FROM ${name} ${final} WHERE ${where}`,
     params,
   })

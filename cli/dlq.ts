@@ -1,7 +1,10 @@
+import { join } from 'node:path'
 import { loadConfig } from '../core/config.ts'
+import { liveOwner } from '../core/folder-owner.ts'
 import { type Letter, listLetters, replayLetters } from './dead-letters.ts'
 import { withHeldParts } from './held-parts.ts'
 import { letterPrices } from './letter-prices.ts'
+import { lettersOfOwner } from './live-records.ts'
 import type { CommandPlace } from './status.ts'
 
 /** Options of `sluice dlq list` and `sluice dlq replay`. */
@@ -14,14 +17,23 @@ export interface DlqWords {
 
 type Place = Pick<CommandPlace, 'environment' | 'write'>
 
-/** Prints dead letters. Returns the exit code. */
-export const dlqList = (words: DlqWords, { environment, write }: Place): Promise<number> =>
-  withHeldParts(loadConfig(environment, { dataDir: words.data }), async ({ bus }) => {
-    for await (const letter of listLetters({ bus, ...words })) {
-      write(words.json ? JSON.stringify(letter) : letterLine(letter))
-    }
+/** Prints dead letters, of the process that runs or else of what lies in the folder. Returns the exit code. */
+export const dlqList = async (words: DlqWords, { environment, write }: Place): Promise<number> => {
+  const config = loadConfig(environment, { dataDir: words.data })
+  const print = (letter: Letter): void =>
+    write(words.json ? JSON.stringify(letter) : letterLine(letter))
+  const isHeld =
+    config.kafkaBrokers.length === 0 && liveOwner(join(config.dataDir, 'log')) !== undefined
+  const told = isHeld ? await lettersOfOwner(config, words) : undefined
+  if (told !== undefined) {
+    for (const letter of told) print(letter)
+    return 0
+  }
+  return withHeldParts(config, async ({ bus }) => {
+    for await (const letter of listLetters({ bus, ...words })) print(letter)
     return 0
   })
+}
 
 /** Publishes dead letters again. Returns the exit code. */
 export const dlqReplay = (words: DlqWords, { environment, write }: Place): Promise<number> => {

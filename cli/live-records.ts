@@ -7,6 +7,7 @@ import { Outage } from '../core/fault.ts'
 import { type OpsQuestion, OpsRefusal } from '../core/ops-server.ts'
 import { pause } from '../core/retry.ts'
 import { askOps } from './ask-ops.ts'
+import { type Letter, listLetters } from './dead-letters.ts'
 
 /**
  * Records of an embedded log, told by the process that holds it: nobody else may open the folder meanwhile. Who asks shows a key that
@@ -33,10 +34,7 @@ interface RecordPage {
 export const recordsQuestion =
   (bus: Bus, key: string): OpsQuestion =>
   async (query) => {
-    const [shown, expected] = [Buffer.from(query.get('key') ?? ''), Buffer.from(key)]
-    if (shown.length !== expected.length || !timingSafeEqual(shown, expected)) {
-      throw new OpsRefusal('the key of the data folder is needed')
-    }
+    checkKey(query, key)
     const topic = query.get('topic') ?? ''
     const known = await bus.topics('')
     if (!known.includes(topic)) return { topics: known }
@@ -54,6 +52,42 @@ export const recordsQuestion =
     if (asked.length > MOST_PLACES) throw new OpsRefusal(`at most ${MOST_PLACES} places`)
     return pageOf(bus, topic, asked)
   }
+
+const checkKey = (query: URLSearchParams, key: string): void => {
+  const [shown, expected] = [Buffer.from(query.get('key') ?? ''), Buffer.from(key)]
+  if (shown.length === expected.length && timingSafeEqual(shown, expected)) return
+  throw new OpsRefusal('the key of the data folder is needed')
+}
+
+/** Most dead letters of one answer. */
+const MOST_LETTERS = 10_000
+
+/** `/dead-letters?key=K&limit=N`, with `group=G` for those of one consumer group. */
+export const lettersQuestion =
+  (bus: Bus, key: string): OpsQuestion =>
+  async (query) => {
+    checkKey(query, key)
+    const [group, limit = ''] = [query.get('group'), query.get('limit') ?? undefined]
+    if (!/^\d{1,9}$/.test(limit)) throw new OpsRefusal('limit is not a whole number')
+    const letters: Letter[] = []
+    const asked = { bus, limit: Math.min(Number(limit), MOST_LETTERS), ...(group && { group }) }
+    for await (const letter of listLetters(asked)) letters.push(letter)
+    return { letters }
+  }
+
+/** Dead letters of the data folder that a process holds; undefined when that process has gone. */
+export const lettersOfOwner = async (
+  config: Config,
+  { group, limit }: { readonly group?: string; readonly limit: number },
+): Promise<readonly Letter[] | undefined> => {
+  const { url, key } = ownerOf(config.dataDir)
+  const query = new URLSearchParams({
+    ...{ key, limit: String(Math.min(limit, MOST_LETTERS)) },
+    ...(group !== undefined && { group }),
+  })
+  const answer = await askOps<{ letters: readonly Letter[] }>(url, `/dead-letters?${query}`, config)
+  return answer?.letters
+}
 
 const placeOf = (text: string): readonly [number, number] => {
   const [, partition, offset] = /^(\d{1,6}):(\d{1,15})$/.exec(text) ?? []

@@ -8,7 +8,7 @@ import { scrubber } from '../core/scrub.ts'
 import type { Warehouse } from '../core/warehouse.ts'
 import type { Ingestor } from '../ingestors/run.ts'
 import { checksum } from './checksum.ts'
-import { recordsQuestion } from './live-records.ts'
+import { lettersQuestion, recordsQuestion } from './live-records.ts'
 import type { LogParts } from './parts.ts'
 import type { HouseChain, PieceDeps } from './pieces.ts'
 import { type IngestStatus, statusReport } from './status-report.ts'
@@ -26,8 +26,8 @@ export interface OpsSubjects {
 const FOLDER_KEY_BYTES = 24
 
 /**
- * Opens the operators' port of a process: health, readiness, metrics, `/status`, `/checksum` where tables are at hand, and `/records`
- * for who can read the data folder.
+ * Opens the operators' port of a process: health, readiness, metrics, `/status`, `/checksum` where tables are at hand, `/records` and
+ * `/dead-letters` for who can read the data folder.
  */
 export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<string> => {
   const { config, metrics, checks, lifecycle, ownPorts } = deps
@@ -39,7 +39,10 @@ export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<
     questions['/checksum'] = checksumQuestion(deps, { ...parts, warehouse })
   }
   const folderKey = randomBytes(FOLDER_KEY_BYTES).toString('base64url')
-  if (opsPath !== undefined) questions['/records'] = recordsQuestion(parts.bus, folderKey)
+  if (opsPath !== undefined) {
+    questions['/records'] = recordsQuestion(parts.bus, folderKey)
+    questions['/dead-letters'] = lettersQuestion(parts.bus, folderKey)
+  }
   const { opsHost: host, opsPort: port, opsToken: token } = config
   const log = deps.log.child({ part: 'ops' })
   const ops = await openOps({

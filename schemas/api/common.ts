@@ -7,6 +7,13 @@ export const nullable = <Schema extends TSchema & { type: string }>(schema: Sche
 /** A decimal number as text, plain notation, or null when it is unknown (contract/rest.md 1.5). */
 export const decimalOrNull = (about: string) => nullable(Type.String({ description: about }))
 
+/** Direction of a sorted list (contract/rest.md 3.1). */
+export const DIRECTION = Type.String({
+  pattern: '^([aA][sS][cC]|[dD][eE][sS][cC])$',
+  default: 'desc',
+  description: 'asc or desc, in upper or lower case',
+})
+
 /** The one error body: RFC 9457 with our fields (contract/billing-errors.md 6). */
 export const Problem = Type.Object(
   {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common.ts'
+import { DIRECTION, decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common.ts'
 
 const timeMs = (about: string) => nullable(Type.Integer({ description: `${about}, epoch ms` }))
 
@@ -57,7 +57,7 @@ export type HolderSort = (typeof HOLDER_SORTS)[number]
 export const HoldersQuery = Type.Object({
   ...PAGE_QUERY,
   sortBy: Type.Optional(Type.Enum([...HOLDER_SORTS], { default: 'amountPercentage' })),
-  sortDirection: Type.Optional(Type.Enum(['asc', 'desc', 'ASC', 'DESC'], { default: 'desc' })),
+  sortDirection: Type.Optional(DIRECTION),
 })
 export type HoldersQuery = Static<typeof HoldersQuery>
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { ChainParam, decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common.ts'
+import { ChainParam, DIRECTION, decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common.ts'
 
 const text = (about: string) => nullable(Type.String({ description: about }))
 const flag = (about: string) => nullable(Type.Boolean({ description: about }))
@@ -166,7 +166,7 @@ export const SearchQuery = Type.Object({
   chains: words('Chains'),
   protocols: words('Protocol families that have a pool of the token'),
   sortBy: Type.Optional(Type.Enum(SEARCH_SORTS, { description: 'Default: by relevance' })),
-  sort: Type.Optional(Type.Enum(['asc', 'desc', 'ASC', 'DESC'], { default: 'desc' })),
+  sort: Type.Optional(DIRECTION),
   mode: Type.Optional(Type.Enum(['fast', 'normal'], { default: 'fast' })),
   ...PAGE_QUERY,
 })

@@ -67,8 +67,11 @@ export const makeLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
     const wanted = book.used(orgId) + holdOf(orgId).milliUnits + milliUnits
     if (milliUnits > 0 && total !== null && wanted > total) {
       const { used, total: units, resetAtMs } = quota(principal)
-      throw new Fault('FORBIDDEN', 'The quota of this month is used up', {
+      const left = Math.max(0, units === null ? 0 : units - used)
+      const why = `This request costs ${milliUnits / MILLI} units, and ${left} of this month's quota are left`
+      throw new Fault('FORBIDDEN', why, {
         reason: 'quota_exhausted',
+        cost: milliUnits / MILLI,
         used,
         total: units,
         resetAt: resetAtMs,

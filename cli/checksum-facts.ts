@@ -8,8 +8,16 @@ export type TopicFacts =
   | { readonly how: 'blocks' }
   /** Newest candle per series, resolution and bucket, of buckets that end at or before the height's time; without trades = absent. */
   | { readonly how: 'candles' }
-  /** Newest value per key as of the tip; all zero = absent. */
-  | { readonly how: 'newest'; readonly key: readonly string[] }
+  /**
+   * Newest value per key as of the tip; all zero = absent. `endsByRevert`: so is a value that a retraction carries. `omit`: fields
+   * that differ between runs over the same chain.
+   */
+  | {
+      readonly how: 'newest'
+      readonly key: readonly string[]
+      readonly endsByRevert?: true
+      readonly omit?: readonly string[]
+    }
   | { readonly how: 'left out'; readonly why: string }
 
 const UNSETTLED = 'answers of the house to its users, not to a chain'
@@ -34,7 +42,8 @@ export const TOPIC_FACTS: Readonly<Record<Topic, TopicFacts>> = {
   tokenPrices: { how: 'newest', key: ['token_price.token_address'] },
   tokenMarketCaps: { how: 'newest', key: ['market_cap.token_address'] },
   tokenHoldings: { how: 'newest', key: ['token_address'] },
-  tradeStats: { how: 'newest', key: ['token_address', 'resolution'] },
+  // A reorg tells the same windows again, at the time of the block to which it went back.
+  tradeStats: { how: 'newest', key: ['token_address', 'resolution'], omit: ['timestamp'] },
   walletTokenPnls: { how: 'newest', key: ['wallet_address', 'token_address'] },
   tokens: { how: 'netted' },
   tokensCreated: { how: 'netted' },
@@ -44,7 +53,7 @@ export const TOPIC_FACTS: Readonly<Record<Topic, TopicFacts>> = {
     how: 'left out',
     why: 'fetched by URL when the fetch is due, not by the chain',
   },
-  tokensProcessed: { how: 'newest', key: ['token.address'] },
+  tokensProcessed: { how: 'newest', key: ['token.address'], endsByRevert: true },
   candlesticks: { how: 'candles' },
   calls: { how: 'netted' },
   events: { how: 'netted' },
@@ -84,6 +93,12 @@ export const TECHNICAL_FIELDS: ReadonlySet<string> = new Set([
   // Priced on arrival (R37): transfers, balances.
   ...['transfer_processed', 'balance_processed'],
 ])
+
+/**
+ * Fields that say where an event stands. What a reorg emptied is published as zeros at such a place (R41): it is as absent as what
+ * was never published.
+ */
+export const PLACE_FIELDS: ReadonlySet<string> = new Set(['block', 'chain', 'timestamp'])
 
 /** What `sluice checksum` compares of a table or view. */
 export type TableFacts =
@@ -128,7 +143,7 @@ export const TABLE_FACTS: Readonly<Record<string, TableFacts>> = {
   token_prices: { how: 'newest', absent: 'price_usd IS NULL AND price_native IS NULL' },
   token_markets: { how: 'newest', absent: 'total_supply IS NULL AND market_cap_usd IS NULL' },
   token_supplies: { how: 'blocks', omit: ['market_cap_usd', 'market_cap_native'] },
-  token_stats: { how: 'newest', absent: 'buys + sells = 0' },
+  token_stats: { how: 'newest', omit: ['stat_time'], absent: 'buys + sells = 0' },
   token_documents: { how: 'left out', why: DOCUMENTS },
   traces_enriched: { how: 'blocks' },
   logs_enriched: { how: 'blocks' },

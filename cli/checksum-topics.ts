@@ -6,7 +6,7 @@ import type { Codec } from '../core/codec-contract.ts'
 import { bucketEnd, isResolution } from '../core/time.ts'
 import { TOPICS, type Topic, type TopicRow, topicName } from '../schemas/topics.ts'
 import type { CandlestickEvent, EventMeta } from '../schemas/wire.ts'
-import { TECHNICAL_FIELDS, type TopicFacts } from './checksum-facts.ts'
+import { PLACE_FIELDS, TECHNICAL_FIELDS, type TopicFacts } from './checksum-facts.ts'
 
 /** Content of one topic or table: how many things, and one number that depends on all of them but not on their order. */
 export interface Digest {
@@ -71,14 +71,15 @@ const at = (event: Fields, path: string): unknown =>
     .split('.')
     .reduce<unknown>((value, name) => (value as Fields | null | undefined)?.[name], event)
 
-/** Nothing but zeros, empty texts and nulls below the key. */
+/** Nothing but zeros, empty texts and nulls below the key, whatever place the event names. */
 const isZero = (value: unknown, without: ReadonlySet<unknown>): boolean => {
   if (value === null || value === undefined || value === '' || value === false) return true
   if (without.has(value)) return true
   if (typeof value === 'string') return /^-?0(\.0*)?$/.test(value)
   if (typeof value === 'object') {
     return Object.entries(value).every(
-      ([name, part]) => TECHNICAL_FIELDS.has(name) || isZero(part, without),
+      ([name, part]) =>
+        TECHNICAL_FIELDS.has(name) || PLACE_FIELDS.has(name) || isZero(part, without),
     )
   }
   return Number(value) === 0
@@ -176,7 +177,17 @@ const candles = async ({ bus, codec, place }: Work): Promise<Digest> => {
   return sumOf(newest.values())
 }
 
-const newest = async (work: Work, key: readonly string[]): Promise<Digest> => {
+const without = (event: Fields, names: readonly string[]): Fields =>
+  names.length === 0
+    ? event
+    : Object.fromEntries(Object.entries(event).filter(([name]) => !names.includes(name)))
+
+type NewestFacts = Extract<TopicFacts, { readonly how: 'newest' }>
+
+const newest = async (
+  work: Work,
+  { key, endsByRevert, omit = [] }: NewestFacts,
+): Promise<Digest> => {
   const { bus, place, topic } = work
   const last = new Map<string, string>()
   const underKey = new Map<string, Set<string>>()
@@ -188,12 +199,13 @@ const newest = async (work: Work, key: readonly string[]): Promise<Digest> => {
     }
     const names = underKey.get(record.key) ?? new Set()
     underKey.set(record.key, names)
-    for (const event of decoded(work, record.value).events) {
+    const { meta, events } = decoded(work, record.value)
+    for (const event of events) {
       const name = keyOf(event, key)
       names.add(name)
-      const isAbsent = isZero(event, new Set(key.map((path) => at(event, path))))
-      if (isAbsent) last.delete(name)
-      else last.set(name, lineOf(event))
+      const isGone = endsByRevert === true && meta?.op === 'OP_REVERT'
+      if (isGone || isZero(event, new Set(key.map((path) => at(event, path))))) last.delete(name)
+      else last.set(name, lineOf(without(event, omit)))
     }
   }
   return sumOf(last.values())
@@ -210,6 +222,6 @@ export const topicDigest = (work: Work): Promise<Digest> => {
     case 'candles':
       return candles(work)
     case 'newest':
-      return newest(work, facts.key)
+      return newest(work, facts)
   }
 }

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { TOPIC_FACTS } from '../../cli/checksum-facts.ts'
+import { topicDigest } from '../../cli/checksum-topics.ts'
+import { localCodec } from '../../core/codec.ts'
+import { STAGE_MESSAGES } from '../../processors/stage.ts'
+import { bareToken, firstSight, recordEvent } from '../../processors/token-record.ts'
+import { topicName } from '../../schemas/topics.ts'
+import { openSimulatedBus } from '../support/simulated-bus.ts'
+import { SimulatedGroups } from '../support/simulated-lanes.ts'
+import { SimulatedLog } from '../support/simulated-log.ts'
+import { metaOf } from '../support/tape.ts'
+
+const BLOCK = { height: 7, hash: '0xb7', parent: '0xb6', timeMs: 7_000, trades: [] }
+const PLACE = { chain: 'eth', height: 7, timeMs: 7_000 }
+const HEAD = { instruction: null, transaction: null, d_app: null }
+
+/** Digest of a topic that holds these messages of one token, the newest last. */
+const digestOf = async (
+  topic: 'tokenPrices' | 'tokensProcessed',
+  messages: readonly { readonly op: 'apply' | 'revert'; readonly event: object }[],
+) => {
+  const [codec, shared] = [localCodec(), new SimulatedLog('test', () => 0)]
+  const bus = openSimulatedBus({ name: 'reader', shared, groups: new SimulatedGroups() })
+  const name = topicName(topic, 'eth')
+  await bus.createTopics([{ topic: name, partitions: 1, cleanup: 'compact', retentionMs: null }])
+  const writer = await bus.writer('writer')
+  for (const [index, { op, event }] of messages.entries()) {
+    const meta = metaOf({ op, seq: index + 1, block: BLOCK, finalHeight: 0 })
+    const value = codec.encode(STAGE_MESSAGES[topic], { meta, events: [event] } as never)
+    await writer.commit({ records: [{ topic: name, key: '0xaaa', value }] })
+  }
+  const facts = TOPIC_FACTS[topic]
+  if (facts.how === 'left out') throw new Error(`${topic} is compared`)
+  return topicDigest({ bus, codec, topic, place: PLACE, facts })
+}
+
+test('what a reorg emptied counts as never published, although it names a block', async () => {
+  const block = { timestamp: 7_000, hash: '0xb7', height: 7, slot: 7 }
+  const priced = (usd: string) => {
+    const token_price = { token_address: '0xaaa', price_in_usd: usd, price_in_native: '' }
+    return { op: 'apply', event: { ...HEAD, block, token_price } } as const
+  }
+  const none = await digestOf('tokenPrices', [])
+  assert.equal((await digestOf('tokenPrices', [priced('3')])).rows, 1)
+  assert.deepEqual(await digestOf('tokenPrices', [priced('3'), priced('')]), none)
+})
+
+test('a token whose only sight was taken back counts as never seen', async () => {
+  const token = bareToken('0xaaa', 9)
+  const record = firstSight(
+    token,
+    metaOf({ op: 'apply', seq: 1, block: BLOCK, finalHeight: 0 }),
+    null,
+  )
+  const event = recordEvent(record)
+  const none = await digestOf('tokensProcessed', [])
+  const seen = { op: 'apply', event } as const
+  assert.equal((await digestOf('tokensProcessed', [seen])).rows, 1)
+  assert.deepEqual(await digestOf('tokensProcessed', [seen, { op: 'revert', event }]), none)
+})

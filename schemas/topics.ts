@@ -111,7 +111,11 @@ export const TOPICS = {
   ),
   tokenPrices: upsert('token-prices', 'token.price.TokenPriceEvents'),
   tokenMarketCaps: upsert('token-market-caps.processed', 'token.market_cap.TokenMarketCapEvents'),
-  tokenHoldings: upsert('token-holdings', 'token.holding.TokenHoldingEvents'),
+  // Not compacted, although it is an upsert: a token has a state for each hour, and those of hours that are over would go.
+  tokenHoldings: {
+    ...upsert('token-holdings', 'token.holding.TokenHoldingEvents'),
+    cleanup: 'delete',
+  },
   tradeStats: token('trade-stats', 'trade.stat.TradeStatEvents', 24, 'process'),
   walletTokenPnls: {
     ...token('wallet-token-pnls', 'wallet.pnl.WalletTokenPnlEvents', 24, 'process'),

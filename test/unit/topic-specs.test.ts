@@ -44,4 +44,6 @@ test('partitions and retention follow the row', () => {
     { topic: 'bsc.dex.trades.pending', partitions: 6, cleanup: 'delete', retentionMs: 3_600_000 },
   ])
   assert.equal(find('_control.orgs', 'off')?.cleanup, 'compact')
+  assert.equal(find('eth.token-prices', 'off')?.cleanup, 'compact,delete')
+  assert.equal(find('eth.token-holdings', 'off')?.cleanup, 'delete', 'a state for each hour')
 })

@@ -33,12 +33,24 @@ interface Extra {
 /** A market with the block that left it so: what a retraction brings back is told as of that block. */
 interface Standing extends Market {
   readonly at?: Block
+  /** The block that left its price so, where that is an older one. */
+  readonly pricedAt?: Block
 }
 
 /** Where the accounts of burn addresses lie in the state. */
 const BURNT = 'burnt/'
 
 type Known = (token: string) => Standing
+
+const isSamePrice = (one: Market, other: Market): boolean =>
+  one.usd === other.usd && one.native === other.native
+
+/** The market as a block leaves it: one that changed in another way keeps the place of its price. */
+const standing = (market: Market, before: Standing, at: Block): Standing => {
+  const { usd, native, supply, burnt } = market
+  const pricedAt = isSamePrice(market, before) ? (before.pricedAt ?? before.at) : undefined
+  return { usd, native, supply, burnt, at, ...(pricedAt && { pricedAt }) }
+}
 
 const blockOf = (meta: EventMeta): Block => ({
   timestamp: meta.block_time,
@@ -65,7 +77,7 @@ const marketsAfter = (
   const note = (token: string, next: (market: Market) => Market): void => {
     const market = values.get(token) ?? before(token)
     const after = next(market)
-    if (!isSameMarket(after, market)) values.set(token, { ...after, at })
+    if (!isSameMarket(after, market)) values.set(token, standing(after, before(token), at))
   }
   for (const { topic, value } of records) {
     if (topic === 'tokenSupplies') {
@@ -127,12 +139,10 @@ const upserts = (
   meta: EventMeta,
   changes: readonly { readonly token: string; readonly before: Market; readonly now: Standing }[],
 ): readonly Publication[] => {
-  const headOf = ({ at }: Standing) => ({
-    ...{ instruction: null, block: at ?? null, transaction: null, d_app: null },
+  const headOf = (block: Block | undefined) => ({
+    ...{ instruction: null, block: block ?? null, transaction: null, d_app: null },
   })
-  const priced = changes.filter(
-    ({ before, now }) => before.usd !== now.usd || before.native !== now.native,
-  )
+  const priced = changes.filter(({ before, now }) => !isSamePrice(before, now))
   const at = (part: number, parts: number): EventMeta => ({ ...meta, op: 'OP_APPLY', part, parts })
   return [
     ...priced.map(
@@ -148,7 +158,7 @@ const upserts = (
                 price_in_usd: decimalText(now.usd),
                 price_in_native: decimalText(now.native),
               },
-              ...headOf(now),
+              ...headOf(now.pricedAt ?? now.at),
             },
           ],
         },
@@ -160,7 +170,7 @@ const upserts = (
         key: token,
         value: {
           meta: at(part, changes.length),
-          events: [{ market_cap: capOf(token, now), ...headOf(now) }],
+          events: [{ market_cap: capOf(token, now), ...headOf(now.at) }],
         },
       }),
     ),

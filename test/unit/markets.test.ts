@@ -127,6 +127,28 @@ test('what lies at a burn address does not circulate: it is no part of the marke
   assert.deepEqual(step(burning('apply', [5, 3], again)), ['1000', '2100', '700'])
 })
 
+test('a price that a retraction brings back is told as of the block that left it so, whatever changed since', () => {
+  const folding = loaded(MARKETS)
+  const traded = (op: TapeOp['op'], seq: number, height: number, usd: string): Operation => {
+    const { block } = operation(op, seq, height, '')
+    const event = pricedTrade(height)
+    const processed = event.trade_processed && { ...event.trade_processed }
+    const events = [
+      { ...event, trade_processed: processed && { ...processed, token_a_price_in_usd: usd } },
+    ]
+    const value = { meta: block.meta, events }
+    return { block, records: [{ topic: 'tradesProcessed', key: '0xaaa', part: 0, value }] }
+  }
+  const pricesIn = (publications: readonly Publication[]) =>
+    publications.flatMap((one) => (one.topic === 'tokenPrices' ? one.value.events : []))
+  const first = pricesIn(folding.step(traded('apply', 1, 1, '3')))
+  assert.equal(first.length, 1)
+  assert.deepEqual(pricesIn(folding.step(operation('apply', 2, 2, '200'))), [])
+  assert.deepEqual(pricesIn(folding.step(operation('apply', 3, 3, '300'))), [])
+  folding.step(traded('apply', 4, 4, '5'))
+  assert.deepEqual(pricesIn(folding.step(traded('revert', 5, 4, '5'))), first)
+})
+
 test('a stablecoin is priced by its block where it moves, and by no trade; a token that is none is not', () => {
   const { quotes, wrappedNative: weth } = CHAINS.eth
   const usdc = quotes.find(({ kind }) => kind === 'stable')?.address ?? ''

@@ -132,7 +132,8 @@ const factCache = <Fact extends object>(
   prefix: string,
   revive: (value: unknown) => Fact,
 ): FactCache<Fact> => {
-  const held = new LRUCache<string, Fact | false>({ max: CACHED })
+  // Bounded by size, not by count: for a count the cache makes room for all of them at once.
+  const held = new LRUCache<string, Fact | false>({ maxSize: CACHED, sizeCalculation: () => 1 })
   const hold = (address: string, json: string | null): Fact | undefined => {
     const fact = json === null ? undefined : revive(JSON.parse(json))
     held.set(address, fact ?? false)

@@ -93,7 +93,8 @@ const makeWritings = <Value>() => {
 export const makeLayers = <Value extends object, Extra>(
   state: StageState,
 ): Layers<Value, Extra> => {
-  const cached = new LRUCache<string, Value>({ max: CACHED })
+  // Bounded by size, not by count: for a count the cache makes room for all of them at once.
+  const cached = new LRUCache<string, Value>({ maxSize: CACHED, sizeCalculation: () => 1 })
   /** Final values that no flush has handed out yet. */
   const unsaved = new Map<string, Value | null>()
   const writings = makeWritings<Value>()

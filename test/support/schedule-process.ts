@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Codec } from '../../core/codec-contract.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import { topicSpecs } from '../../core/topic-specs.ts'
+import type { FactReader } from '../../ingestors/facts.ts'
+import { ingestTopics, startIngestor } from '../../ingestors/run.ts'
+import type { Source } from '../../ingestors/source.ts'
+import { PROCESS, processorTopics } from '../../processors/all.ts'
+import { batchRows } from '../../processors/batch-rows.ts'
+import { makeInserter } from '../../processors/inserter.ts'
+import type { MakeRows } from '../../processors/row-threads.ts'
+import { startStage } from '../../processors/run.ts'
+import { SINKS } from '../../processors/sink-tables.ts'
+import { sinkPlaces, startSink } from '../../processors/sinks.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import type { CalmParts } from './schedule-calm.ts'
+import type { NodeAccess } from './schedule-chain.ts'
+import type { WorldCall } from './schedule-faults.ts'
+import { openSimulatedBus } from './simulated-bus.ts'
+import type { SimulatedGroups } from './simulated-lanes.ts'
+import type { SimulatedLog } from './simulated-log.ts'
+import type { SimulatedWarehouse } from './simulated-warehouse.ts'
+
+/** What all schedules of a drill use, because it is dear to make and keeps nothing of one. */
+export interface Shared {
+  readonly codec: Codec
+  readonly metrics: Metrics
+}
+
+/** What the processes of one run work with. */
+export interface RunParts extends Shared {
+  readonly shared: SimulatedLog
+  readonly groups: SimulatedGroups
+  /** Absent: nothing is sunk. */
+  readonly warehouse?: SimulatedWarehouse
+  readonly partitions: number
+  readonly facts: FactReader
+  readonly source: (node: NodeAccess) => Source
+  /** Aborted when the run is over. */
+  readonly ended: AbortSignal
+  /** Resolves when the log holds all of the chain, and all that the stages make of it. Absent: everything runs at once. */
+  readonly calm?: (parts: CalmParts) => Promise<void>
+  readonly log: Logger
+  readonly onFatal: (error: unknown) => void
+}
+
+/** How the calls of one process reach the world. */
+export type Way = <T>(call: WorldCall, work: () => T) => Promise<T>
+
+/** A process of the product: the ingestor, the stages and every sink of one chain. */
+export interface RunningProcess {
+  stop(): Promise<void>
+}
+
+const CHAIN = 'eth'
+
+const rowsHere =
+  (codec: Codec): MakeRows =>
+  async (topic, values) => {
+    const sink = SINKS.find((each) => each.topic === topic)
+    if (sink === undefined) throw new Error(`no sink reads ${topic}`)
+    return batchRows(codec, sink, values)
+  }
+
+/** Starts a process the way the product's roles do: topics first, then what reads and writes them. */
+export const startProcess = async (
+  name: string,
+  parts: RunParts,
+  way: Way,
+): Promise<RunningProcess> => {
+  const { codec, metrics, log, partitions, warehouse, onFatal } = parts
+  const { shared, groups } = parts
+  const bus = openSimulatedBus({ name, shared, groups, link: way, log, onHalt: onFatal })
+  const config = { partitions, retention: 'off', pricesStatic: {} } as const
+  const chain = CHAINS[CHAIN]
+  await bus.createTopics([
+    ...topicSpecs({ chains: [CHAIN], partitions, retention: 'off' }),
+    ...processorTopics([CHAIN], config),
+    ...ingestTopics(CHAIN, config),
+  ])
+  const source = parts.source({ ask: (work) => way('node', work), signal: parts.ended })
+  const ingestor = await startIngestor({
+    ...{ chain, source, bus, codec, config, metrics, log, onFatal },
+    // What is written must not depend on when.
+    ...{ facts: parts.facts, nowMs: () => 0 },
+  })
+  const deps = { chain: CHAIN, bus, codec, metrics, log }
+  await parts.calm?.({ partitions: 0, isSunk: false })
+  const running = [ingestor, await startStage(PROCESS, deps)]
+  await parts.calm?.({ partitions, isSunk: false })
+  if (warehouse !== undefined) {
+    const insert: SimulatedWarehouse['insert'] = (...insertion) => warehouse.insert(...insertion)
+    const inserter = makeInserter({
+      metrics,
+      warehouse: { insert: (...insertion) => way('insert', () => insert(...insertion)) },
+    })
+    const sinkDeps = { ...deps, inserter, makeRows: rowsHere(codec), places: sinkPlaces() }
+    for (const sink of SINKS) running.push(await startSink(sink, sinkDeps))
+  }
+  return {
+    stop: async () => {
+      await Promise.all(running.map((part) => part.stop()))
+      await bus.close()
+    },
+  }
+}
+
+/** Waits in simulated time. */
+export const waitMs = async (ms: number): Promise<void> => {
+  if (ms > 0) await sleep(ms)
+}

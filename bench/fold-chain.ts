@@ -1,5 +1,5 @@
 import { decimalText, rawOf, USD_PLACES, unitsNumber, unitsText, usdText } from '../core/amounts.ts'
-import { bucketStart, RESOLUTION_NAMES } from '../core/time.ts'
+import { bucketStart, type Resolution } from '../core/time.ts'
 import type { Operation } from '../processors/stage.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
 import { operationOf, type TapeOp, type TapeTrade, tapeOf } from '../test/support/tape.ts'
@@ -96,10 +96,22 @@ export const rawChain = (size = SIZE): readonly Operation[] =>
     }),
   )
 
-interface BareCandle {
+/** Trades of one series in one stretch of time. */
+interface BarePart {
+  readonly startMs: number
+  readonly prices: readonly [open: number, high: number, low: number, close: number]
+  readonly natives: readonly [open: number, high: number, low: number, close: number]
+  readonly volumeRaw: bigint
+  readonly usdRaw: bigint
+  readonly nativeRaw: bigint
+  readonly trades: number
+  readonly buys: number
+}
+
+interface BareCandle extends BarePart {
   readonly key: string
-  prices: [open: number, high: number, low: number, close: number]
-  natives: [open: number, high: number, low: number, close: number]
+  readonly prices: [open: number, high: number, low: number, close: number]
+  readonly natives: [open: number, high: number, low: number, close: number]
   volumeRaw: bigint
   usdRaw: bigint
   nativeRaw: bigint
@@ -107,93 +119,131 @@ interface BareCandle {
   buys: number
 }
 
-/** What a person would write first: every trade into each of its 54 candles; every touched candle is printed at a flush. */
+/** Which resolutions a bucket goes into when it closes. */
+const COARSER: Readonly<Partial<Record<Resolution, readonly Resolution[]>>> = {
+  '1s': ['15s'],
+  '15s': ['30s'],
+  '30s': ['1m'],
+  '1m': ['3m', '5m'],
+  '5m': ['15m'],
+  '15m': ['30m'],
+  '30m': ['1h'],
+  '1h': ['2h'],
+  '2h': ['4h', '6h'],
+  '4h': ['8h'],
+  '6h': ['12h'],
+  '12h': ['1d'],
+  '1d': ['3d', '1w', '1M'],
+}
+
+/** Closed buckets that are printed, as the topic has them. */
+const ARCHIVED: ReadonlySet<Resolution> = new Set(['1m', '1h', '1d'])
+
+type Ladder = Map<Resolution, BareCandle>
+
+/**
+ * The least that candles take: every trade goes into the second of its token, pool and pair, and a bucket that closes into the coarser
+ * ones that are made of it. Touched seconds and closed minutes, hours and days are printed at a flush. No reorgs, no finality, no state that is kept.
+ */
 export class BareFold {
-  readonly candles = new Map<string, BareCandle>()
-  readonly touched = new Set<BareCandle>()
+  readonly #ladders = new Map<string, Ladder>()
+  readonly #touched = new Set<BareCandle>()
+  readonly #closed: BareCandle[] = []
 
   step({ block, records }: Operation): void {
     for (const { topic, value } of records) {
       if (topic === 'tradesProcessed')
-        for (const event of value.events) this.add(event, block.meta.block_time)
-    }
-  }
-
-  add({ trade, trade_processed: processed }: TradeEvent, timeMs: number): void {
-    if (trade === null || processed === null) return
-    const [usd, native] = [
-      Number(processed.token_a_price_in_usd),
-      Number(processed.token_a_price_in_native),
-    ]
-    const units = unitsNumber(BigInt(trade.user_b_amount), 6)
-    const raw = BigInt(trade.user_a_amount)
-    const usdRaw = rawOf(usdText(units * Number(processed.token_b_price_in_usd)), USD_PLACES)
-    const nativeRaw = rawOf(usdText(units * Number(processed.token_b_price_in_native)), USD_PLACES)
-    const pair = `${trade.token_a_address}-${trade.token_b_address}`
-    for (const resolution of RESOLUTION_NAMES) {
-      const start = bucketStart(timeMs, resolution)
-      for (const series of [trade.token_a_address, trade.pool_address, pair]) {
-        const key = `${series}|${resolution}|${start}`
-        const candle = this.candles.get(key)
-        if (candle === undefined) {
-          const made: BareCandle = {
-            key,
-            prices: [usd, usd, usd, usd],
-            natives: [native, native, native, native],
-            volumeRaw: raw,
-            usdRaw,
-            nativeRaw,
-            trades: 1,
-            buys: trade.was_original_direction ? 0 : 1,
-          }
-          this.candles.set(key, made)
-          this.touched.add(made)
-          continue
-        }
-        candle.prices = [
-          candle.prices[0],
-          Math.max(candle.prices[1], usd),
-          Math.min(candle.prices[2], usd),
-          usd,
-        ]
-        candle.natives = [
-          candle.natives[0],
-          Math.max(candle.natives[1], native),
-          Math.min(candle.natives[2], native),
-          native,
-        ]
-        candle.volumeRaw += raw
-        candle.usdRaw += usdRaw
-        candle.nativeRaw += nativeRaw
-        candle.trades += 1
-        if (!trade.was_original_direction) candle.buys += 1
-        this.touched.add(candle)
-      }
+        for (const event of value.events) this.#add(event, block.meta.block_time)
     }
   }
 
   flush(): readonly unknown[] {
-    const events = [...this.touched].map((candle) => {
-      const units = unitsNumber(candle.volumeRaw, 9)
-      const [usd, native] = [
-        unitsText(candle.usdRaw, USD_PLACES),
-        unitsText(candle.nativeRaw, USD_PLACES),
-      ]
-      return {
-        key: candle.key,
-        prices: candle.prices.map(decimalText),
-        natives: candle.natives.map(decimalText),
-        average: decimalText(Number(usd) / units),
-        averageNative: decimalText(Number(native) / units),
-        volume: unitsText(candle.volumeRaw, 9),
-        usd,
-        native,
-        trades: candle.trades,
-        buys: candle.buys,
-      }
-    })
-    this.touched.clear()
+    const events = [...this.#touched, ...this.#closed].map(printed)
+    this.#touched.clear()
+    this.#closed.length = 0
     return events
+  }
+
+  #add({ trade, trade_processed: processed }: TradeEvent, timeMs: number): void {
+    if (trade === null || processed === null) return
+    const usd = Number(processed.token_a_price_in_usd)
+    const native = Number(processed.token_a_price_in_native)
+    const units = unitsNumber(BigInt(trade.user_b_amount), 6)
+    const worth = (price: string): bigint => rawOf(usdText(units * Number(price)), USD_PLACES)
+    const one = {
+      startMs: bucketStart(timeMs, '1s'),
+      prices: [usd, usd, usd, usd] as const,
+      natives: [native, native, native, native] as const,
+      volumeRaw: BigInt(trade.user_a_amount),
+      usdRaw: worth(processed.token_b_price_in_usd),
+      nativeRaw: worth(processed.token_b_price_in_native),
+      trades: 1,
+      buys: trade.was_original_direction ? 0 : 1,
+    }
+    const pair = `${trade.token_a_address}-${trade.token_b_address}`
+    for (const series of [trade.token_a_address, trade.pool_address, pair]) {
+      const ladder = this.#ladders.get(series) ?? new Map()
+      this.#ladders.set(series, ladder)
+      this.#touched.add(this.#merge(ladder, series, '1s', one))
+    }
+  }
+
+  /** Puts a part into the open bucket of a resolution; one that the part lies behind is closed first. */
+  #merge(ladder: Ladder, series: string, resolution: Resolution, part: BarePart): BareCandle {
+    const startMs = bucketStart(part.startMs, resolution)
+    const open = ladder.get(resolution)
+    if (open?.startMs === startMs) {
+      absorb(open, part)
+      return open
+    }
+    if (open !== undefined) {
+      if (ARCHIVED.has(resolution)) this.#closed.push(open)
+      for (const coarser of COARSER[resolution] ?? []) this.#merge(ladder, series, coarser, open)
+    }
+    const made: BareCandle = {
+      ...{ key: `${series}|${resolution}|${startMs}`, startMs },
+      prices: [...part.prices],
+      natives: [...part.natives],
+      volumeRaw: part.volumeRaw,
+      usdRaw: part.usdRaw,
+      nativeRaw: part.nativeRaw,
+      trades: part.trades,
+      buys: part.buys,
+    }
+    ladder.set(resolution, made)
+    return made
+  }
+}
+
+const absorb = (into: BareCandle, part: BarePart): void => {
+  into.prices[1] = Math.max(into.prices[1], part.prices[1])
+  into.prices[2] = Math.min(into.prices[2], part.prices[2])
+  into.prices[3] = part.prices[3]
+  into.natives[1] = Math.max(into.natives[1], part.natives[1])
+  into.natives[2] = Math.min(into.natives[2], part.natives[2])
+  into.natives[3] = part.natives[3]
+  into.volumeRaw += part.volumeRaw
+  into.usdRaw += part.usdRaw
+  into.nativeRaw += part.nativeRaw
+  into.trades += part.trades
+  into.buys += part.buys
+}
+
+const printed = (candle: BareCandle): unknown => {
+  const units = unitsNumber(candle.volumeRaw, 9)
+  const usd = unitsText(candle.usdRaw, USD_PLACES)
+  const native = unitsText(candle.nativeRaw, USD_PLACES)
+  return {
+    key: candle.key,
+    prices: candle.prices.map(decimalText),
+    natives: candle.natives.map(decimalText),
+    average: decimalText(Number(usd) / units),
+    averageNative: decimalText(Number(native) / units),
+    volume: unitsText(candle.volumeRaw, 9),
+    usd,
+    native,
+    trades: candle.trades,
+    buys: candle.buys,
   }
 }
 

@@ -27,12 +27,12 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'fold',
-    about: 'candles in 18 resolutions and 3 dimensions against a plain loop; aim 0.8',
+    about: 'candles with reorgs, finality and state against seconds and roll-ups of what closes',
     run: async () => (await import('./fold.ts')).foldBench,
   },
   {
     name: 'reducers',
-    about: 'every reducer of a lane against the plain candle loop of `fold`; aim 0.25',
+    about: 'every reducer of a lane against the loop of `fold`; processing time per trade',
     run: async () => (await import('./reducers.ts')).reducersBench,
   },
   {

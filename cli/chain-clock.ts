@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { openEmbeddedReader } from '../core/bus-embedded-reader.ts'
 import { topicName } from '../schemas/topics.ts'
 
@@ -38,7 +39,7 @@ export const chainClock = (options: ChainClockOptions): (() => number) => {
 
 /** Height of the newest block operation in a log folder; null when there is none. */
 export const ingestedHeight = async (logPath: string, chain: string): Promise<number | null> => {
-  if (!existsSync(logPath)) return null
+  if (!existsSync(join(logPath, 'data.mdb'))) return null
   const reader = openEmbeddedReader(logPath)
   const topic = topicName('blocks', chain)
   try {

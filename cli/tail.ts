@@ -32,10 +32,12 @@ const SCHEMA: RetryPlan = { firstMs: 50, maxMs: 500, tries: 20, again: (e) => e 
 /** A record as one JSON line: bytes of a known topic decoded, others as base64. */
 const recordLine = async (codec: Codec, record: LogRecord): Promise<string> => {
   const { topic, partition, offset, key, timestampMs, headers } = record
-  return JSON.stringify({
+  const line = {
     ...{ topic, partition, offset, key, time: new Date(timestampMs).toISOString(), headers },
     ...(await decodedOf(codec, record)),
-  })
+  }
+  // JSON has no NaN: of candles it is a price that is not known, where null is one that has not changed.
+  return JSON.stringify(line, (_, value) => (Number.isNaN(value) ? 'NaN' : value))
 }
 
 const decodedOf = async (codec: Codec, { topic, value }: LogRecord): Promise<object> => {

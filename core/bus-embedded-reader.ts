@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { open } from 'lmdb'
 import type { LogRecord } from './bus-contract.ts'
 import {
@@ -25,7 +26,8 @@ export interface EmbeddedReader {
 
 /** Opens a log folder for reading. Throws `Outage` when there is none, or when a process holds it. */
 export const openEmbeddedReader = (path: string): EmbeddedReader => {
-  if (!existsSync(path)) throw new Outage('bus', `there is no log in ${path}`, { final: true })
+  if (!existsSync(join(path, 'data.mdb')))
+    throw new Outage('bus', `there is no log in ${path}`, { final: true })
   const release = claimFolder(path)
   const root = open({ path, noSubdir: false, maxDbs: 8, readOnly: true })
   const meta = root.openDB<unknown, (string | number)[]>('meta', {})

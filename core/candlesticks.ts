@@ -55,8 +55,9 @@ const priceText = (told: number | null, before: string): string =>
  * left out.
  */
 export const candlesOf = (event: CandlestickEvent): readonly ToldCandle[] => {
-  let before = ownCandle(event)
-  const candles = [before]
+  const own = ownCandle(event)
+  const candles = [own]
+  let before = own
   for (const entry of event.coarser) {
     const values = {
       open: priceText(entry.open, before.open),
@@ -72,11 +73,12 @@ export const candlesOf = (event: CandlestickEvent): readonly ToldCandle[] => {
       buys: entry.buys,
       version: entry.version ?? event.version,
     }
+    // Also where this version knows none of the resolutions: the next entry differs from this one.
+    before = { resolution: '', startMs: 0, ...values }
     for (const resolution of entry.resolutions) {
       if (!isResolution(resolution)) continue
-      const startMs = bucketStart(candles[0]?.startMs ?? 0, resolution)
-      before = { resolution, startMs, ...values }
-      candles.push(before)
+      const startMs = bucketStart(Number(event.timestamp), resolution)
+      candles.push({ resolution, startMs, ...values })
     }
   }
   return candles

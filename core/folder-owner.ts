@@ -1,5 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { Outage } from './fault.ts'
 
@@ -7,6 +17,8 @@ import { Outage } from './fault.ts'
 export interface Owner {
   readonly pid: number
   readonly birth?: string
+  /** Within which the pid means something: start of the system and PID namespace; undefined where the system does not say. */
+  readonly space?: string
 }
 
 /** This process as an owner. */
@@ -20,14 +32,48 @@ const TRIES = 20
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
 
-/** Owner that a file names; undefined where there is no such file. */
+/** How often an owner says that it lives, and for how long that counts where its pid means nothing: in other containers. */
+const BEAT_MS = 5_000
+const LEASE_MS = 30_000
+
+/** Owner that a file names; undefined where there is no such file, or one that a power cut left without its content. */
 const readOwner = (path: string): Owner | undefined => {
+  let text: string
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Owner
+    text = readFileSync(path, 'utf8')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
+  try {
+    const owner = JSON.parse(text) as Owner | null
+    return typeof owner?.pid === 'number' ? owner : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The owner that a file names, if it lives; in another PID namespace or machine it does while it says so. */
+const heldBy = (path: string): Owner | undefined => {
+  const owner = readOwner(path)
+  if (owner === undefined) return undefined
+  if (owner.space === thisOwner().space) return isLive(owner) ? owner : undefined
+  const beat = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  return Date.now() - beat < LEASE_MS ? owner : undefined
+}
+
+/** Says again and again that this process lives. Returns what ends it. */
+const beating = (path: string): (() => void) => {
+  const timer = setInterval(() => {
+    try {
+      const now = new Date()
+      utimesSync(path, now, now)
+    } catch {
+      // Gone: the claim has ended.
+    }
+  }, BEAT_MS)
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 /** Puts a whole file in its place, unless one is there. */
@@ -50,34 +96,34 @@ const removeStale = (path: string): void => {
     if (codeOf(error) === 'ENOENT') return
     throw error
   }
-  const owner = readOwner(aside)
-  if (owner !== undefined && isLive(owner)) placed(aside, path)
+  if (heldBy(aside) !== undefined) placed(aside, path)
   rmSync(aside)
 }
 
 /** The live process that holds a folder; undefined: none does. */
-export const liveOwner = (folder: string): Owner | undefined => {
-  const owner = readOwner(join(folder, OWNER_FILE))
-  return owner !== undefined && isLive(owner) ? owner : undefined
-}
+export const liveOwner = (folder: string): Owner | undefined => heldBy(join(folder, OWNER_FILE))
 
 /**
  * Makes this process the only one that uses a folder, until it calls what is returned. Throws `Outage` (final) while another live process
- * does; a killed one does not count. To be called before anything in the folder is opened: lmdb resets the number of the newest
+ * does; a killed one does not count, one of another container counts for half a minute. To be called before anything in the folder is opened: lmdb resets the number of the newest
  * transaction whenever an environment is opened, so even a reader that opens it beside a writer can undo a commit or end the writer.
  */
 export const claimFolder = (folder: string): (() => void) => {
   mkdirSync(folder, { recursive: true })
   const path = join(folder, OWNER_FILE)
   const draft = `${path}.${randomUUID()}`
-  writeFileSync(draft, JSON.stringify(thisOwner()), { mode: 0o600 })
+  writeFileSync(draft, JSON.stringify(thisOwner()), { mode: 0o600, flush: true })
   try {
     for (let left = TRIES; left > 0; left -= 1) {
-      if (placed(draft, path)) return () => rmSync(path, { force: true })
-      const holder = readOwner(path)
-      if (holder !== undefined && isLive(holder)) {
-        throw new Outage('bus', `${folder} is in use by process ${holder.pid}`, { final: true })
+      if (placed(draft, path)) {
+        const stop = beating(path)
+        return () => {
+          stop()
+          rmSync(path, { force: true })
+        }
       }
+      const holder = heldBy(path)
+      if (holder !== undefined) throw inUse(folder, holder)
       removeStale(path)
     }
     throw new Outage('bus', `${folder} changes hands all the time`, { final: true })
@@ -86,9 +132,22 @@ export const claimFolder = (folder: string): (() => void) => {
   }
 }
 
+const inUse = (folder: string, { pid, space }: Owner): Outage => {
+  const where = space === thisOwner().space ? '' : ' of another container or machine'
+  return new Outage('bus', `${folder} is in use by process ${pid}${where}`, { final: true })
+}
+
 const ownerOf = (pid: number): Owner => {
-  const birth = birthOf(pid)
-  return birth === undefined ? { pid } : { pid, birth }
+  const [birth, space] = [birthOf(pid), pidSpace()]
+  return { pid, ...(birth !== undefined && { birth }), ...(space !== undefined && { space }) }
+}
+
+const pidSpace = (): string | undefined => {
+  try {
+    return `${bootId()}/${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return undefined
+  }
 }
 
 /** True when the process that a mark names still runs on this machine. */

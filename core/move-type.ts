@@ -16,6 +16,8 @@ export interface MoveType {
 /** Longest text that is read as a type, and deepest nesting: hostile types grow without bound. */
 const MAX_TEXT = 1_000
 const MAX_DEPTH = 8
+/** Longest coin type: a pair's series names three of them in one key of a lane's state, which holds 1,024 bytes. */
+const MAX_COIN = 256
 
 const ADDRESS = /^(?:0x)?([0-9a-f]{1,64})$/i
 const STRUCT = /^((?:0x)?[0-9a-f]{1,64})::([a-z_]\w{0,127})::([a-z_]\w{0,127})(?:<(.{1,1000})>)?$/i
@@ -39,10 +41,14 @@ export const moveHead = (text: string): Pick<MoveType, 'package' | 'name'> | und
   return owner === undefined ? undefined : { package: owner, name }
 }
 
-/** A coin's type in the house's writing; undefined when the text names none. `std::type_name` writes types without `0x`. */
+/**
+ * A coin's type in the house's writing; undefined when the text names none, or one that is too long to be followed. `std::type_name`
+ * writes types without `0x`.
+ */
 export const coinType = (text: string): string | undefined => {
   const type = moveType(text)
-  return type && written(type)
+  const coin = type && written(type)
+  return coin === undefined || coin.length > MAX_COIN ? undefined : coin
 }
 
 const structOf = (text: string, depth: number): MoveType | undefined => {

@@ -7,7 +7,7 @@ import { resume } from '../../cli/resume.ts'
 import { statusReport } from '../../cli/status-report.ts'
 import type { Bus } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
-import { localCodec } from '../../core/codec.ts'
+import { keepSchemas, localCodec, SCHEMAS_FILE } from '../../core/codec.ts'
 import { silentLogger } from '../../core/log.ts'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { lostLanesSuite } from '../support/lost-lanes-suite.ts'
@@ -72,6 +72,7 @@ test('the command tells, changes nothing until it is told to, and says where lan
   const row = report.chains[0]?.lanes.find((lane) => lane.group === group)
   assert.deepEqual([row?.behind, row?.lost], [[0], [20]])
   await old.close()
+  keepSchemas(join(logPath, SCHEMAS_FILE))
   const printed: string[] = []
   const run = (from?: string): Promise<number> =>
     resume(

@@ -144,7 +144,9 @@ test('bytes of any kind decode or are malformed, and nothing else', () => {
 
 test('a count that no bytes can follow is malformed at once', () => {
   // meta, block_height and three tables are empty: the count is that of the events.
-  const bytes = Buffer.from([0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0])
+  const frame = codec.encode('dex.trade.TradeEvents', {}).subarray(0, 5)
+  const body = Buffer.from([0, 0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0])
+  const bytes = Buffer.concat([frame, body])
   assert.throws(() => codec.decode('dex.trade.TradeEvents', bytes), {
     name: 'Malformed',
     message: /more items than bytes/,

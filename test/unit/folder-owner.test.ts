@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -57,8 +65,31 @@ test('of processes that claim a folder at once one gets it; when it was killed t
   }
 })
 
+test('an owner of another container counts while it says that it lives; what a power cut left does not', () => {
+  const path = join(folder, 'elsewhere')
+  const release = claimFolder(path)
+  const file = join(path, 'owner.json')
+  const own = JSON.parse(readFileSync(file, 'utf8'))
+  release()
+  // The pid is a live one here, and means another process there.
+  writeFileSync(file, JSON.stringify({ ...own, space: 'another' }))
+  assert.throws(() => claimFolder(path), /in use by process \d+ of another container or machine/)
+  const longAgo = new Date(Date.now() - 60_000)
+  utimesSync(file, longAgo, longAgo)
+  assert.equal(liveOwner(path), undefined)
+  claimFolder(path)()
+  for (const left of ['', '{"pid":', 'null', '[]']) {
+    writeFileSync(file, left)
+    claimFolder(path)()
+  }
+  assert.deepEqual(readdirSync(path), [])
+})
+
 test('a log that a process holds is opened by nobody else, not even for reading', async () => {
   const path = join(folder, 'log')
+  const first = openLog(path, MAP_BYTES)
+  await first.close()
+  rmSync(join(path, 'lock.mdb'))
   const { child, word } = await claimant(path)
   try {
     assert.equal(word, 'held')

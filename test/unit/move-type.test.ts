@@ -34,3 +34,12 @@ test('what is no type is none, and hostile ones end', () => {
   }
   assert.equal(coinType('0x2::a::B<u8, bool>'), '0x2::a::B<u8, bool>')
 })
+
+test('a coin type that three of which would not fit into a state key is no coin', () => {
+  const named = (length: number): string =>
+    `0x2::coin::${'C'.repeat(length - '0x2::coin::'.length)}`
+  assert.equal(coinType(named(100)), named(100))
+  const nested = (inner: string): string => `0x2::pool::LP<${inner}, ${inner}>`
+  assert.equal(coinType(nested(named(110)))?.length, nested(named(110)).length)
+  assert.equal(coinType(nested(named(130))), undefined)
+})

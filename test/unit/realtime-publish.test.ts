@@ -130,6 +130,8 @@ test('candles: an event tells coarser buckets and equal series too; what it does
         timestamp: '1760000041000',
         coarser: [
           { resolutions: ['15s'], trades: 12, buys: 5 },
+          // A later version's: what it tells counts for the entry behind it.
+          { resolutions: ['20s'], high: 4, trades: 13, buys: 5 },
           {
             resolutions: ['1m', '5m', '2y'],
             open: 1e-7,
@@ -157,8 +159,8 @@ test('candles: an event tells coarser buckets and equal series too; what it does
   const told = [
     ['1s', 1760000041000, '1.5', '3', '1.25', '2', '55.5', 12],
     ['15s', 1760000040000, '1.5', '3', '1.25', '2', '55.5', 12],
-    ['1m', 1760000040000, '0.0000001', '3', '0.0000001', '2', '60.25', 14],
-    ['5m', 1759999800000, '0.0000001', '3', '0.0000001', '2', '60.25', 14],
+    ['1m', 1760000040000, '0.0000001', '4', '0.0000001', '2', '60.25', 14],
+    ['5m', 1759999800000, '0.0000001', '4', '0.0000001', '2', '60.25', 14],
     ['1d', 1759968000000, '0.0000001', '9', '0.0000001', '2', '60.25', 20],
   ]
   assert.deepEqual(usd('dex-candle', TOKEN), told)

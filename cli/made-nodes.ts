@@ -1,6 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import type { MadeNode, ThreadOrder, ThreadWord } from './simulator-thread.ts'
 
+/** Room for young objects, megabytes. */
+const YOUNG_MB = 16
+
 /** Nodes of made-up chains, in the order that they were asked for. */
 export interface MadeNodes {
   readonly nodes: readonly MadeNode[]
@@ -12,7 +15,10 @@ export interface MadeNodes {
  * work of the product's. Throws Error when one cannot be started; one that ends later ends the process.
  */
 export const openMadeNodes = async (order: ThreadOrder): Promise<MadeNodes> => {
-  const worker = new Worker(new URL('./bin.js', import.meta.url), { workerData: order })
+  const worker = new Worker(new URL('./bin.js', import.meta.url), {
+    workerData: order,
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  })
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const word = await new Promise<ThreadWord>((resolve, reject) => {
     worker.once('message', resolve)

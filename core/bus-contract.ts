@@ -85,6 +85,8 @@ export interface TopicSpec {
   readonly cleanup: 'delete' | 'compact' | 'compact,delete'
   /** null = never deleted by age. */
   readonly retentionMs: number | null
+  /** True: a record may be larger than what is published to readers may be. */
+  readonly hasLargeValues?: boolean
 }
 
 /** First readable and next offset of one partition, committed records only. */

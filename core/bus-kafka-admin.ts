@@ -11,6 +11,8 @@ const REPLICAS = 3
 const MIN_IN_SYNC = 2
 /** Largest batch of a topic. Source: contract/kafka.md 2.2. */
 const MESSAGE_BYTES = 2_097_152
+/** A state entry is what one block wrote: of tens of thousands of transfers, megabytes. */
+const LARGE_MESSAGE_BYTES = 67_108_864
 const HOUR_MS = 3_600_000
 /** How long a new topic may take until it is served, each try being repeated within as well. */
 const SERVED: RetryPlan = { firstMs: 20, maxMs: 500, tries: 60 }
@@ -162,7 +164,10 @@ const served = async (ask: Ask, topic: string, partitions: number): Promise<void
   await wholeEnds(ask, topic, partitions, SERVED)
 }
 
-const topicConfig = ({ topic, partitions, cleanup, retentionMs }: TopicSpec, brokers: number) => {
+const topicConfig = (
+  { topic, partitions, cleanup, retentionMs, hasLargeValues = false }: TopicSpec,
+  brokers: number,
+) => {
   const replicas = Math.min(REPLICAS, brokers)
   const compacted = {
     'segment.ms': HOUR_MS,
@@ -173,7 +178,7 @@ const topicConfig = ({ topic, partitions, cleanup, retentionMs }: TopicSpec, bro
     'cleanup.policy': cleanup,
     'retention.ms': retentionMs ?? -1,
     'min.insync.replicas': replicas < REPLICAS ? 1 : MIN_IN_SYNC,
-    'max.message.bytes': MESSAGE_BYTES,
+    'max.message.bytes': hasLargeValues ? LARGE_MESSAGE_BYTES : MESSAGE_BYTES,
     'message.timestamp.type': 'LogAppendTime',
     'compression.type': 'producer',
     ...(cleanup !== 'delete' && compacted),

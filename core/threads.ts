@@ -39,6 +39,9 @@ export const threadModule = (
   }
 }
 
+/** Room for young objects, megabytes: batches come one after the other. */
+const YOUNG_MB = 24
+
 /** Starts one thread, and more, up to `most`, while work waits. */
 export const openThreads = <In, Out>({
   module,
@@ -51,6 +54,7 @@ export const openThreads = <In, Out>({
   const pool = new Piscina<In, Out>({
     filename: url.href,
     ...{ name, workerData: data, minThreads: 1, maxThreads: most },
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     ...(execArgv && { execArgv: [...execArgv] }),
   })
   pool.on('error', onError)

@@ -61,6 +61,7 @@ export const stateSpec = (store: string, partitions: number): TopicSpec => ({
   partitions,
   cleanup: 'compact',
   retentionMs: null,
+  hasLargeValues: true,
 })
 
 /** The dead-letter topic of a consumer group, by its full name (contract/kafka.md 2.9). */

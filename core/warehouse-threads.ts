@@ -8,6 +8,9 @@ export type ThreadRequest = { readonly sql: string; readonly format: string } | 
 /** The engine's text, or what it said instead. */
 export type ThreadReply = { readonly text: string } | { readonly error: string }
 
+/** Room for young objects, megabytes. */
+const YOUNG_MB = 8
+
 /** One thread; it does one thing at a time. */
 export interface ReaderThread {
   /** Throws what the engine answered, as the driver's error. */
@@ -24,6 +27,8 @@ export const startReaderThread = (path: string): ReaderThread => {
   const { url, execArgv } = threadModule(new URL('./warehouse-thread', import.meta.url))
   const worker = new Worker(url, {
     workerData: { path },
+    // A reader hands texts on and keeps nothing: what `npm start` gives young objects of the main thread would stay here unused.
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     ...(execArgv && { execArgv: [...execArgv] }),
   })
   worker.unref()

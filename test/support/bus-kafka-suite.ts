@@ -7,6 +7,7 @@ import type { Admin } from 'kafkajs'
 import type { Bus, OutRecord, Writer } from '../../core/bus-contract.ts'
 import { type LaneCopy, openLaneCopy } from '../../core/bus-lane-copy.ts'
 import { NAMES } from '../../core/bus-process-name.ts'
+import { stateSpec } from '../../core/topic-specs.ts'
 import { joinAsMember, type MemberLog } from './bus-member.ts'
 import { readAll } from './bus-suite.ts'
 import { entriesOf, onLane } from './bus-suite-state.ts'
@@ -34,7 +35,7 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
     return `${word}.k${count}.${process.pid}`
   }
   const makeStore = async (bus: Bus, store: string): Promise<void> =>
-    bus.createTopics([{ topic: store, partitions: 1, cleanup: 'compact', retentionMs: null }])
+    bus.createTopics([stateSpec(store, 1)])
 
   describe('local copies of lane state', () => {
     const path = join(folder, 'copies')
@@ -81,6 +82,16 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
       await spoil((copy) => copy.apply(witness, copy.mark()))
       assert.deepEqual(await life(path, []), ['a=1', 'b=1', 'witness=local'])
       await life(join(folder, 'elsewhere'), [change('a', null), change('c', '1')])
+      assert.deepEqual(await life(path, []), ['b=1', 'c=1', 'witness=local'])
+    })
+
+    test('a state entry may be larger than a record that is published: what a block of many transfers wrote', async () => {
+      const large = Buffer.alloc(9_000_000, 'undo').toString()
+      const elsewhere = join(folder, 'large')
+      await life(elsewhere, [change('large', large)])
+      rmSync(elsewhere, { recursive: true })
+      const found = await life(elsewhere, [change('large', null)])
+      assert.ok(found.includes(`large=${large}`), 'as it was')
       assert.deepEqual(await life(path, []), ['b=1', 'c=1', 'witness=local'])
     })
 

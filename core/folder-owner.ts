@@ -47,7 +47,9 @@ const readOwner = (path: string): Owner | undefined => {
   }
   try {
     const owner = JSON.parse(text) as Owner | null
-    return typeof owner?.pid === 'number' ? owner : undefined
+    return Number.isSafeInteger(owner?.pid) && Number(owner?.pid) > 0
+      ? (owner ?? undefined)
+      : undefined
   } catch {
     return undefined
   }

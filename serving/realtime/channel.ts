@@ -25,10 +25,9 @@ const BY_NAME: ReadonlyMap<string, ChannelRow> = new Map(
   CHANNELS.flatMap((row) => [row.prefix, ...row.aliases].map((name) => [name, row] as const)),
 )
 
-const ADDRESS_OF: Readonly<Record<Vm, RegExp>> = {
+const ADDRESS_OF: Readonly<Record<Exclude<Vm, 'move'>, RegExp>> = {
   evm: /^0x[0-9a-fA-F]{40}$/,
   svm: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/,
-  move: /^0x[0-9a-fA-F]{1,64}(::\w+){0,2}$/,
 }
 
 /** Name of a stream inside the house; equal names mean equal payloads. */
@@ -45,17 +44,24 @@ export const parseChannel = (
   const row = BY_NAME.get(colon === -1 ? literal : literal.slice(0, colon))
   if (row === undefined) return ERRORS.unknownChannel
   if (colon === -1) return ERRORS.badRequest
-  const [word = '', ...rest] = literal.slice(colon + 1).split('_')
+  const [, word = '', rest = ''] = /^([^_]*)_(.*)$/s.exec(literal.slice(colon + 1)) ?? []
   const chain = Object.hasOwn(CHAIN_WORDS, word) ? CHAIN_WORDS[word] : undefined
   if (chain === undefined || !chains.has(chain)) return ERRORS.badRequest
-  if (rest.length !== row.parameters.length) return ERRORS.badRequest
+  const parts = partsOf(rest, row.parameters.length)
   const values = row.parameters.map((parameter, index) =>
-    parameterOf(parameter, rest[index] ?? '', vmOf(chain)),
+    parameterOf(parameter, parts[index] ?? '', vmOf(chain)),
   )
   if (values.includes(undefined)) return ERRORS.badRequest
   const [address = '', suffix = ''] = values
   const subject = subjectOf(row.prefix, chain, address, suffix)
   return { literal, row, chain, address, suffix, subject }
+}
+
+/** Parameters behind the chain. The first may hold `_` itself, as names of Move do; the others hold none. */
+const partsOf = (text: string, count: number): readonly string[] => {
+  const words = text.split('_')
+  const last = words.splice(words.length - (count - 1), count - 1)
+  return [words.join('_'), ...last]
 }
 
 const vmOf = (chain: string): Vm =>
@@ -71,7 +77,8 @@ const parameterOf = (parameter: ChannelParameter, text: string, vm: Vm): string 
 }
 
 const addressOf = (text: string, vm: Vm): string | undefined => {
+  if (vm === 'move')
+    return text.startsWith('0x') ? (coinType(text) ?? moveAddress(text)) : undefined
   if (!ADDRESS_OF[vm].test(text)) return undefined
-  if (vm === 'move') return coinType(text) ?? moveAddress(text)
   return vm === 'evm' ? text.toLowerCase() : text
 }

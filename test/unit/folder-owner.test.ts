@@ -78,7 +78,7 @@ test('an owner of another container counts while it says that it lives; what a p
   utimesSync(file, longAgo, longAgo)
   assert.equal(liveOwner(path), undefined)
   claimFolder(path)()
-  for (const left of ['', '{"pid":', 'null', '[]']) {
+  for (const left of ['', '{"pid":', 'null', '[]', '{"pid":0}', '{"pid":-1}']) {
     writeFileSync(file, left)
     claimFolder(path)()
   }

@@ -14,7 +14,7 @@ import {
 
 const A = '0x00000000000000000000000000000000000000aA'
 const B = '0x00000000000000000000000000000000000000bB'
-const CHAINS = new Set(['eth'])
+const CHAINS = new Set(['eth', 'sui'])
 
 test('a message is read line by line; a trailing newline is no line', () => {
   const cases: readonly (readonly [string, readonly string[] | undefined])[] = [
@@ -81,6 +81,14 @@ test('channel names: what they mean, and the code of what is wrong with them', (
     ],
     [`dex-token-trade:eth_${A}`, `dex-trade|eth|${A.toLowerCase()}|`],
     [`wallet-trade:eth_${A}`, `dex-wallet-trade|eth|${A.toLowerCase()}|`],
+    ['dex-trade:sui_0x2::my_coin::MY_COIN', 'dex-trade|sui|0x2::my_coin::MY_COIN|'],
+    ['dex-candle:sui_0x02::my_coin::MY_COIN_5m', 'dex-candle|sui|0x2::my_coin::MY_COIN|5m'],
+    [
+      'dex-trade:sui_0x3::lp_pool::LP<0x2::sui::SUI,0x5::a_b::C>',
+      'dex-trade|sui|0x3::lp_pool::LP<0x2::sui::SUI, 0x5::a_b::C>|',
+    ],
+    ['dex-trade:sui_ab', 107],
+    ['dex-trade:sui_0x2::my_coin', 107],
     [`nope:eth_${A}`, 102],
     ['', 102],
     ['toString:eth_x', 102],

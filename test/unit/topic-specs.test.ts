@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { topicSpecs } from '../../core/topic-specs.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { FEED_NAMES, feedTopics } from '../../schemas/feeds.ts'
-import { TOPICS, type Topic, type TopicRow, topicRow } from '../../schemas/topics.ts'
+import { TOPICS, type Topic, type TopicRow, topicName, topicRow } from '../../schemas/topics.ts'
 
 const TWO = ['eth', 'bsc'] as const
 
@@ -46,4 +46,10 @@ test('partitions and retention follow the row', () => {
   assert.equal(find('_control.orgs', 'off')?.cleanup, 'compact')
   assert.equal(find('eth.token-prices', 'off')?.cleanup, 'compact,delete')
   assert.equal(find('eth.token-holdings', 'off')?.cleanup, 'delete', 'a state for each hour')
+})
+
+test('a topic is found again by its full name', () => {
+  for (const [topic, row] of Object.entries(TOPICS)) {
+    assert.equal(topicRow(topicName(topic as Topic, 'eth')), row, topic)
+  }
 })

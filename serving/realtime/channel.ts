@@ -44,10 +44,11 @@ export const parseChannel = (
   const row = BY_NAME.get(colon === -1 ? literal : literal.slice(0, colon))
   if (row === undefined) return ERRORS.unknownChannel
   if (colon === -1) return ERRORS.badRequest
-  const [, word = '', rest = ''] = /^([^_]*)_(.*)$/s.exec(literal.slice(colon + 1)) ?? []
+  const [word = '', ...words] = literal.slice(colon + 1).split('_')
   const chain = Object.hasOwn(CHAIN_WORDS, word) ? CHAIN_WORDS[word] : undefined
   if (chain === undefined || !chains.has(chain)) return ERRORS.badRequest
-  const parts = partsOf(rest, row.parameters.length)
+  const parts = partsOf(words, row.parameters.length)
+  if (parts.length !== row.parameters.length) return ERRORS.badRequest
   const values = row.parameters.map((parameter, index) =>
     parameterOf(parameter, parts[index] ?? '', vmOf(chain)),
   )
@@ -58,10 +59,10 @@ export const parseChannel = (
 }
 
 /** Parameters behind the chain. The first may hold `_` itself, as names of Move do; the others hold none. */
-const partsOf = (text: string, count: number): readonly string[] => {
-  const words = text.split('_')
-  const last = words.splice(words.length - (count - 1), count - 1)
-  return [words.join('_'), ...last]
+const partsOf = (words: readonly string[], count: number): readonly string[] => {
+  if (words.length <= count || count === 0) return words
+  const first = words.length - count + 1
+  return [words.slice(0, first).join('_'), ...words.slice(first)]
 }
 
 const vmOf = (chain: string): Vm =>

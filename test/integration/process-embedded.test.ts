@@ -297,7 +297,8 @@ test('tables hold what a brute force gives: through reorgs, interruptions and a 
     60_000,
   )
   await second.stop()
-  assert.ok(store.outages() > 10, 'the warehouse did fail')
+  // One inserter writes few and large statements: how many there are depends on the machine.
+  assert.ok(store.outages() > 2, `the warehouse failed ${store.outages()} times`)
   await checkMinuteView()
 })
 

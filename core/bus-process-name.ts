@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { Outage } from './fault.ts'
-import { claimFolder, isLive, type Owner, thisOwner } from './folder-owner.ts'
+import { claimFolder, isLive, liveOwner, type Owner, thisOwner } from './folder-owner.ts'
 
 /** A name that this process has until it lets go of it; the next process on the same folder takes it up. */
 export interface ProcessName {
@@ -13,6 +13,10 @@ export interface ProcessName {
 
 /** Folder of the list, beside those of the processes. */
 export const NAMES = '.names'
+
+/** Folder of a process by its name. */
+export const folderOf = (folder: string, name: string): string =>
+  join(folder, encodeURIComponent(name))
 
 interface Slot {
   readonly host: string
@@ -32,7 +36,10 @@ export const takeName = (folder: string): ProcessName => {
   const host = hostname()
   let name = ''
   withNames(folder, (slots) => {
-    const free = slots.find((slot) => slot.host === host && !(slot.owner && isLive(slot.owner)))
+    // A process of another container with this host name is seen by the claim of its folder only.
+    const isFree = (slot: Slot): boolean =>
+      !(slot.owner && isLive(slot.owner)) && liveOwner(folderOf(folder, slot.name)) === undefined
+    const free = slots.find((slot) => slot.host === host && isFree(slot))
     name = free?.name ?? randomUUID()
     return [...slots.filter((slot) => slot !== free), { host, name, owner: thisOwner() }]
   })

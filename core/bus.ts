@@ -10,7 +10,7 @@ import { type RangeReader, rangeReader } from './bus-kafka-fetch.ts'
 import { joinGroup, type LaneHost } from './bus-kafka-lanes.ts'
 import { boundsOf, openOwnReader } from './bus-kafka-reader.ts'
 import { openWriter } from './bus-kafka-writer.ts'
-import { NAMES, takeName } from './bus-process-name.ts'
+import { folderOf, NAMES, takeName } from './bus-process-name.ts'
 import { haltedLanes } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 import { claimFolder, liveOwner } from './folder-owner.ts'
@@ -56,7 +56,7 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
   const own = processName === '' && state ? takeName(state.path) : undefined
   const name = own?.name ?? (processName || randomUUID())
   // Local copies are one process's own: lmdb breaks a writer beside which another process opens its environment.
-  const local = state && { ...state, path: join(state.path, encodeURIComponent(name)) }
+  const local = state && { ...state, path: folderOf(state.path, name) }
   const release = local && claimFolder(local.path)
   const host: LaneHost = {
     kafka,

@@ -47,9 +47,8 @@ const readOwner = (path: string): Owner | undefined => {
   }
   try {
     const owner = JSON.parse(text) as Owner | null
-    return Number.isSafeInteger(owner?.pid) && Number(owner?.pid) > 0
-      ? (owner ?? undefined)
-      : undefined
+    const isProcess = owner !== null && Number.isSafeInteger(owner.pid) && owner.pid > 0
+    return isProcess ? owner : undefined
   } catch {
     return undefined
   }
@@ -106,9 +105,11 @@ const removeStale = (path: string): void => {
 export const liveOwner = (folder: string): Owner | undefined => heldBy(join(folder, OWNER_FILE))
 
 /**
- * Makes this process the only one that uses a folder, until it calls what is returned. Throws `Outage` (final) while another live process
- * does; a killed one does not count, one of another container counts for half a minute. To be called before anything in the folder is opened: lmdb resets the number of the newest
- * transaction whenever an environment is opened, so even a reader that opens it beside a writer can undo a commit or end the writer.
+ * Makes this process the only one that uses a folder, until it calls what is returned. Throws `Outage` (final) while another live
+ * process does; a killed one does not count, one of another container counts for half a minute.
+ *
+ * To be called before anything in the folder is opened: lmdb resets the number of the newest transaction whenever an environment is
+ * opened, so even a reader that opens it beside a writer can undo a commit or end the writer.
  */
 export const claimFolder = (folder: string): (() => void) => {
   mkdirSync(folder, { recursive: true })

@@ -1,25 +1,11 @@
-import { candlesOf, seriesOf } from '../../core/candlesticks.ts'
+import { candlesOf, seriesOf, type ToldCandle } from '../../core/candlesticks.ts'
 import type { CandlestickDimension, CandlestickEvent } from '../../schemas/wire.ts'
 
 /** A candle of one series and one resolution, as a reader of the topic keeps it. */
-export interface FlatCandle {
+export interface FlatCandle extends ToldCandle {
   readonly dimension: CandlestickDimension
   readonly token: string
   readonly address: string
-  readonly resolution: string
-  readonly startMs: number
-  readonly open: string
-  readonly high: string
-  readonly low: string
-  readonly close: string
-  readonly openInNative: string
-  readonly highInNative: string
-  readonly lowInNative: string
-  readonly closeInNative: string
-  readonly volume: string
-  readonly trades: number
-  readonly buys: number
-  readonly version: number
   readonly isFinal: boolean
   /** The event itself where it is of this resolution: it tells more. */
   readonly event: CandlestickEvent | undefined

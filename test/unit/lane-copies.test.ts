@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { copyPath, keptLanes, removeOldCopies } from '../../core/bus-kafka-copies.ts'
-import { takeName } from '../../core/bus-process-name.ts'
+import { folderOf, takeName } from '../../core/bus-process-name.ts'
+import { claimFolder } from '../../core/folder-owner.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-copies-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -41,4 +42,14 @@ test('a process gets its name back after a restart; two that share a folder have
   assert.equal(again.name, first.name)
   again.release()
   second.release()
+})
+
+test('a name whose folder a process of another container holds is not taken', () => {
+  const first = takeName(folder)
+  first.release()
+  const release = claimFolder(folderOf(folder, first.name))
+  const other = takeName(folder)
+  assert.notEqual(other.name, first.name)
+  other.release()
+  release()
 })

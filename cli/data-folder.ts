@@ -1,15 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Outage } from '../core/fault.ts'
+import { placeWhole, writeWhole } from '../core/whole-file.ts'
 
 const OWNER_FOLDER = 0o700
 const OWNER_FILE = 0o600
@@ -28,13 +21,6 @@ export interface FolderOrigin {
   readonly genesis?: string
   /** Node only: chain time at the first start, from which `--until` counts. */
   readonly sinceMs?: number
-}
-
-/** Writes a file whole or not at all, readable by its owner only. */
-const writeWhole = (path: string, text: string): void => {
-  const draft = `${path}.new`
-  writeFileSync(draft, text, { mode: OWNER_FILE, flush: true })
-  renameSync(draft, path)
 }
 
 const readJson = <T>(path: string): T | undefined =>
@@ -99,21 +85,30 @@ interface Secrets {
   readonly adminToken: string
 }
 
-const newSecrets = (): Secrets => ({
-  pepper: randomBytes(32).toString('base64url'),
-  adminToken: randomBytes(32).toString('base64url'),
-})
+/** The folder's secrets, made once: of processes that open a new folder at once, all get the first one's. */
+const readSecrets = (path: string): Secrets => {
+  const made = { pepper: newSecret(), adminToken: newSecret() }
+  if (placeWhole(path, `${JSON.stringify(made)}\n`)) return made
+  const kept = readJson<Secrets>(path)
+  if (kept !== undefined) return kept
+  throw new Outage('disk', `${path} was removed while it was read`, { final: true })
+}
+
+const newSecret = (): string => randomBytes(32).toString('base64url')
 
 /** Folders whose entries are many and made by their owner's engine; the folder around them keeps others out. */
 const WHOLE = new Set(['warehouse'])
 
-/** Takes a folder and what lies in it from everybody but its owner. What another user owns stays as it is. */
+/** Another user's file, which stays as it is, and a draft that another process has just put in its place. */
+const UNCHANGED = new Set<unknown>(['EPERM', 'ENOENT'])
+
+/** Takes a folder and what lies in it from everybody but its owner. */
 const restrict = (path: string): void => {
   const change = (entry: string, mode: number): void => {
     try {
       chmodSync(entry, mode)
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) throw error
+      if (!(error instanceof Error && 'code' in error && UNCHANGED.has(error.code))) throw error
     }
   }
   change(path, OWNER_FOLDER)
@@ -131,11 +126,9 @@ export const openDataFolder = (path: string): DataFolder => {
   mkdirSync(path, { recursive: true, mode: OWNER_FOLDER })
   restrict(path)
   const originPath = join(path, 'origin.json')
-  const secretsPath = join(path, 'secrets.json')
   const demoPath = join(path, 'demo.json')
   const origin = readJson<FolderOrigin>(originPath)
-  const secrets = { ...newSecrets(), ...readJson<Partial<Secrets>>(secretsPath) }
-  writeWhole(secretsPath, `${JSON.stringify(secrets)}\n`)
+  const secrets = readSecrets(join(path, 'secrets.json'))
   return {
     path,
     logPath: join(path, 'log'),

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { Outage } from './fault.ts'
 import { claimFolder, isLive, liveOwner, type Owner, thisOwner } from './folder-owner.ts'
+import { writeWhole } from './whole-file.ts'
 
 /** A name that this process has until it lets go of it; the next process on the same folder takes it up. */
 export interface ProcessName {
@@ -59,8 +60,7 @@ const withNames = (folder: string, change: (slots: readonly Slot[]) => readonly 
   try {
     const file = join(path, 'names.json')
     const slots = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Slot[]) : []
-    writeFileSync(`${file}.new`, JSON.stringify(change(slots)), { mode: 0o600, flush: true })
-    renameSync(`${file}.new`, file)
+    writeWhole(file, JSON.stringify(change(slots)))
   } finally {
     release()
   }

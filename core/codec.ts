@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type avsc from 'avsc'
 import { MESSAGE_NAMES } from '../schemas/expand.ts'
 import { avroType, codecOver } from './codec-avro.ts'
 import type { Codec, MessageName } from './codec-contract.ts'
 import { Malformed } from './fault.ts'
+import { writeWhole } from './whole-file.ts'
 
 /** Names of all messages. */
 export const messageNames = MESSAGE_NAMES as readonly MessageName[]
@@ -69,10 +70,7 @@ export const keepSchemas = (path: string): void => {
   )
   const known = readSchemas(path)
   if (own.every(([id]) => known.has(id))) return
-  const draft = `${path}.new`
-  const all = Object.fromEntries([...known, ...own])
-  writeFileSync(draft, JSON.stringify(all), { mode: 0o600, flush: true })
-  renameSync(draft, path)
+  writeWhole(path, JSON.stringify(Object.fromEntries([...known, ...own])))
 }
 
 /** Our own type of every message. */

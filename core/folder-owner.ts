@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import {
-  linkSync,
   mkdirSync,
   readFileSync,
   readlinkSync,
@@ -8,10 +7,10 @@ import {
   rmSync,
   statSync,
   utimesSync,
-  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { Outage } from './fault.ts'
+import { linkedTo, placeWhole } from './whole-file.ts'
 
 /** Who holds a folder. `birth` tells a process from a later one with the same pid; undefined where the system does not say. */
 export interface Owner {
@@ -77,17 +76,6 @@ const beating = (path: string): (() => void) => {
   return () => clearInterval(timer)
 }
 
-/** Puts a whole file in its place, unless one is there. */
-const placed = (draft: string, path: string): boolean => {
-  try {
-    linkSync(draft, path)
-    return true
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
-    throw error
-  }
-}
-
 /** Takes the file of a dead owner away. Should it be a new owner's by now, it is put back. */
 const removeStale = (path: string): void => {
   const aside = `${path}.${randomUUID()}`
@@ -97,7 +85,7 @@ const removeStale = (path: string): void => {
     if (codeOf(error) === 'ENOENT') return
     throw error
   }
-  if (heldBy(aside) !== undefined) placed(aside, path)
+  if (heldBy(aside) !== undefined) linkedTo(aside, path)
   rmSync(aside)
 }
 
@@ -114,25 +102,19 @@ export const liveOwner = (folder: string): Owner | undefined => heldBy(join(fold
 export const claimFolder = (folder: string): (() => void) => {
   mkdirSync(folder, { recursive: true })
   const path = join(folder, OWNER_FILE)
-  const draft = `${path}.${randomUUID()}`
-  writeFileSync(draft, JSON.stringify(thisOwner()), { mode: 0o600, flush: true })
-  try {
-    for (let left = TRIES; left > 0; left -= 1) {
-      if (placed(draft, path)) {
-        const stop = beating(path)
-        return () => {
-          stop()
-          rmSync(path, { force: true })
-        }
+  for (let left = TRIES; left > 0; left -= 1) {
+    if (placeWhole(path, JSON.stringify(thisOwner()))) {
+      const stop = beating(path)
+      return () => {
+        stop()
+        rmSync(path, { force: true })
       }
-      const holder = heldBy(path)
-      if (holder !== undefined) throw inUse(folder, holder)
-      removeStale(path)
     }
-    throw new Outage('bus', `${folder} changes hands all the time`, { final: true })
-  } finally {
-    rmSync(draft, { force: true })
+    const holder = heldBy(path)
+    if (holder !== undefined) throw inUse(folder, holder)
+    removeStale(path)
   }
+  throw new Outage('bus', `${folder} changes hands all the time`, { final: true })
 }
 
 const inUse = (folder: string, { pid, space }: Owner): Outage => {

@@ -1,11 +1,7 @@
 import type { Commit, LogRecord, OutRecord, Span } from './bus-contract.ts'
-import {
-  type EmbeddedLog,
-  headerPairs,
-  recordKey,
-  type StoredRecord,
-  topicOf,
-} from './bus-embedded-log.ts'
+import type { BatchDraft, BatchRecord, Run } from './bus-embedded-batches.ts'
+import { placeKey } from './bus-embedded-index.ts'
+import { type EmbeddedLog, headerPairs, topicOf } from './bus-embedded-log.ts'
 import { logBytes } from './bus-embedded-size.ts'
 import { diskOutage } from './bus-lmdb.ts'
 import { checkStateKey } from './bus-state-key.ts'
@@ -20,6 +16,8 @@ const WAITING_COMMITS = 10_000
 const WAITING_BYTES = 268_435_456
 /** After a transaction the process gets as much time as the disk took, up to this: what comes meanwhile shares the next one. */
 const MOST_PAUSE_MS = 20
+/** A commit's records beyond it lie in another batch, so that a reader of one does not unpack too much. */
+const MOST_BATCH_BYTES = 1_048_576
 /** Pages that a commit touches beside its own bytes: one path per tree, and the free list. */
 const SPARE_BYTES = 262_144
 
@@ -304,6 +302,14 @@ interface RecordPlace {
   readonly topicId: number
   readonly partition: number
   readonly offset: number
+  /** Undefined: the record lies alone. */
+  readonly batch: OpenBatch | undefined
+}
+
+/** Records of one commit that go at the same age. */
+interface OpenBatch {
+  readonly runs: Map<string, Run & { readonly records: BatchRecord[] }>
+  bytes: number
 }
 
 /** Next offsets and records of one transaction, on top of the committed ones. */
@@ -312,15 +318,19 @@ class Draft {
   readonly timestampMs: number
   readonly #next = new Map<string, Map<number, number>>()
   readonly #records: LogRecord[] = []
+  readonly #batches: BatchDraft
+  /** By the retention of their topics: what goes together lies together. */
+  readonly #open = new Map<number | null, OpenBatch>()
 
   constructor(log: EmbeddedLog, timestampMs: number) {
     this.log = log
     this.timestampMs = timestampMs
+    this.#batches = log.batches.draft()
   }
 
   /** Gives a record its partition and offset. */
   place(record: OutRecord): RecordPlace {
-    const { id, spec, next } = topicOf(this.log, record.topic)
+    const { id, spec, isBatched, next } = topicOf(this.log, record.topic)
     const partition = record.partition ?? partitionOf(record.key, spec.partitions)
     const committed = next[partition]
     if (committed === undefined) {
@@ -330,21 +340,42 @@ class Draft {
     const offset = drafted.get(partition) ?? committed
     drafted.set(partition, offset + 1)
     this.#next.set(record.topic, drafted)
-    return { topicId: id, partition, offset }
+    const batch = isBatched ? this.#batchOf(spec.retentionMs) : undefined
+    return { topicId: id, partition, offset, batch }
+  }
+
+  #batchOf(retentionMs: number | null): OpenBatch {
+    const open = this.#open.get(retentionMs) ?? { runs: new Map(), bytes: 0 }
+    this.#open.set(retentionMs, open)
+    return open
   }
 
   /** Writes a record at its place. */
   put({ topic, key, headers = {}, value: bytes }: OutRecord, at: RecordPlace): void {
     const { timestampMs } = this
-    const { topicId, partition, offset } = at
+    const { topicId, partition, offset, batch } = at
     const value = bytes && asBuffer(bytes)
-    const stored: StoredRecord = [timestampMs, key, headerPairs(headers), value]
-    this.log.records.putSync(recordKey(topicId, partition, offset), stored)
+    const pairs = headerPairs(headers)
+    if (batch === undefined) {
+      const place = placeKey(topicId, partition, offset)
+      this.log.records.putSync(place, [timestampMs, key, pairs, value])
+    } else {
+      addTo(batch, at, [key, pairs, value])
+      if (batch.bytes > MOST_BATCH_BYTES) this.#write(batch)
+    }
     this.#records.push({ topic, partition, offset, key, value, headers, timestampMs })
   }
 
-  /** Writes the drafted offsets. */
+  #write(batch: OpenBatch): void {
+    if (batch.runs.size === 0) return
+    this.#batches.write(this.timestampMs, [...batch.runs.values()])
+    batch.runs.clear()
+    batch.bytes = 0
+  }
+
+  /** Writes open batches and the drafted offsets. */
   save(): void {
+    for (const batch of this.#open.values()) this.#write(batch)
     for (const [topic, drafted] of this.#next) {
       const { id } = topicOf(this.log, topic)
       for (const [partition, offset] of drafted)
@@ -354,6 +385,7 @@ class Draft {
 
   /** Makes the drafted offsets the committed ones and the records readable; returns the topics that grew. */
   publish(): ReadonlySet<string> {
+    this.#batches.publish()
     for (const record of this.#records) this.log.recent.add(record)
     for (const [topic, drafted] of this.#next) {
       const { next } = topicOf(this.log, topic)
@@ -361,6 +393,19 @@ class Draft {
     }
     return new Set(this.#next.keys())
   }
+}
+
+const addTo = (
+  batch: OpenBatch,
+  { topicId, partition, offset }: RecordPlace,
+  record: BatchRecord,
+): void => {
+  const name = `${topicId}/${partition}`
+  const run = batch.runs.get(name)
+  if (run === undefined) {
+    batch.runs.set(name, { topicId, partition, base: offset, records: [record] })
+  } else run.records.push(record)
+  batch.bytes += record[0].length + (record[2]?.byteLength ?? 0)
 }
 
 /** Bytes by which a batch would exceed the limit, which is kept before anything is written; 0 when it fits. */

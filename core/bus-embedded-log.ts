@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import type { Ends, GroupOffset, Headers, LogRecord, TopicSpec } from './bus-contract.ts'
+import { type Batches, openBatches } from './bus-embedded-batches.ts'
+import { type Marks, offsetIn, placeKey } from './bus-embedded-index.ts'
 import { type Recent, recentRecords, recordBytes } from './bus-embedded-recent.ts'
 import { Outage } from './fault.ts'
 import { claimFolder } from './folder-owner.ts'
 
 /** Layout of the folder; another number is another layout and is refused. */
-const FORMAT = 1
-/** Offsets take 6 bytes of the key. */
-const LAST_OFFSET = 2 ** 48 - 1
+const FORMAT = 2
+/** Tables that an environment may have. */
+const MOST_TABLES = 8
 /** Newest records held in memory: a second or two of what a busy process writes. */
 const RECENT_BYTES = 33_554_432
 
@@ -27,24 +29,28 @@ export type StoredOffset = readonly [offset: number, metadata: string | null]
 export interface EmbeddedTopic {
   readonly id: number
   readonly spec: TopicSpec
+  /** Its records lie in batches; else each alone, so that a newer record of its key can replace it. */
+  readonly isBatched: boolean
   readonly low: number[]
   readonly next: number[]
 }
 
-/** The open folder: five tables of one lmdb environment and the topics, mirrored in memory. */
+/** The open folder: the tables of one lmdb environment and the topics, mirrored in memory. */
 export interface EmbeddedLog {
   readonly path: string
   /** Made with the folder: no other log bears it. */
   readonly id: string
   readonly root: RootDatabase
-  /** Topic id, partition, offset -> record. */
+  /** Records of topics that are compacted: topic id, partition, offset -> record. */
   readonly records: Database<StoredRecord, Buffer>
+  /** Records of all other topics. */
+  readonly batches: Batches
   /** Group, topic, partition -> place. */
   readonly offsets: Database<StoredOffset, [string, string, number]>
   /** Store, partition, key -> value. */
   readonly state: Database<Buffer, [string, number, string]>
-  /** Topic rows, bounds, compaction marks, owner. */
-  readonly meta: Database<unknown, (string | number)[]>
+  /** Topic rows, bounds, compaction marks. */
+  readonly meta: Marks
   readonly topics: Map<string, EmbeddedTopic>
   /** Newest records that this process committed. */
   readonly recent: Recent
@@ -64,11 +70,11 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
     path,
     noSubdir: false,
     mapSize: mapSizeBytes,
-    maxDbs: 8,
+    maxDbs: MOST_TABLES,
     overlappingSync: false,
   })
-  const meta = root.openDB<unknown, (string | number)[]>('meta', {})
   try {
+    const meta: Marks = root.openDB('meta', {})
     root.transactionSync(() => {
       const format = meta.get(['format']) ?? FORMAT
       if (format !== FORMAT) {
@@ -77,63 +83,87 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
       meta.putSync(['format'], FORMAT)
       if (meta.get(['life']) === undefined) meta.putSync(['life'], randomUUID())
     })
+    const close = async (): Promise<void> => {
+      await root.close()
+      release()
+    }
+    return { path, root, close, ...tablesOf(root, RECENT_BYTES) }
   } catch (error) {
     root.close()
     release()
     throw error
   }
+}
+
+/** Opens a log that nobody writes to. Throws `Outage` as `openLog` does. */
+export const openLogAtRest = (path: string): EmbeddedLog => {
+  const release = claimFolder(path)
+  const root = open({ path, noSubdir: false, maxDbs: MOST_TABLES, readOnly: true })
+  const close = async (): Promise<void> => {
+    await root.close()
+    release()
+  }
+  return { path, root, close, ...tablesOf(root, 0) }
+}
+
+const tablesOf = (
+  root: RootDatabase,
+  recentBytes: number,
+): Omit<EmbeddedLog, 'path' | 'root' | 'close'> => {
+  const meta: Marks = root.openDB('meta', {})
   return {
-    path,
     id: String(meta.get(['life'])),
-    root,
     meta,
     records: root.openDB<StoredRecord, Buffer>('records', { keyEncoding: 'binary' }),
+    batches: openBatches(root, meta),
     offsets: root.openDB<StoredOffset, [string, string, number]>('offsets', {}),
     state: root.openDB<Buffer, [string, number, string]>('state', { encoding: 'binary' }),
     topics: loadTopics(meta),
-    recent: recentRecords(RECENT_BYTES),
-    close: async () => {
-      await root.close()
-      release()
-    },
+    recent: recentRecords(recentBytes),
   }
 }
 
 /** Topics and their bounds as committed now. */
-export const loadTopics = (meta: EmbeddedLog['meta']): Map<string, EmbeddedTopic> => {
+const loadTopics = (meta: EmbeddedLog['meta']): Map<string, EmbeddedTopic> => {
   const topics = new Map<string, EmbeddedTopic>()
   for (const { value } of meta.getRange({ start: ['topic'], end: ['topic', '\uffff'] })) {
     const { id, spec } = value as Pick<EmbeddedTopic, 'id' | 'spec'>
     const bound = (kind: string): number[] =>
       Array.from({ length: spec.partitions }, (_, p) => (meta.get([kind, id, p]) as number) ?? 0)
-    topics.set(spec.topic, { id, spec, low: bound('low'), next: bound('next') })
+    const isBatched = spec.cleanup === 'delete'
+    topics.set(spec.topic, { id, spec, isBatched, low: bound('low'), next: bound('next') })
   }
   return topics
 }
 
-/** Makes topics that are missing and takes over cleanup and retention of those that exist. */
+/** Makes topics that are missing and takes over retention of those that exist. Throws `Outage` where one was made otherwise. */
 export const ensureTopics = (log: EmbeddedLog, specs: readonly TopicSpec[]): void => {
   const added = new Map<string, EmbeddedTopic>()
   log.root.transactionSync(() => {
     for (const spec of specs) {
       const held = log.topics.get(spec.topic) ?? added.get(spec.topic)
-      if (held && held.spec.partitions !== spec.partitions) {
-        const { partitions } = held.spec
-        throw new Outage(
-          'bus',
-          `${spec.topic} has ${partitions} partitions, not ${spec.partitions}`,
-          {
-            final: true,
-          },
-        )
-      }
+      const isBatched = spec.cleanup === 'delete'
+      if (held) checkSame(held, spec)
       const id = held?.id ?? log.topics.size + added.size + 1
       const zeros = (): number[] => Array.from({ length: spec.partitions }, () => 0)
       log.meta.putSync(['topic', spec.topic], { id, spec })
-      added.set(spec.topic, { id, spec, low: held?.low ?? zeros(), next: held?.next ?? zeros() })
+      const [low, next] = [held?.low ?? zeros(), held?.next ?? zeros()]
+      added.set(spec.topic, { id, spec, isBatched, low, next })
     }
   })
   for (const [name, topic] of added) log.topics.set(name, topic)
+}
+
+/** Records of a topic lie where its partitions and its cleanup said when it was made. */
+const checkSame = ({ spec, isBatched }: EmbeddedTopic, wanted: TopicSpec): void => {
+  const refuse = (what: string): Outage =>
+    new Outage('bus', `${wanted.topic} has ${what}`, { final: true })
+  if (spec.partitions !== wanted.partitions) {
+    throw refuse(`${spec.partitions} partitions, not ${wanted.partitions}`)
+  }
+  if (isBatched !== (wanted.cleanup === 'delete')) {
+    throw refuse(`the cleanup policy ${spec.cleanup}, not ${wanted.cleanup}`)
+  }
 }
 
 /** Throws `Outage` for a topic that was not created. */
@@ -147,29 +177,17 @@ export const topicOf = (log: EmbeddedLog, topic: string): EmbeddedTopic => {
 export const endsOf = ({ low, next }: EmbeddedTopic): readonly Ends[] =>
   next.map((end, partition) => ({ partition, low: low[partition] ?? 0, end }))
 
-/** Key of a record: topic id, partition, offset; big-endian, so the tree keeps the log's order. */
-export const recordKey = (topicId: number, partition: number, offset: number): Buffer => {
-  const key = Buffer.allocUnsafe(12)
-  key.writeUInt32BE(topicId, 0)
-  key.writeUInt16BE(partition, 4)
-  key.writeUIntBE(Math.min(offset, LAST_OFFSET), 6, 6)
-  return key
-}
-
-/** Offset in a record key. */
-export const offsetIn = (key: Buffer): number => key.readUIntBE(6, 6)
-
 /** Committed records from `from` up to `to`, and where to read on; `next` passes over compacted offsets. */
 export const scan = (
   log: EmbeddedLog,
   { topic, partition, from, to }: ScanRange,
   limit: ScanLimit,
 ): { readonly records: readonly LogRecord[]; readonly next: number; readonly bytes: number } => {
-  const { id } = topicOf(log, topic)
+  const held = topicOf(log, topic)
   const records: LogRecord[] = []
   let bytes = 0
   const range = { topic, partition, from, to }
-  for (const found of log.recent.range(range) ?? stored(log, id, range)) {
+  for (const found of log.recent.range(range) ?? stored(log, held, range)) {
     const more = bytes + found.bytes
     if (records.length >= limit.records || (bytes > 0 && more > limit.bytes)) {
       return { records, next: found.record.offset, bytes }
@@ -180,19 +198,45 @@ export const scan = (
   return { records, next: Math.max(from, to), bytes }
 }
 
-/** Records as the tree holds them. */
+/** Records as the tables hold them. */
 function* stored(
+  log: EmbeddedLog,
+  { id, isBatched }: EmbeddedTopic,
+  range: ScanRange,
+): Iterable<{ readonly record: LogRecord; readonly bytes: number }> {
+  for (const record of isBatched ? inBatches(log, id, range) : alone(log, id, range)) {
+    yield { record, bytes: recordBytes(record) }
+  }
+}
+
+function* alone(
   log: EmbeddedLog,
   id: number,
   { topic, partition, from, to }: ScanRange,
-): Iterable<{ readonly record: LogRecord; readonly bytes: number }> {
+): Iterable<LogRecord> {
   const range = log.records.getRange({
-    start: recordKey(id, partition, from),
-    end: recordKey(id, partition, to),
+    start: placeKey(id, partition, from),
+    end: placeKey(id, partition, to),
   })
   for (const { key, value } of range) {
-    const record = toRecord({ topic, partition, offset: offsetIn(key) }, value)
-    yield { record, bytes: recordBytes(record) }
+    yield toRecord({ topic, partition, offset: offsetIn(key) }, value)
+  }
+}
+
+function* inBatches(
+  { batches }: EmbeddedLog,
+  id: number,
+  { topic, partition, from, to }: ScanRange,
+): Iterable<LogRecord> {
+  for (const span of batches.spans(id, partition, from)) {
+    if (span.base >= to) return
+    const { timestampMs, records } = batches.read(span, id, partition)
+    const end = Math.min(span.base + span.count, to)
+    for (let offset = Math.max(span.base, from); offset < end; offset += 1) {
+      const record = records[offset - span.base]
+      if (record === undefined) throw new Error(`${topic}/${partition}: offset ${offset} is gone`)
+      yield toRecord({ topic, partition, offset }, [timestampMs, ...record])
+    }
   }
 }
 

@@ -1,18 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { open } from 'lmdb'
 import type { LogRecord } from './bus-contract.ts'
-import {
-  type EmbeddedLog,
-  endsOf,
-  loadTopics,
-  type StoredOffset,
-  type StoredRecord,
-  scan,
-} from './bus-embedded-log.ts'
-import { recentRecords } from './bus-embedded-recent.ts'
+import { type EmbeddedLog, endsOf, openLogAtRest, scan } from './bus-embedded-log.ts'
 import { Outage } from './fault.ts'
-import { claimFolder } from './folder-owner.ts'
 
 const CHUNK = { records: 500, bytes: 4_194_304 }
 
@@ -28,25 +18,11 @@ export interface EmbeddedReader {
 export const openEmbeddedReader = (path: string): EmbeddedReader => {
   if (!existsSync(join(path, 'data.mdb')))
     throw new Outage('bus', `there is no log in ${path}`, { final: true })
-  const release = claimFolder(path)
-  const root = open({ path, noSubdir: false, maxDbs: 8, readOnly: true })
-  const meta = root.openDB<unknown, (string | number)[]>('meta', {})
-  const close = async (): Promise<void> => {
-    await root.close()
-    release()
-  }
-  const log: EmbeddedLog = {
-    ...{ path, id: '', root, meta, close },
-    records: root.openDB<StoredRecord, Buffer>('records', { keyEncoding: 'binary' }),
-    offsets: root.openDB<StoredOffset, [string, string, number]>('offsets', {}),
-    state: root.openDB<Buffer, [string, number, string]>('state', { encoding: 'binary' }),
-    topics: loadTopics(meta),
-    recent: recentRecords(0),
-  }
+  const log = openLogAtRest(path)
   return {
     topics: () => [...log.topics.keys()],
     last: (topic, back) => last(log, topic, back),
-    close,
+    close: log.close,
   }
 }
 

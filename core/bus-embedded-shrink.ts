@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Retention } from './bus-contract.ts'
-import { type EmbeddedLog, type EmbeddedTopic, offsetIn, recordKey } from './bus-embedded-log.ts'
+import { offsetIn, placeKey, type Span } from './bus-embedded-index.ts'
+import type { EmbeddedLog, EmbeddedTopic } from './bus-embedded-log.ts'
 import { logBytes, SHARES } from './bus-embedded-size.ts'
 
 /** Work of one transaction, so that a sweep never holds the writer for long. */
@@ -104,7 +105,7 @@ const removeUntil = async (
   { bytes, beforeMs, floors }: Goal,
 ): Promise<void> => {
   const heads = partitionsOf(log)
-    .filter(({ topic }) => topic.spec.cleanup === 'delete')
+    .filter(({ topic }) => topic.isBatched)
     .map((at): Head => {
       const to = Math.min(floors?.(at) ?? Number.POSITIVE_INFINITY, endOf(at))
       return { ...at, to, timeMs: oldestMs(log, at, to) }
@@ -126,14 +127,19 @@ const endOf = ({ topic, partition }: PartitionAt): number => {
   return topic.spec.retentionMs === null ? Math.max(0, next - NEWEST_RECORDS) : next
 }
 
-const oldestMs = (log: EmbeddedLog, { topic, partition }: PartitionAt, to: number): number => {
-  const start = recordKey(topic.id, partition, topic.low[partition] ?? 0)
-  for (const { value } of log.records.getRange({
-    start,
-    end: recordKey(topic.id, partition, to),
-    limit: 1,
-  })) {
-    return value[0]
+/** Log time of the oldest records, which go as a whole span or not at all. */
+const oldestMs = (
+  { batches }: EmbeddedLog,
+  { topic, partition }: PartitionAt,
+  to: number,
+): number => {
+  for (const { base, count, batch } of batches.spans(
+    topic.id,
+    partition,
+    topic.low[partition] ?? 0,
+  )) {
+    if (base + count <= to) return batches.timeOf(batch)
+    break
   }
   return Number.POSITIVE_INFINITY
 }
@@ -148,7 +154,39 @@ interface Oldest {
 }
 
 /** Deletes records from the beginning of a partition in one transaction; returns how many. */
-export const removeOldest = (
+export const removeOldest = (log: EmbeddedLog, at: PartitionAt, oldest: Oldest): number =>
+  at.topic.isBatched ? removeSpans(log, at, oldest) : removeRecords(log, at, oldest)
+
+const removeSpans = (
+  log: EmbeddedLog,
+  { topic, partition }: PartitionAt,
+  { beforeMs, to, most = STEP_RECORDS }: Oldest,
+): number => {
+  const first = topic.low[partition] ?? 0
+  const spans: Span[] = []
+  let low = first
+  for (const span of log.batches.spans(topic.id, partition, first)) {
+    const end = span.base + span.count
+    const isEnough = spans.length > 0 && end - first > most
+    if (isEnough || end > to || log.batches.timeOf(span.batch) >= beforeMs) break
+    spans.push(span)
+    low = end
+  }
+  if (spans.length === 0) return 0
+  const lows = new Map([...log.topics.values()].map((one) => [one.id, one.low]))
+  const lowOf = (topicId: number, at: number): number =>
+    topicId === topic.id && at === partition ? low : (lows.get(topicId)?.[at] ?? 0)
+  const done = log.root.transactionSync(() => {
+    log.meta.putSync(['low', topic.id, partition], low)
+    return log.batches.remove(spans, { topicId: topic.id, partition }, lowOf)
+  })
+  done()
+  topic.low[partition] = low
+  log.recent.clear()
+  return low - first
+}
+
+const removeRecords = (
   log: EmbeddedLog,
   { topic, partition }: PartitionAt,
   { beforeMs, to, most = STEP_RECORDS }: Oldest,
@@ -156,8 +194,8 @@ export const removeOldest = (
   const keys: Buffer[] = []
   const end = Math.min(to, topic.next[partition] ?? 0)
   for (const { key, value } of log.records.getRange({
-    start: recordKey(topic.id, partition, topic.low[partition] ?? 0),
-    end: recordKey(topic.id, partition, end),
+    start: placeKey(topic.id, partition, topic.low[partition] ?? 0),
+    end: placeKey(topic.id, partition, end),
     limit: most,
   })) {
     if (value[0] >= beforeMs) break

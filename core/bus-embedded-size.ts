@@ -53,5 +53,5 @@ export const fileBytes = (path: string): number => {
 }
 
 /** Bytes of the pages in use: records, lane state, places and bounds all count against the limit. */
-export const logBytes = ({ records, state, offsets, meta }: EmbeddedLog): number =>
-  usedBytes([records, state, offsets, meta])
+export const logBytes = ({ records, batches, state, offsets, meta }: EmbeddedLog): number =>
+  usedBytes([records, ...batches.tables, state, offsets, meta])

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Retention } from './bus-contract.ts'
-import { type EmbeddedLog, type EmbeddedTopic, offsetIn, recordKey } from './bus-embedded-log.ts'
+import { offsetIn, placeKey } from './bus-embedded-index.ts'
+import type { EmbeddedLog, EmbeddedTopic } from './bus-embedded-log.ts'
 import {
   type Floors,
   type PartitionAt,
@@ -44,7 +45,7 @@ export const sweepLog = async (log: EmbeddedLog, plan: SweepPlan): Promise<void>
   await shrinkLog(log, plan, 0)
   for (const { topic, partition } of partitionsOf(log)) {
     if (plan.signal.aborted) return
-    if (topic.spec.cleanup !== 'delete') await compact(log, topic, partition, plan)
+    if (!topic.isBatched) await compact(log, topic, partition, plan)
   }
 }
 
@@ -83,8 +84,8 @@ const compact = async (
   while (at < to && !signal.aborted) {
     const gone: Buffer[] = []
     const range = log.records.getRange({
-      start: recordKey(topic.id, partition, at),
-      end: recordKey(topic.id, partition, to),
+      start: placeKey(topic.id, partition, at),
+      end: placeKey(topic.id, partition, to),
       limit: STEP_RECORDS,
     })
     let seen = 0
@@ -113,8 +114,8 @@ const newestOffsets = (
 ): { readonly newest: ReadonlyMap<string, number>; readonly to: number } => {
   const newest = new Map<string, number>()
   const range = log.records.getRange({
-    start: recordKey(id, partition, from),
-    end: recordKey(id, partition, to),
+    start: placeKey(id, partition, from),
+    end: placeKey(id, partition, to),
   })
   for (const { key, value } of range) {
     if (newest.size >= COMPACTION_KEYS) return { newest, to: offsetIn(key) }

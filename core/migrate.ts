@@ -12,8 +12,12 @@ const statementsOf = (text: string): readonly string[] =>
     .map((part) => part.replace(/^\s*--.*$/gm, '').trim())
     .filter((part) => part !== '')
 
-/** Settings of every table: how many insert tokens the engine remembers, of a server's replicas for a week. */
+/**
+ * Settings of every table: how many insert tokens the engine remembers, of a server's replicas for a week; for how many seconds
+ * a part stays that a larger one replaced, which is longer than a kernel takes to write the larger one to disk.
+ */
 const STORAGE = {
+  old_parts_lifetime: 60,
   non_replicated_deduplication_window: 10_000,
   replicated_deduplication_window: 10_000,
   replicated_deduplication_window_seconds: 604_800,

@@ -46,13 +46,13 @@ const HOT = 'h/'
 const CACHED = 16_384
 
 /** A retraction asks for what is kept, and takes the block back after that: it is read and parsed once. */
-const extraReader = <Extra>(read: (hash: string) => string | null | undefined) => {
+const extraReader = <Extra>(read: (hash: string) => string | undefined) => {
   let asked: { readonly hash: string; readonly extra: Extra } | undefined
   return {
     of: (hash: string): Extra => {
       if (asked?.hash === hash) return asked.extra
       const text = read(hash)
-      if (typeof text !== 'string') throw new Error(`what was kept for block ${hash} is gone`)
+      if (text === undefined) throw new Error(`what was kept for block ${hash} is gone`)
       const { extra }: { readonly extra: Extra } = JSON.parse(text)
       asked = { hash, extra }
       return extra
@@ -99,6 +99,8 @@ export const makeLayers = <Value extends object, Extra>(
   const unsaved = new Map<string, Value | null>()
   const writings = makeWritings<Value>()
   const changed = new Map<string, string | null>()
+  /** Blocks that no flush has handed out yet: one that is final by then, or taken back, never is. */
+  const unwritten = new Map<string, HotBlock<Value, Extra>>()
   /** Unfinalized blocks by hash, in chain order. */
   const hot = new Map<string, Written<Value>>()
   const final = (key: string): Value | undefined => {
@@ -117,10 +119,14 @@ export const makeLayers = <Value extends object, Extra>(
   }
   const drop = (block: Written<Value>): void => {
     hot.delete(block.hash)
-    changed.set(HOT + block.hash, null)
+    if (!unwritten.delete(block.hash)) changed.set(HOT + block.hash, null)
     writings.remove(block)
   }
-  const extras = extraReader<Extra>((hash) => changed.get(HOT + hash) ?? state.get(HOT + hash))
+  const stored = extraReader<Extra>((hash) => state.get(HOT + hash))
+  const extraOf = (hash: string): Extra => {
+    const block = unwritten.get(hash)
+    return block === undefined ? stored.of(hash) : block.extra
+  }
   const found: Written<Value>[] = []
   for (const [, text] of state.entries(HOT)) {
     const parsed = JSON.parse(text)
@@ -145,21 +151,21 @@ export const makeLayers = <Value extends object, Extra>(
       }
     },
     apply: (block) => {
-      extras.forget()
+      stored.forget()
       keep(block)
-      changed.set(HOT + block.hash, JSON.stringify({ ...block, values: [...block.values] }))
+      unwritten.set(block.hash, block)
     },
-    extra: (hash) => (hot.has(hash) ? extras.of(hash) : undefined),
+    extra: (hash) => (hot.has(hash) ? extraOf(hash) : undefined),
     revert: (hash) => {
       const block = hot.get(hash)
       if (block === undefined) return undefined
-      const extra = extras.of(hash)
-      extras.forget()
+      const extra = extraOf(hash)
+      stored.forget()
       drop(block)
       return { ...block, extra }
     },
     finalize: (height) => {
-      extras.forget()
+      stored.forget()
       let newest: Written<Value> | undefined
       for (const block of hot.values()) {
         if (block.height > height) break
@@ -176,6 +182,10 @@ export const makeLayers = <Value extends object, Extra>(
         changed.set(BASE + key, value === null ? null : JSON.stringify(value))
       }
       unsaved.clear()
+      for (const block of unwritten.values()) {
+        changed.set(HOT + block.hash, JSON.stringify({ ...block, values: [...block.values] }))
+      }
+      unwritten.clear()
       const list = [...changed]
       changed.clear()
       return list

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -121,7 +122,7 @@ test('commits that nobody waits for are written in bounded transactions, a flood
       written,
       Array.from({ length: 10_000 }, (_, i) => i),
     )
-    const large = { records: [{ topic: 't', key: 'k', value: Buffer.alloc(10_000_000) }] }
+    const large = { records: [{ topic: 't', key: 'k', value: randomBytes(10_000_000) }] }
     const [one, two] = await Promise.all(['d', 'e'].map((id) => bus.writer(id)))
     await Promise.all([one?.commit(large), two?.commit(large)])
     assert.equal(transactions, Math.ceil(10_000 / 256) + 2)
@@ -136,7 +137,7 @@ const fill = async (bus: Bus): Promise<{ readonly whole: number; readonly error:
     const records = Array.from({ length: 20 }, () => ({
       topic: 't',
       key,
-      value: Buffer.alloc(5_000, whole),
+      value: randomBytes(5_000),
     }))
     const state = [{ store: 's', partition: 0, key: 'whole', value: Buffer.from(key) }]
     try {
@@ -156,7 +157,7 @@ test('a full log that no sweep can help ends in a final outage with nothing half
     assert.ok(whole > 50, `only ${whole} commits fitted`)
     assert.deepEqual(halts, [error])
     const writer = await bus.writer('w')
-    const more = [{ topic: 't', key: 'more', value: Buffer.alloc(100_000) }]
+    const more = [{ topic: 't', key: 'more', value: randomBytes(100_000) }]
     await assert.rejects(writer.commit({ records: more }), { name: 'Outage', final: true })
     await bus.close()
     const again = await openAt(path)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +39,7 @@ const spec = (topic: string, more: Partial<TopicSpec> = {}): TopicSpec => ({
   ...{ topic, partitions: 1, cleanup: 'delete', retentionMs: HOUR_MS },
   ...more,
 })
-const record = (topic: string, key = 'k') => ({ topic, key, value: Buffer.alloc(100_000, 1) })
+const record = (topic: string, key = 'k') => ({ topic, key, value: randomBytes(100_000) })
 
 /** Writes records of 100 kB, each in a commit of its own. */
 const write = async (bus: Bus, topic: string, count: number): Promise<void> => {
@@ -154,7 +155,7 @@ test('of a topic that never expires the newest 20,000 records stay, whatever the
     const writer = await bus.writer('w')
     for (let n = 0; n < 30; n += 1) {
       const records = Array.from({ length: 1_000 }, () => ({
-        ...{ topic: 'blocks', key: 'eth', value: Buffer.alloc(900, n) },
+        ...{ topic: 'blocks', key: 'eth', value: randomBytes(900) },
       }))
       await writer.commit({ records })
     }

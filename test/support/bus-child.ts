@@ -1,4 +1,5 @@
 /** A process that owns an embedded log: `hold` is killed while it owns it, `fill` writes until the disk refuses. */
+import { randomBytes } from 'node:crypto'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
@@ -19,11 +20,12 @@ const main = async (): Promise<void> => {
     process.kill(process.pid, 'SIGKILL')
   }
   for (let whole = 0; ; whole += 1) {
-    const value = Buffer.alloc(5_000, whole)
+    const key = `${whole}`
+    const records = Array.from({ length: 20 }, () => ({
+      ...{ topic: 't', key, value: randomBytes(5_000) },
+    }))
     try {
-      await writer.commit({
-        records: Array.from({ length: 20 }, () => ({ topic: 't', key: `${whole}`, value })),
-      })
+      await writer.commit({ records })
     } catch (error) {
       if (!(error instanceof Outage)) throw error
       console.log(JSON.stringify({ whole, of: error.of, final: error.final }))

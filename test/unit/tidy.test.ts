@@ -23,6 +23,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const OWNERS: Readonly<Record<string, RegExp>> = {
   kafkajs: /^core\/bus/,
   lmdb: /^core\/bus/,
+  msgpackr: /^core\/bus-embedded-batches\.ts$/,
   avsc: /^core\/codec/,
   '@kafkajs/confluent-schema-registry': /^core\/codec/,
   '@clickhouse/client': /^core\/warehouse/,

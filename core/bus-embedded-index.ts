@@ -1,0 +1,150 @@
+import type { Database, RootDatabase } from 'lmdb'
+
+/** Offsets of one partition that one batch holds, without a gap. */
+export interface Span {
+  /** First offset. */
+  readonly base: number
+  readonly count: number
+  /** Number of the batch. */
+  readonly batch: number
+}
+
+/** A span with its partition, before it is indexed. */
+export interface PlacedSpan extends Omit<Span, 'batch'> {
+  readonly topicId: number
+  readonly partition: number
+}
+
+/**
+ * Which batch holds which offsets. What came last is held in memory and read again from the heads of the batches after a
+ * start; the rest lies in rows of many spans, so that a commit does not touch a page for each of its topics.
+ */
+export interface BatchIndex {
+  /** Newest batch whose spans lie in rows. */
+  readonly indexed: number
+  /** Takes a committed batch. */
+  add(batch: number, spans: readonly PlacedSpan[]): void
+  /** Spans of a partition with offsets from `from` on, in order. */
+  spans(topicId: number, partition: number, from: number): Iterable<Span>
+  /** Within a transaction: writes what is held in memory, when that is much. Returns what is to be done after it. */
+  save(): () => void
+  /** Within a transaction: removes rows below an offset. Returns what is to be done after it. */
+  remove(topicId: number, partition: number, low: number): () => void
+}
+
+/** Spans of one row: first offset, number of records, batch, and so on. */
+type StoredSpans = readonly number[]
+
+/** Batches whose spans memory holds. */
+const HELD_BATCHES = 256
+const FIELDS = 3
+/** Offsets take 6 bytes of a key. */
+const LAST_OFFSET = 2 ** 48 - 1
+
+/** Key of a place in the log: topic id, partition, offset; big-endian, so that the tree keeps the log's order. */
+export const placeKey = (topicId: number, partition: number, offset: number): Buffer => {
+  const key = Buffer.allocUnsafe(12)
+  key.writeUInt32BE(topicId, 0)
+  key.writeUInt16BE(partition, 4)
+  key.writeUIntBE(Math.min(offset, LAST_OFFSET), 6, 6)
+  return key
+}
+
+/** Offset in such a key. */
+export const offsetIn = (key: Buffer): number => key.readUIntBE(6, 6)
+
+/** Bytes that name the partition. */
+const PARTITION_BYTES = 6
+/** Key of the newest indexed batch among the log's marks. */
+const INDEXED = ['indexed']
+
+function* spansIn(row: StoredSpans): Iterable<Span> {
+  for (let at = 0; at < row.length; at += FIELDS) {
+    yield { base: row[at] ?? 0, count: row[at + 1] ?? 0, batch: row[at + 2] ?? 0 }
+  }
+}
+
+/** Table of a log's marks. */
+export type Marks = Database<unknown, (string | number)[]>
+
+/** Opens the index and the table that it takes. */
+export const openIndex = (
+  root: RootDatabase,
+  meta: Marks,
+): { readonly index: BatchIndex; readonly table: Database<StoredSpans, Buffer> } => {
+  const table = root.openDB<StoredSpans, Buffer>('index', { keyEncoding: 'binary' })
+  /** By the partition's bytes of a key. */
+  let held = new Map<string, Span[]>()
+  let indexed = Number(meta.get(INDEXED) ?? 0)
+  let newest = indexed
+  const nameOf = (topicId: number, partition: number): string =>
+    placeKey(topicId, partition, 0).toString('latin1', 0, PARTITION_BYTES)
+  /** The row that may hold an offset, and those behind it. */
+  function* rows(topicId: number, partition: number, from: number): Iterable<StoredSpans> {
+    const first = placeKey(topicId, partition, 0)
+    let start = first
+    for (const key of table.getKeys({
+      start: placeKey(topicId, partition, from),
+      reverse: true,
+      limit: 1,
+    })) {
+      if (key.compare(first) >= 0) start = key
+    }
+    const end = placeKey(topicId, partition, LAST_OFFSET)
+    for (const { value } of table.getRange({ start, end })) yield value
+  }
+  const index: BatchIndex = {
+    get indexed() {
+      return indexed
+    },
+    add: (batch, spans) => {
+      newest = batch
+      for (const { topicId, partition, base, count } of spans) {
+        const name = nameOf(topicId, partition)
+        const list = held.get(name)
+        if (list === undefined) held.set(name, [{ base, count, batch }])
+        else list.push({ base, count, batch })
+      }
+    },
+    *spans(topicId, partition, from) {
+      for (const row of rows(topicId, partition, from)) {
+        for (const span of spansIn(row)) if (span.base + span.count > from) yield span
+      }
+      for (const span of held.get(nameOf(topicId, partition)) ?? []) {
+        if (span.base + span.count > from) yield span
+      }
+    },
+    save: () => {
+      if (newest - indexed < HELD_BATCHES) return () => undefined
+      const to = newest
+      for (const [name, spans] of held) {
+        const key = Buffer.concat([Buffer.from(name, 'latin1'), Buffer.alloc(PARTITION_BYTES)])
+        key.writeUIntBE(spans[0]?.base ?? 0, PARTITION_BYTES, PARTITION_BYTES)
+        table.putSync(
+          key,
+          spans.flatMap(({ base, count, batch }) => [base, count, batch]),
+        )
+      }
+      meta.putSync(INDEXED, to)
+      return () => {
+        held = new Map()
+        indexed = to
+      }
+    },
+    remove: (topicId, partition, low) => {
+      const start = placeKey(topicId, partition, 0)
+      const end = placeKey(topicId, partition, low)
+      const over = [...table.getRange({ start, end })].filter(({ value }) =>
+        [...spansIn(value)].every(({ base, count }) => base + count <= low),
+      )
+      for (const { key } of over) table.removeSync(key)
+      return () => {
+        const name = nameOf(topicId, partition)
+        const left = held.get(name)?.filter(({ base, count }) => base + count > low) ?? []
+        if (left.length > 0) held.set(name, left)
+        else held.delete(name)
+      }
+    },
+  }
+  return { index, table }
+}

@@ -82,8 +82,8 @@ type LowOf = (topicId: number, partition: number) => number
 /** Bytes of unpacked batches held for the next reader: readers of different topics want the same ones. */
 const UNPACKED_BYTES = 16_777_216
 const DEFLATE = { level: 3 } as const
-/** Two of them fill a page of lmdb, which gives whole pages to what is larger. */
-const PIECE_BYTES = 1_990
+/** Four of them fill a page of lmdb, which gives whole pages to what is larger than half of one. */
+const PIECE_BYTES = 980
 /** Numbers of batches only grow: lmdb fills each page before it begins another. */
 const APPEND = { append: true } as const
 const FIELDS_OF_HEAD = 2

@@ -8,8 +8,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askOps, opsUrlOf } from '../../cli/ask-ops.ts'
-import type { StatusReport } from '../../cli/status-report.ts'
+import { opsUrlOf } from '../../cli/ask-ops.ts'
+import { openLogAtRest } from '../../core/bus-embedded-log.ts'
+import { usedBytes } from '../../core/bus-lmdb.ts'
 import { freePort } from './ports.ts'
 import { sluice } from './sluice.ts'
 import { until } from './until.ts'
@@ -76,8 +77,17 @@ const decodedTrades = async (opsUrl: string): Promise<number> => {
   return trades
 }
 
-const logBytes = async (opsUrl: string): Promise<number> =>
-  (await askOps<StatusReport>(opsUrl, '/status'))?.log?.usedBytes ?? Number.NaN
+/** Pages of a log that no process has open: what grows with every trade, and lane state, which grows with holders and pools. */
+const logBytes = async (path: string): Promise<{ records: number; state: number }> => {
+  const log = openLogAtRest(path)
+  try {
+    const { records, batches, offsets, meta, state } = log
+    const perTrade = [records, ...batches.tables, offsets, meta]
+    return { records: usedBytes(perTrade), state: usedBytes([state]) }
+  } finally {
+    await log.close()
+  }
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-idle-'))
 const warehouse = join(folder, 'warehouse')
@@ -100,7 +110,6 @@ try {
   const look = async () => ({
     trades: await decodedTrades(opsUrl),
     cpuSeconds: cpuSecondsOf(product.pid),
-    logBytes: await logBytes(opsUrl),
     warehouse: filesBelow(warehouse),
     atMs: performance.now(),
   })
@@ -116,6 +125,8 @@ try {
   const seconds = (after.atMs - before.atMs) / 1_000
   const trades = after.trades - before.trades
   const cpuSeconds = after.cpuSeconds - before.cpuSeconds
+  await product.kill('SIGTERM')
+  const log = await logBytes(join(folder, 'log'))
   const line = {
     ...{ drill: 'idle', settleSeconds, minutes, welcomeMs: Math.round(welcomeMs) },
     tradesPerSecond: Math.round((trades / seconds) * 10) / 10,
@@ -123,7 +134,8 @@ try {
     cpuMsPerTrade: Math.round((cpuSeconds / trades) * 10_000) / 10,
     highestMemoryMb: Math.round(Math.max(...ownBytes) / MEGABYTE),
     mostWarehouseFiles: Math.max(...files),
-    logBytesPerTrade: Math.round((after.logBytes - before.logBytes) / trades),
+    logBytesPerTrade: Math.round(log.records / after.trades),
+    stateMb: Math.round(log.state / MEGABYTE),
     warehouseBytesPerTrade: Math.round(after.warehouse.bytes / after.trades),
   }
   console.log(JSON.stringify(line))

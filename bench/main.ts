@@ -66,6 +66,11 @@ const ROWS: readonly Row[] = [
     about: 'token events to delivered webhooks against a bare signed undici loop; aim 0.5',
     run: async () => (await import('./webhooks.ts')).webhooksBench,
   },
+  {
+    name: 'versus',
+    about: 'blocks of a real node to rows of swaps, transfers and balances against Ponder; aim 10',
+    run: async () => (await import('./versus/main.ts')).versusBench,
+  },
 ]
 
 const asked = process.argv.slice(2)

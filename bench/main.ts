@@ -1,3 +1,5 @@
+import { NotInstalled } from './not-installed.ts'
+
 /**
  * `npm run bench [-- NAME...]`: one JSON line per row. Every row measures our code against the bare minimum loop of the
  * same work in the same run; the ratio is what counts, absolute times drift with the machine.
@@ -90,7 +92,7 @@ for (const { name, about, run } of ROWS) {
     await bench()
   } catch (error) {
     failed = true
-    console.error(`# ${name} failed:`, error)
+    console.error(`# ${name} failed:`, error instanceof NotInstalled ? error.message : error)
   }
 }
 process.exit(failed ? 1 : 0)

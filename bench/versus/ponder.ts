@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../test/support/ports.ts'
+import { NotInstalled } from '../not-installed.ts'
 import type { Found, PreparedChain } from './chain.ts'
 import { cpuBetween, cpuOf, type Run, stopChild } from './run.ts'
 
@@ -21,8 +22,9 @@ export const installPonder = (): void => {
     ...{ cwd: FOLDER, encoding: 'utf8' },
   })
   if (status === 0 && existsSync(PONDER)) return
-  const said = error?.message ?? stderr.split('\n').find((line) => /error/i.test(line)) ?? ''
-  throw new Error(`Ponder could not be installed: ${said}`)
+  const why =
+    /^npm error (?!code )(\S.*)$/m.exec(stderr)?.[1] ?? error?.message ?? `npm ci: ${status}`
+  throw new NotInstalled(`Ponder could not be installed: ${why}`)
 }
 
 /** A line of Ponder's log. */

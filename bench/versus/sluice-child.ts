@@ -1,6 +1,5 @@
 /** The product in a process of its own over one node, as `npm start -- --chain ethereum --rpc URL --from 0` has it. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openHouse } from '../../cli/house.ts'
@@ -15,6 +14,8 @@ import type { Found, PreparedChain } from './chain.ts'
 
 /** What the process is to do, as JSON in its first argument. */
 export interface SluiceOrder extends Pick<PreparedChain, 'tokens' | 'probe' | 'lastHeight'> {
+  /** Where the log and the warehouse lie. */
+  readonly folder: string
   readonly rpcUrl: string
   readonly extra: ChainExtra
   /** What must be in the tables before it is done. */
@@ -76,8 +77,8 @@ const foundIn = async (warehouse: Warehouse, order: SluiceOrder): Promise<Found>
 }
 
 const run = async (order: SluiceOrder): Promise<void> => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-versus-'))
-  const { extra, rpcUrl, lastHeight } = order
+  const { folder, extra, rpcUrl, lastHeight } = order
+  const ending = once(process, 'SIGTERM')
   const base = loadConfig({}, { port: 0, keyPepper: 'bench', dataDir: folder })
   const config = { ...base, chainExtra: { eth: extra } }
   const [metrics, log, closing] = [makeMetrics(), silentLogger(), new AbortController()]
@@ -104,9 +105,9 @@ const run = async (order: SluiceOrder): Promise<void> => {
   while (!(await house.settled())) await sleep(LOOK_MS)
   const atMs = Date.now()
   say({ kind: 'settled', atMs, found: await foundIn(house.warehouse, order) })
+  await ending
   await house.stop('measured')
   closing.abort()
-  rmSync(folder, { recursive: true, force: true })
   process.disconnect?.()
 }
 

@@ -1,4 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { PreparedChain } from './chain.ts'
 import { cpuBetween, cpuOf, type Run, stopChild } from './run.ts'
@@ -43,8 +46,9 @@ const watch = (child: ChildProcess, nodePid: number): Promise<SluiceRun> =>
 export const runSluice = async (chain: PreparedChain): Promise<SluiceRun> => {
   const { anvil, tokens, probe, lastHeight, extra, truth } = chain
   const { swaps, transfers } = truth
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-versus-'))
   const order: SluiceOrder = {
-    ...{ rpcUrl: anvil.httpUrl, tokens, probe, lastHeight, extra, swaps, transfers },
+    ...{ folder, rpcUrl: anvil.httpUrl, tokens, probe, lastHeight, extra, swaps, transfers },
   }
   const execArgv = ['--max-semi-space-size=32', '--import', import.meta.resolve('tsx')]
   const child = fork(CHILD, [JSON.stringify(order)], { execArgv })
@@ -52,5 +56,6 @@ export const runSluice = async (chain: PreparedChain): Promise<SluiceRun> => {
     return await watch(child, anvil.pid)
   } finally {
     await stopChild(child)
+    rmSync(folder, { recursive: true, force: true })
   }
 }

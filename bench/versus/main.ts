@@ -52,6 +52,8 @@ export const versusBench = async (): Promise<void> => {
       sluicePerSecond: perSecond(sluice.seconds),
       ponderCpuSeconds: rounded(ponder.cpuSeconds),
       sluiceCpuSeconds: rounded(sluice.cpuSeconds),
+      /** Of processor time: other work on the machine moves it less. */
+      cpuRatio: rounded(ponder.cpuSeconds / sluice.cpuSeconds),
       nodeCpuSeconds: [rounded(ponder.nodeCpuSeconds), rounded(sluice.nodeCpuSeconds)],
       sluiceSettledSeconds: rounded(sluice.settledSeconds),
       bare: 'Ponder 0.16.10 with PGlite: rows of swaps and transfers, balances, reserves; limited = its own 20 calls/s',

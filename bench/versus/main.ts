@@ -1,3 +1,4 @@
+import { bareReadSeconds } from './bare-read.ts'
 import { type Found, prepareChain } from './chain.ts'
 import { installPonder, runPonder } from './ponder.ts'
 import { runSluice } from './sluice.ts'
@@ -29,6 +30,7 @@ export const versusBench = async (): Promise<void> => {
   const chain = await prepareChain(SIZE)
   try {
     const { truth } = chain
+    const bareSeconds = await bareReadSeconds(chain)
     const ponder = await runPonder(chain, MANY_NODES)
     sameAs(truth, ponder.found, 'Ponder')
     const sluice = await runSluice(chain)
@@ -46,15 +48,19 @@ export const versusBench = async (): Promise<void> => {
       sluiceSeconds: rounded(sluice.seconds),
       /** Ponder's time divided by ours. */
       ratio: rounded(ponder.seconds / sluice.seconds),
+      /** Asking for every whole block and parsing the answers; the ratio of who did nothing else. */
+      bareReadSeconds: rounded(bareSeconds),
+      ratioAtMost: rounded(ponder.seconds / bareSeconds),
       ponderLimitedSeconds: rounded(limited.seconds),
       ratioLimited: rounded(limited.seconds / sluice.seconds),
       ponderPerSecond: perSecond(ponder.seconds),
       sluicePerSecond: perSecond(sluice.seconds),
-      ponderCpuSeconds: rounded(ponder.cpuSeconds),
-      sluiceCpuSeconds: rounded(sluice.cpuSeconds),
+      ponderCpuSeconds: rounded(ponder.cpu.product),
+      sluiceCpuSeconds: rounded(sluice.cpu.product),
       /** Of processor time: other work on the machine moves it less. */
-      cpuRatio: rounded(ponder.cpuSeconds / sluice.cpuSeconds),
-      nodeCpuSeconds: [rounded(ponder.nodeCpuSeconds), rounded(sluice.nodeCpuSeconds)],
+      cpuRatio: rounded(ponder.cpu.product / sluice.cpu.product),
+      nodeCpuSeconds: [rounded(ponder.cpu.node), rounded(sluice.cpu.node)],
+      otherCpuSeconds: [rounded(ponder.cpu.others), rounded(sluice.cpu.others)],
       sluiceSettledSeconds: rounded(sluice.settledSeconds),
       bare: 'Ponder 0.16.10 with PGlite: rows of swaps and transfers, balances, reserves; limited = its own 20 calls/s',
       more: 'Sluice besides: log with reorgs, USD prices, candles, statistics, pools, holders, profits, streams; settled = all of it stored',

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { freePort } from '../../test/support/ports.ts'
 import { NotInstalled } from '../not-installed.ts'
 import type { Found, PreparedChain } from './chain.ts'
-import { cpuBetween, cpuOf, type Run, stopChild } from './run.ts'
+import { type Cpu, cpuBetween, cpuOf, type Run, stopChild } from './run.ts'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))
 const APP = join(FOLDER, 'app')
@@ -52,7 +52,7 @@ const isReady = ({ msg, endpoint }: LogLine): boolean =>
 const watch = (child: ChildProcess, nodePid: number): Promise<Omit<Run, 'found'>> =>
   new Promise((resolve, reject) => {
     const tail: string[] = []
-    let start: { readonly ms: number; readonly cpu: ReturnType<typeof cpuOf> } | undefined
+    let start: { readonly ms: number; readonly cpu: Cpu } | undefined
     const fail = (what: string) => reject(new Error(`Ponder ${what}:\n${tail.join('\n')}`))
     const timer = setTimeout(() => fail('was not ready in time'), LIMIT_MS)
     child.once('error', reject)
@@ -67,8 +67,8 @@ const watch = (child: ChildProcess, nodePid: number): Promise<Omit<Run, 'found'>
       }
       if (start === undefined || !isReady(line)) return
       clearTimeout(timer)
-      const used = cpuBetween(start.cpu, cpuOf(child, nodePid))
-      resolve({ seconds: (line.time - start.ms) / 1_000, ...used })
+      const cpu = cpuBetween(start.cpu, cpuOf(child, nodePid))
+      resolve({ seconds: (line.time - start.ms) / 1_000, cpu })
     }
     for (const stream of [child.stdout, child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', hear)

@@ -34,3 +34,13 @@ export const treeSeconds = (root: number): number => {
       .reduce((sum, child) => sum + child.seconds + under(child.pid), 0)
   return (rows.find(({ pid }) => pid === root)?.seconds ?? 0) + under(root)
 }
+
+/** Processor seconds that everything on the machine has used since it started. Linux only. */
+export const machineSeconds = (): number => {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+  const [user = 0, nice = 0, system = 0, , , interrupts = 0, softInterrupts = 0] = line
+    .split(/\s+/)
+    .slice(1)
+    .map(Number)
+  return (user + nice + system + interrupts + softInterrupts) / TICKS
+}

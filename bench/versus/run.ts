@@ -1,31 +1,37 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Found } from './chain.ts'
-import { treeSeconds } from './process-tree.ts'
+import { machineSeconds, treeSeconds } from './process-tree.ts'
+
+/** Processor seconds. */
+export interface Cpu {
+  /** Of a product's processes. */
+  readonly product: number
+  /** Of the node that it reads. */
+  readonly node: number
+  /** Of everything else on the machine, the benchmark's own process included: much of it and the times mean little. */
+  readonly others: number
+}
 
 /** How one product did. */
 export interface Run {
   readonly found: Found
   /** From the start of reading until everything that is compared is in its tables. */
   readonly seconds: number
-  /** Processor seconds of its processes in that time. */
-  readonly cpuSeconds: number
-  /** Processor seconds of the node in that time. */
-  readonly nodeCpuSeconds: number
+  /** What was used in that time. */
+  readonly cpu: Cpu
 }
 
-/** Processor seconds of a product and of the node that it reads, so far. */
-export const cpuOf = (product: ChildProcess, nodePid: number) => ({
-  cpuSeconds: treeSeconds(product.pid ?? 0),
-  nodeCpuSeconds: treeSeconds(nodePid),
-})
+/** What was used so far. */
+export const cpuOf = (child: ChildProcess, nodePid: number): Cpu => {
+  const [product, node] = [treeSeconds(child.pid ?? 0), treeSeconds(nodePid)]
+  return { product, node, others: machineSeconds() - product - node }
+}
 
 /** What was used between two looks. */
-export const cpuBetween = (
-  before: ReturnType<typeof cpuOf>,
-  after: ReturnType<typeof cpuOf>,
-): ReturnType<typeof cpuOf> => ({
-  cpuSeconds: after.cpuSeconds - before.cpuSeconds,
-  nodeCpuSeconds: after.nodeCpuSeconds - before.nodeCpuSeconds,
+export const cpuBetween = (before: Cpu, after: Cpu): Cpu => ({
+  product: after.product - before.product,
+  node: after.node - before.node,
+  others: after.others - before.others,
 })
 
 const GRACE_MS = 15_000

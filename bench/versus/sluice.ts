@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { PreparedChain } from './chain.ts'
-import { cpuBetween, cpuOf, type Run, stopChild } from './run.ts'
+import { type Cpu, cpuBetween, cpuOf, type Run, stopChild } from './run.ts'
 import type { SluiceOrder, SluiceWord } from './sluice-child.ts'
 
 const CHILD = fileURLToPath(new URL('./sluice-child.ts', import.meta.url))
@@ -19,7 +19,7 @@ export interface SluiceRun extends Run {
 const watch = (child: ChildProcess, nodePid: number): Promise<SluiceRun> =>
   new Promise((resolve, reject) => {
     let startMs: number | undefined
-    let before: ReturnType<typeof cpuOf> | undefined
+    let before: Cpu | undefined
     let stored: Omit<Run, 'found'> | undefined
     const fail = (what: string) => reject(new Error(`Sluice ${what}`))
     const timer = setTimeout(() => fail('has not stored everything in time'), LIMIT_MS)
@@ -33,8 +33,8 @@ const watch = (child: ChildProcess, nodePid: number): Promise<SluiceRun> =>
       } else if (startMs === undefined || before === undefined) {
         fail('stored what it has not read')
       } else if (word.kind === 'stored') {
-        const used = cpuBetween(before, cpuOf(child, nodePid))
-        stored = { seconds: secondsSince(startMs), ...used }
+        const cpu = cpuBetween(before, cpuOf(child, nodePid))
+        stored = { seconds: secondsSince(startMs), cpu }
       } else if (stored) {
         clearTimeout(timer)
         resolve({ ...stored, found: word.found, settledSeconds: secondsSince(startMs) })

@@ -1,3 +1,5 @@
+import { NotInstalled } from './not-installed.ts'
+
 /**
  * `npm run bench [-- NAME...]`: one JSON line per row. Every row measures our code against the bare minimum loop of the
  * same work in the same run; the ratio is what counts, absolute times drift with the machine.
@@ -66,6 +68,11 @@ const ROWS: readonly Row[] = [
     about: 'token events to delivered webhooks against a bare signed undici loop; aim 0.5',
     run: async () => (await import('./webhooks.ts')).webhooksBench,
   },
+  {
+    name: 'versus',
+    about: 'blocks of a real node to rows of swaps, transfers and balances against Ponder; aim 10',
+    run: async () => (await import('./versus/main.ts')).versusBench,
+  },
 ]
 
 const asked = process.argv.slice(2)
@@ -85,7 +92,7 @@ for (const { name, about, run } of ROWS) {
     await bench()
   } catch (error) {
     failed = true
-    console.error(`# ${name} failed:`, error)
+    console.error(`# ${name} failed:`, error instanceof NotInstalled ? error.message : error)
   }
 }
 process.exit(failed ? 1 : 0)

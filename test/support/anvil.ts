@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -12,6 +13,8 @@ const require = createRequire(import.meta.url)
 export interface Anvil {
   readonly httpUrl: string
   readonly wsUrl: string
+  /** Process id. */
+  readonly pid: number
   readonly client: AnvilClient
   stop(): Promise<void>
 }
@@ -65,10 +68,12 @@ export const startAnvil = async (args: readonly string[] = []): Promise<Anvil> =
       if (String(chunk).includes('Listening on')) resolve()
     })
   })
+  assert(child.pid !== undefined, 'anvil runs')
   const httpUrl = `http://127.0.0.1:${port}`
   return {
     httpUrl,
     wsUrl: `ws://127.0.0.1:${port}`,
+    pid: child.pid,
     client: clientOf(httpUrl),
     stop: async () => {
       child.kill('SIGTERM')

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { type Abi, type Address, encodeAbiParameters, getAddress, type Hex } from 'viem'
 import type { AnvilClient } from './anvil.ts'
+import { until } from './until.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -42,6 +43,13 @@ const creationCode = (path: string, { types, values }: Arguments): Hex => {
   return `0x${code.replace(/^0x/, '')}${args.slice(2)}`
 }
 
+/**
+ * viem's own wait asks again when the next block comes. A node that mines per transaction may show the block before the receipt, and
+ * there is no next block then.
+ */
+const receiptOf = (client: AnvilClient, hash: Hex) =>
+  until(() => client.getTransactionReceipt({ hash }), `receipt of ${hash}`)
+
 /** `artifacts` are modules of packages, by the name under which they are deployed. */
 export const deployer = <Name extends string>(
   client: AnvilClient,
@@ -49,7 +57,7 @@ export const deployer = <Name extends string>(
 ): Deployer<Name> => {
   const pay = async ({ functionName, ...call }: Write): Promise<Hex> => {
     const hash = await client.writeContract({ ...call, functionName, gas: 8_000_000n })
-    const { status } = await client.waitForTransactionReceipt({ hash })
+    const { status } = await receiptOf(client, hash)
     if (status !== 'success') throw new Error(`${functionName} failed`)
     return hash
   }
@@ -58,7 +66,7 @@ export const deployer = <Name extends string>(
     deploy: async (name, types, values) => {
       const data = creationCode(artifacts[name], { types, values })
       const hash = await client.sendTransaction({ data })
-      const { contractAddress } = await client.waitForTransactionReceipt({ hash })
+      const { contractAddress } = await receiptOf(client, hash)
       if (!contractAddress) throw new Error(`${name} was not deployed`)
       return getAddress(contractAddress)
     },

@@ -73,7 +73,7 @@ const filesUnder = (folder: string): readonly string[] =>
   readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
-    .filter((file) => !file.includes('fixtures/'))
+    .filter((file) => !file.includes('fixtures/') && !file.includes('node_modules/'))
 
 const FILES = Object.keys(LAYERS).flatMap(filesUnder)
 const TEXTS = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))

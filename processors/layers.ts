@@ -89,29 +89,50 @@ const makeWritings = <Value>() => {
   }
 }
 
+/** Final values: those of the log's own store, and above them what no flush has handed out yet. */
+const makeFinal = <Value extends object>(state: StageState) => {
+  // Bounded by size, not by count: for a count the cache makes room for all of them at once.
+  const cached = new LRUCache<string, Value>({ maxSize: CACHED, sizeCalculation: () => 1 })
+  const unsaved = new Map<string, Value | null>()
+  return {
+    get: (key: string): Value | undefined => {
+      const held = unsaved.has(key) ? unsaved.get(key) : cached.get(key)
+      if (held !== undefined) return held ?? undefined
+      const text = state.get(BASE + key)
+      if (text === undefined) return undefined
+      const value: Value = JSON.parse(text)
+      cached.set(key, value)
+      return value
+    },
+    set: (key: string, value: Value | null): void => {
+      unsaved.set(key, value)
+    },
+    unsaved: (): Iterable<readonly [string, Value | null]> => unsaved,
+    *saved(prefix: string): Iterable<readonly [string, string]> {
+      for (const [key, text] of state.entries(BASE + prefix)) yield [key.slice(BASE.length), text]
+    },
+    flush: (changed: Map<string, string | null>): void => {
+      for (const [key, value] of unsaved) {
+        if (value === null) cached.delete(key)
+        else cached.set(key, value)
+        changed.set(BASE + key, value === null ? null : JSON.stringify(value))
+      }
+      unsaved.clear()
+    },
+  }
+}
+
 /** Opens the layers of a state that `changes` wrote; entries under other prefixes are left alone. */
 export const makeLayers = <Value extends object, Extra>(
   state: StageState,
 ): Layers<Value, Extra> => {
-  // Bounded by size, not by count: for a count the cache makes room for all of them at once.
-  const cached = new LRUCache<string, Value>({ maxSize: CACHED, sizeCalculation: () => 1 })
-  /** Final values that no flush has handed out yet. */
-  const unsaved = new Map<string, Value | null>()
+  const final = makeFinal<Value>(state)
   const writings = makeWritings<Value>()
   const changed = new Map<string, string | null>()
   /** Blocks that no flush has handed out yet: one that is final by then, or taken back, never is. */
   const unwritten = new Map<string, HotBlock<Value, Extra>>()
   /** Unfinalized blocks by hash, in chain order. */
   const hot = new Map<string, Written<Value>>()
-  const final = (key: string): Value | undefined => {
-    const held = unsaved.has(key) ? unsaved.get(key) : cached.get(key)
-    if (held !== undefined) return held ?? undefined
-    const text = state.get(BASE + key)
-    if (text === undefined) return undefined
-    const value: Value = JSON.parse(text)
-    cached.set(key, value)
-    return value
-  }
   const keep = ({ hash, height, timeMs, values }: Written<Value>): void => {
     const block = { hash, height, timeMs, values }
     hot.set(hash, block)
@@ -136,18 +157,19 @@ export const makeLayers = <Value extends object, Extra>(
   return {
     get: (key) => {
       const held = writings.newest(key)
-      return held === undefined ? final(key) : (held ?? undefined)
+      return held === undefined ? final.get(key) : (held ?? undefined)
     },
     *entries(prefix) {
       const newer = new Map<string, Value | null>()
-      for (const [key, value] of unsaved) if (key.startsWith(prefix)) newer.set(key, value)
+      for (const [key, value] of final.unsaved()) {
+        if (key.startsWith(prefix)) newer.set(key, value)
+      }
       for (const key of writings.keys()) {
         if (key.startsWith(prefix)) newer.set(key, writings.newest(key) ?? null)
       }
       for (const [key, value] of newer) if (value !== null) yield [key, value] as const
-      for (const [key, text] of state.entries(BASE + prefix)) {
-        const name = key.slice(BASE.length)
-        if (!newer.has(name)) yield [name, JSON.parse(text)] as const
+      for (const [key, text] of final.saved(prefix)) {
+        if (!newer.has(key)) yield [key, JSON.parse(text)] as const
       }
     },
     apply: (block) => {
@@ -169,19 +191,14 @@ export const makeLayers = <Value extends object, Extra>(
       let newest: Written<Value> | undefined
       for (const block of hot.values()) {
         if (block.height > height) break
-        for (const [key, value] of block.values) unsaved.set(key, value)
+        for (const [key, value] of block.values) final.set(key, value)
         drop(block)
         newest = block
       }
       return newest
     },
     changes: () => {
-      for (const [key, value] of unsaved) {
-        if (value === null) cached.delete(key)
-        else cached.set(key, value)
-        changed.set(BASE + key, value === null ? null : JSON.stringify(value))
-      }
-      unsaved.clear()
+      final.flush(changed)
       for (const block of unwritten.values()) {
         changed.set(HOT + block.hash, JSON.stringify({ ...block, values: [...block.values] }))
       }

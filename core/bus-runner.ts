@@ -87,6 +87,8 @@ export interface KeepRunning {
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 5_000
+/** What ran so long had recovered. */
+const STEADY_MS = 30_000
 
 /** True for an error after which nothing on this bus can go on: a halt, a full disk. */
 const isFinal = (error: unknown): error is Outage =>
@@ -97,7 +99,12 @@ export const keepRunning = async (
   { what, facts, log, signal, onHalt }: KeepRunning,
   work: () => Promise<void>,
 ): Promise<void> => {
-  const plan = { firstMs: FIRST_PAUSE_MS, maxMs: LONGEST_PAUSE_MS, tries: Number.POSITIVE_INFINITY }
+  const plan = {
+    firstMs: FIRST_PAUSE_MS,
+    maxMs: LONGEST_PAUSE_MS,
+    steadyMs: STEADY_MS,
+    tries: Number.POSITIVE_INFINITY,
+  }
   try {
     await retry(work, {
       ...plan,

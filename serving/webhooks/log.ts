@@ -12,7 +12,7 @@ import { deadLetter, orPoison } from '../../core/dead-letter.ts'
 import { Malformed } from '../../core/fault.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
-import { retry } from '../../core/retry.ts'
+import { pause, retry } from '../../core/retry.ts'
 import { deadLetterSpec } from '../../core/topic-specs.ts'
 import type { Warehouse } from '../../core/warehouse.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
@@ -35,6 +35,8 @@ const TABLES: Readonly<Record<string, string>> = {
   [ATTEMPTS]: 'webhook_attempts',
 }
 const TAKE = { maxRecords: 5_000, maxWaitMs: 250 }
+/** What comes so soon after the first records is inserted with them. */
+const GATHER_MS = 1_000
 const AGAIN = { firstMs: 100, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
 
 /** Row of a record. Times are epoch milliseconds, which the tables read as such. */
@@ -57,8 +59,10 @@ const timeOf = (atMs: number): string => new Date(atMs).toISOString()
 
 const runLane = async (deps: WebhookLogDeps, lane: Lane): Promise<void> => {
   while (!lane.signal.aborted) {
-    const taken = await lane.take(TAKE)
-    if (taken.length > 0) await store(deps, lane, taken)
+    const first = await lane.take(TAKE)
+    if (first.length === 0) continue
+    await pause(GATHER_MS, lane.signal)
+    await store(deps, lane, [...first, ...(await lane.take({ ...TAKE, maxWaitMs: 0 }))])
   }
 }
 

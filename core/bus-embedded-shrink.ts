@@ -182,7 +182,6 @@ const removeSpans = (
   })
   done()
   topic.low[partition] = low
-  log.recent.clear()
   return low - first
 }
 

@@ -306,7 +306,7 @@ interface RecordPlace {
   readonly batch: OpenBatch | undefined
 }
 
-/** Records of one commit that go at the same age. */
+/** Records of one commit that go at the same age and that one lane reads. */
 interface OpenBatch {
   readonly runs: Map<string, Run & { readonly records: BatchRecord[] }>
   bytes: number
@@ -317,10 +317,12 @@ class Draft {
   readonly log: EmbeddedLog
   readonly timestampMs: number
   readonly #next = new Map<string, Map<number, number>>()
+  /** Partitions whose next offset is not written yet. */
+  readonly #moved = new Map<string, readonly [topic: string, partition: number]>()
   readonly #records: LogRecord[] = []
   readonly #batches: BatchDraft
-  /** By the retention of their topics: what goes together lies together. */
-  readonly #open = new Map<number | null, OpenBatch>()
+  /** By retention and partition: what goes together, and what one lane reads, lies together. */
+  readonly #open = new Map<string, OpenBatch>()
 
   constructor(log: EmbeddedLog, timestampMs: number) {
     this.log = log
@@ -340,13 +342,14 @@ class Draft {
     const offset = drafted.get(partition) ?? committed
     drafted.set(partition, offset + 1)
     this.#next.set(record.topic, drafted)
-    const batch = isBatched ? this.#batchOf(spec.retentionMs) : undefined
+    this.#moved.set(`${partition}/${record.topic}`, [record.topic, partition])
+    const batch = isBatched ? this.#batchOf(`${spec.retentionMs}/${partition}`) : undefined
     return { topicId: id, partition, offset, batch }
   }
 
-  #batchOf(retentionMs: number | null): OpenBatch {
-    const open = this.#open.get(retentionMs) ?? { runs: new Map(), bytes: 0 }
-    this.#open.set(retentionMs, open)
+  #batchOf(name: string): OpenBatch {
+    const open = this.#open.get(name) ?? { runs: new Map(), bytes: 0 }
+    this.#open.set(name, open)
     return open
   }
 
@@ -376,11 +379,11 @@ class Draft {
   /** Writes open batches and the drafted offsets. */
   save(): void {
     for (const batch of this.#open.values()) this.#write(batch)
-    for (const [topic, drafted] of this.#next) {
+    for (const [topic, partition] of this.#moved.values()) {
       const { id } = topicOf(this.log, topic)
-      for (const [partition, offset] of drafted)
-        this.log.meta.putSync(['next', id, partition], offset)
+      this.log.meta.putSync(['next', id, partition], this.#next.get(topic)?.get(partition))
     }
+    this.#moved.clear()
   }
 
   /** Makes the drafted offsets the committed ones and the records readable; returns the topics that grew. */

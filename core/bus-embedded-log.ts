@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Database, open, type RootDatabase } from 'lmdb'
+import { type Database, open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
 import type { Ends, GroupOffset, Headers, LogRecord, TopicSpec } from './bus-contract.ts'
 import { type Batches, openBatches } from './bus-embedded-batches.ts'
 import { type Marks, offsetIn, placeKey } from './bus-embedded-index.ts'
@@ -64,55 +64,65 @@ export interface ScanLimit {
 }
 
 /** Opens or makes the folder. Throws `Outage` when another live process holds it or its layout is not ours. */
-export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog => {
-  const release = claimFolder(path)
-  const root = open({
-    path,
-    noSubdir: false,
-    mapSize: mapSizeBytes,
-    maxDbs: MOST_TABLES,
-    overlappingSync: false,
-  })
-  try {
+export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog =>
+  opened(path, { mapSize: mapSizeBytes, overlappingSync: false }, (root) => {
     const meta: Marks = root.openDB('meta', {})
+    const format = meta.get(['format']) ?? FORMAT
+    if (format !== FORMAT) throw otherLayout(path, format)
+    const tables = tablesOf(root, RECENT_BYTES)
+    // After the tables: a process that ends in between leaves a folder that is made again, not one without some of them.
     root.transactionSync(() => {
-      const format = meta.get(['format']) ?? FORMAT
-      if (format !== FORMAT) {
-        throw new Outage('bus', `${path} has layout ${format}, not ${FORMAT}`, { final: true })
-      }
-      meta.putSync(['format'], FORMAT)
       if (meta.get(['life']) === undefined) meta.putSync(['life'], randomUUID())
+      meta.putSync(['format'], FORMAT)
     })
+    return { ...tables, id: String(meta.get(['life'])) }
+  })
+
+/** Opens a log that nobody writes to. Throws `Outage` as `openLog` does, and where no log was ever finished. */
+export const openLogAtRest = (path: string): EmbeddedLog =>
+  opened(path, { readOnly: true }, (root) => {
+    const meta = root.openDB<unknown, (string | number)[]>('meta', {}) as Marks | undefined
+    const format = meta?.get(['format'])
+    if (meta === undefined || format !== FORMAT) throw otherLayout(path, format)
+    return { ...tablesOf(root, 0), id: String(meta.get(['life'])) }
+  })
+
+const otherLayout = (path: string, format: unknown): Outage =>
+  new Outage(
+    'bus',
+    `${path} has ${format === undefined ? 'no finished log' : `a log of layout ${format}`}, not one of layout ${FORMAT}: use another folder`,
+    { final: true },
+  )
+
+/** Claims the folder, opens its environment, and lets go of both when what follows fails. */
+const opened = (
+  path: string,
+  options: Omit<RootDatabaseOptionsWithPath, 'path'>,
+  use: (root: RootDatabase) => Omit<EmbeddedLog, 'path' | 'root' | 'close'>,
+): EmbeddedLog => {
+  const release = claimFolder(path)
+  let root: RootDatabase | undefined
+  try {
+    const environment = open({ path, noSubdir: false, maxDbs: MOST_TABLES, ...options })
+    root = environment
     const close = async (): Promise<void> => {
-      await root.close()
+      await environment.close()
       release()
     }
-    return { path, root, close, ...tablesOf(root, RECENT_BYTES) }
+    return { path, root, close, ...use(environment) }
   } catch (error) {
-    root.close()
+    root?.close()
     release()
     throw error
   }
 }
 
-/** Opens a log that nobody writes to. Throws `Outage` as `openLog` does. */
-export const openLogAtRest = (path: string): EmbeddedLog => {
-  const release = claimFolder(path)
-  const root = open({ path, noSubdir: false, maxDbs: MOST_TABLES, readOnly: true })
-  const close = async (): Promise<void> => {
-    await root.close()
-    release()
-  }
-  return { path, root, close, ...tablesOf(root, 0) }
-}
-
 const tablesOf = (
   root: RootDatabase,
   recentBytes: number,
-): Omit<EmbeddedLog, 'path' | 'root' | 'close'> => {
+): Omit<EmbeddedLog, 'path' | 'root' | 'close' | 'id'> => {
   const meta: Marks = root.openDB('meta', {})
   return {
-    id: String(meta.get(['life'])),
     meta,
     records: root.openDB<StoredRecord, Buffer>('records', { keyEncoding: 'binary' }),
     batches: openBatches(root, meta),
@@ -139,12 +149,17 @@ const loadTopics = (meta: EmbeddedLog['meta']): Map<string, EmbeddedTopic> => {
 /** Makes topics that are missing and takes over retention of those that exist. Throws `Outage` where one was made otherwise. */
 export const ensureTopics = (log: EmbeddedLog, specs: readonly TopicSpec[]): void => {
   const added = new Map<string, EmbeddedTopic>()
+  let lastId = Math.max(0, ...[...log.topics.values()].map(({ id }) => id))
+  const newId = (): number => {
+    lastId += 1
+    return lastId
+  }
   log.root.transactionSync(() => {
     for (const spec of specs) {
       const held = log.topics.get(spec.topic) ?? added.get(spec.topic)
       const isBatched = spec.cleanup === 'delete'
       if (held) checkSame(held, spec)
-      const id = held?.id ?? log.topics.size + added.size + 1
+      const id = held?.id ?? newId()
       const zeros = (): number[] => Array.from({ length: spec.partitions }, () => 0)
       log.meta.putSync(['topic', spec.topic], { id, spec })
       const [low, next] = [held?.low ?? zeros(), held?.next ?? zeros()]
@@ -198,46 +213,57 @@ export const scan = (
   return { records, next: Math.max(from, to), bytes }
 }
 
-/** Records as the tables hold them. */
-function* stored(
-  log: EmbeddedLog,
-  { id, isBatched }: EmbeddedTopic,
-  range: ScanRange,
-): Iterable<{ readonly record: LogRecord; readonly bytes: number }> {
-  for (const record of isBatched ? inBatches(log, id, range) : alone(log, id, range)) {
-    yield { record, bytes: recordBytes(record) }
-  }
+/** A record, and what it took to have it. */
+interface Found {
+  readonly record: LogRecord
+  readonly bytes: number
 }
+
+/** Records as the tables hold them. */
+const stored = (log: EmbeddedLog, { id, isBatched }: EmbeddedTopic, range: ScanRange) =>
+  isBatched ? inBatches(log, id, range) : alone(log, id, range)
 
 function* alone(
   log: EmbeddedLog,
   id: number,
   { topic, partition, from, to }: ScanRange,
-): Iterable<LogRecord> {
+): Iterable<Found> {
   const range = log.records.getRange({
     start: placeKey(id, partition, from),
     end: placeKey(id, partition, to),
   })
   for (const { key, value } of range) {
-    yield toRecord({ topic, partition, offset: offsetIn(key) }, value)
+    const record = toRecord({ topic, partition, offset: offsetIn(key) }, value)
+    yield { record, bytes: recordBytes(record) }
   }
 }
 
+/** A batch that had to be unpacked counts with all that it holds. */
 function* inBatches(
   { batches }: EmbeddedLog,
   id: number,
   { topic, partition, from, to }: ScanRange,
-): Iterable<LogRecord> {
+): Iterable<Found> {
+  let next = from
   for (const span of batches.spans(id, partition, from)) {
-    if (span.base >= to) return
-    const { timestampMs, records } = batches.read(span, id, partition)
+    if (span.base >= to) break
+    const { timestampMs, records, unpackedBytes } = batches.read(span, id, partition)
+    let bytes = unpackedBytes
     const end = Math.min(span.base + span.count, to)
     for (let offset = Math.max(span.base, from); offset < end; offset += 1) {
-      const record = records[offset - span.base]
-      if (record === undefined) throw new Error(`${topic}/${partition}: offset ${offset} is gone`)
-      yield toRecord({ topic, partition, offset }, [timestampMs, ...record])
+      const held = offset === next ? records[offset - span.base] : undefined
+      if (held === undefined) throw new Error(`${topic}/${partition}: offset ${next} is gone`)
+      const [key, pairs, value] = held
+      // A copy: a view would keep the whole batch in memory for as long as the record is held.
+      const own = value && Buffer.from(value)
+      const record = toRecord({ topic, partition, offset }, [timestampMs, key, pairs, own])
+      bytes += recordBytes(record)
+      yield { record, bytes }
+      bytes = 0
+      next = offset + 1
     }
   }
+  if (next < to) throw new Error(`${topic}/${partition}: offset ${next} is gone`)
 }
 
 /** Part of one partition. */

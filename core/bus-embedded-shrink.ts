@@ -1,13 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Retention } from './bus-contract.ts'
-import { offsetIn, placeKey, type Span } from './bus-embedded-index.ts'
+import type { BatchHead } from './bus-embedded-batches.ts'
 import type { EmbeddedLog, EmbeddedTopic } from './bus-embedded-log.ts'
 import { logBytes, SHARES } from './bus-embedded-size.ts'
 
-/** Work of one transaction, so that a sweep never holds the writer for long. */
-export const STEP_RECORDS = 2_000
-/** Records of one step of a sweep by size: small, so that the oldest go first across partitions. */
-const SIZE_STEP_RECORDS = 500
 /**
  * Newest records of a topic without an age limit that no sweep deletes: an ingestor recovers from those of `{c}.blocks`
  * above the newest final height (contract/kafka.md 3.2 I2), at most 1,024 blocks (3.9) with their retractions.
@@ -91,35 +87,16 @@ interface Goal {
   readonly floors?: Floors
 }
 
-interface Head extends PartitionAt {
-  /** Records from here on stay. */
-  readonly to: number
-  /** Log time of the oldest record; infinite when none may go. */
-  timeMs: number
-}
-
-/** Oldest first over all partitions, a step at a time. */
+/** Oldest first, some batches at a time. */
 const removeUntil = async (
   log: EmbeddedLog,
   { signal }: ShrinkPlan,
   { bytes, beforeMs, floors }: Goal,
 ): Promise<void> => {
-  const heads = partitionsOf(log)
-    .filter(({ topic }) => topic.isBatched)
-    .map((at): Head => {
-      const to = Math.min(floors?.(at) ?? Number.POSITIVE_INFINITY, endOf(at))
-      return { ...at, to, timeMs: oldestMs(log, at, to) }
-    })
-  while (!signal.aborted && logBytes(log) > bytes) {
-    heads.sort((a, b) => a.timeMs - b.timeMs)
-    const [oldest, second] = heads
-    if (oldest === undefined || oldest.timeMs >= beforeMs) return
-    // Up to the next partition's oldest record, and that time itself, so that every step gets on.
-    const untilMs = Math.min(beforeMs, (second?.timeMs ?? beforeMs) + 1)
-    removeOldest(log, oldest, { beforeMs: untilMs, to: oldest.to, most: SIZE_STEP_RECORDS })
-    oldest.timeMs = oldestMs(log, oldest, oldest.to)
-    await turn()
-  }
+  const toOf = (at: PartitionAt): number =>
+    Math.min(floors?.(at) ?? Number.POSITIVE_INFINITY, endOf(at))
+  const removal = { from: 0, untilMs: beforeMs, toOf }
+  await removeBatches(log, removal, () => signal.aborted || logBytes(log) <= bytes)
 }
 
 const endOf = ({ topic, partition }: PartitionAt): number => {
@@ -127,85 +104,85 @@ const endOf = ({ topic, partition }: PartitionAt): number => {
   return topic.spec.retentionMs === null ? Math.max(0, next - NEWEST_RECORDS) : next
 }
 
-/** Log time of the oldest records, which go as a whole span or not at all. */
-const oldestMs = (
-  { batches }: EmbeddedLog,
-  { topic, partition }: PartitionAt,
-  to: number,
-): number => {
-  for (const { base, count, batch } of batches.spans(
-    topic.id,
-    partition,
-    topic.low[partition] ?? 0,
-  )) {
-    if (base + count <= to) return batches.timeOf(batch)
-    break
-  }
-  return Number.POSITIVE_INFINITY
+/** What goes of the batches. */
+export interface Removal {
+  /** Number of the first batch to look at. */
+  readonly from: number
+  /** Ends at the first batch of this log time; epoch milliseconds. */
+  readonly untilMs: number
+  /** First offset that stays, by partition. */
+  readonly toOf: (at: PartitionAt) => number
 }
 
-/** Which of the oldest records of a partition go. */
-interface Oldest {
-  /** Log time in epoch milliseconds. */
-  readonly beforeMs: number
-  /** First offset that stays. */
-  readonly to: number
-  readonly most?: number
-}
+/** Batches of one transaction, and heads that are looked at without giving others a turn. */
+const STEP_BATCHES = 64
+const STEP_HEADS = 1_000
 
-/** Deletes records from the beginning of a partition in one transaction; returns how many. */
-export const removeOldest = (log: EmbeddedLog, at: PartitionAt, oldest: Oldest): number =>
-  at.topic.isBatched ? removeSpans(log, at, oldest) : removeRecords(log, at, oldest)
-
-const removeSpans = (
+/**
+ * Removes from the batches, in their order, what may go: whole batches, and of a batch that somebody has not read to its end
+ * the rest. Ends when `isEnough` says so, which is asked before each transaction.
+ */
+export const removeBatches = async (
   log: EmbeddedLog,
-  { topic, partition }: PartitionAt,
-  { beforeMs, to, most = STEP_RECORDS }: Oldest,
-): number => {
-  const first = topic.low[partition] ?? 0
-  const spans: Span[] = []
-  let low = first
-  for (const span of log.batches.spans(topic.id, partition, first)) {
-    const end = span.base + span.count
-    const isEnough = spans.length > 0 && end - first > most
-    if (isEnough || end > to || log.batches.timeOf(span.batch) >= beforeMs) break
-    spans.push(span)
-    low = end
+  { from, untilMs, toOf }: Removal,
+  isEnough: () => boolean,
+): Promise<void> => {
+  const topics = new Map([...log.topics.values()].map((topic) => [topic.id, topic]))
+  let next = from
+  while (!isEnough()) {
+    const step = makeStep(topics)
+    let looked = 0
+    let isOver = true
+    for (const head of log.batches.heads(next)) {
+      if (head.timestampMs >= untilMs) break
+      if (looked >= STEP_HEADS || step.batches.length >= STEP_BATCHES) {
+        isOver = false
+        break
+      }
+      looked += 1
+      next = head.batch + 1
+      step.take(head, toOf)
+    }
+    step.remove(log)
+    if (isOver) return
+    await turn()
   }
-  if (spans.length === 0) return 0
-  const lows = new Map([...log.topics.values()].map((one) => [one.id, one.low]))
-  const lowOf = (topicId: number, at: number): number =>
-    topicId === topic.id && at === partition ? low : (lows.get(topicId)?.[at] ?? 0)
-  const done = log.root.transactionSync(() => {
-    log.meta.putSync(['low', topic.id, partition], low)
-    return log.batches.remove(spans, { topicId: topic.id, partition }, lowOf)
-  })
-  done()
-  topic.low[partition] = low
-  return low - first
 }
 
-const removeRecords = (
-  log: EmbeddedLog,
-  { topic, partition }: PartitionAt,
-  { beforeMs, to, most = STEP_RECORDS }: Oldest,
-): number => {
-  const keys: Buffer[] = []
-  const end = Math.min(to, topic.next[partition] ?? 0)
-  for (const { key, value } of log.records.getRange({
-    start: placeKey(topic.id, partition, topic.low[partition] ?? 0),
-    end: placeKey(topic.id, partition, end),
-    limit: most,
-  })) {
-    if (value[0] >= beforeMs) break
-    keys.push(key)
+/** What one transaction removes. */
+const makeStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
+  const batches: number[] = []
+  const lows = new Map<string, PartitionAt & { low: number }>()
+  const of = (topicId: number, partition: number): number =>
+    lows.get(`${topicId}/${partition}`)?.low ?? topics.get(topicId)?.low[partition] ?? 0
+  return {
+    batches,
+    /** Notes the spans of a batch that may go. */
+    take: ({ batch, spans }: BatchHead, toOf: Removal['toOf']): void => {
+      let isTrimmed = false
+      for (const { topicId, partition, base, count } of spans) {
+        const topic = topics.get(topicId)
+        const low = base + count
+        if (topic === undefined || low > toOf({ topic, partition })) continue
+        isTrimmed = true
+        lows.set(`${topicId}/${partition}`, { topic, partition, low })
+      }
+      if (isTrimmed) batches.push(batch)
+    },
+    remove: (log: EmbeddedLog): void => {
+      if (batches.length === 0) return
+      const changed = [...lows.values()]
+      const done = log.root.transactionSync(() => {
+        for (const { topic, partition, low } of changed) {
+          log.meta.putSync(['low', topic.id, partition], low)
+        }
+        const at = changed.map(({ topic, partition }) => ({ topicId: topic.id, partition }))
+        return log.batches.trim(batches, { changed: at, of })
+      })
+      done()
+      for (const { topic, partition, low } of changed) topic.low[partition] = low
+    },
   }
-  const last = keys.at(-1)
-  if (last === undefined) return 0
-  const low = offsetIn(last) + 1
-  removeAll(log, keys, () => log.meta.putSync(['low', topic.id, partition], low))
-  topic.low[partition] = low
-  return keys.length
 }
 
 /** Deletes records in one transaction, with what is written beside. */

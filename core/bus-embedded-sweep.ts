@@ -6,13 +6,15 @@ import {
   type Floors,
   type PartitionAt,
   partitionsOf,
+  type Removal,
   removeAll,
-  removeOldest,
-  STEP_RECORDS,
+  removeBatches,
   shrinkLog,
   unreadFloors,
 } from './bus-embedded-shrink.ts'
 
+/** Work of one transaction, so that a sweep never holds the writer for long. */
+const STEP_RECORDS = 2_000
 /** Keys that one compaction keeps in memory; what is beyond waits for the next sweep. */
 const COMPACTION_KEYS = 200_000
 /** Compaction starts when the records since the last one are this share of those it kept. Source: kafka.md 2.10. */
@@ -37,10 +39,10 @@ export interface SweepPlan {
  */
 export const sweepLog = async (log: EmbeddedLog, plan: SweepPlan): Promise<void> => {
   const floors = plan.retention === 'bounded' ? unreadFloors(log) : undefined
+  await expireBatches(log, floors, plan)
   for (const at of partitionsOf(log)) {
     if (plan.signal.aborted) return
-    const { cleanup } = at.topic.spec
-    if (cleanup !== 'compact') await expire(log, at, floors, plan)
+    if (at.topic.spec.cleanup === 'compact,delete') await expire(log, at, floors, plan)
   }
   await shrinkLog(log, plan, 0)
   for (const { topic, partition } of partitionsOf(log)) {
@@ -49,17 +51,89 @@ export const sweepLog = async (log: EmbeddedLog, plan: SweepPlan): Promise<void>
   }
 }
 
+/** Log time before which records of a topic go; undefined: they stay, whatever their age. */
+const cutOf = (retentionMs: number | null, plan: SweepPlan): number | undefined => {
+  if (plan.retention === 'off' || retentionMs === null) return undefined
+  return (
+    plan.nowMs - (plan.retention === 'bounded' ? Math.max(retentionMs, plan.keepMs) : retentionMs)
+  )
+}
+
+/** Records of one batch have one retention, so each is looked at where its own age begins. */
+const expireBatches = async (
+  log: EmbeddedLog,
+  floors: Floors | undefined,
+  plan: SweepPlan,
+): Promise<void> => {
+  const byRetention = new Map<number | null, PartitionAt[]>()
+  for (const at of partitionsOf(log)) {
+    const { retentionMs } = at.topic.spec
+    if (at.topic.isBatched)
+      byRetention.set(retentionMs, [...(byRetention.get(retentionMs) ?? []), at])
+  }
+  for (const [retentionMs, partitions] of byRetention) {
+    const untilMs = cutOf(retentionMs, plan)
+    if (untilMs === undefined) continue
+    const toOf = (at: PartitionAt): number =>
+      at.topic.spec.retentionMs === retentionMs ? (floors?.(at) ?? Number.POSITIVE_INFINITY) : 0
+    const from = Math.min(...partitions.map((at) => firstToGo(log, at, { untilMs, toOf })))
+    if (Number.isFinite(from)) {
+      await removeBatches(log, { from, untilMs, toOf }, () => plan.signal.aborted)
+    }
+  }
+}
+
+/** Number of the batch with the oldest records of a partition, if they may go; else infinite. */
+const firstToGo = (
+  { batches }: EmbeddedLog,
+  at: PartitionAt,
+  { untilMs, toOf }: Omit<Removal, 'from'>,
+): number => {
+  const { topic, partition } = at
+  for (const { base, count, batch } of batches.spans(
+    topic.id,
+    partition,
+    topic.low[partition] ?? 0,
+  )) {
+    const mayGo = base + count <= toOf(at) && batches.timeOf(batch) < untilMs
+    return mayGo ? batch : Number.POSITIVE_INFINITY
+  }
+  return Number.POSITIVE_INFINITY
+}
+
 const expire = async (
   log: EmbeddedLog,
   at: PartitionAt,
   floors: Floors | undefined,
-  { nowMs, retention, keepMs, signal }: SweepPlan,
+  plan: SweepPlan,
 ): Promise<void> => {
-  const { retentionMs } = at.topic.spec
-  if (retention === 'off' || retentionMs === null) return
-  const ageMs = retention === 'bounded' ? Math.max(retentionMs, keepMs) : retentionMs
+  const beforeMs = cutOf(at.topic.spec.retentionMs, plan)
+  if (beforeMs === undefined) return
   const to = floors?.(at) ?? Number.POSITIVE_INFINITY
-  while (!signal.aborted && removeOldest(log, at, { beforeMs: nowMs - ageMs, to }) > 0) await turn()
+  while (!plan.signal.aborted && removeOldest(log, at, { beforeMs, to }) > 0) await turn()
+}
+
+/** Deletes records that lie alone from the beginning of a partition in one transaction; returns how many. */
+const removeOldest = (
+  log: EmbeddedLog,
+  { topic, partition }: PartitionAt,
+  { beforeMs, to }: { readonly beforeMs: number; readonly to: number },
+): number => {
+  const keys: Buffer[] = []
+  for (const { key, value } of log.records.getRange({
+    start: placeKey(topic.id, partition, topic.low[partition] ?? 0),
+    end: placeKey(topic.id, partition, Math.min(to, topic.next[partition] ?? 0)),
+    limit: STEP_RECORDS,
+  })) {
+    if (value[0] >= beforeMs) break
+    keys.push(key)
+  }
+  const last = keys.at(-1)
+  if (last === undefined) return 0
+  const low = offsetIn(last) + 1
+  removeAll(log, keys, () => log.meta.putSync(['low', topic.id, partition], low))
+  topic.low[partition] = low
+  return keys.length
 }
 
 /** Up to which offset a partition is compacted, and how many records that left. */

@@ -163,15 +163,18 @@ async function* readChunks(
   { topic, partition, from, to }: ReadRange,
 ): AsyncIterable<LogRecord> {
   const { low, next } = topicOf(store, topic)
-  const first = low[partition]
   const end = Math.min(to ?? Number.POSITIVE_INFINITY, next[partition] ?? 0)
-  if (first === undefined || (from < first && from < end)) {
-    throw new Outage('bus', `${topic}/${partition}: offset ${from} is below the log`, {
-      final: true,
-    })
+  // Asked again for each chunk: a sweep may have come between them.
+  const check = (offset: number): void => {
+    const first = low[partition]
+    if (first !== undefined && (offset >= first || offset >= end)) return
+    const message = `${topic}/${partition}: offset ${offset} is below the log`
+    throw new Outage('bus', message, { final: true })
   }
+  check(from)
   let at = from
   while (at < end) {
+    check(at)
     const found = scan(store, { topic, partition, from: at, to: end }, CHUNK)
     at = found.next
     yield* found.records

@@ -87,11 +87,13 @@ interface Secrets {
 
 /** The folder's secrets, made once: of processes that open a new folder at once, all get the first one's. */
 const readSecrets = (path: string): Secrets => {
-  const made = { pepper: newSecret(), adminToken: newSecret() }
-  if (placeWhole(path, `${JSON.stringify(made)}\n`)) return made
-  const kept = readJson<Secrets>(path)
-  if (kept !== undefined) return kept
-  throw new Outage('disk', `${path} was removed while it was read`, { final: true })
+  const kept = readJson<Partial<Secrets>>(path)
+  const made = { pepper: newSecret(), adminToken: newSecret(), ...kept }
+  if (kept?.pepper !== undefined && kept.adminToken !== undefined) return made
+  const text = `${JSON.stringify(made)}\n`
+  if (kept !== undefined) writeWhole(path, text)
+  else if (!placeWhole(path, text)) return readSecrets(path)
+  return made
 }
 
 const newSecret = (): string => randomBytes(32).toString('base64url')

@@ -1,16 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import {
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-} from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { Outage } from './fault.ts'
-import { linkedTo, placeWhole } from './whole-file.ts'
+import { placeWhole } from './whole-file.ts'
 
 /** Who holds a folder. `birth` tells a process from a later one with the same pid; undefined where the system does not say. */
 export interface Owner {
@@ -26,7 +18,11 @@ export const thisOwner = (): Owner => ownerOf(process.pid)
 /** File of a folder that names its owner. */
 const OWNER_FILE = 'owner.json'
 /** A claim fails as often only where others take and leave the folder all the time. */
-const TRIES = 20
+const TRIES = 50
+/** Pause between two tries, while another process removes the file of a dead owner. */
+const PAUSE_MS = 5
+/** Removing such a file takes less than a millisecond: who has not done so by then was killed meanwhile. */
+const REMOVAL_MS = 5_000
 
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
@@ -35,15 +31,19 @@ const codeOf = (error: unknown): unknown =>
 const BEAT_MS = 5_000
 const LEASE_MS = 30_000
 
-/** Owner that a file names; undefined where there is no such file, or one that a power cut left without its content. */
-const readOwner = (path: string): Owner | undefined => {
-  let text: string
+/** Text of a file; undefined where there is none. */
+const textOf = (path: string): string | undefined => {
   try {
-    text = readFileSync(path, 'utf8')
+    return readFileSync(path, 'utf8')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
+}
+
+/** Owner that a file's text names; undefined for one that a power cut left without its content. */
+const ownerIn = (text: string | undefined): Owner | undefined => {
+  if (text === undefined) return undefined
   try {
     const owner = JSON.parse(text) as Owner | null
     const isProcess = owner !== null && Number.isSafeInteger(owner.pid) && owner.pid > 0
@@ -53,13 +53,15 @@ const readOwner = (path: string): Owner | undefined => {
   }
 }
 
-/** The owner that a file names, if it lives; in another PID namespace or machine it does while it says so. */
-const heldBy = (path: string): Owner | undefined => {
-  const owner = readOwner(path)
+const ageMs = (path: string): number =>
+  Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+
+/** The owner that a file's text names, if it lives; in another PID namespace or machine it does while it says so. */
+const heldBy = (path: string, text: string | undefined): Owner | undefined => {
+  const owner = ownerIn(text)
   if (owner === undefined) return undefined
   if (owner.space === thisOwner().space) return isLive(owner) ? owner : undefined
-  const beat = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  return Date.now() - beat < LEASE_MS ? owner : undefined
+  return ageMs(path) < LEASE_MS ? owner : undefined
 }
 
 /** Says again and again that this process lives. Returns what ends it. */
@@ -76,21 +78,29 @@ const beating = (path: string): (() => void) => {
   return () => clearInterval(timer)
 }
 
-/** Takes the file of a dead owner away. Should it be a new owner's by now, it is put back. */
-const removeStale = (path: string): void => {
-  const aside = `${path}.${randomUUID()}`
-  try {
-    renameSync(path, aside)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return
-    throw error
+/**
+ * Removes the file of a dead owner. One process at a time has the right to remove just this text, so that the file of whoever
+ * claims the folder meanwhile stays.
+ */
+const removeStale = (path: string, text: string): void => {
+  const right = `${path}.${createHash('sha1').update(text).digest('hex')}`
+  if (!placeWhole(right, JSON.stringify(thisOwner()))) {
+    if (ageMs(right) > REMOVAL_MS) rmSync(right, { force: true })
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS)
+    return
   }
-  if (heldBy(aside) !== undefined) linkedTo(aside, path)
-  rmSync(aside)
+  try {
+    if (textOf(path) === text) rmSync(path)
+  } finally {
+    rmSync(right, { force: true })
+  }
 }
 
 /** The live process that holds a folder; undefined: none does. */
-export const liveOwner = (folder: string): Owner | undefined => heldBy(join(folder, OWNER_FILE))
+export const liveOwner = (folder: string): Owner | undefined => {
+  const path = join(folder, OWNER_FILE)
+  return heldBy(path, textOf(path))
+}
 
 /**
  * Makes this process the only one that uses a folder, until it calls what is returned. Throws `Outage` (final) while another live
@@ -103,18 +113,28 @@ export const claimFolder = (folder: string): (() => void) => {
   mkdirSync(folder, { recursive: true })
   const path = join(folder, OWNER_FILE)
   for (let left = TRIES; left > 0; left -= 1) {
-    if (placeWhole(path, JSON.stringify(thisOwner()))) {
+    if (placed(path)) {
       const stop = beating(path)
       return () => {
         stop()
         rmSync(path, { force: true })
       }
     }
-    const holder = heldBy(path)
+    const text = textOf(path)
+    const holder = heldBy(path, text)
     if (holder !== undefined) throw inUse(folder, holder)
-    removeStale(path)
+    if (text !== undefined) removeStale(path, text)
   }
   throw new Outage('bus', `${folder} changes hands all the time`, { final: true })
+}
+
+const placed = (path: string): boolean => {
+  try {
+    return placeWhole(path, JSON.stringify(thisOwner()))
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause)
+    throw new Outage('disk', `${path} cannot be written: ${message}`, { final: true, cause })
+  }
 }
 
 const inUse = (folder: string, { pid, space }: Owner): Outage => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { promisify } from 'node:util'
 import { openLog } from '../../core/bus-embedded-log.ts'
 import { openEmbeddedReader } from '../../core/bus-embedded-reader.ts'
 import { claimFolder, liveOwner } from '../../core/folder-owner.ts'
@@ -63,6 +65,44 @@ test('of processes that claim a folder at once one gets it; when it was killed t
   } finally {
     for (const { child } of all) child.kill('SIGKILL')
   }
+})
+
+/** For a while claims the folder again and again, and leaves it as a killed process does; prints how often, and how often another held it too. */
+const CONTENDER = `
+const { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } = await import('node:fs')
+const { setTimeout: sleep } = await import('node:timers/promises')
+const { claimFolder } = await import(${JSON.stringify(MODULE)})
+const [path, marks] = process.argv.slice(1)
+const file = path + '/owner.json'
+const mark = marks + '/' + process.pid
+let [claims, shared] = [0, 0]
+for (const end = Date.now() + 3_000; Date.now() < end; ) {
+  try { claimFolder(path) } catch { await sleep(Math.random() * 2); continue }
+  claims += 1
+  writeFileSync(mark, '')
+  await sleep(3)
+  const { space, pid } = JSON.parse(readFileSync(file, 'utf8'))
+  if (readdirSync(marks).length > 1 || pid !== process.pid) shared += 1
+  rmSync(mark)
+  writeFileSync(mark + '.dead', JSON.stringify({ pid: 999999, birth: mark + claims, space }))
+  renameSync(mark + '.dead', file)
+}
+console.log(JSON.stringify({ claims, shared }))
+process.exit(0)`
+
+test('of processes that find a dead owner at once, one holds the folder', async () => {
+  const [path, marks] = [join(folder, 'dead'), join(folder, 'marks')]
+  mkdirSync(marks)
+  const words = ['--import', 'tsx', '--input-type=module', '-e', CONTENDER, path, marks]
+  const runs = await Promise.all(
+    Array.from({ length: 5 }, () => promisify(execFile)(process.execPath, words)),
+  )
+  const counts = runs.map(({ stdout }) => JSON.parse(stdout) as Record<'claims' | 'shared', number>)
+  assert.ok(counts.reduce((sum, { claims }) => sum + claims, 0) > 20, JSON.stringify(counts))
+  assert.deepEqual(
+    counts.map(({ shared }) => shared),
+    counts.map(() => 0),
+  )
 })
 
 test('an owner of another container counts while it says that it lives; what a power cut left does not', () => {

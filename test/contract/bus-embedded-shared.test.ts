@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { open } from 'lmdb'
+import type { Bus, TopicSpec } from '../../core/bus-contract.ts'
+import { openEmbeddedBus } from '../../core/bus-embedded.ts'
+import { openEmbeddedReader } from '../../core/bus-embedded-reader.ts'
+import { silentLogger } from '../../core/log.ts'
+import { readAll } from '../support/bus-suite.ts'
+
+const MB = 1_048_576
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+const withFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
+  const path = mkdtempSync(join(tmpdir(), 'sluice-shared-'))
+  try {
+    await work(path)
+  } finally {
+    rmSync(path, { recursive: true, force: true })
+  }
+}
+
+const openAt = (path: string, mapSizeBytes = 16 * MB): Promise<Bus> =>
+  openEmbeddedBus({ path, mapSizeBytes, log: silentLogger(), retention: 'bounded' })
+
+const spec = (topic: string): TopicSpec => ({
+  ...{ topic, partitions: 1, cleanup: 'delete', retentionMs: HOUR_MS },
+})
+
+const keysOf = async (bus: Bus, topic: string): Promise<readonly string[]> =>
+  (await readAll(bus, topic)).map(({ key }) => key)
+
+const endsOf = async (bus: Bus, topic: string) => {
+  const [ends] = await bus.ends(topic)
+  assert.ok(ends)
+  return ends
+}
+
+test('topics that come in any order, again and later, never share an id', () =>
+  withFolder(async (path) => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    const first = await openAt(path)
+    await first.createTopics([spec('a'), spec('b')])
+    await first.createTopics([spec('a'), spec('b'), spec('c')])
+    await first.createTopics([spec('d')])
+    await first.close()
+    const bus = await openAt(path)
+    await bus.createTopics([spec('b'), spec('e'), spec('a')])
+    await bus.createTopics([spec('f')])
+    assert.equal(new Set(await Promise.all(names.map((name) => bus.life(name)))).size, names.length)
+    const writer = await bus.writer('w')
+    for (const key of names) {
+      await writer.commit({ records: [{ topic: key, key, value: Buffer.from(key) }] })
+    }
+    await bus.close()
+    const again = await openAt(path)
+    for (const key of names) assert.deepEqual(await keysOf(again, key), [key])
+    await again.close()
+  }))
+
+test('what one group has not read stays alone: what others have read of the same commits goes', () =>
+  withFolder(async (path) => {
+    const bus = await openAt(path)
+    await bus.createTopics([spec('large'), spec('small')])
+    const writer = await bus.writer('w')
+    const place = { topic: 'small', partition: 0, offset: 0 }
+    const write = async (count: number): Promise<void> => {
+      for (let left = count; left > 0; left -= 1) {
+        const large = { topic: 'large', key: 'k', value: randomBytes(100_000) }
+        await writer.commit({ records: [large, { topic: 'small', key: 'k', value: null }] })
+      }
+    }
+    await write(1)
+    await writer.commit({ offsets: { group: 'slow', next: [place] } })
+    await write(100)
+    await bus.sweep(Date.now() + DAY_MS)
+    assert.deepEqual([await endsOf(bus, 'small')], [{ partition: 0, low: 0, end: 101 }])
+    assert.equal((await endsOf(bus, 'large')).low, 101, 'old, and nobody waits for it')
+    await write(400)
+    await bus.close()
+    const again = await openAt(path)
+    assert.equal((await keysOf(again, 'small')).length, 501)
+    const { low, end } = await endsOf(again, 'large')
+    assert.ok(low > 250 && low < end, `${low} to ${end}`)
+    assert.equal((await keysOf(again, 'large')).length, end - low)
+    await again.close()
+  }))
+
+test('a read that a sweep overtakes says so', () =>
+  withFolder(async (path) => {
+    const bus = await openAt(path, 64 * MB)
+    await bus.createTopics([spec('t')])
+    const writer = await bus.writer('w')
+    for (let n = 0; n < 300; n += 1) {
+      await writer.commit({ records: [{ topic: 't', key: `${n}`, value: randomBytes(50_000) }] })
+    }
+    const seen: string[] = []
+    const reading = async (): Promise<void> => {
+      for await (const { key } of bus.read('t', 0, 0)) {
+        if (seen.length === 0) await bus.sweep(Date.now() + DAY_MS)
+        seen.push(key)
+      }
+    }
+    await assert.rejects(reading, { name: 'Outage', message: /offset \d+ is below the log/ })
+    assert.deepEqual(
+      seen,
+      seen.map((_, index) => `${index}`),
+    )
+    await bus.close()
+  }))
+
+test('a folder of another layout, or one that was never finished, is refused and let go of', () =>
+  withFolder(async (path) => {
+    const root = open({ path, noSubdir: false, maxDbs: 8 })
+    await root.close()
+    assert.throws(() => openEmbeddedReader(path), { name: 'Outage', message: /no finished log/ })
+    const other = open({ path, noSubdir: false, maxDbs: 8 })
+    await other.openDB('meta', {}).put(['format'], 1)
+    await other.close()
+    const refusal = { name: 'Outage', message: /a log of layout 1, not one of layout \d/ }
+    assert.throws(() => openEmbeddedReader(path), refusal)
+    await assert.rejects(openAt(path), refusal)
+    assert.deepEqual(readdirSync(path).sort(), ['data.mdb', 'lock.mdb'])
+  }))

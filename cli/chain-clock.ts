@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openEmbeddedReader } from '../core/bus-embedded-reader.ts'
+import { UnfinishedLog } from '../core/bus-embedded-log.ts'
+import { type EmbeddedReader, openEmbeddedReader } from '../core/bus-embedded-reader.ts'
 import { topicName } from '../schemas/topics.ts'
 
 /** What a made-up chain is shown of at once; the rest of a long past appears as fast as it can be made. */
@@ -40,7 +41,8 @@ export const chainClock = (options: ChainClockOptions): (() => number) => {
 /** Height of the newest block operation in a log folder; null when there is none. */
 export const ingestedHeight = async (logPath: string, chain: string): Promise<number | null> => {
   if (!existsSync(join(logPath, 'data.mdb'))) return null
-  const reader = openEmbeddedReader(logPath)
+  const reader = finished(() => openEmbeddedReader(logPath))
+  if (reader === null) return null
   const topic = topicName('blocks', chain)
   try {
     if (!reader.topics().includes(topic)) return null
@@ -49,5 +51,15 @@ export const ingestedHeight = async (logPath: string, chain: string): Promise<nu
     return height
   } finally {
     await reader.close()
+  }
+}
+
+/** null: the log was never finished. */
+const finished = (open: () => EmbeddedReader): EmbeddedReader | null => {
+  try {
+    return open()
+  } catch (error) {
+    if (error instanceof UnfinishedLog) return null
+    throw error
   }
 }

@@ -78,19 +78,27 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog =>
     return { ...tables, id: String(meta.get(['life'])) }
   })
 
-/** Opens a log that nobody writes to. Throws `Outage` as `openLog` does, and where no log was ever finished. */
+/** Opens a log that nobody writes to. Throws `Outage` as `openLog` does, and `UnfinishedLog`. */
 export const openLogAtRest = (path: string): EmbeddedLog =>
   opened(path, { readOnly: true }, (root) => {
     const meta = root.openDB<unknown, (string | number)[]>('meta', {}) as Marks | undefined
     const format = meta?.get(['format'])
-    if (meta === undefined || format !== FORMAT) throw otherLayout(path, format)
+    if (meta === undefined || format === undefined) throw new UnfinishedLog(path)
+    if (format !== FORMAT) throw otherLayout(path, format)
     return { ...tablesOf(root, 0), id: String(meta.get(['life'])) }
   })
+
+/** A folder whose first process ended before its log was made: whoever opens it to write makes it. */
+export class UnfinishedLog extends Outage {
+  constructor(path: string) {
+    super('bus', `${path} has no finished log`, { final: true })
+  }
+}
 
 const otherLayout = (path: string, format: unknown): Outage =>
   new Outage(
     'bus',
-    `${path} has ${format === undefined ? 'no finished log' : `a log of layout ${format}`}, not one of layout ${FORMAT}: use another folder`,
+    `${path} has a log of layout ${format}, not one of layout ${FORMAT}: use another folder`,
     { final: true },
   )
 

@@ -75,25 +75,26 @@ export const absorb = (into: Fold, later: Fold): void => {
 }
 
 /** Each resolution but the first is folded from buckets of a finer one that it is made of (R33). */
-const FINER: readonly (readonly [resolution: Resolution, finer: Resolution])[] = [
-  ['15s', '1s'],
-  ['30s', '15s'],
-  ['1m', '30s'],
-  ['3m', '1m'],
-  ['5m', '1m'],
-  ['15m', '5m'],
-  ['30m', '15m'],
-  ['1h', '30m'],
-  ['2h', '1h'],
-  ['4h', '2h'],
-  ['6h', '2h'],
-  ['8h', '4h'],
-  ['12h', '6h'],
-  ['1d', '12h'],
-  ['3d', '1d'],
-  ['1w', '1d'],
-  ['1M', '1d'],
-]
+const FINER: Readonly<Record<Exclude<Resolution, '1s'>, Resolution>> = {
+  '15s': '1s',
+  '30s': '15s',
+  '1m': '30s',
+  '3m': '1m',
+  '5m': '1m',
+  '15m': '5m',
+  '30m': '15m',
+  '1h': '30m',
+  '2h': '1h',
+  '4h': '2h',
+  '6h': '2h',
+  '8h': '4h',
+  '12h': '6h',
+  '1d': '12h',
+  '3d': '1d',
+  '1w': '1d',
+  '1M': '1d',
+}
+const FINER_ROWS = Object.entries(FINER) as (readonly [Resolution, Resolution])[]
 
 const coarser = (parts: readonly Bucket[], resolution: Resolution): readonly Bucket[] => {
   const buckets: Bucket[] = []
@@ -114,7 +115,7 @@ const coarser = (parts: readonly Bucket[], resolution: Resolution): readonly Buc
 /** Folds per block, in chain order, as buckets of every resolution; a bucket of one part shares its fold. */
 export const ladderOf = (parts: readonly Bucket[]): Ladder => {
   const ladder: Partial<Record<Resolution, readonly Bucket[]>> = { '1s': coarser(parts, '1s') }
-  for (const [resolution, finer] of FINER) {
+  for (const [resolution, finer] of FINER_ROWS) {
     ladder[resolution] = coarser(ladder[finer] ?? [], resolution)
   }
   return ladder as Ladder

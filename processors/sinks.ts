@@ -202,7 +202,7 @@ class SinkLane {
   /**
    * Inserts the rows of the records. Where the store refuses a row for what it is, the batch is halved until the record that
    * holds it stands alone; that one becomes a dead letter. Throws errors that may pass: the whole batch is repeated then, and
-   * parts that are stored already have the same tokens and versions.
+   * rows that are stored already come again under their key and version, which count once.
    */
   async #store(records: readonly LogRecord[]): Promise<Stored> {
     try {

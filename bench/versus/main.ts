@@ -61,9 +61,8 @@ export const versusBench = async (): Promise<void> => {
       cpuRatio: rounded(ponder.cpu.product / sluice.cpu.product),
       nodeCpuSeconds: [rounded(ponder.cpu.node), rounded(sluice.cpu.node)],
       otherCpuSeconds: [rounded(ponder.cpu.others), rounded(sluice.cpu.others)],
-      sluiceSettledSeconds: rounded(sluice.settledSeconds),
       bare: 'Ponder 0.16.10 with PGlite: rows of swaps and transfers, balances, reserves; limited = its own 20 calls/s',
-      more: 'Sluice besides: log with reorgs, USD prices, candles, statistics, pools, holders, profits, streams; settled = all of it stored',
+      more: 'Sluice besides: log with reorgs, USD prices, candles, statistics, pools, holders, profits, streams; its time ends when all of that is stored',
     }
     console.log(JSON.stringify(row))
   } finally {

@@ -15,7 +15,7 @@ export interface Cpu {
 /** How one product did. */
 export interface Run {
   readonly found: Found
-  /** From the start of reading until everything that is compared is in its tables. */
+  /** From the start of reading until everything that it makes of the blocks is in its tables. */
   readonly seconds: number
   /** What was used in that time. */
   readonly cpu: Cpu

@@ -18,16 +18,11 @@ export interface SluiceOrder extends Pick<PreparedChain, 'tokens' | 'probe' | 'l
   readonly folder: string
   readonly rpcUrl: string
   readonly extra: ChainExtra
-  /** What must be in the tables before it is done. */
-  readonly swaps: number
-  readonly transfers: number
 }
 
 /** What it tells its parent. */
 export type SluiceWord =
   | { readonly kind: 'reading'; readonly atMs: number }
-  /** Trades and transfers of the last block are in their tables. */
-  | { readonly kind: 'stored'; readonly atMs: number }
   /** Everything is in every table; `found` was read after that. */
   | { readonly kind: 'settled'; readonly atMs: number; readonly found: Found }
 
@@ -96,12 +91,6 @@ const run = async (order: SluiceOrder): Promise<void> => {
   })
   const [ingestor] = house.ingestors
   while ((ingestor?.status().height ?? -1) < lastHeight) await sleep(LOOK_MS)
-  for (;;) {
-    const { swaps, transfers } = await counts(house.warehouse, order)
-    if (swaps >= order.swaps && transfers >= order.transfers) break
-    await sleep(LOOK_MS)
-  }
-  say({ kind: 'stored', atMs: Date.now() })
   while (!(await house.settled())) await sleep(LOOK_MS)
   const atMs = Date.now()
   say({ kind: 'settled', atMs, found: await foundIn(house.warehouse, order) })

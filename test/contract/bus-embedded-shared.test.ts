@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { open } from 'lmdb'
+import { ingestedHeight } from '../../cli/chain-clock.ts'
 import type { Bus, TopicSpec } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { openEmbeddedReader } from '../../core/bus-embedded-reader.ts'
@@ -117,7 +118,8 @@ test('a folder of another layout, or one that was never finished, is refused and
   withFolder(async (path) => {
     const root = open({ path, noSubdir: false, maxDbs: 8 })
     await root.close()
-    assert.throws(() => openEmbeddedReader(path), { name: 'Outage', message: /no finished log/ })
+    assert.throws(() => openEmbeddedReader(path), { message: /no finished log/ })
+    assert.equal(await ingestedHeight(path, 'eth'), null, 'a start goes on from nothing')
     const other = open({ path, noSubdir: false, maxDbs: 8 })
     await other.openDB('meta', {}).put(['format'], 1)
     await other.close()

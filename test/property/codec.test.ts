@@ -61,8 +61,21 @@ const anyValue = (name: MessageName): fc.Arbitrary<Draft<Messages[MessageName]>>
   // Few different heads, so that events share them, and some that differ in one field only.
   const pool = (of: avsc.Type | undefined) =>
     fc
-      .array(anyOf(itemsOf(of)), { minLength: 1, maxLength: 2 })
-      .map((heads) => [...heads, ...heads.map((head) => ({ ...(head as object) })), null])
+      .tuple(
+        fc.array(anyOf(itemsOf(of)), { minLength: 1, maxLength: 2 }),
+        anyOf(itemsOf(of)),
+        fc.nat(),
+      )
+      .map(([heads, other, n]) => {
+        const names = Object.keys(other as object)
+        const name = names[n % names.length] ?? ''
+        const changed = (other as Record<string, unknown>)[name]
+        const near = heads.flatMap((head) => [
+          { ...(head as object) },
+          { ...(head as object), [name]: changed },
+        ])
+        return [...heads, ...near, null]
+      })
   return fc
     .tuple(anyOf(meta), pool(blocks), pool(transactions), pool(apps))
     .chain(([head, ...pools]) => {

@@ -91,6 +91,31 @@ test('what one group has not read stays alone: what others have read of the same
     await again.close()
   }))
 
+test('where a row of the index is half below what stays, the other half is read', () =>
+  withFolder(async (path) => {
+    let nowMs = Date.now()
+    const log = silentLogger()
+    const options = { path, mapSizeBytes: 16 * MB, log, nowMs: () => nowMs }
+    const bus = await openEmbeddedBus({ ...options, retention: 'bounded' })
+    await bus.createTopics([spec('t')])
+    const writer = await bus.writer('w')
+    const write = async (count: number): Promise<void> => {
+      const commit = () => writer.commit({ records: [{ topic: 't', key: 'k', value: null }] })
+      for (let left = count; left > 0; left -= 100) {
+        await Promise.all(Array.from({ length: 100 }, commit))
+      }
+    }
+    await write(400)
+    nowMs += HOUR_MS / 2
+    await write(800)
+    await bus.sweep(nowMs + HOUR_MS / 2 + 1)
+    assert.deepEqual(await endsOf(bus, 't'), { partition: 0, low: 400, end: 1_200 })
+    await bus.close()
+    const again = await openAt(path)
+    assert.equal((await keysOf(again, 't')).length, 800)
+    await again.close()
+  }))
+
 test('a read that a sweep overtakes says so', () =>
   withFolder(async (path) => {
     const bus = await openAt(path, 64 * MB)

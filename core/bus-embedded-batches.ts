@@ -126,8 +126,12 @@ const unpacked = (body: Buffer): { readonly runs: readonly BatchRecord[][]; byte
 
 function* spansOf(head: StoredHead): Iterable<PlacedSpan> {
   for (let at = FIELDS_OF_HEAD; at < head.length; at += FIELDS_OF_SPAN) {
-    const [topicId = 0, partition = 0, base = 0, count = 0] = head.slice(at) as readonly number[]
-    yield { topicId, partition, base, count }
+    yield {
+      topicId: head[at] ?? 0,
+      partition: head[at + 1] ?? 0,
+      base: head[at + 2] ?? 0,
+      count: head[at + 3] ?? 0,
+    }
   }
 }
 

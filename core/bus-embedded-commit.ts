@@ -1,12 +1,10 @@
-import type { Commit, LogRecord, OutRecord, Span } from './bus-contract.ts'
-import type { BatchDraft, BatchRecord, Run } from './bus-embedded-batches.ts'
-import { placeKey } from './bus-embedded-index.ts'
-import { type EmbeddedLog, headerPairs, topicOf } from './bus-embedded-log.ts'
+import type { Commit, OutRecord, Span } from './bus-contract.ts'
+import { asBuffer, Draft } from './bus-embedded-draft.ts'
+import type { EmbeddedLog } from './bus-embedded-log.ts'
 import { logBytes } from './bus-embedded-size.ts'
 import { diskOutage } from './bus-lmdb.ts'
 import { checkStateKey } from './bus-state-key.ts'
 import { Outage } from './fault.ts'
-import { partitionOf } from './partition.ts'
 
 /** One lmdb transaction takes at most so much; what waits beyond it has the next turn of the event loop. */
 const BATCH_COMMITS = 256
@@ -16,8 +14,6 @@ const WAITING_COMMITS = 10_000
 const WAITING_BYTES = 268_435_456
 /** After a transaction the process gets as much time as the disk took, up to this: what comes meanwhile shares the next one. */
 const MOST_PAUSE_MS = 20
-/** A commit's records beyond it lie in another batch, so that a reader of one does not unpack too much. */
-const MOST_BATCH_BYTES = 1_048_576
 /** Pages that a commit touches beside its own bytes: one path per tree, and the free list. */
 const SPARE_BYTES = 262_144
 
@@ -275,9 +271,6 @@ const caller = <T>(work: () => T): T => {
   }
 }
 
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-
 const append = (draft: Draft, records: readonly OutRecord[], spans: Span[]): void => {
   for (const record of records) {
     const at = caller(() => draft.place(record))
@@ -296,119 +289,6 @@ const append = (draft: Draft, records: readonly OutRecord[], spans: Span[]): voi
     draft.put(record, at)
   }
   if (records.length > 0) draft.save()
-}
-
-interface RecordPlace {
-  readonly topicId: number
-  readonly partition: number
-  readonly offset: number
-  /** Undefined: the record lies alone. */
-  readonly batch: OpenBatch | undefined
-}
-
-/** Records of one commit that go at the same age and that one lane reads. */
-interface OpenBatch {
-  readonly runs: Map<string, Run & { readonly records: BatchRecord[] }>
-  bytes: number
-}
-
-/** Next offsets and records of one transaction, on top of the committed ones. */
-class Draft {
-  readonly log: EmbeddedLog
-  readonly timestampMs: number
-  readonly #next = new Map<string, Map<number, number>>()
-  /** Partitions whose next offset is not written yet. */
-  readonly #moved = new Map<string, readonly [topic: string, partition: number]>()
-  readonly #records: LogRecord[] = []
-  readonly #batches: BatchDraft
-  /** By retention and partition: what goes together, and what one lane reads, lies together. */
-  readonly #open = new Map<string, OpenBatch>()
-
-  constructor(log: EmbeddedLog, timestampMs: number) {
-    this.log = log
-    this.timestampMs = timestampMs
-    this.#batches = log.batches.draft()
-  }
-
-  /** Gives a record its partition and offset. */
-  place(record: OutRecord): RecordPlace {
-    const { id, spec, isBatched, next } = topicOf(this.log, record.topic)
-    const partition = record.partition ?? partitionOf(record.key, spec.partitions)
-    const committed = next[partition]
-    if (committed === undefined) {
-      throw new Outage('bus', `${record.topic} has no partition ${partition}`, { final: true })
-    }
-    const drafted = this.#next.get(record.topic) ?? new Map<number, number>()
-    const offset = drafted.get(partition) ?? committed
-    drafted.set(partition, offset + 1)
-    this.#next.set(record.topic, drafted)
-    this.#moved.set(`${partition}/${record.topic}`, [record.topic, partition])
-    const batch = isBatched ? this.#batchOf(`${spec.retentionMs}/${partition}`) : undefined
-    return { topicId: id, partition, offset, batch }
-  }
-
-  #batchOf(name: string): OpenBatch {
-    const open = this.#open.get(name) ?? { runs: new Map(), bytes: 0 }
-    this.#open.set(name, open)
-    return open
-  }
-
-  /** Writes a record at its place. */
-  put({ topic, key, headers = {}, value: bytes }: OutRecord, at: RecordPlace): void {
-    const { timestampMs } = this
-    const { topicId, partition, offset, batch } = at
-    const value = bytes && asBuffer(bytes)
-    const pairs = headerPairs(headers)
-    if (batch === undefined) {
-      const place = placeKey(topicId, partition, offset)
-      this.log.records.putSync(place, [timestampMs, key, pairs, value])
-    } else {
-      addTo(batch, at, [key, pairs, value])
-      if (batch.bytes > MOST_BATCH_BYTES) this.#write(batch)
-    }
-    this.#records.push({ topic, partition, offset, key, value, headers, timestampMs })
-  }
-
-  #write(batch: OpenBatch): void {
-    if (batch.runs.size === 0) return
-    this.#batches.write(this.timestampMs, [...batch.runs.values()])
-    batch.runs.clear()
-    batch.bytes = 0
-  }
-
-  /** Writes open batches and the drafted offsets. */
-  save(): void {
-    for (const batch of this.#open.values()) this.#write(batch)
-    for (const [topic, partition] of this.#moved.values()) {
-      const { id } = topicOf(this.log, topic)
-      this.log.meta.putSync(['next', id, partition], this.#next.get(topic)?.get(partition))
-    }
-    this.#moved.clear()
-  }
-
-  /** Makes the drafted offsets the committed ones and the records readable; returns the topics that grew. */
-  publish(): ReadonlySet<string> {
-    this.#batches.publish()
-    for (const record of this.#records) this.log.recent.add(record)
-    for (const [topic, drafted] of this.#next) {
-      const { next } = topicOf(this.log, topic)
-      for (const [partition, offset] of drafted) next[partition] = offset
-    }
-    return new Set(this.#next.keys())
-  }
-}
-
-const addTo = (
-  batch: OpenBatch,
-  { topicId, partition, offset }: RecordPlace,
-  record: BatchRecord,
-): void => {
-  const name = `${topicId}/${partition}`
-  const run = batch.runs.get(name)
-  if (run === undefined) {
-    batch.runs.set(name, { topicId, partition, base: offset, records: [record] })
-  } else run.records.push(record)
-  batch.bytes += record[0].length + (record[2]?.byteLength ?? 0)
 }
 
 /** Bytes by which a batch would exceed the limit, which is kept before anything is written; 0 when it fits. */

@@ -18,8 +18,8 @@ export const thisOwner = (): Owner => ownerOf(process.pid)
 /** File of a folder that names its owner. */
 const OWNER_FILE = 'owner.json'
 /** A claim fails as often only where others take and leave the folder all the time. */
-const TRIES = 50
-/** Pause between two tries, while another process removes the file of a dead owner. */
+const TRIES = 1_200
+/** Pause between two tries, while another process removes the file of a dead owner; all of them are longer than `REMOVAL_MS`. */
 const PAUSE_MS = 5
 /** Removing such a file takes less than a millisecond: who has not done so by then was killed meanwhile. */
 const REMOVAL_MS = 5_000

@@ -33,14 +33,19 @@ interface Found {
 const recordsOf = async (bus: Bus, span: TopicSpan, seq: number): Promise<readonly Found[]> => {
   const found: Found[] = []
   const { topic, partition, records, base_offset: from } = span
-  const end = (await bus.ends(topic)).find((each) => each.partition === partition)?.end ?? 0
-  // No further than needed, unless another writer's records lie between them.
-  for (let at = from; at < end; at += records) {
+  // No further than needed: only where another writer's records lie between them is the end of the partition asked for.
+  let [at, end] = [from, from + records]
+  while (found.length < records && at < end) {
     for await (const record of bus.read(topic, partition, at, Math.min(at + records, end))) {
       const { key, value, headers } = record
       if (value !== null && headers.seq === String(seq)) found.push({ key, value })
-      if (found.length === records) return found
     }
+    at += records
+    if (at === end) end = await endOf(bus, topic, partition)
   }
+  if (found.length >= records) return found.slice(0, records)
   throw new Malformed('records-gone', `${topic}/${partition}: records of operation ${seq} are gone`)
 }
+
+const endOf = async (bus: Bus, topic: string, partition: number): Promise<number> =>
+  (await bus.ends(topic)).find((each) => each.partition === partition)?.end ?? 0

@@ -1,6 +1,7 @@
 import {
   type Address,
   encodeFunctionData,
+  erc20Abi,
   type GetLogsReturnType,
   type Hex,
   parseAbi,
@@ -55,11 +56,6 @@ const ARTIFACTS = {
   erc20: '@uniswap/v2-periphery/build/ERC20.json',
 } as const
 
-const ERC20 = parseAbi([
-  'function approve(address spender, uint256 amount) returns (bool)',
-  'function transfer(address to, uint256 amount) returns (bool)',
-  'function balanceOf(address owner) view returns (uint256)',
-])
 const FACTORY = parseAbi(['function getPair(address,address) view returns (address)'])
 const ROUTER = parseAbi([
   'function addLiquidity(address,address,uint256,uint256,uint256,uint256,address,uint256) returns (uint256,uint256,uint256)',
@@ -142,7 +138,7 @@ const deployMarket = async ({ client }: Anvil): Promise<Market> => {
   const factory = await deploy('factory', ['address'], [owner])
   const router = await deploy('router', ['address', 'address'], [factory, weth])
   const tokens = [usd, weth, ...others]
-  for (const token of tokens) await write(token, ERC20, 'approve', [router, MAX])
+  for (const token of tokens) await write(token, erc20Abi, 'approve', [router, MAX])
   const pairs: Pair[] = []
   const open = async (base: Address, quote: Address, baseRaw: bigint, quoteRaw: bigint) => {
     const amounts = [baseRaw, quoteRaw, 0n, 0n]
@@ -157,7 +153,7 @@ const deployMarket = async ({ client }: Anvil): Promise<Market> => {
   for (let index = 1; index <= TRADERS; index += 1) {
     const address = personAt(index)
     for (const token of tokens) {
-      await write(token, ERC20, 'transfer', [address, 1_000_000n * UNIT])
+      await write(token, erc20Abi, 'transfer', [address, 1_000_000n * UNIT])
     }
   }
   const lower = { usd: low(usd), weth: low(weth), factory: low(factory), router: low(router) }
@@ -195,7 +191,7 @@ const transferOf = ({ tokens }: Market, random: Random): Sent => {
     ownerAt(random.below(OWNERS)),
     BigInt(1 + random.below(1_000)) * 10n ** 12n,
   ] as const
-  const data = encodeFunctionData({ abi: ERC20, functionName: 'transfer', args })
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args })
   return { trader: 1 + random.below(TRADERS), to: random.pick(tokens), data }
 }
 
@@ -218,7 +214,7 @@ const trade = async (anvil: Anvil, market: Market, size: ChainSize): Promise<voi
   }
   await batch(anvil.httpUrl, [{ method: 'evm_setAutomine', params: [false] }])
   const args = [market.router, MAX] as const
-  const data = encodeFunctionData({ abi: ERC20, functionName: 'approve', args })
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args })
   const traders = Array.from({ length: TRADERS }, (_, index) => index + 1)
   await mine(traders.flatMap((trader) => market.tokens.map((to) => ({ trader, to, data }))))
   const { swapsPerBlock, transfersPerBlock } = size
@@ -248,7 +244,7 @@ const truthOf = async (
   }
   if (swaps.length !== expectedSwaps) throw new Error(`the chain has ${swaps.length} swaps`)
   const balance = await client.readContract({
-    ...{ address: probe.token, abi: ERC20, functionName: 'balanceOf', args: [probe.owner] },
+    ...{ address: probe.token, abi: erc20Abi, functionName: 'balanceOf', args: [probe.owner] },
   })
   const last = swaps.findLast((each) => low(each.address) === probe.pair)
   const pair = pairs.find((each) => each.pair === probe.pair)

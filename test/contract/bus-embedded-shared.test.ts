@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { open } from 'lmdb'
 import { ingestedHeight } from '../../cli/chain-clock.ts'
@@ -11,19 +9,11 @@ import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import { openEmbeddedReader } from '../../core/bus-embedded-reader.ts'
 import { silentLogger } from '../../core/log.ts'
 import { readAll } from '../support/bus-suite.ts'
+import { withFolder } from '../support/temp-folder.ts'
 
 const MB = 1_048_576
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-
-const withFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-shared-'))
-  try {
-    await work(path)
-  } finally {
-    rmSync(path, { recursive: true, force: true })
-  }
-}
 
 const openAt = (path: string, mapSizeBytes = 16 * MB): Promise<Bus> =>
   openEmbeddedBus({ path, mapSizeBytes, log: silentLogger(), retention: 'bounded' })

@@ -11,6 +11,7 @@ import type { CommitHooks, CommitStep } from '../../core/bus-embedded-commit.ts'
 import { Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { busSuite, readAll } from '../support/bus-suite.ts'
+import { withFolder } from '../support/temp-folder.ts'
 
 const MAP_BYTES = 268_435_456
 const DAY_MS = 86_400_000
@@ -54,15 +55,6 @@ busSuite('embedded log', async () => {
     },
   }
 })
-
-const withFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-bus-'))
-  try {
-    await work(path)
-  } finally {
-    rmSync(path, { recursive: true, force: true })
-  }
-}
 
 const TOPIC = { topic: 't', partitions: 1, cleanup: 'delete', retentionMs: null } as const
 

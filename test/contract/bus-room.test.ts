@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openLogParts } from '../../cli/parts.ts'
@@ -13,21 +11,13 @@ import { keepSchemas, SCHEMAS_FILE } from '../../core/codec.ts'
 import { loadConfig } from '../../core/config.ts'
 import { Outage } from '../../core/fault.ts'
 import { type Logger, silentLogger } from '../../core/log.ts'
+import { withFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 const MB = 1_048_576
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const LIMIT = 16 * MB
-
-const withFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-room-'))
-  try {
-    await work(path)
-  } finally {
-    rmSync(path, { recursive: true, force: true })
-  }
-}
 
 const openAt = (path: string, more: Partial<EmbeddedBusOptions> = {}): Promise<Bus> =>
   openEmbeddedBus({

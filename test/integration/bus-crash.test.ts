@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
 import type { CommitStep } from '../../core/bus-embedded-commit.ts'
 import { silentLogger } from '../../core/log.ts'
 import { judge, type Verdict } from '../support/bus-crash.ts'
+import { withFolder } from '../support/temp-folder.ts'
 
 const CHILD = join(import.meta.dirname, '../support/bus-crash-child.ts')
 /** Kills from outside, at a time of their own. */
@@ -46,15 +45,6 @@ const verdictOf = async (path: string): Promise<Verdict> => {
     return await judge(bus)
   } finally {
     await bus.close()
-  }
-}
-
-const withFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-crash-'))
-  try {
-    await work(path)
-  } finally {
-    rmSync(path, { recursive: true, force: true })
   }
 }
 

@@ -2,7 +2,7 @@ import type { Commit, OutRecord, Span } from './bus-contract.ts'
 import { asBuffer, Draft } from './bus-embedded-draft.ts'
 import type { EmbeddedLog } from './bus-embedded-log.ts'
 import { logBytes } from './bus-embedded-size.ts'
-import { diskOutage } from './bus-lmdb.ts'
+import { diskOutage, isPassing, MOST_TRIES } from './bus-lmdb.ts'
 import { checkStateKey } from './bus-state-key.ts'
 import { Outage } from './fault.ts'
 
@@ -59,6 +59,8 @@ interface QueuePlan {
   readonly hooks: CommitHooks
   /** Topics that grew. */
   readonly onCommitted: (topics: ReadonlySet<string>) => void
+  /** A transaction was undone and is written again. */
+  readonly onRetry: (error: unknown) => void
   /** Once: the log cannot take more. */
   readonly onBroken: (outage: Outage) => void
 }
@@ -90,9 +92,14 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
       for (const { reject } of batch) reject(outage)
       return
     }
-    while (batch.length > 0) {
+    for (let tries = 1; batch.length > 0; ) {
       const outcome = writeBatch(plan, batch)
       if (outcome.failed === undefined) return
+      if (tries < MOST_TRIES && isPassing(outcome.failed)) {
+        plan.onRetry(outcome.failed)
+        tries += 1
+        continue
+      }
       if (outcome.culprit === undefined) {
         const outage = breakWith(outcome.failed)
         for (const { reject } of [...batch, ...waiting]) reject(outage)

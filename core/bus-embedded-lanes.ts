@@ -10,6 +10,7 @@ import {
 } from './bus-contract.ts'
 import { type EmbeddedLog, groupOffsets, scan, topicOf } from './bus-embedded-log.ts'
 import type { Wakeups } from './bus-embedded-wake.ts'
+import { inTransaction } from './bus-lmdb.ts'
 import { type HaltedLanes, type KeepRunning, keepRunning, OutsideLog } from './bus-runner.ts'
 import { Outage } from './fault.ts'
 import { assignLanes } from './lane-assignment.ts'
@@ -196,7 +197,7 @@ const noteReads = async (
     const from = await broadcastFrom?.({ partition, state }, topic)
     // In one transaction of its own, as everything here: lmdb-js runs other writes in a thread, between ours.
     if (from !== undefined) {
-      store.root.transactionSync(() => store.meta.putSync(['reads', group, topic, partition], from))
+      inTransaction(store.root, () => store.meta.putSync(['reads', group, topic, partition], from))
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Ends, GroupOffset, Headers, LogRecord, TopicSpec } from './bus-con
 import { type Batches, openBatches } from './bus-embedded-batches.ts'
 import { type Marks, offsetIn, placeKey } from './bus-embedded-index.ts'
 import { type Recent, recentRecords, recordBytes } from './bus-embedded-recent.ts'
+import { inTransaction } from './bus-lmdb.ts'
 import { Outage } from './fault.ts'
 import { claimFolder } from './folder-owner.ts'
 
@@ -71,7 +72,7 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog =>
     if (format !== FORMAT) throw otherLayout(path, format)
     const tables = tablesOf(root, RECENT_BYTES)
     // After the tables: a process that ends in between leaves a folder that is made again, not one without some of them.
-    root.transactionSync(() => {
+    inTransaction(root, () => {
       if (meta.get(['life']) === undefined) meta.putSync(['life'], randomUUID())
       meta.putSync(['format'], FORMAT)
     })
@@ -162,7 +163,7 @@ export const ensureTopics = (log: EmbeddedLog, specs: readonly TopicSpec[]): voi
     lastId += 1
     return lastId
   }
-  log.root.transactionSync(() => {
+  inTransaction(log.root, () => {
     for (const spec of specs) {
       const held = log.topics.get(spec.topic) ?? added.get(spec.topic)
       const isBatched = spec.cleanup === 'delete'

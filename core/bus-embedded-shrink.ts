@@ -3,6 +3,7 @@ import type { Retention } from './bus-contract.ts'
 import type { BatchHead } from './bus-embedded-batches.ts'
 import type { EmbeddedLog, EmbeddedTopic } from './bus-embedded-log.ts'
 import { logBytes, SHARES } from './bus-embedded-size.ts'
+import { inTransaction } from './bus-lmdb.ts'
 
 /**
  * Newest records of a topic without an age limit that no sweep deletes: an ingestor recovers from those of `{c}.blocks`
@@ -172,7 +173,7 @@ const makeStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
     remove: (log: EmbeddedLog): void => {
       if (batches.length === 0) return
       const changed = [...lows.values()]
-      const done = log.root.transactionSync(() => {
+      const done = inTransaction(log.root, () => {
         for (const { topic, partition, low } of changed) {
           log.meta.putSync(['low', topic.id, partition], low)
         }
@@ -188,7 +189,7 @@ const makeStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
 /** Deletes records in one transaction, with what is written beside. */
 export const removeAll = (log: EmbeddedLog, keys: readonly Buffer[], beside?: () => void): void => {
   if (keys.length === 0) return
-  log.root.transactionSync(() => {
+  inTransaction(log.root, () => {
     for (const key of keys) log.records.removeSync(key)
     beside?.()
   })

@@ -12,6 +12,7 @@ import {
   shrinkLog,
   unreadFloors,
 } from './bus-embedded-shrink.ts'
+import { inTransaction } from './bus-lmdb.ts'
 
 /** Work of one transaction, so that a sweep never holds the writer for long. */
 const STEP_RECORDS = 2_000
@@ -177,7 +178,7 @@ const compact = async (
     if (seen < STEP_RECORDS) at = to
     await turn()
   }
-  if (at >= to) log.root.transactionSync(() => log.meta.putSync(markKey, { to, kept }))
+  if (at >= to) inTransaction(log.root, () => log.meta.putSync(markKey, { to, kept }))
 }
 
 const newestOffsets = (

@@ -47,6 +47,7 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
   const room = logRoom(store, { ...options, nowMs, signal: closing.signal })
   const queue = commitQueue({
     ...{ log: store, nowMs, hooks, onCommitted: wake, onBroken: onHalt },
+    onRetry: (error) => log.warn({ error }, 'lmdb undid a transaction, it is written again'),
     limitBytes: room.limitBytes,
     makeRoom: room.make,
     onUsed: room.used,

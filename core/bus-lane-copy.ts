@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { open, type RootDatabase, TransactionFlags } from 'lmdb'
 import type { LaneState, StateChange } from './bus-contract.ts'
-import { diskOutage, usedBytes } from './bus-lmdb.ts'
+import { diskOutage, inTransaction, usedBytes } from './bus-lmdb.ts'
 import { Outage } from './fault.ts'
 import { bootId } from './folder-owner.ts'
 
@@ -105,14 +105,18 @@ export const openLaneCopy = (plan: CopyPlan): LaneCopy => {
   }
   const write = (work: () => void, mark: Mark | null): void =>
     guarded(() =>
-      root.transactionSync(() => {
-        if (headOf(root)?.holder !== holder) throw new Outage('bus', `${path} has another holder`)
-        work()
-        putHead(root, { format: FORMAT, log, holder, mark })
-      }, NO_FLUSH),
+      inTransaction(
+        root,
+        () => {
+          if (headOf(root)?.holder !== holder) throw new Outage('bus', `${path} has another holder`)
+          work()
+          putHead(root, { format: FORMAT, log, holder, mark })
+        },
+        NO_FLUSH,
+      ),
     )
   try {
-    guarded(() => root.transactionSync(() => take(root, log, holder), NO_FLUSH))
+    guarded(() => inTransaction(root, () => take(root, log, holder), NO_FLUSH))
   } catch (error) {
     void close()
     throw error
@@ -185,7 +189,7 @@ const headOf = (root: Store): Head | undefined => {
 /** Writes out what the system still holds; false when that failed, or another one holds the copy now. */
 const flushed = (root: Store, holder: string): boolean => {
   try {
-    return root.transactionSync(() => {
+    return inTransaction(root, () => {
       const head = headOf(root)
       if (head?.holder !== holder) return false
       putHead(root, head)

@@ -1,4 +1,4 @@
-import type { Database, Key } from 'lmdb'
+import type { Database, Key, RootDatabase, TransactionFlags } from 'lmdb'
 import { Outage } from './fault.ts'
 
 interface TreeStats {
@@ -17,6 +17,35 @@ export const usedBytes = (tables: readonly Pick<Database<unknown, Key>, 'getStat
         sum + pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages),
       0,
     )
+
+/**
+ * MDB_BAD_TXN, MDB_BAD_VALSIZE and MDB_PROBLEM: lmdb-js (3.5) keeps the list of free pages in memory between transactions
+ * and refuses to commit, rarely, because that list and the stored one differ. The refused transaction is undone whole, and
+ * the next one reads the list from the file.
+ */
+const FREE_LIST_CODES: ReadonlySet<unknown> = new Set([-30_782, -30_781, -30_779])
+
+/** How often a transaction is written before its error counts. */
+export const MOST_TRIES = 3
+
+/** True for an error after which the same transaction, written again, can be right. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && FREE_LIST_CODES.has(error.code)
+
+/** One transaction, on disk before it returns unless `flags` say otherwise. `work` may run several times; only its last run counts. */
+export const inTransaction = <T, V>(
+  root: RootDatabase<V, Key>,
+  work: () => T,
+  flags?: TransactionFlags,
+): T => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return root.transactionSync(work, flags)
+    } catch (error) {
+      if (tries >= MOST_TRIES || !isPassing(error)) throw error
+    }
+  }
+}
 
 /** What lmdb refused, as the outage that ends its writer: a full or failing disk. */
 export const diskOutage = (path: string, cause: unknown): Outage => {

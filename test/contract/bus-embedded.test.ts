@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Bus } from '../../core/bus-contract.ts'
+import type { Bus, Span } from '../../core/bus-contract.ts'
 import { openEmbeddedBus } from '../../core/bus-embedded.ts'
-import type { CommitHooks, CommitStep } from '../../core/bus-embedded-commit.ts'
+import type { CommitHooks, CommitStep, Transact } from '../../core/bus-embedded-commit.ts'
 import { Outage } from '../../core/fault.ts'
 import { silentLogger } from '../../core/log.ts'
 import { busSuite, readAll } from '../support/bus-suite.ts'
@@ -118,6 +118,46 @@ test('commits that nobody waits for are written in bounded transactions, a flood
     const [one, two] = await Promise.all(['d', 'e'].map((id) => bus.writer(id)))
     await Promise.all([one?.commit(large), two?.commit(large)])
     assert.equal(transactions, Math.ceil(10_000 / 256) + 2)
+    await bus.close()
+  }))
+
+/** A commit that lmdb refuses as it does when its list of free pages misled it: nothing of it is written. */
+const refused: Transact = ({ root }, steps) =>
+  root.transactionSync(() => {
+    for (const step of steps) step()
+    throw Object.assign(new Error('MDB_BAD_TXN: reserved freelist'), { code: -30_782 })
+  })
+const taken: Transact = ({ root }, steps) =>
+  root.transactionSync(() => {
+    for (const step of steps) step()
+  })
+
+test('a transaction that lmdb refuses for its list of free pages is written again, once', () =>
+  withFolder(async (path) => {
+    const ways = [refused, refused, taken, taken]
+    const halts: Outage[] = []
+    const bus = await openAt(path, halts, MAP_BYTES, {
+      transact: (log, steps) => (ways.shift() ?? refused)(log, steps),
+    })
+    await bus.createTopics([TOPIC])
+    const writer = await bus.writer('w')
+    const record = (value: string) => ({ topic: 't', key: 'k', value: Buffer.from(value) })
+    const seal = (spans: readonly Span[]) => [record(JSON.stringify(spans))]
+    const spans = await writer.commit({ records: [record('one')], seal })
+    assert.deepEqual(spans, [
+      { topic: 't', partition: spans[0]?.partition, baseOffset: 0, records: 2 },
+    ])
+    await writer.commit({ records: [record('two')] })
+    const values = async () => (await readAll(bus, 't')).map(({ value }) => String(value))
+    const written = await values()
+    assert.equal(written.length, 3)
+    assert.deepEqual([written[0], written[2]], ['one', 'two'])
+    await assert.rejects(
+      writer.commit({ records: [record('three')] }),
+      (error) => error instanceof Outage && error.final && /MDB_BAD_TXN/.test(error.message),
+    )
+    assert.deepEqual([ways.length, halts.length], [0, 1])
+    assert.deepEqual(await values(), written)
     await bus.close()
   }))
 

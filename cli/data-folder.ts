@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Outage } from '../core/fault.ts'
+import { printable } from '../core/terminal.ts'
 import { placeWhole, writeWhole } from '../core/whole-file.ts'
 
 const OWNER_FOLDER = 0o700
@@ -122,10 +123,31 @@ const restrict = (path: string): void => {
   }
 }
 
-/** Opens or makes a data folder: mode 0700, its files 0600, also when it was there with others. */
+/** What a process of ours leaves in a folder before the files that make it ours; a new volume has `lost+found`. */
+const BESIDES = ['lost+found', 'log', 'warehouse', 'simulator', 'state']
+/** Either makes a folder ours. A draft of one has its name and an ending. */
+const MARKS = ['secrets.json', 'origin.json']
+
+/** Refuses a folder in use for something else, before anything in it is changed. */
+const refuseForeign = (path: string): void => {
+  const entries = readdirSync(path)
+  if (MARKS.some((mark) => entries.includes(mark))) return
+  const foreign = entries.find(
+    (entry) => !BESIDES.includes(entry) && !MARKS.some((mark) => entry.startsWith(`${mark}.`)),
+  )
+  if (foreign === undefined) return
+  throw new Outage(
+    'disk',
+    `${path} is not a data folder of Sluice: it holds ${printable(foreign)}. Use an empty or a new folder (--data, DATA_DIR).`,
+    { final: true },
+  )
+}
+
+/** Opens or makes a data folder: mode 0700, its files 0600, also when it was there with others. Throws `Outage` for a folder with other things in it. */
 export const openDataFolder = (path: string): DataFolder => {
   process.umask(OWNER_UMASK)
   mkdirSync(path, { recursive: true, mode: OWNER_FOLDER })
+  refuseForeign(path)
   restrict(path)
   const originPath = join(path, 'origin.json')
   const demoPath = join(path, 'demo.json')

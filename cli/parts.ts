@@ -152,7 +152,7 @@ const openBus = ({ config, logPath, log, onFatal }: PartsOptions): Promise<Bus> 
   return openEmbeddedBus({
     path: logPath,
     mapSizeBytes: mapMb * 1_048_576,
-    limitBytes: () => logLimitBytes(logPath, { maxMb, mapMb, retention }),
+    limitBytes: (sizes) => logLimitBytes(logPath, { maxMb, mapMb, retention }, sizes),
     keepMs: logRetentionHours * 3_600_000,
     retention,
     log: busLog,

@@ -1,7 +1,7 @@
 import type { LogCapacity } from './bus-contract.ts'
 import type { EmbeddedLog } from './bus-embedded-log.ts'
 import { shrinkLog } from './bus-embedded-shrink.ts'
-import { fileBytes, logBytes, SHARES } from './bus-embedded-size.ts'
+import { fileBytes, keptBytes, type LogSizes, logBytes, SHARES } from './bus-embedded-size.ts'
 import { type SweepPlan, sweepLog } from './bus-embedded-sweep.ts'
 import type { Logger } from './log.ts'
 
@@ -25,7 +25,8 @@ export interface LogRoom {
 
 interface RoomPlan extends Pick<SweepPlan, 'retention' | 'signal'> {
   readonly mapSizeBytes: number
-  readonly limitBytes?: () => number
+  /** The limit from what is in use; asked at each sweep. */
+  readonly limitBytes?: (sizes: LogSizes) => number
   readonly keepMs?: number
   readonly nowMs: () => number
   readonly log: Logger
@@ -34,8 +35,11 @@ interface RoomPlan extends Pick<SweepPlan, 'retention' | 'signal'> {
 /** Makes the keeper of a log's size, and says what the limit is. */
 export const logRoom = (store: EmbeddedLog, plan: RoomPlan): LogRoom => {
   const { mapSizeBytes, retention, keepMs = 0, signal, nowMs, log } = plan
-  const limitNow = plan.limitBytes ?? (() => mapSizeBytes)
-  let limitBytes = limitNow()
+  const limitAfter = (before: number): number =>
+    plan.limitBytes?.({
+      ...{ fileBytes: fileBytes(store.path), keptBytes: keptBytes(store), limitBytes: before },
+    }) ?? mapSizeBytes
+  let limitBytes = limitAfter(Number.POSITIVE_INFINITY)
   let last: Promise<unknown> = Promise.resolve()
   let pressedAtMs = Number.NEGATIVE_INFINITY
   let warned = false
@@ -57,7 +61,7 @@ export const logRoom = (store: EmbeddedLog, plan: RoomPlan): LogRoom => {
   }
   const sweep = (atMs: number): Promise<void> =>
     inTurn(async () => {
-      limitBytes = limitNow()
+      limitBytes = limitAfter(limitBytes)
       await sweepLog(store, { nowMs: atMs, retention, keepMs, limitBytes, signal })
       warn(logBytes(store))
     })

@@ -33,24 +33,54 @@ export interface LogLimit {
   readonly retention: Retention
 }
 
-/** Most bytes of the log in a folder: as set, or a quarter of the free disk between 256 MB and `mapMb`. */
-export const logLimitBytes = (path: string, { maxMb, mapMb, retention }: LogLimit): number => {
+/** Bytes as they are when a limit is chosen. */
+export interface LogSizes {
+  /** Of the file: pages that the log has whatever else fills the disk. */
+  readonly fileBytes: number
+  /** Of these pages in use: what no sweep deletes, as lane state and the newest values by key. */
+  readonly keptBytes: number
+  /** The limit until now; infinite at a start. */
+  readonly limitBytes: number
+}
+
+/** Most bytes of the log in a folder: as set, or sized to the disk. */
+export const logLimitBytes = (
+  path: string,
+  { maxMb, mapMb, retention }: LogLimit,
+  sizes: LogSizes,
+): number => {
   if (maxMb > 0) return maxMb * MB
   // Without retention a limit below the disk would only end the process earlier.
   if (retention === 'off') return mapMb * MB
   const { bavail, bsize } = statfsSync(path)
-  return shareOf(bavail * bsize + fileBytes(path), mapMb * MB)
+  return sizedLimit({ ...sizes, freeBytes: bavail * bsize }, mapMb * MB)
 }
 
-/** The share of the disk as a limit; all in bytes. */
-export const shareOf = (diskBytes: number, mostBytes: number): number =>
-  Math.floor(Math.min(mostBytes, Math.max(LEAST_MB * MB, diskBytes * DISK_SHARE)))
+/**
+ * A quarter of what is free and the file together, between 256 MB and `mostBytes`. When others fill the disk the limit stays above what the file
+ * holds, since deleting records gives no space back; and it leaves as much beside what no sweep deletes as a small log has.
+ */
+export const sizedLimit = (
+  { fileBytes, keptBytes, limitBytes, freeBytes }: LogSizes & { readonly freeBytes: number },
+  mostBytes: number,
+): number => {
+  const least = LEAST_MB * MB
+  const filled = Math.min(limitBytes, fileBytes / SHARES.hard)
+  const kept = keptBytes / SHARES.warn + least
+  const possible = Math.min(fileBytes + freeBytes, Math.max(filled, kept))
+  const share = (freeBytes + fileBytes) * DISK_SHARE
+  return Math.floor(Math.min(mostBytes, Math.max(least, share, possible)))
+}
 
 /** Size of the log's file. It does not shrink: pages of deleted records are used again. */
 export const fileBytes = (path: string): number => {
   const found = statSync(join(path, 'data.mdb'), { throwIfNoEntry: false })
   return found === undefined ? 0 : found.blocks * 512
 }
+
+/** Bytes of the pages in use that no sweep deletes: lane state, places, bounds, newest values by key. */
+export const keptBytes = ({ records, state, offsets, meta }: EmbeddedLog): number =>
+  usedBytes([records, state, offsets, meta])
 
 /** Bytes of the pages in use: records, lane state, places and bounds all count against the limit. */
 export const logBytes = ({ records, batches, state, offsets, meta }: EmbeddedLog): number =>

@@ -4,6 +4,7 @@ import { type CommitHooks, type CommitQueue, commitQueue } from './bus-embedded-
 import { type LaneHost, laneGroups } from './bus-embedded-lanes.ts'
 import { endsOf, ensureTopics, groupOffsets, openLog, scan, topicOf } from './bus-embedded-log.ts'
 import { logRoom } from './bus-embedded-room.ts'
+import type { LogSizes } from './bus-embedded-size.ts'
 import { wakeups } from './bus-embedded-wake.ts'
 import { haltedLanes, keepRunning } from './bus-runner.ts'
 import { Outage } from './fault.ts'
@@ -19,7 +20,7 @@ export interface EmbeddedBusOptions {
   /** Most bytes that the log may hold: a commit beyond it waits for a sweep, and is an `Outage` where that makes no room. */
   readonly mapSizeBytes: number
   /** The limit where it follows the disk; asked before each sweep. Default: `mapSizeBytes`. */
-  readonly limitBytes?: () => number
+  readonly limitBytes?: (sizes: LogSizes) => number
   readonly log: Logger
   /** `off` keeps records whatever their topic says (R36). */
   readonly retention: Retention

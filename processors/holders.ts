@@ -143,14 +143,14 @@ class HolderFolding implements Folding {
     }
   }
 
-  #best(token: string): readonly bigint[] {
-    const top = this.#tops.get(token) ?? this.#filled(token, new TopHolders())
-    const best = top.best(MOST_TOP) ?? this.#filled(token, top).best(MOST_TOP) ?? []
+  #best(token: string, held: HeldToken): readonly bigint[] {
+    const top = this.#tops.get(token) ?? this.#filled(token, held, new TopHolders())
+    const best = top.best(MOST_TOP) ?? this.#filled(token, held, top).best(MOST_TOP) ?? []
     return best.map(({ raw }) => raw)
   }
 
-  #filled(token: string, top: TopHolders): TopHolders {
-    top.fill(this.#all(token))
+  #filled(token: string, held: HeldToken, top: TopHolders): TopHolders {
+    top.fill(this.#all(token), held.holders)
     this.#tops.set(token, top)
     return top
   }
@@ -164,7 +164,7 @@ class HolderFolding implements Folding {
 
   #event(chain: string, token: string, held: HeldToken, version: number): TokenHoldingEvent {
     const place = { chain, token, timeMs: held.changedMs, version }
-    return holdingEvent(place, held, this.#best(token))
+    return holdingEvent(place, held, this.#best(token, held))
   }
 
   #publications(meta: EventMeta): readonly Publication[] {

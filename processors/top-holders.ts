@@ -4,8 +4,13 @@ interface Holding {
   readonly raw: bigint
 }
 
-/** Most owners kept in order: far more than are asked for, so that many may leave before the rest is looked at again. */
-const MOST_KEPT = 400
+/**
+ * Owners kept in order: far more than are asked for, so that many may leave before all are read again. Of a token with
+ * many owners it is one of so many, so that whoever makes us read them all has paid for a fixed share of them.
+ */
+const LEAST_KEPT = 400
+const MOST_KEPT = 65_536
+const OWNERS_PER_KEPT = 8
 
 /** Negative: `one` stands before `other`. Larger holdings first, on a tie the smaller address. */
 const order = (one: Holding, other: Holding): number => {
@@ -22,6 +27,7 @@ export class TopHolders {
   readonly #raws = new Map<string, bigint>()
   /** The first of those that may be outside; undefined: nobody is. */
   #behind: Holding | undefined
+  #most = LEAST_KEPT
 
   /** What the owner holds now; 0: it is no holder. */
   set(owner: string, raw: bigint): void {
@@ -31,7 +37,7 @@ export class TopHolders {
     if (this.#behind !== undefined && order(holding, this.#behind) >= 0) return
     this.#kept.splice(this.#placeOf(holding), 0, holding)
     this.#raws.set(owner, raw)
-    if (this.#kept.length <= MOST_KEPT) return
+    if (this.#kept.length <= this.#most) return
     this.#behind = this.#kept.pop()
     if (this.#behind !== undefined) this.#raws.delete(this.#behind.owner)
   }
@@ -42,12 +48,27 @@ export class TopHolders {
     return this.#kept.slice(0, count)
   }
 
-  /** Begins anew from all owners. */
-  fill(owners: Iterable<readonly [owner: string, raw: bigint]>): void {
+  /** Begins anew from all owners, of whom there are about `count`. */
+  fill(owners: Iterable<readonly [owner: string, raw: bigint]>, count: number): void {
+    this.#most = Math.min(Math.max(LEAST_KEPT, Math.ceil(count / OWNERS_PER_KEPT)), MOST_KEPT)
     this.#kept = []
     this.#raws.clear()
     this.#behind = undefined
-    for (const [owner, raw] of owners) this.set(owner, raw)
+    for (const [owner, raw] of owners) {
+      const holding = { owner, raw }
+      if (raw <= 0n || (this.#behind && order(holding, this.#behind) >= 0)) continue
+      this.#kept.push(holding)
+      if (this.#kept.length >= 2 * this.#most) this.#cut()
+    }
+    this.#cut()
+    for (const { owner, raw } of this.#kept) this.#raws.set(owner, raw)
+  }
+
+  /** Orders what is kept and lets go of what is too much. */
+  #cut(): void {
+    this.#kept.sort(order)
+    this.#behind = this.#kept[this.#most] ?? this.#behind
+    this.#kept.length = Math.min(this.#kept.length, this.#most)
   }
 
   #remove(owner: string): void {

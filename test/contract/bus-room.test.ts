@@ -6,7 +6,7 @@ import { openLogParts } from '../../cli/parts.ts'
 import { makeActivity } from '../../core/activity.ts'
 import type { Bus, TopicSpec } from '../../core/bus-contract.ts'
 import { type EmbeddedBusOptions, openEmbeddedBus } from '../../core/bus-embedded.ts'
-import { logLimitBytes, shareOf } from '../../core/bus-embedded-size.ts'
+import { logLimitBytes, sizedLimit } from '../../core/bus-embedded-size.ts'
 import { keepSchemas, SCHEMAS_FILE } from '../../core/codec.ts'
 import { loadConfig } from '../../core/config.ts'
 import { Outage } from '../../core/fault.ts'
@@ -201,14 +201,38 @@ test('the limit is told when the log is opened, and once when 80 % of it is used
 
 test('without a setting the limit is a quarter of the disk, within bounds', () =>
   withFolder(async (path) => {
-    assert.equal(shareOf(40_000 * MB, 65_536 * MB), 10_000 * MB)
-    assert.equal(shareOf(500 * MB, 65_536 * MB), 256 * MB)
-    assert.equal(shareOf(4_000_000 * MB, 65_536 * MB), 65_536 * MB)
+    const empty = { fileBytes: 0, keptBytes: 0, limitBytes: Number.POSITIVE_INFINITY }
+    const limitMb = (free: number, most = 65_536): number =>
+      sizedLimit({ ...empty, freeBytes: free * MB }, most * MB) / MB
+    assert.deepEqual([limitMb(40_000), limitMb(500), limitMb(4_000_000)], [10_000, 256, 65_536])
     const plan = { maxMb: 0, mapMb: 300, retention: 'bounded' } as const
-    assert.ok(logLimitBytes(path, plan) <= 300 * MB)
-    assert.equal(logLimitBytes(path, { ...plan, maxMb: 17 }), 17 * MB)
-    assert.equal(logLimitBytes(path, { ...plan, retention: 'off' }), 300 * MB)
+    assert.ok(logLimitBytes(path, plan, empty) <= 300 * MB)
+    assert.equal(logLimitBytes(path, { ...plan, maxMb: 17 }, empty), 17 * MB)
+    assert.equal(logLimitBytes(path, { ...plan, retention: 'off' }, empty), 300 * MB)
   }))
+
+test('when others fill the disk the limit stays above the file, and beside what no sweep deletes there is room', () => {
+  const limitMb = (sizes: Readonly<Record<'file' | 'kept' | 'before' | 'free', number>>): number =>
+    Math.floor(
+      sizedLimit(
+        {
+          ...{ fileBytes: sizes.file * MB, keptBytes: sizes.kept * MB },
+          ...{ limitBytes: sizes.before * MB, freeBytes: sizes.free * MB },
+        },
+        65_536 * MB,
+      ) / MB,
+    )
+  const start = Number.POSITIVE_INFINITY
+  // 474 MB of records; the limit was 968 MB, then somebody else left 100 MB of the disk.
+  const pressed = limitMb({ file: 474, kept: 1, before: 968, free: 100 })
+  assert.equal(pressed, 515, 'nothing goes: 0.92 of that is the file')
+  assert.equal(limitMb({ file: 474, kept: 1, before: 968, free: 4_000 }), 1_118, 'and comes back')
+  assert.equal(limitMb({ file: 474, kept: 1, before: 480, free: 100 }), 480, 'it does not creep up')
+  assert.equal(limitMb({ file: 474, kept: 1, before: start, free: 0 }), 474, 'nor beyond the disk')
+  // State only grows: it never makes the log refuse a write that the disk has room for.
+  assert.ok(limitMb({ file: 400, kept: 350, before: 256, free: 600 }) > 350 + 255)
+  assert.ok(limitMb({ file: 12_000, kept: 10_000, before: start, free: 5_000 }) > 12_000)
+})
 
 test('the product sweeps before it writes, with the retention that nobody set', () =>
   withFolder(async (folder) => {

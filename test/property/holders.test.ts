@@ -228,7 +228,7 @@ test('the largest are those of a full sort, however many come and go', () => {
             .filter(([, amount]) => amount > 0n)
             .toSorted(([a, one], [b, other]) => Number(other - one) || (a < b ? -1 : 1))
             .slice(0, 100)
-          if (top.best(100) === undefined) top.fill(all)
+          if (top.best(100) === undefined) top.fill(all, all.size)
           assert.deepEqual(
             top.best(100)?.map(({ owner: holder, raw: amount }) => [holder, amount]),
             sorted,
@@ -238,4 +238,28 @@ test('the largest are those of a full sort, however many come and go', () => {
     ),
     { numRuns: 30 },
   )
+})
+
+test('all owners are read again only after a share of them has left', () => {
+  const owners = 16_000
+  const all = new Map(Array.from({ length: owners }, (_, n) => [`o${n}`, BigInt(1_000 + n)]))
+  const top = new TopHolders()
+  let fills = 0
+  const fill = (): void => {
+    fills += 1
+    top.fill(all, all.size)
+  }
+  fill()
+  for (let block = 0; block < 20; block += 1) {
+    for (let n = 0; n < 301; n += 1) {
+      const owner = `o${owners - 1 - block * 301 - n}`
+      all.delete(owner)
+      top.set(owner, 0n)
+    }
+    if (top.best(100) === undefined) fill()
+    const largest = owners - 1 - (block + 1) * 301
+    assert.deepEqual(top.best(100)?.at(0), { owner: `o${largest}`, raw: BigInt(1_000 + largest) })
+    assert.equal(top.best(100)?.length, 100)
+  }
+  assert.ok(fills <= 5, `${fills} times`)
 })

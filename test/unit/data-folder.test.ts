@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
+import { openDataFolder } from '../../cli/data-folder.ts'
+import { Outage } from '../../core/fault.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-data-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -40,4 +42,30 @@ test('processes that open a new data folder at once have the same secrets, and n
   for (let n = 0; n < FOLDERS; n += 1) {
     assert.deepEqual(readdirSync(join(folder, String(n))), ['secrets.json'])
   }
+})
+
+test('a folder with other things in it is refused, and nothing in it is changed', () => {
+  const path = join(folder, 'project')
+  mkdirSync(join(path, 'bin'), { recursive: true, mode: 0o755 })
+  writeFileSync(join(path, 'bin', 'run.sh'), '', { mode: 0o755 })
+  const modes = (): readonly number[] =>
+    [path, join(path, 'bin'), join(path, 'bin', 'run.sh')].map((each) => statSync(each).mode)
+  const before = modes()
+  assert.throws(
+    () => openDataFolder(path),
+    (error) =>
+      error instanceof Outage &&
+      error.final &&
+      /project is not a data folder .*bin/.test(error.message),
+  )
+  assert.deepEqual(modes(), before)
+  assert.deepEqual(readdirSync(path), ['bin'])
+})
+
+test('a new volume, and a folder whose first start was cut off, are taken', () => {
+  const path = join(folder, 'volume')
+  for (const entry of ['lost+found', 'log']) mkdirSync(join(path, entry), { recursive: true })
+  writeFileSync(join(path, 'secrets.json.3f0c'), '')
+  const { pepper } = openDataFolder(path)
+  assert.equal(openDataFolder(path).pepper, pepper)
 })

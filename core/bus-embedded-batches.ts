@@ -46,6 +46,8 @@ interface Batch {
 export interface BatchHead {
   readonly batch: number
   readonly timestampMs: number
+  /** Of the body as it is stored. */
+  readonly bytes: number
   readonly spans: readonly PlacedSpan[]
 }
 
@@ -221,7 +223,7 @@ export const openBatches = (root: RootDatabase, meta: Marks): Batches => {
     timeOf: (batch) => headAt(batch)[0],
     *heads(from) {
       for (const { key, value } of heads.getRange({ start: from })) {
-        yield { batch: key, timestampMs: value[0], spans: [...spansOf(value)] }
+        yield { batch: key, timestampMs: value[0], bytes: value[1], spans: [...spansOf(value)] }
       }
     },
     read: ({ batch }, topicId, partition) => {

@@ -117,6 +117,8 @@ export interface Removal {
 
 /** Batches of one transaction, and heads that are looked at without giving others a turn. */
 const STEP_BATCHES = 64
+/** Stored bytes of one transaction that are unpacked and written anew without what may go: some ten milliseconds. */
+const STEP_REWRITTEN_BYTES = 524_288
 const STEP_HEADS = 1_000
 
 /**
@@ -136,7 +138,11 @@ export const removeBatches = async (
     let isOver = true
     for (const head of log.batches.heads(next)) {
       if (head.timestampMs >= untilMs) break
-      if (looked >= STEP_HEADS || step.batches.length >= STEP_BATCHES) {
+      if (
+        looked >= STEP_HEADS ||
+        step.batches.length >= STEP_BATCHES ||
+        step.rewrittenBytes() >= STEP_REWRITTEN_BYTES
+      ) {
         isOver = false
         break
       }
@@ -153,22 +159,26 @@ export const removeBatches = async (
 /** What one transaction removes. */
 const makeStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
   const batches: number[] = []
+  let rewrittenBytes = 0
   const lows = new Map<string, PartitionAt & { low: number }>()
   const of = (topicId: number, partition: number): number =>
     lows.get(`${topicId}/${partition}`)?.low ?? topics.get(topicId)?.low[partition] ?? 0
   return {
     batches,
+    rewrittenBytes: () => rewrittenBytes,
     /** Notes the spans of a batch that may go. */
-    take: ({ batch, spans }: BatchHead, toOf: Removal['toOf']): void => {
-      let isTrimmed = false
+    take: ({ batch, bytes, spans }: BatchHead, toOf: Removal['toOf']): void => {
+      let trimmed = 0
       for (const { topicId, partition, base, count } of spans) {
         const topic = topics.get(topicId)
         const low = base + count
         if (topic === undefined || low > toOf({ topic, partition })) continue
-        isTrimmed = true
+        trimmed += 1
         lows.set(`${topicId}/${partition}`, { topic, partition, low })
       }
-      if (isTrimmed) batches.push(batch)
+      if (trimmed === 0) return
+      batches.push(batch)
+      if (trimmed < spans.length) rewrittenBytes += bytes
     },
     remove: (log: EmbeddedLog): void => {
       if (batches.length === 0) return

@@ -11,6 +11,8 @@ const FINAL_STEP = 32
 const MAX_MISFITS = 5
 /** Wait before a place in the chain is asked for again where no block fits. */
 const MISFIT_WAIT_MS = 200
+/** Block times beyond our clock by more than this are believed only when no endpoint says otherwise. */
+const MAX_AHEAD_MS = 600_000
 /** Longest wait for a pushed head before one is asked for. */
 const MAX_WAIT_MS = 3_000
 
@@ -21,6 +23,7 @@ export interface FollowedNode extends CanonicalNode {
   readonly blockTimeMs: number
   /** Most blocks that can be taken back. */
   readonly reorgBound: number
+  readonly nowMs: () => number
   /** Block times of the chain may fall: one that does is set to that of the block below it. */
   readonly fallingTimes?: boolean
   /** The next block above the tip, or from height `from` on where nothing is applied; undefined = not there yet. */
@@ -73,10 +76,13 @@ export async function* followNode(
         yield { op: 'revert', ref }
       }
       if (replaced.length > 0) continue
-      const isLast = misfits >= MAX_MISFITS
+      const isTriedOut = misfits >= MAX_MISFITS
+      const onlyAhead = chains(node, position, block) ? block : undefined
+      const isLast = isTriedOut && onlyAhead === undefined
       const { hash } = block
       block = tip && head ? await fittingAbove({ node, tip, head, isLast }) : undefined
       if (block === undefined && isLast) throw misfitOf(tip, { hash })
+      if (isTriedOut) block ??= onlyAhead
     }
     if (block === undefined) {
       const waitMs = misfits > 0 ? MISFIT_WAIT_MS : MAX_WAIT_MS
@@ -103,20 +109,33 @@ const after = (position: Position, op: ChainOp): Position =>
 const misfitOf = (tip: BlockRef | null, { hash }: Pick<BlockRef, 'hash'>): Malformed =>
   new Malformed('misfit', `no block fits above ${tip?.height}: ${hash}`)
 
-/** Whether the block can be applied: it extends the tip, and its time does not fall where times of the chain cannot. */
-const fitsOn = (node: FollowedNode, position: Position | null, block: Block): boolean =>
+/** Whether the block extends the tip, and its time does not fall where times of the chain cannot. */
+const chains = (node: FollowedNode, position: Position | null, block: Block): boolean =>
   judge(position, block, node.spacing) === 'apply' &&
   (node.fallingTimes === true || !fallsBehind(tipOf(position), block))
+
+/** Whether the block can be applied at once: one from the future would make every later one fall. */
+const fitsOn = (node: FollowedNode, position: Position | null, block: Block): boolean =>
+  chains(node, position, block) && !isAhead(node, block)
+
+const isAhead = ({ nowMs }: FollowedNode, { timeMs }: Block): boolean =>
+  timeMs > nowMs() + MAX_AHEAD_MS
 
 const fallsBehind = (tip: BlockRef | null, { timeMs }: Block): boolean =>
   tip !== null && timeMs < tip.timeMs
 
-/** The block, if it can be applied above the tip. Throws `Malformed`: `not-chained`, `falling-time`. */
+/** The block, if it can be applied above the tip. Throws `Malformed`: `not-chained`, `falling-time`, `future-time`. */
 const fitting = (node: FollowedNode, tip: BlockRef, block: Block): Block => {
   if (block.parentHash !== tip.hash) {
     throw new Malformed('not-chained', `block ${block.height} is not on top of our ${tip.height}`)
   }
   if (node.fallingTimes !== true && fallsBehind(tip, block)) throw fallingTime(tip, block)
+  if (isAhead(node, block)) {
+    throw new Malformed(
+      'future-time',
+      `block ${block.height} is of ${block.timeMs}, which our clock has not reached`,
+    )
+  }
   return block
 }
 

@@ -38,6 +38,7 @@ export const DROP_REASONS = [
   'foreign-uncle',
   'foreign-vault',
   'frame-order',
+  'future-time',
   'impossible-amount',
   'json-too-deep',
   'json-too-long',

@@ -13,6 +13,11 @@ import { tokenCalls, tokenFact, unreadNames } from './token-calls.ts'
 const BATCH = 64
 /** Blocks before a node that had no state for a subject is asked about it again. */
 const ASK_AGAIN_BLOCKS = 64
+/**
+ * Subjects that one block makes us ask about: up to a dozen calls each, before it is committed. Whoever deploys thousands of pools in a
+ * block delays no chain; those beyond are asked about in the next block that needs them.
+ */
+const MOST_OF_BLOCK = { pools: 256, tokens: 512 } as const
 /** Subjects that are remembered as not answered. */
 const SILENT = 20_000
 
@@ -32,7 +37,8 @@ export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactRead
       const pools: PoolFact[] = []
       const tokens: TokenFact[] = []
       const unread: UnreadName[] = []
-      for (const part of batches(subjects.pools.filter(({ address }) => askable(address, block)))) {
+      const ripePools = subjects.pools.filter(({ address }) => askable(address, block))
+      for (const part of batches(ripePools.slice(0, MOST_OF_BLOCK.pools))) {
         const facts = await readPools(ask, part, protocols)
         part.forEach(({ address }, index) => {
           const fact = facts[index]
@@ -40,7 +46,8 @@ export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactRead
           else pools.push(fact)
         })
       }
-      for (const part of batches(subjects.tokens.filter((address) => askable(address, block)))) {
+      const ripeTokens = subjects.tokens.filter((address) => askable(address, block))
+      for (const part of batches(ripeTokens.slice(0, MOST_OF_BLOCK.tokens))) {
         const facts = await readTokens(ask, part)
         part.forEach((address, index) => {
           const read = facts[index]

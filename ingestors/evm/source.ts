@@ -216,6 +216,7 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
     spacing: 'dense',
     blockTimeMs: chain.blockTimeMs,
     reorgBound: reorgBound(chain),
+    nowMs: Date.now,
     next: async (tip, from, head) => {
       const height = tip === null ? from : tip.height + 1
       return head.height < height ? undefined : blocks.take(height, head)

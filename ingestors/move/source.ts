@@ -126,6 +126,7 @@ const nodeOf =
       spacing: 'dense',
       blockTimeMs: chain.blockTimeMs,
       reorgBound: reorgBound(chain),
+      nowMs: Date.now,
       next: async (tip, from, head) => {
         const height = tip === null ? from : tip.height + 1
         if (head.height < height) return undefined

@@ -172,6 +172,7 @@ const nodeOf =
       spacing: 'sparse',
       blockTimeMs: chain.blockTimeMs,
       reorgBound: reorgBound(chain),
+      nowMs: Date.now,
       // Times of blocks are votes of validators; until mid 2021 they could fall. Source: agave, feature warp_timestamp_again.
       fallingTimes: true,
       next: queue.next,

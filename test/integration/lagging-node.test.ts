@@ -141,6 +141,21 @@ test('a time that falls is refused and asked of another endpoint', async (t) => 
   assert.ok(values.some(({ labels }) => labels.reason === 'falling-time'))
 })
 
+test("a time in the future is asked of another endpoint; when all say it, it is the chain's", async (t) => {
+  const shift = (height: number): number => (height === 1_020 ? 3_600 * 24 * 365 * 100 : 0)
+  const lying = await nodeOf(t, () => viewOf(1_040, 990, { shiftSeconds: shift }))
+  const honest = await nodeOf(t, () => viewOf(1_040, 990))
+  const metrics = makeMetrics()
+  const source = await evmSource(optionsOf(t, [lying, honest], { from: 1_000, metrics }))
+  const ops = await collect(source, reached(1_040))
+  for (const op of ops) if (op.op === 'apply') assert.ok(op.block.timeMs < Date.now())
+  const { values } = await metrics.ingestDropped.get()
+  assert.ok(values.some(({ labels }) => labels.reason === 'future-time'))
+  const ahead = await nodeOf(t, () => viewOf(1_001, 990, { shiftSeconds: () => shift(1_020) }))
+  const alone = await evmSource(optionsOf(t, [ahead], { from: 1_000 }))
+  assert.equal(standing(await collect(alone, reached(1_001))).length, 2)
+})
+
 /** An ingestor over its own log in a folder of the test. */
 const ingesting = async (t: TestContext, nodes: readonly ReplicaNode[], chain = CHAIN) => {
   const path = mkdtempSync(join(tmpdir(), 'lagging-'))

@@ -331,6 +331,7 @@ export const nodeSource = ({ facts, view }: ShownChain, { ask, signal }: NodeAcc
   })
   const node: FollowedNode = {
     ...{ heads, spacing: 'dense', blockTimeMs: 100, reorgBound: reorgBound(chain) },
+    nowMs: () => Number.MAX_SAFE_INTEGER,
     next: (tip, from) => ask(() => at(tip === null ? from : tip.height + 1)),
     forget: () => undefined,
     above: (tip, fits) =>

@@ -168,7 +168,7 @@ export const statusLines = ({
       ...facts.map(([name, text]) => `  ${name.padEnd(10)}${text}`),
       ...lanes.map(
         ({ group, topic, behind, lost }) =>
-          `  ${group.padEnd(36)}${topic.padEnd(32)}${behind.join(' ')} behind${lostText(chain, lost)}`,
+          `  ${group.padEnd(36)} ${topic.padEnd(32)} ${behind.join(' ')} behind${lostText(chain, lost)}`,
       ),
     ]
   }),

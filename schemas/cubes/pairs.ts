@@ -53,12 +53,12 @@ const COUNTED = 'is_suspect = 0 AND price_usd > 0 AND is_base = 1'
 
 /**
  * Candles of one chain, of the base leg as on streams (contract/kafka.md 2.2): rolled-up minutes below the watermark, raw
- * trades above it (contract/kafka.md 4.4), merged over pools and counter tokens. A native price that is not known is 0 in
- * the states and null here.
+ * trades above it (contract/kafka.md 4.4), merged over pools and counter tokens. Native prices are
+ * those of the trades whose native price is known; a bucket without any has 0 and infinity in the states and null here.
  */
 const SOURCE = `(SELECT '{chain}' AS chain, token_address, b AS bucket,
   argMinMerge(o) AS open, max(h) AS high, min(l) AS low, argMaxMerge(cl) AS close,
-  nullIf(argMinMerge(no), 0) AS open_native, nullIf(max(nh), 0) AS high_native, nullIf(min(nl), 0) AS low_native,
+  nullIf(argMinMerge(no), 0) AS open_native, nullIf(max(nh), 0) AS high_native, nullIf(min(nl), inf) AS low_native,
   nullIf(argMaxMerge(nc), 0) AS close_native, sum(v) AS volume, sum(vu) AS volume_usd, sum(vn) AS volume_native,
   sum(n) AS trades, sum(nb) AS buys, sum(ns) AS sells
 FROM (
@@ -69,9 +69,9 @@ FROM (
   UNION ALL
   SELECT token_address, toStartOfMinute(block_time) AS b, argMinState(assumeNotNull(price_usd), ${POSITION}) AS o,
     argMaxState(assumeNotNull(price_usd), ${POSITION}) AS cl, max(assumeNotNull(price_usd)) AS h,
-    min(assumeNotNull(price_usd)) AS l, argMinState(ifNull(price_native, 0), ${POSITION}) AS no,
-    argMaxState(ifNull(price_native, 0), ${POSITION}) AS nc, max(ifNull(price_native, 0)) AS nh,
-    min(ifNull(price_native, 0)) AS nl, sum(amount) AS v, sum(assumeNotNull(amount_usd)) AS vu,
+    min(assumeNotNull(price_usd)) AS l, argMinState(ifNull(price_native, 0), if(price_native > 0, ${POSITION}, 18446744073709551615)) AS no,
+    argMaxState(ifNull(price_native, 0), if(price_native > 0, ${POSITION}, 0)) AS nc, max(ifNull(price_native, 0)) AS nh,
+    min(if(price_native > 0, assumeNotNull(price_native), inf)) AS nl, sum(amount) AS v, sum(assumeNotNull(amount_usd)) AS vu,
     sum(ifNull(amount_native, 0)) AS vn, count() AS n, countIf(side = 'BUY') AS nb, countIf(side = 'SELL') AS ns
   FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= {watermark} AND ${COUNTED} GROUP BY token_address, b
 ) GROUP BY token_address, bucket)`

@@ -63,10 +63,10 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1s_mv TO {chain}_ohlc_1s AS 
   side_token, pool_address, toStartOfSecond(block_time) AS bucket, argMinState(assumeNotNull(price_usd),
   bitShiftLeft(block_slot, 24)+event_index) AS open, argMaxState(assumeNotNull(price_usd),
   bitShiftLeft(block_slot, 24)+event_index) AS close, max(assumeNotNull(price_usd)) AS high,
-  min(assumeNotNull(price_usd)) AS low, argMinState(ifNull(price_native, 0), bitShiftLeft(block_slot,
-  24)+event_index) AS open_native, argMaxState(ifNull(price_native, 0), bitShiftLeft(block_slot,
-  24)+event_index) AS close_native, max(ifNull(price_native, 0)) AS high_native, min(ifNull(price_native, 0)) AS
-  low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
+  min(assumeNotNull(price_usd)) AS low, argMinState(ifNull(price_native, 0), if(price_native > 0,
+  bitShiftLeft(block_slot, 24)+event_index, 18446744073709551615)) AS open_native, argMaxState(ifNull(price_native, 0), if(price_native > 0,
+  bitShiftLeft(block_slot, 24)+event_index, 0)) AS close_native, max(ifNull(price_native, 0)) AS high_native,
+  min(if(price_native > 0, assumeNotNull(price_native), inf)) AS low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
   AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells,
   max(is_base) AS is_base FROM {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
   bucket;
@@ -100,10 +100,10 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1m_mv TO {chain}_ohlc_1m AS 
   side_token, pool_address, toStartOfMinute(block_time) AS bucket, argMinState(assumeNotNull(price_usd),
   bitShiftLeft(block_slot, 24)+event_index) AS open, argMaxState(assumeNotNull(price_usd),
   bitShiftLeft(block_slot, 24)+event_index) AS close, max(assumeNotNull(price_usd)) AS high,
-  min(assumeNotNull(price_usd)) AS low, argMinState(ifNull(price_native, 0), bitShiftLeft(block_slot,
-  24)+event_index) AS open_native, argMaxState(ifNull(price_native, 0), bitShiftLeft(block_slot,
-  24)+event_index) AS close_native, max(ifNull(price_native, 0)) AS high_native, min(ifNull(price_native, 0)) AS
-  low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
+  min(assumeNotNull(price_usd)) AS low, argMinState(ifNull(price_native, 0), if(price_native > 0,
+  bitShiftLeft(block_slot, 24)+event_index, 18446744073709551615)) AS open_native, argMaxState(ifNull(price_native, 0), if(price_native > 0,
+  bitShiftLeft(block_slot, 24)+event_index, 0)) AS close_native, max(ifNull(price_native, 0)) AS high_native,
+  min(if(price_native > 0, assumeNotNull(price_native), inf)) AS low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
   AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells,
   max(is_base) AS is_base FROM {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
   bucket;
@@ -137,10 +137,10 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1h_mv TO {chain}_ohlc_1h AS 
   side_token, pool_address, toStartOfHour(block_time) AS bucket, argMinState(assumeNotNull(price_usd),
   bitShiftLeft(block_slot, 24)+event_index) AS open, argMaxState(assumeNotNull(price_usd),
   bitShiftLeft(block_slot, 24)+event_index) AS close, max(assumeNotNull(price_usd)) AS high,
-  min(assumeNotNull(price_usd)) AS low, argMinState(ifNull(price_native, 0), bitShiftLeft(block_slot,
-  24)+event_index) AS open_native, argMaxState(ifNull(price_native, 0), bitShiftLeft(block_slot,
-  24)+event_index) AS close_native, max(ifNull(price_native, 0)) AS high_native, min(ifNull(price_native, 0)) AS
-  low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
+  min(assumeNotNull(price_usd)) AS low, argMinState(ifNull(price_native, 0), if(price_native > 0,
+  bitShiftLeft(block_slot, 24)+event_index, 18446744073709551615)) AS open_native, argMaxState(ifNull(price_native, 0), if(price_native > 0,
+  bitShiftLeft(block_slot, 24)+event_index, 0)) AS close_native, max(ifNull(price_native, 0)) AS high_native,
+  min(if(price_native > 0, assumeNotNull(price_native), inf)) AS low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
   AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells,
   max(is_base) AS is_base FROM {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
   bucket;
@@ -174,10 +174,10 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS {chain}_ohlc_1d_mv TO {chain}_ohlc_1d AS 
   side_token, pool_address, toStartOfDay(block_time) AS bucket, argMinState(assumeNotNull(price_usd),
   bitShiftLeft(block_slot, 24)+event_index) AS open, argMaxState(assumeNotNull(price_usd),
   bitShiftLeft(block_slot, 24)+event_index) AS close, max(assumeNotNull(price_usd)) AS high,
-  min(assumeNotNull(price_usd)) AS low, argMinState(ifNull(price_native, 0), bitShiftLeft(block_slot,
-  24)+event_index) AS open_native, argMaxState(ifNull(price_native, 0), bitShiftLeft(block_slot,
-  24)+event_index) AS close_native, max(ifNull(price_native, 0)) AS high_native, min(ifNull(price_native, 0)) AS
-  low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
+  min(assumeNotNull(price_usd)) AS low, argMinState(ifNull(price_native, 0), if(price_native > 0,
+  bitShiftLeft(block_slot, 24)+event_index, 18446744073709551615)) AS open_native, argMaxState(ifNull(price_native, 0), if(price_native > 0,
+  bitShiftLeft(block_slot, 24)+event_index, 0)) AS close_native, max(ifNull(price_native, 0)) AS high_native,
+  min(if(price_native > 0, assumeNotNull(price_native), inf)) AS low_native, sum(amount) AS volume, sum(assumeNotNull(amount_usd)) AS volume_usd, sum(ifNull(amount_native, 0))
   AS volume_native, count() AS trades, countIf(side='BUY') AS buys, countIf(side='SELL') AS sells,
   max(is_base) AS is_base FROM {chain}_trades_final WHERE is_suspect=0 AND price_usd>0 GROUP BY token_address, side_token, pool_address,
   bucket;

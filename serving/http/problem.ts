@@ -92,16 +92,22 @@ interface Complaint {
 const MOST_COMPLAINTS = 16
 const LONGEST_PATH = 256
 
+/** Rules that speak of a property of the value, and where they name it. */
+const PROPERTY_OF: Readonly<Record<string, string>> = {
+  required: 'missingProperty',
+  additionalProperties: 'additionalProperty',
+}
+
 const complaintsOf = ({ validation = [] }: FastifyError): readonly Complaint[] =>
   validation
     .slice(0, MOST_COMPLAINTS)
     .map(({ instancePath, keyword, message = 'is not valid', params }) => ({
-      path: (keyword === 'required'
-        ? `${instancePath}/${String(params.missingProperty)}`
+      path: (keyword in PROPERTY_OF
+        ? `${instancePath}/${String(params[PROPERTY_OF[keyword] ?? ''])}`
         : instancePath
       ).slice(0, LONGEST_PATH),
       rule: keyword,
-      message,
+      message: keyword === 'additionalProperties' ? 'is not known' : message,
       ...(keyword === 'enum' && { allowed: params.allowedValues }),
     }))
 

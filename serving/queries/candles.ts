@@ -106,7 +106,7 @@ const seriesParams = (series: Series): Readonly<Record<string, string>> => {
 
 /**
  * The newest `limit` buckets with trades in the range, newest first, in one statement; undefined when no bucket can
- * start in the range. A native series leaves out buckets with a trade whose native price is not known.
+ * start in the range. A native series has the prices of trades whose native price is known, and leaves out buckets without any.
  */
 export const candleQuery = (question: CandleQuestion): Query | undefined => {
   const { chain, series, resolution, priceType, limit } = question
@@ -127,7 +127,7 @@ SELECT b, argMinMerge(${open}) AS open, max(${high}) AS high, min(${low}) AS low
   sum(${volume}) AS volume_value, sum(n) AS trades_count, sum(v) AS volume_raw,
   (SELECT any(decimals) FROM ${chain}_tokens FINAL WHERE token_address = priced) AS decimals
 FROM (${layers})
-GROUP BY b HAVING low > 0 ORDER BY b DESC LIMIT {limit:UInt32}`
+GROUP BY b HAVING isFinite(low) AND low > 0 ORDER BY b DESC LIMIT {limit:UInt32}`
   const params = { ...seriesParams(series), first: times.firstMs, end: times.endMs, limit }
   return { sql, params }
 }

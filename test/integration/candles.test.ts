@@ -81,7 +81,8 @@ const tradeAt = (
 ): MarketTrade => {
   const place = POOLS[Math.floor(random() * POOLS.length)] ?? POOLS[0]
   const price = random() < 0.05 ? null : 10 ** (random() * 12 - 8)
-  const native = price === null || place.token === UNPRICED_NATIVE ? null : price / 3_127.5
+  const isNativeUnknown = place.token === UNPRICED_NATIVE || random() < 0.1
+  const native = price === null || isNativeUnknown ? null : price / 3_127.5
   return {
     ...place,
     timeMs,
@@ -119,7 +120,7 @@ const scaled = (text: string): bigint => {
   return BigInt(whole + fraction.padEnd(SCALE, '0').slice(0, SCALE))
 }
 
-/** The plain loop that every answer is compared with. */
+/** The plain loop that every answer is compared with. A trade without a native price counts, and its native price does not. */
 const fold = (
   trades: readonly MarketTrade[],
   resolution: string,
@@ -129,30 +130,35 @@ const fold = (
   for (const trade of trades) {
     const price = priceType === 'usd' ? trade.priceUsd : trade.priceNative
     const value = priceType === 'usd' ? trade.valueUsd : trade.valueNative
-    if (trade.suspect || price === null || value === null) continue
+    if (trade.suspect || trade.priceUsd === null) continue
     const timestamp = startOf(trade.timeMs, resolution)
     const bar = bars.get(timestamp)
     if (!bar) {
       bars.set(timestamp, {
         timestamp,
-        open: price,
-        high: price,
-        low: price,
-        close: price,
-        volume: scaled(value),
+        open: price ?? Number.NaN,
+        high: price ?? Number.NEGATIVE_INFINITY,
+        low: price ?? Number.POSITIVE_INFINITY,
+        close: price ?? Number.NaN,
+        volume: scaled(value ?? '0'),
         trades: 1,
         amountRaw: trade.amountRaw,
       })
       continue
     }
-    bar.high = Math.max(bar.high, price)
-    bar.low = Math.min(bar.low, price)
-    bar.close = price
-    bar.volume += scaled(value)
+    if (price !== null) {
+      if (Number.isNaN(bar.open)) bar.open = price
+      bar.high = Math.max(bar.high, price)
+      bar.low = Math.min(bar.low, price)
+      bar.close = price
+    }
+    bar.volume += scaled(value ?? '0')
     bar.trades += 1
     bar.amountRaw += trade.amountRaw
   }
-  return [...bars.values()].toSorted((left, right) => left.timestamp - right.timestamp)
+  return [...bars.values()]
+    .filter(({ open }) => !Number.isNaN(open))
+    .toSorted((left, right) => left.timestamp - right.timestamp)
 }
 
 interface WireBar {

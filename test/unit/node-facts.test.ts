@@ -55,6 +55,22 @@ const PROVEN = {
 }
 const subjects = { pools: [{ address: COIN_POOL, family: 'uniswap_v2' }], tokens: [COIN] }
 
+test('a block with more pools than are asked about at once delays nobody; the next block asks about the others', async () => {
+  const pools = Array.from({ length: 300 }, (_, n) => ({
+    address: `0x${n.toString(16).padStart(40, '0')}`,
+    family: 'uniswap_v2',
+  }))
+  const { reader } = node({})
+  const facts = nodeFacts(reader, protocols)
+  const first = await learn({ reader: facts, known: nothing }, { pools, tokens: [] }, block, signal)
+  assert.equal(first.pools.length, 256)
+  const byAddress = new Map(first.pools.map((fact) => [fact.address, fact]))
+  const known = { ...nothing, pool: (address: string) => byAddress.get(address) }
+  const next = handBlock({ height: 101 }, [])
+  const second = await learn({ reader: facts, known }, { pools, tokens: [] }, next, signal)
+  assert.equal(second.pools.length, 44)
+})
+
 test("facts are asked at the block's own hash, pools first, then tokens with those of the pools", async () => {
   const { reader, asked } = node(PROVEN)
   const facts = nodeFacts(reader, protocols)

@@ -118,10 +118,14 @@ const packed = (runs: readonly Run[]): Buffer => {
     : Buffer.concat([Buffer.of(DEFLATED), deflateRawSync(bytes, DEFLATE)])
 }
 
+/** Batches are cut at a megabyte; one record may be as large as the bus takes. */
+const MOST_UNPACKED_BYTES = 268_435_456
+
 /** What `packed` wrote: per span its records. */
 const unpacked = (body: Buffer): { readonly runs: readonly BatchRecord[][]; bytes: number } => {
   const rest = body.subarray(1)
-  const bytes = body[0] === AS_IT_IS ? rest : inflateRawSync(rest)
+  const bytes =
+    body[0] === AS_IT_IS ? rest : inflateRawSync(rest, { maxOutputLength: MOST_UNPACKED_BYTES })
   const runs: readonly BatchRecord[][] = packr.unpack(bytes)
   return { runs, bytes: bytes.length }
 }

@@ -153,7 +153,7 @@ const compact = async (
   const mark = (log.meta.get(markKey) as CleanMark | undefined) ?? { to: 0, kept: 0 }
   const end = topic.next[partition] ?? 0
   if (end === mark.to || end - mark.to < mark.kept * DIRTY_RATIO) return
-  const { newest, to } = newestOffsets(log, topic, partition, { from: mark.to, to: end })
+  const { newest, to } = await newestOffsets(log, topic, partition, { from: mark.to, to: end })
   let at = 0
   let kept = 0
   while (at < to && !signal.aborted) {
@@ -181,20 +181,28 @@ const compact = async (
   if (at >= to) inTransaction(log.root, () => log.meta.putSync(markKey, { to, kept }))
 }
 
-const newestOffsets = (
+const newestOffsets = async (
   log: EmbeddedLog,
   { id }: EmbeddedTopic,
   partition: number,
   { from, to }: { readonly from: number; readonly to: number },
-): { readonly newest: ReadonlyMap<string, number>; readonly to: number } => {
+): Promise<{ readonly newest: ReadonlyMap<string, number>; readonly to: number }> => {
   const newest = new Map<string, number>()
-  const range = log.records.getRange({
-    start: placeKey(id, partition, from),
-    end: placeKey(id, partition, to),
-  })
-  for (const { key, value } of range) {
-    if (newest.size >= COMPACTION_KEYS) return { newest, to: offsetIn(key) }
-    newest.set(value[1], offsetIn(key))
+  let at = from
+  for (;;) {
+    const range = log.records.getRange({
+      start: placeKey(id, partition, at),
+      end: placeKey(id, partition, to),
+      limit: STEP_RECORDS,
+    })
+    let seen = 0
+    for (const { key, value } of range) {
+      if (newest.size >= COMPACTION_KEYS) return { newest, to: offsetIn(key) }
+      newest.set(value[1], offsetIn(key))
+      at = offsetIn(key) + 1
+      seen += 1
+    }
+    if (seen < STEP_RECORDS) return { newest, to }
+    await turn()
   }
-  return { newest, to }
 }

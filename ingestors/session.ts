@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Bus, Lane } from '../core/bus-contract.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { pace } from '../core/pace.ts'
 import type { PriceEntry } from '../core/quote-state.ts'
 import { reorgBound } from '../schemas/chains.ts'
 import type { Block } from '../schemas/events.ts'
@@ -76,7 +77,9 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
     cursor = prepared.cursor
   }
   const apply = async (block: Block, signal: AbortSignal): Promise<void> => {
+    const rest = pace()
     const read = await readBlock(options, ledger, block, signal)
+    await rest()
     const expired = stack.slice(0, Math.max(stack.length + 1 - bound, 0))
     const prepared = applyOperation(
       shop,

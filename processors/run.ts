@@ -13,6 +13,7 @@ import { deadLetter, orPoison, placeByHeaders } from '../core/dead-letter.ts'
 import { Malformed } from '../core/fault.ts'
 import type { Logger } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { pace } from '../core/pace.ts'
 import type { QuoteBook } from '../core/quotes.ts'
 import { stateTopic, topicName } from '../schemas/topics.ts'
 import type { EventMeta, Messages } from '../schemas/wire.ts'
@@ -174,12 +175,23 @@ class StageLane {
     })
     while (!this.#lane.signal.aborted) {
       const without = aligner.ahead(MOST_WAITING)
-      for (const record of await this.#lane.take({ ...TAKE, without })) this.#push(aligner, record)
+      const records = await this.#lane.take({ ...TAKE, without })
+      const rest = pace()
+      for (const record of records) {
+        this.#push(aligner, record)
+        const others = rest()
+        if (others) await others
+      }
       for (;;) {
         const ready = readyOf(aligner)
         if (ready.length === 0) break
-        const published = ready.flatMap((aligned) => folding.step(operationOf(aligned)))
+        const published: Publication[] = []
+        for (const aligned of ready) {
+          published.push(...folding.step(operationOf(aligned)))
+          await rest()
+        }
         const { publications, changes } = folding.flush()
+        await rest()
         await this.#commit(aligner, ready, {
           publications: [...published, ...publications],
           changes,

@@ -115,7 +115,8 @@ const validationFault = (error: FastifyError, inputs: Inputs): Fault => {
   const complaints = complaintsOf(error)
   const [first, ...rest] = complaints
   const parameter = first?.path.split('/')[1]
-  if (!first || !parameter || rest.some(({ path }) => path !== first.path)) {
+  const isUnknown = first?.rule === 'additionalProperties'
+  if (!first || !parameter || isUnknown || rest.some(({ path }) => path !== first.path)) {
     const errors = complaints.map(({ path, rule, message }) => ({ path, rule, message }))
     const said = errors.map(({ path, message }) => `${path || 'the request'} ${message}`)
     return new Fault('VALIDATION_ERROR', said.join(', '), { errors })

@@ -131,6 +131,8 @@ test('bad bodies get their codes', async () => {
     const answer = await send('POST', '/v2/webhook/endpoint', body)
     assert.deepEqual([answer.status, faultOf(answer)], [400, code], JSON.stringify(body))
   }
+  const unknown = await send('POST', '/v2/webhook/endpoint', { url: HOOK, name: 't' })
+  assert.match(unknown.text, /\/name is not known/)
   assert.equal(record((await send('GET', '/v2/webhook/endpoint')).body).done, true)
 })
 

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pace } from '../../core/pace.ts'
+
+const hold = (ms: number): void => {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
+test('work that has held the event loop for long lets others run before it goes on', async () => {
+  const seen: string[] = []
+  setImmediate(() => seen.push('other'))
+  const rest = pace()
+  assert.equal(rest(), undefined)
+  hold(25)
+  await rest()
+  seen.push('work')
+  assert.deepEqual(seen, ['other', 'work'])
+  assert.equal(rest(), undefined, 'the time counts from the last turn')
+})

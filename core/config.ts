@@ -164,7 +164,7 @@ const Settings = Type.Object({
     maximum: 67_108_864,
     default: 0,
     description:
-      'Largest size of the embedded log; beyond 75 % its oldest records are deleted, unless RETENTION=off; 0 = a quarter of the free disk, 256 to LMDB_MAP_SIZE_MB',
+      'Largest size of the embedded log; beyond 75 % its oldest records are deleted, unless RETENTION=off; 0 = a quarter of the free disk, 256 to LMDB_MAP_SIZE_MB, above its own file and state',
   }),
   logRetentionHours: Type.Integer({
     minimum: 0,

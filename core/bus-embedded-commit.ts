@@ -2,7 +2,7 @@ import type { Commit, OutRecord, Span } from './bus-contract.ts'
 import { asBuffer, Draft } from './bus-embedded-draft.ts'
 import type { EmbeddedLog } from './bus-embedded-log.ts'
 import { logBytes } from './bus-embedded-size.ts'
-import { diskOutage, isPassing, MOST_TRIES } from './bus-lmdb.ts'
+import { diskOutage, isRetryable, MOST_TRIES } from './bus-lmdb.ts'
 import { checkStateKey } from './bus-state-key.ts'
 import { Outage } from './fault.ts'
 
@@ -95,7 +95,7 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
     for (let tries = 1; batch.length > 0; ) {
       const outcome = writeBatch(plan, batch)
       if (outcome.failed === undefined) return
-      if (tries < MOST_TRIES && isPassing(outcome.failed)) {
+      if (tries < MOST_TRIES && isRetryable(outcome.failed)) {
         plan.onRetry(outcome.failed)
         tries += 1
         continue

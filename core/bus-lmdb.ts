@@ -29,7 +29,7 @@ const FREE_LIST_CODES: ReadonlySet<unknown> = new Set([-30_782, -30_781, -30_779
 export const MOST_TRIES = 3
 
 /** True for an error after which the same transaction, written again, can be right. */
-export const isPassing = (error: unknown): boolean =>
+export const isRetryable = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && FREE_LIST_CODES.has(error.code)
 
 /** One transaction, on disk before it returns unless `flags` say otherwise. `work` may run several times; only its last run counts. */
@@ -42,7 +42,7 @@ export const inTransaction = <T, V>(
     try {
       return root.transactionSync(work, flags)
     } catch (error) {
-      if (tries >= MOST_TRIES || !isPassing(error)) throw error
+      if (tries >= MOST_TRIES || !isRetryable(error)) throw error
     }
   }
 }

@@ -101,15 +101,16 @@ const PROPERTY_OF: Readonly<Record<string, string>> = {
 const complaintsOf = ({ validation = [] }: FastifyError): readonly Complaint[] =>
   validation
     .slice(0, MOST_COMPLAINTS)
-    .map(({ instancePath, keyword, message = 'is not valid', params }) => ({
-      path: (keyword in PROPERTY_OF
-        ? `${instancePath}/${String(params[PROPERTY_OF[keyword] ?? ''])}`
-        : instancePath
-      ).slice(0, LONGEST_PATH),
-      rule: keyword,
-      message: keyword === 'additionalProperties' ? 'is not known' : message,
-      ...(keyword === 'enum' && { allowed: params.allowedValues }),
-    }))
+    .map(({ instancePath, keyword, message = 'is not valid', params }) => {
+      const property = PROPERTY_OF[keyword]
+      const path = property ? `${instancePath}/${String(params[property])}` : instancePath
+      return {
+        path: path.slice(0, LONGEST_PATH),
+        rule: keyword,
+        message: keyword === 'additionalProperties' ? 'is not known' : message,
+        ...(keyword === 'enum' && { allowed: params.allowedValues }),
+      }
+    })
 
 const validationFault = (error: FastifyError, inputs: Inputs): Fault => {
   const complaints = complaintsOf(error)

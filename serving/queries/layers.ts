@@ -22,12 +22,13 @@ const POSITION = 'bitShiftLeft(block_slot, 24) + event_index'
 const NATIVE = 'ifNull(price_native, 0)'
 const USD = 'assumeNotNull(price_usd)'
 /** Of trades whose native price is known; a bucket without any has a low of infinity. */
-const NATIVE_AT = (unknown: string): string => `if(price_native > 0, ${POSITION}, ${unknown})`
+const nativeAt = (unknown: string): string => `if(price_native > 0, ${POSITION}, ${unknown})`
 const LAST = '18446744073709551615'
 
 const RAW_STATES = `argMinState(${USD}, ${POSITION}) AS o, argMaxState(${USD}, ${POSITION}) AS c,
-  max(${USD}) AS h, min(${USD}) AS l, argMinState(${NATIVE}, ${NATIVE_AT(LAST)}) AS onv,
-  argMaxState(${NATIVE}, ${NATIVE_AT('0')}) AS cnv, max(${NATIVE}) AS hnv, min(if(price_native > 0, assumeNotNull(price_native), inf)) AS lnv,
+  max(${USD}) AS h, min(${USD}) AS l, argMinState(${NATIVE}, ${nativeAt(LAST)}) AS onv,
+  argMaxState(${NATIVE}, ${nativeAt('0')}) AS cnv, max(${NATIVE}) AS hnv,
+  min(if(price_native > 0, assumeNotNull(price_native), inf)) AS lnv,
   sum(amount) AS v, sum(assumeNotNull(amount_usd)) AS vu, sum(ifNull(amount_native, 0)) AS vn,
   count() AS n`
 

@@ -37,13 +37,12 @@ export const runCourse = async (
     ending.abort({ status, reason } satisfies Ending)
   const onFatal = (error: unknown): void => {
     if (ending.signal.aborted) return
-    log.fatal({ err: error }, 'cannot go on')
+    log.fatal({ err: error }, 'fatal error, shutting down')
     printError(scrub(`sluice: ${error instanceof Error ? error.message : String(error)}`))
     end(1, 'fatal')
   }
   const release = handleProcess(end, (error) => {
-    if (isPeerError(error))
-      log.warn({ err: error }, 'a connection broke where nobody was listening')
+    if (isPeerError(error)) log.warn({ err: error }, 'unhandled connection error')
     else onFatal(error)
   })
   try {

@@ -34,7 +34,7 @@ export const withHeldParts = async <T>(
   const options: PartsOptions = {
     ...{ config, log, logPath, chains: [], prepare: false, activity: makeActivity() },
     warehousePath: join(config.dataDir, 'warehouse'),
-    onFatal: (error) => log.error({ err: error }, 'the log cannot go on'),
+    onFatal: (error) => log.error({ err: error }, 'embedded log failed, shutting down'),
     opened: (name, stop) => lifecycle.add({ name, stop }),
   }
   try {

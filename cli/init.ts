@@ -58,7 +58,7 @@ export const init = async (
     const parts = await openParts({
       ...{ config, chains, log, prepare: true, activity: makeActivity() },
       ...{ logPath: folder.logPath, warehousePath: folder.warehousePath },
-      onFatal: (error) => log.error({ err: error }, 'the log cannot go on'),
+      onFatal: (error) => log.error({ err: error }, 'embedded log failed, shutting down'),
       opened: (name, stop) => lifecycle.add({ name, stop }),
     })
     await parts.bus.createTopics([

@@ -56,7 +56,7 @@ export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<
     writeFileSync(opsPath, JSON.stringify(told), { mode: 0o600 })
     lifecycle.add({ name: 'ops file', stop: async () => rmSync(opsPath, { force: true }) })
   }
-  log.info({ url: ops.url }, 'operators')
+  log.info({ url: ops.url }, 'ops server listening')
   return ops.url
 }
 

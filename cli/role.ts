@@ -114,7 +114,7 @@ export const runRole = (name: RoleName, environment: Environment): Promise<numbe
     }
     try {
       await startPieces(ROLES[name].runs, deps, activity)
-      log.info('running')
+      log.info('role started')
       const { status } = await ended(course.signal)
       return status
     } finally {

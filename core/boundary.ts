@@ -46,7 +46,7 @@ export const makeBoundary = ({
     const now = nowMs()
     if (now - (loggedMs.get(kind) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return
     loggedMs.set(kind, now)
-    log.error({ err: error, surface, reason: kind }, 'error contained at a listener')
+    log.error({ err: error, surface, reason: kind }, 'unexpected error at a listener')
   }
   const run: Boundary['run'] = (kind, work, undo) => {
     try {

@@ -50,7 +50,7 @@ export const logRoom = (store: EmbeddedLog, plan: RoomPlan): LogRoom => {
   const warn = (usedBytes: number): void => {
     const isNearlyFull = usedBytes >= SHARES.warn * limitBytes
     if (isNearlyFull && !warned) {
-      log.warn({ usedBytes, limitBytes, retention }, 'the embedded log is more than 80 % full')
+      log.warn({ usedBytes, limitBytes, retention }, 'embedded log is more than 80 % full')
     }
     warned = isNearlyFull
   }
@@ -65,7 +65,7 @@ export const logRoom = (store: EmbeddedLog, plan: RoomPlan): LogRoom => {
       await sweepLog(store, { nowMs: atMs, retention, keepMs, limitBytes, signal })
       warn(logBytes(store))
     })
-  log.info({ ...capacity(), path: store.path }, 'embedded log')
+  log.info({ ...capacity(), path: store.path }, 'embedded log opened')
   return {
     limitBytes: () => limitBytes,
     capacity,

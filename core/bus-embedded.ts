@@ -48,7 +48,7 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
   const room = logRoom(store, { ...options, nowMs, signal: closing.signal })
   const queue = commitQueue({
     ...{ log: store, nowMs, hooks, onCommitted: wake, onBroken: onHalt },
-    onRetry: (error) => log.warn({ error }, 'lmdb undid a transaction, it is written again'),
+    onRetry: (error) => log.warn({ error }, 'lmdb transaction aborted, retrying'),
     limitBytes: room.limitBytes,
     makeRoom: room.make,
     onUsed: room.used,
@@ -114,7 +114,7 @@ const halting = ({ log, onHalt }: EmbeddedBusOptions): ((outage: Outage) => void
   return (outage) => {
     if (told) return
     told = true
-    log.error({ err: outage }, 'the embedded log cannot go on')
+    log.error({ err: outage }, 'embedded log failed, shutting down')
     onHalt?.(outage)
   }
 }
@@ -237,7 +237,10 @@ const handOver = async (
     const { low, next } = topicOf(store, place.topic)
     const first = low[place.partition] ?? 0
     if (place.next < first) {
-      log.warn({ ...place, low: first }, 'tail is behind retention and skips')
+      log.warn(
+        { ...place, low: first },
+        'consumer fell behind retention, skipping to earliest offset',
+      )
       place.next = first
     }
     const to = next[place.partition] ?? 0

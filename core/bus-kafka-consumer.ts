@@ -56,7 +56,7 @@ export const openConsumer = async (plan: ConsumerPlan): Promise<LastingConsumer>
       ...{ firstMs: REVIVE_PAUSE_MS, maxMs: LONGEST_PAUSE_MS, tries: Number.POSITIVE_INFINITY },
       signal,
       onRetry: (error, attempt) =>
-        log.warn({ groupId, err: error, attempt }, 'consumer cannot start'),
+        log.warn({ groupId, err: error, attempt }, 'consumer failed to start'),
     })
   }
   consumer.on('consumer.stop', () => {
@@ -65,7 +65,7 @@ export const openConsumer = async (plan: ConsumerPlan): Promise<LastingConsumer>
   consumer.on('consumer.crash', ({ payload }) => {
     isMember = false
     if (ending.signal.aborted) return
-    log.warn({ groupId, err: payload.error }, 'consumer starts again')
+    log.warn({ groupId, err: payload.error }, 'consumer restarting')
     revived = revive().catch((error: unknown) => {
       if (!ending.signal.aborted) throw error
     })

@@ -151,7 +151,7 @@ export const openOwnReader = async (
     stop: async () => {
       await reader.stop()
       await deleteGroup(kafka, groupId).catch((error: unknown) =>
-        log.debug({ err: error, groupId }, 'reader group was left to expire'),
+        log.debug({ err: error, groupId }, 'failed to delete temporary consumer group'),
       )
     },
   }

@@ -163,7 +163,7 @@ const catchUp = async (
   }
   const mark = copy.mark()
   if (mark && isFresh(mark, { low, end }) && (await load(mark.offset, mark))) return
-  if (mark) log.info({ ...at, mark, low, end }, 'the local state is made anew')
+  if (mark) log.info({ ...at, mark, low, end }, 'rebuilding local state store from changelog')
   copy.clear()
   await load(low, null)
 }

@@ -53,7 +53,7 @@ export const haltedLanes = (): HaltedLanes => {
     resting: async ({ group, partition: lane, log, signal }, work) => {
       const name = `${group}/${lane}`
       const opened = (): void => {
-        if (halted.delete(name)) log.info({ group, lane }, 'lane resumed')
+        if (halted.delete(name)) log.info({ group, lane }, 'partition resumed')
       }
       try {
         for (;;) {
@@ -62,7 +62,10 @@ export const haltedLanes = (): HaltedLanes => {
           } catch (error) {
             if (!(error instanceof OutsideLog) || signal.aborted) throw error
             if (!halted.has(name)) {
-              log.error({ group, lane, err: error }, 'lane halted: see `sluice resume`')
+              log.error(
+                { group, lane, err: error },
+                'partition halted, resume with `sluice resume`',
+              )
             }
             halted.set(name, { group, lane, ...error.at })
           }
@@ -111,13 +114,13 @@ export const keepRunning = async (
       signal,
       again: (error) => !isFinal(error),
       onRetry: (error, attempt, waitMs) =>
-        log.warn({ ...facts, err: error, attempt, waitMs }, `${what} starts again`),
+        log.warn({ ...facts, what, err: error, attempt, waitMs }, 'bus task failed, retrying'),
     })
   } catch (error) {
     if (signal.aborted) return
     const outage =
       error instanceof Outage ? error : new Outage('bus', String(error), { cause: error })
-    log.error({ ...facts, err: error }, `${what} halted`)
+    log.error({ ...facts, what, err: error }, 'bus task halted')
     onHalt(outage)
   }
 }

@@ -88,7 +88,8 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     sweep: async (nowMs) => {
       const folders = state && local ? [local.path, ...orphans(state.path)] : []
       const removed = folders.flatMap((folder) => removeOldCopies(folder, copies, nowMs))
-      if (removed.length > 0) log.info({ removed }, 'local state of lanes that went elsewhere')
+      if (removed.length > 0)
+        log.info({ removed }, 'removed the local state of partitions assigned elsewhere')
     },
     capacity: () => undefined,
     halted: halted.list,
@@ -168,7 +169,7 @@ const startTail = async (
     },
     onEmpty: ({ topic, partition, next }) => moveTo(topic, partition, next),
     onHalt: (outage) => {
-      log.error({ err: outage, topics: tail.topics }, 'tail halted')
+      log.error({ err: outage, topics: tail.topics }, 'tail consumer halted')
       onHalt(outage)
     },
   })

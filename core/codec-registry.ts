@@ -201,7 +201,7 @@ const foreignSchemas = (registry: SchemaRegistry, log: Logger): ((id: number) =>
     } catch (error) {
       if (REFUSALS.has(statusOf(error))) known.set(id, 'unknown')
       else known.delete(id)
-      log.warn({ err: error, id }, 'schema was not fetched')
+      log.warn({ err: error, id }, 'failed to fetch schema')
     }
   }
   return (id) => {

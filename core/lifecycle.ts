@@ -31,12 +31,12 @@ export const makeLifecycle = (log: Logger, limits: StopLimits = LIMITS): Lifecyc
   const parts: Part[] = []
   let stopping: Promise<void> | undefined
   const stopAll = async (reason: string): Promise<void> => {
-    log.info({ reason }, 'stopping')
+    log.info({ reason }, 'shutting down')
     const endMs = performance.now() + limits.wholeMs
     for (const part of parts.toReversed()) {
       const leftMs = Math.max(endMs - performance.now(), LATE_PART_MS)
       await withLimit(part.stop(), Math.min(limits.partMs, leftMs)).catch((error: unknown) =>
-        log.error({ err: error, part: part.name }, 'part did not stop'),
+        log.error({ err: error, part: part.name }, 'component failed to stop'),
       )
     }
   }

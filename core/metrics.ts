@@ -14,87 +14,140 @@ const row = <const Labels extends readonly string[]>(
 ) => ({ name, help, labels })
 
 const COUNTERS = {
-  eventsDropped: row('events_dropped_total', 'Events not taken', 'stage', 'reason'),
-  blocksIngested: row('ingest_blocks_total', 'Block operations', 'chain', 'op'),
-  rpcCalls: row('ingest_rpc_calls_total', 'Calls to nodes', 'chain', 'method', 'outcome'),
+  eventsDropped: row(
+    'sluice_events_dropped_total',
+    'Events rejected by a processing stage',
+    'stage',
+    'reason',
+  ),
+  blocksIngested: row(
+    'sluice_ingest_blocks_total',
+    'Block operations published: apply, revert, finalize',
+    'chain',
+    'op',
+  ),
+  rpcCalls: row(
+    'sluice_ingest_rpc_calls_total',
+    'RPC calls to nodes',
+    'chain',
+    'method',
+    'outcome',
+  ),
   rpcBytes: row(
-    'ingest_rpc_bytes_total',
-    'Bytes that nodes answered',
+    'sluice_ingest_rpc_bytes_total',
+    'Bytes of RPC responses',
     ...(['chain', 'method', 'endpoint'] as const),
   ),
   ingestDropped: row(
-    'ingest_dropped_total',
-    'What a chain or its nodes said and was not taken',
+    'sluice_ingest_dropped_total',
+    'Rejected node responses and events that could not be decoded',
     ...(['chain', 'protocol', 'reason'] as const),
   ),
   unknownPools: row(
-    'ingest_unknown_pools_total',
-    'Pools that no listed protocol made, by the kind of their events',
+    'sluice_ingest_unknown_pools_total',
+    'Pools that no listed factory created, by the protocol family of their events',
     ...(['chain', 'protocol'] as const),
   ),
-  decoded: row('ingest_decoded_total', 'Decoded events', 'chain', 'protocol', 'kind'),
-  pendingTrades: row('ingest_pending_trades_total', 'Pre-confirmed trades', 'chain', 'op'),
-  recordsProcessed: row('process_records_total', 'Records folded', 'app'),
-  insertedRows: row('process_inserted_rows_total', 'Rows inserted', 'table'),
-  socketPublications: row('serve_socket_publications_total', 'Publications', 'family'),
-  socketBytes: row('serve_socket_bytes_total', 'Publication bytes delivered'),
-  webhookAttempts: row('webhook_attempts_total', 'Webhook attempts', 'result', 'kind'),
-  webhookDisabled: row('webhook_disabled_total', 'Endpoints turned off', 'reason'),
-  webhookDedupeHits: row('webhook_dedupe_hits_total', 'Events that came again'),
+  decoded: row('sluice_ingest_decoded_total', 'Events decoded', 'chain', 'protocol', 'kind'),
+  pendingTrades: row(
+    'sluice_ingest_pending_trades_total',
+    'Trades of pre-confirmed blocks published and reverted',
+    'chain',
+    'op',
+  ),
+  recordsProcessed: row('sluice_processor_records_total', 'Records processed', 'app'),
+  insertedRows: row(
+    'sluice_processor_inserted_rows_total',
+    'Rows inserted into ClickHouse',
+    'table',
+  ),
+  socketPublications: row(
+    'sluice_socket_publications_total',
+    'Messages published to channels',
+    'family',
+  ),
+  socketBytes: row('sluice_socket_bytes_total', 'Bytes of publications written to sockets'),
+  webhookAttempts: row(
+    'sluice_webhook_attempts_total',
+    'Webhook delivery attempts',
+    'result',
+    'kind',
+  ),
+  webhookDisabled: row('sluice_webhook_disabled_total', 'Webhook endpoints disabled', 'reason'),
+  webhookDedupeHits: row(
+    'sluice_webhook_dedupe_hits_total',
+    'Redelivered events that were deduplicated',
+  ),
   controlRecordsRefused: row(
     'sluice_control_records_refused_total',
-    'Records of control topics without a valid signature of this installation',
+    'Records of control topics rejected because their signature is not valid',
     ...(['topic', 'reason'] as const),
   ),
   edgeErrors: row(
     'sluice_edge_errors_total',
-    'Requests, frames and connections refused or closed where they came in; on HTTP the reason exception, on streams any reason, is a defect',
+    'Requests, frames and connections rejected because of an unexpected error; on HTTP the reason exception, on streams any reason, is a defect',
     'surface',
     'reason',
   ),
   queryRejected: row(
     'sluice_query_rejected_total',
-    'Statements of ours that the engine refused as wrong',
+    'Generated SQL statements that ClickHouse rejected as invalid',
     'surface',
   ),
   authFailures: row(
     'sluice_auth_failures_total',
-    'Requests whose credential was missing, refused or not enough',
+    'Requests with a missing, invalid or insufficient credential',
     'surface',
     'reason',
   ),
   sinkRetries: row(
     'sluice_sink_retries_total',
-    'Failed inserts that are tried again, by the error',
+    'ClickHouse inserts retried, by error',
     'app',
     'reason',
   ),
   rollupRepairs: row(
     'sluice_rollup_repairs_total',
-    'Minutes whose rollups did not match their trades and were rebuilt',
+    'Minutes whose rollup did not match their trades and was rebuilt',
     'chain',
   ),
   rollupIncomplete: row(
     'sluice_rollup_incomplete_minutes_total',
-    'Minutes that were rolled up without all of their trades',
+    'Minutes rolled up without all of their trades',
     'chain',
     'reason',
   ),
 } as const
 
 const GAUGES = {
-  processLagSeconds: row('process_lag_seconds', 'Age of the newest folded block', 'app'),
-  socketConnections: row('serve_socket_connections', 'Open sockets'),
-  socketSubscriptions: row('serve_socket_subscriptions', 'Subscriptions'),
-  webhookDueLagSeconds: row('webhook_due_lag_seconds', 'How late the last attempt began'),
-  webhookBacklog: row('webhook_backlog', 'Webhook messages that wait'),
+  processLagSeconds: row(
+    'sluice_processor_lag_seconds',
+    'Age of the newest processed block',
+    'app',
+  ),
+  socketConnections: row('sluice_socket_connections', 'Open WebSocket connections'),
+  socketSubscriptions: row('sluice_socket_subscriptions', 'Channel subscriptions'),
+  webhookDueLagSeconds: row(
+    'sluice_webhook_schedule_lag_seconds',
+    'Delay of the last webhook attempt after its scheduled time',
+  ),
+  webhookBacklog: row('sluice_webhook_backlog_messages', 'Webhook messages waiting for delivery'),
 } as const
 
 const HISTOGRAMS = {
-  rpcSeconds: row('ingest_rpc_seconds', 'Time of a call', 'chain', 'method'),
-  insertSeconds: row('process_insert_seconds', 'Time of an insert', 'table'),
-  requestSeconds: row('serve_request_seconds', 'Time of a request', 'route', 'status'),
-  webhookSeconds: row('webhook_latency_seconds', 'Time of a webhook attempt'),
+  rpcSeconds: row('sluice_ingest_rpc_duration_seconds', 'RPC call duration', 'chain', 'method'),
+  insertSeconds: row(
+    'sluice_processor_insert_duration_seconds',
+    'ClickHouse insert duration',
+    'table',
+  ),
+  requestSeconds: row(
+    'sluice_http_request_duration_seconds',
+    'HTTP request duration',
+    'route',
+    'status',
+  ),
+  webhookSeconds: row('sluice_webhook_attempt_duration_seconds', 'Webhook attempt duration'),
 } as const
 
 const BUCKETS_SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10]
@@ -119,7 +172,7 @@ export interface HeadLag {
   readonly seconds: number | null
 }
 
-/** Makes one registry with every metric of the house; one per process. */
+/** Makes one registry with every metric of the product; one per process. */
 export const makeMetrics = (): Metrics => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -164,8 +217,8 @@ const lagWatch = (registry: Registry): Metrics['watchLag'] => {
         }
       },
     })
-  lag('ingest_head_lag_blocks', 'Blocks behind the node', 'blocks')
-  lag('ingest_head_lag_seconds', 'Age of the newest block', 'seconds')
+  lag('sluice_ingest_head_lag_blocks', 'Blocks behind the head of the node', 'blocks')
+  lag('sluice_ingest_head_lag_seconds', 'Age of the newest ingested block', 'seconds')
   return (chain, read) => {
     watched.set(chain, read)
     return () => {

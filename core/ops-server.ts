@@ -65,7 +65,7 @@ export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
         response.writeHead(status, headers).end(scrub(body))
       })
       .catch((error: unknown) => {
-        log.error({ err: error }, 'failed to send an answer')
+        log.error({ err: error }, 'failed to send response')
         response.destroy()
       })
   })
@@ -159,6 +159,6 @@ const answer = async (
 const refused = ({ log, metrics }: OpsOptions, error: unknown): Reply => {
   if (error instanceof OpsRefusal) return json(400, { error: error.message })
   metrics.edgeErrors.inc({ surface: 'ops', reason: 'exception' })
-  log.error({ err: error }, 'ops question failed')
+  log.error({ err: error }, 'ops request failed')
   return json(503, { error: error instanceof Error ? error.message : String(error) })
 }

@@ -30,10 +30,10 @@ export const followFrames = async (options: FramesOptions): Promise<void> => {
     try {
       const { ended } = await retry(() => talking(options), {
         ...{ ...AGAIN, tries: Number.POSITIVE_INFINITY, signal },
-        onRetry: (error) => log.warn({ err: error, endpoint }, 'the feed does not talk'),
+        onRetry: (error) => log.warn({ err: error, endpoint }, 'stream connect failed, retrying'),
       })
       await ended
-      if (!signal.aborted) log.warn({ endpoint }, 'the feed broke')
+      if (!signal.aborted) log.warn({ endpoint }, 'stream disconnected')
       await pause(AGAIN.firstMs, signal)
     } catch (error) {
       if (!signal.aborted) throw error
@@ -81,7 +81,7 @@ const talking = ({
       try {
         if (!signal.aborted) onFrame(data as Buffer, isBinary)
       } catch (error) {
-        log.error({ err: error }, 'a message could not be read')
+        log.error({ err: error }, 'invalid stream message')
         end()
       }
     })

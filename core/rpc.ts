@@ -120,7 +120,10 @@ const poolOf = (members: readonly Member[], options: RpcOptions): Pool => {
     member.failures += 1
     const restMs = Math.min(REST_MAX_MS, REST_FIRST_MS * 2 ** (member.failures - 1))
     member.restUntilMs = nowMs() + restMs
-    log.warn({ endpoint: member.endpoint.label, restMs, err: error }, 'endpoint rests')
+    log.warn(
+      { endpoint: member.endpoint.label, restMs, err: error },
+      'RPC endpoint put on cooldown',
+    )
     if (error instanceof Malformed) options.onMalformed?.(error, member.endpoint.label)
   }
   /** Rested endpoints in their configured order, those behind after them, then the resting ones, soonest first: a last resort. */
@@ -274,7 +277,10 @@ const compared = <T>(
     for (const { member, height } of sorted) {
       const behind = height < highest - far
       if (behind && !member.behind) {
-        log.warn({ endpoint: member.endpoint.label, height, highest }, 'endpoint is behind')
+        log.warn(
+          { endpoint: member.endpoint.label, height, highest },
+          'RPC endpoint lags the others',
+        )
       }
       member.behind = behind
     }
@@ -357,7 +363,7 @@ const proveChain = (member: Member, { identity, log }: RpcOptions): Promise<void
       const said = shownScalar(answer)
       log.error(
         { endpoint: member.endpoint.label, said, wanted: identity.name },
-        'endpoint serves another chain; not used',
+        'RPC endpoint serves another chain, not used',
       )
       throw new Outage('rpc', `the endpoint serves another chain: ${said}`, { final: true })
     })

@@ -58,7 +58,7 @@ export const followPatiently = async (patient: Patient, signal: AbortSignal): Pr
       return 'ended'
     } catch (error) {
       if (signal.aborted || !isPassing(error)) throw error
-      log.warn({ err: error, attempt }, 'the node is asked again')
+      log.warn({ err: error, attempt }, 'block source failed, retrying')
       if (taken > 0 && !isHalt(error)) return 'more'
       if (error instanceof Malformed) await tell(error, attempt)
       throw error

@@ -56,10 +56,10 @@ export const recordedSource = async (recordings: Recordings): Promise<RecordedSo
   const read = async (file: string): Promise<Recorded> =>
     recordedFile(chain.id, file, await readFile(file), extra?.factories)
   const { places, skipped } = await index(recordings.files, read)
-  for (const file of skipped) log.warn({ file }, 'recording without a block time left out')
+  for (const file of skipped) log.warn({ file }, 'skipped recording without a block time')
   log.warn(
     { chain: chain.id, blocks: places.length },
-    'replaying recordings: continuity and receipt counts are not checked',
+    'replaying recordings without checks of continuity and receipt counts',
   )
   const pools = [...(facts?.pools ?? []), ...referenceFacts(chain, extra)]
   return {

@@ -195,8 +195,8 @@ const makeChecker = (deps: FinalizeDeps) => {
     if (tries.size >= TRIES_KEPT) tries.clear()
     tries.set(minute, count)
     const facts = { chain, minute, tries: count }
-    if (count < MOST_TRIES) log.warn(facts, 'rollups of a minute rebuilt from its trades')
-    else log.error(facts, 'rollups of a minute still differ from its trades, giving up')
+    if (count < MOST_TRIES) log.warn(facts, 'rollup of a minute rebuilt from its trades')
+    else log.error(facts, 'rollup of a minute still differs from its trades, giving up')
   }
   return async ({ hotFrom }: FinalizeRound): Promise<void> => {
     const nowMs = Date.now()

@@ -35,7 +35,7 @@ export const openRowThreads = (data: RowThreadData, log: Logger): RowThreads => 
   const threads = openThreads<RowOrder, RowAnswer>({
     module: new URL('./row-thread', import.meta.url),
     ...{ name: 'makeRows', data },
-    onError: (err) => log.error({ err }, 'a thread that makes rows ended'),
+    onError: (err) => log.error({ err }, 'row worker thread exited'),
     most: Math.min(MOST_THREADS, Math.max(1, availableParallelism() - 1)),
   })
   return {

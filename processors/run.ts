@@ -281,7 +281,10 @@ class StageLane {
       arrivals.flatMap(({ value: { record, decoded } }) => {
         if (!(decoded instanceof Malformed)) return []
         metrics.eventsDropped.inc({ stage: this.#stage.app, reason: decoded.reason })
-        log.error({ group, topic: record.topic, offset: record.offset, err: decoded }, 'poison')
+        log.error(
+          { group, topic: record.topic, offset: record.offset, err: decoded },
+          'undecodable record sent to dead-letter topic',
+        )
         return [deadLetter(group, record, decoded)]
       }),
     )
@@ -342,7 +345,10 @@ export const startStage = async (stage: Stage, deps: ProcessDeps): Promise<Stage
         await work.run()
       } catch (error) {
         if (!(error instanceof Malformed)) throw error
-        log.error({ group, partition: lane.partition, err: error }, 'lane halted')
+        log.error(
+          { group, partition: lane.partition, err: error },
+          'partition halted on invalid input',
+        )
         // The lane ends here: what is wrong with its input does not get better by trying again.
         work.halted(error)
       }

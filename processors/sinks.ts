@@ -190,7 +190,10 @@ class SinkLane {
     const { partition } = this.#lane
     this.#reports.failing({ partition, sinceMs: this.#failingSinceMs, error: messageOf(error) })
     metrics.sinkRetries.inc({ app: group, reason: errorLabel(error) })
-    log.warn({ group, partition, err: error, attempt, waitMs }, 'insert failed, retrying the batch')
+    log.warn(
+      { group, partition, err: error, attempt, waitMs },
+      'ClickHouse insert failed, retrying same batch',
+    )
   }
 
   #recovered(): void {

@@ -40,7 +40,7 @@ const makeQueue = (log: Logger) => {
         .then(() => (closed ? undefined : job()))
         .catch((error: unknown) => {
           closed = true
-          log.fatal({ err: error }, 'chain stands still')
+          log.fatal({ err: error }, 'simulated chain crashed')
         })
     },
     close: (): Promise<void> => {
@@ -70,7 +70,7 @@ export const runChain = async <
   const heightNow = (): number => Math.max(0, producer.heightAt(nowMs()))
   const isDue = (): boolean => show.head().height < heightNow()
   await show.jump(heightNow())
-  log.info({ height: show.head().height, hash: show.head().hash }, 'chain is open')
+  log.info({ height: show.head().height, hash: show.head().hash }, 'simulated chain listening')
 
   const queue = makeQueue(log)
   let busy = false

@@ -69,7 +69,7 @@ const makeAnswer = (endpoint: Endpoint, log: Logger) => {
       return answerText(id, result)
     } catch (error) {
       if (error instanceof RpcError) return errorText(id, error)
-      log.error({ err: error, method }, 'call failed')
+      log.error({ err: error, method }, 'simulated RPC call failed')
       return errorText(id, new RpcError(-32603, 'internal error'))
     }
   }

@@ -169,7 +169,7 @@ const openFolder = async <Head extends BlockHead>(
     const text = await readFile(pathOf(height), 'utf8').catch(() => '')
     const snapshot = snapshotOf(origin, text)
     if (snapshot !== undefined && snapshot.header.hash === hashes[height]) return snapshot
-    log.warn({ height }, 'checkpoint left out: damaged, or of another chain')
+    log.warn({ height }, 'skipped checkpoint: damaged, or of another chain')
     await rm(pathOf(height), { force: true })
     return undefined
   }

@@ -142,7 +142,7 @@ const watchHeads = (rpc: Rpc, { chain, log, signal }: EvmSourceOptions): HeadWat
       const ref = refOf(value)
       if (ref) heads.see(ref)
     } catch (error) {
-      log.warn({ err: error }, 'unreadable head notice')
+      log.warn({ err: error }, 'invalid head notification')
     }
   })
   return heads
@@ -271,7 +271,10 @@ const partsReader = ({ rpc, refusals, options }: NodeParts) => {
   const coinBalances = coinReader(rpc, log)
   return async (block: EvmBlock, lenient: boolean): Promise<EvmBlock> => {
     const leaveOut = (what: string, { reason, message }: Malformed): void => {
-      log.warn({ height: block.height, what, reason }, 'left out: no endpoint tells it in shape')
+      log.warn(
+        { height: block.height, what, reason },
+        'skipped: no endpoint returned a valid response',
+      )
       refusals.add({ reason, message: `${what} of block ${block.height}: ${message}` }, null)
     }
     const part = <T>(what: string, asked: Promise<T | undefined>): Promise<T | undefined> =>

@@ -46,7 +46,7 @@ export const stateReader = (rpc: Rpc, log: Logger): StateReader => {
       signal,
       again: (error) => error instanceof Malformed || (error instanceof Outage && !error.final),
       onRetry: (error, attempt) =>
-        log.warn({ err: error, attempt, blockHash }, 'a fact is asked again'),
+        log.warn({ err: error, attempt, blockHash }, 'metadata lookup failed, retrying'),
     })
   return {
     calls: (calls, blockHash, signal) =>

@@ -72,7 +72,11 @@ export const tracer = <T>(options: TracerOptions<T>): Tracer<T> => {
     if (known.met || !refused) {
       throw new Outage('rpc', `the ${what} of ${block.height} are not there`)
     }
-    if (!warned) log.warn({ height: block.height, what }, 'no endpoint tells it; blocks go without')
+    if (!warned)
+      log.warn(
+        { height: block.height, what },
+        'no endpoint supports tracing, continuing without traces',
+      )
     warned = true
     return undefined
   }

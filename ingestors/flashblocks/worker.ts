@@ -56,14 +56,15 @@ export const followFlashblocks = async (
   try {
     const partitions = await retry(() => bus.partitions(topic), {
       ...{ ...TOPIC_AGAIN, tries: Number.POSITIVE_INFINITY, signal },
-      onRetry: (error) => log.warn({ err: error, topic }, 'there is no topic for pending trades'),
+      onRetry: (error) =>
+        log.warn({ err: error, topic }, 'topic for pre-confirmed trades is missing, retrying'),
     })
     const follower = new Follower(options, partitions, signal)
     const onFrame = (data: Buffer, isBinary: boolean): void => follower.hear(data, isBinary)
     await followFrames({ url, timeoutMs, maxBytes: MAX_FRAME_BYTES, onFrame, log, signal })
     await follower.end()
   } catch (error) {
-    if (!signal.aborted) log.error({ err: error }, 'blocks in the making are not followed')
+    if (!signal.aborted) log.error({ err: error }, 'flashblocks follower stopped')
   }
 }
 
@@ -108,8 +109,9 @@ class Follower {
       if (this.#signal.aborted) return
       if (error instanceof Malformed) return this.#refuse(error)
       const { log } = this.#options
-      if (error instanceof Outage) log.warn({ err: error }, 'pending trades are not published')
-      else log.error({ err: error }, 'a flashblock failed')
+      if (error instanceof Outage)
+        log.warn({ err: error }, 'failed to publish pre-confirmed trades')
+      else log.error({ err: error }, 'failed to process flashblock')
       this.#lose()
       await this.#dropWriter()
     }

@@ -107,7 +107,10 @@ export class DocumentLane {
     if (decoded instanceof Malformed) {
       place.letter = deadLetter(group, record, decoded)
       metrics.eventsDropped.inc({ stage: 'documents', reason: decoded.reason })
-      log.error({ group, offset: record.offset, err: decoded }, 'poison')
+      log.error(
+        { group, offset: record.offset, err: decoded },
+        'undecodable record sent to dead-letter topic',
+      )
       return []
     }
     const { meta, events } = decoded.value
@@ -144,7 +147,10 @@ export class DocumentLane {
       if (!(error instanceof Unfetched)) throw error
       if (this.#uris.get(token.address) === token.uri) this.#uris.delete(token.address)
       metrics.eventsDropped.inc({ stage: 'documents', reason: error.reason })
-      log.debug({ token: token.address, reason: error.reason }, 'no document')
+      log.debug(
+        { token: token.address, reason: error.reason },
+        'token metadata document unavailable',
+      )
     }
   }
 

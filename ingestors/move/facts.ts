@@ -85,7 +85,8 @@ const persistent = <T extends object>(
       tries: Number.POSITIVE_INFINITY,
       signal,
       again: (error) => !(error instanceof Outage && error.final),
-      onRetry: (error, attempt) => log.warn({ err: error, attempt }, 'facts asked again'),
+      onRetry: (error, attempt) =>
+        log.warn({ err: error, attempt }, 'metadata lookup failed, retrying'),
     },
   )
 

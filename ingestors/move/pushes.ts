@@ -46,7 +46,7 @@ export const listenForCheckpoints = (
     try {
       onCheckpoint(notice)
     } catch (error) {
-      log.warn({ err: error }, 'unreadable notice')
+      log.warn({ err: error }, 'invalid notification')
     }
   }
   rpc.subscribe(call, guarded, 'first')
@@ -60,7 +60,7 @@ export const listenForCheckpoints = (
       try {
         return pushedCheckpoint(said, chain, height)
       } catch (error) {
-        log.warn({ err: error, height }, 'unreadable pushed checkpoint')
+        log.warn({ err: error, height }, 'invalid checkpoint in notification')
         return null
       }
     },

@@ -53,7 +53,8 @@ export const accountReader = (
           tries: Number.POSITIVE_INFINITY,
           signal,
           again: (error) => !(error instanceof Outage && error.final),
-          onRetry: (error, attempt) => log.warn({ err: error, attempt }, 'accounts asked again'),
+          onRetry: (error, attempt) =>
+            log.warn({ err: error, attempt }, 'account lookup failed, retrying'),
         }),
       ),
     )

@@ -62,7 +62,9 @@ export const pushDesk = (heads: HeadWatch, { chain, programs, log }: PushOptions
       asking = true
       heads
         .refresh()
-        .catch((error: unknown) => log.debug({ err: error }, 'no answer to a slot notice'))
+        .catch((error: unknown) =>
+          log.debug({ err: error }, 'failed to fetch block for slot notification'),
+        )
         .finally(() => {
           asking = false
         })
@@ -74,7 +76,7 @@ export const pushDesk = (heads: HeadWatch, { chain, programs, log }: PushOptions
       const { slot, said, shapeOf } = waiting
       if (slot <= tip.height) return null
       return unhurried(said, { chain, slot, programs }, shapeOf).catch((error: unknown) => {
-        log.warn({ err: error, slot }, 'unreadable pushed block')
+        log.warn({ err: error, slot }, 'invalid block in notification')
         return null
       })
     },
@@ -118,6 +120,6 @@ export const guarded =
     try {
       read(notice, ...rest)
     } catch (error) {
-      log.warn({ err: error }, 'unreadable notice')
+      log.warn({ err: error }, 'invalid notification')
     }
   }

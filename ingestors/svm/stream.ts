@@ -75,7 +75,8 @@ export const streamBlocks = (rpc: Rpc, pushes: Pushes, options: StreamOptions): 
       return await place.endpoint.stream({ method: SUBSCRIBE, request, onMessage }, stop)
     } catch (error) {
       heard.refusedSlot = error instanceof RpcError
-      if (!stop.aborted) log.warn({ err: error, endpoint: place.endpoint.label }, 'stream broke')
+      if (!stop.aborted)
+        log.warn({ err: error, endpoint: place.endpoint.label }, 'stream disconnected')
       throw error
     }
   }, signal)
@@ -112,7 +113,7 @@ const readerOf = ({ rpc, pushes, heard, place, options }: Reader) => {
       return
     }
     place.foreign = true
-    log.error({ endpoint: place.endpoint.label, slot }, 'stream of another chain; not used')
+    log.error({ endpoint: place.endpoint.label, slot }, 'stream serves another chain, not used')
     stream.end()
   }
   const onBlock = (value: unknown, stream: StreamControl): void => {

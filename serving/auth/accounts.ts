@@ -222,7 +222,7 @@ const applyRecord = (
     return registry.putKey(key, value && codec.decode('control.ApiKey', value))
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    log.error({ err: error, topic, offset }, 'control record cannot be read')
+    log.error({ err: error, topic, offset }, 'invalid control record')
     return []
   }
 }

@@ -119,7 +119,9 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
   const check = async (): Promise<void> => {
     if (checking) return
     checking = true
-    await verify().catch((err: unknown) => deps.log.warn({ err }, 'accounts may be stale'))
+    await verify().catch((err: unknown) =>
+      deps.log.warn({ err }, 'control topics unavailable, accounts may be stale'),
+    )
     checking = false
   }
   const timer = setInterval(check, deps.checkEveryMs ?? CHECK_EVERY_MS)
@@ -161,7 +163,7 @@ export const isGenuine = (
   if (reason === undefined) return true
   const { topic, offset, partition } = record
   metrics.controlRecordsRefused.inc({ topic, reason })
-  log.error({ topic, partition, offset, reason }, 'refused a control record')
+  log.error({ topic, partition, offset, reason }, 'rejected control record')
   return false
 }
 

@@ -38,7 +38,7 @@ export const startKeyKeeper = (deps: KeyKeeperDeps): KeyKeeper => {
     return looking
   }
   const timer = setInterval(() => {
-    look().catch((err: unknown) => log.warn({ err }, 'signing keys were not looked after'))
+    look().catch((err: unknown) => log.warn({ err }, 'signing key rotation check failed'))
   }, LOOK_EVERY_MS)
   timer.unref()
   let looked = false
@@ -67,7 +67,7 @@ const keepKeys = async (deps: KeyKeeperDeps): Promise<void> => {
     const fromMs = newKeyFromMs ?? ((await opens(ring)) ? null : nowMs())
     if (fromMs === null) return ended
     const key = await newKeyRecord(sealer, fromMs, nowMs())
-    log.info({ kid: key.kid, fromMs }, 'signing key made')
+    log.info({ kid: key.kid, fromMs }, 'signing key created')
     return [...ended, records.signingKey(key)]
   })
 }

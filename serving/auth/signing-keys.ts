@@ -123,7 +123,7 @@ const openKey = (key: SigningKey, sealer: Sealer, log: Logger): KeyPair | undefi
     return { publicKey: publicKeyOf(key), privatePem: sealer.open(key.private_enc, key.kid) }
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    log.error({ err: error, kid: key.kid }, 'signing key cannot be opened')
+    log.error({ err: error, kid: key.kid }, 'cannot decrypt signing key')
     return undefined
   }
 }

@@ -57,7 +57,7 @@ export const openUsage = async (deps: UsageDeps): Promise<Usage> => {
       } catch (error) {
         if (!(error instanceof Outage)) throw error
         book.putBack(records)
-        log.warn({ err: error }, 'usage was not written; it will be')
+        log.warn({ err: error }, 'usage flush failed, will retry')
       }
     })
     return writing
@@ -88,7 +88,7 @@ const take = (book: UsageBook, codec: Codec, log: Logger, { value, offset }: Log
     book.take(codec.decode('usage.UsageEvents', value))
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    log.error({ err: error, offset }, 'usage record cannot be read')
+    log.error({ err: error, offset }, 'invalid usage record')
   }
 }
 

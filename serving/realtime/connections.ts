@@ -317,7 +317,7 @@ export class Connections {
       meter.reserve(principal, units, 'streams').settle(units)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      log.info({ orgId: principal.orgId, reason: error.message }, 'stream quota used up')
+      log.info({ orgId: principal.orgId, reason: error.message }, 'stream quota exceeded')
       // It was delivered, so it counts, beyond the quota too: what is left would pay for the next ten seconds again.
       meter.reserve(principal, 0, 'streams').settle(units)
       connection.close(CLOSES.quotaExceeded)

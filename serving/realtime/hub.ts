@@ -136,7 +136,7 @@ export class Hub {
       if (!(error instanceof Malformed)) throw error
       this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason: error.reason })
       const { topic, partition, offset } = record
-      this.#options.log.warn({ err: error, topic, partition, offset }, 'record left out')
+      this.#options.log.warn({ err: error, topic, partition, offset }, 'skipped undecodable record')
     }
     this.#lanes
       .get(`${record.topic}/${record.partition}`)

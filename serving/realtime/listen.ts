@@ -41,7 +41,7 @@ export const listen = async <Context>(
     tries: HELD_MS / PAUSE_MS,
     again: (error) => !(error instanceof PortTaken),
     onRetry: (error, attempt) => {
-      if (attempt === 1) log.warn({ err: error }, 'the stream port is held; trying for a minute')
+      if (attempt === 1) log.warn({ err: error }, 'WebSocket port in use, retrying for one minute')
     },
   })
 }
@@ -52,7 +52,7 @@ const uwsOr = async (demanded: 'uws' | undefined, log: Logger): Promise<Uws | un
     return await loadUws()
   } catch (error) {
     if (demanded) throw error
-    log.warn({ err: error }, 'uWebSockets.js has no binary that fits here; streams use ws')
+    log.warn({ err: error }, 'uWebSockets.js has no binary for this platform, using ws')
     return undefined
   }
 }

@@ -109,7 +109,7 @@ export const startRealtime = async (options: RealtimeOptions): Promise<Realtime>
   holder.server = server
   const stopListening = guard.onRevoked((gone) => connections.revoke(gone))
   const ticker = setInterval(ticking(hub, connections, boundary), TICK_MS)
-  log.info({ port: server.port, transport: server.transport }, 'streams are served')
+  log.info({ port: server.port, transport: server.transport }, 'WebSocket server listening')
   return {
     port: server.port,
     transport: server.transport,
@@ -196,7 +196,7 @@ const freshnessOf = async ({
     const limit = sleep(FRESHNESS_LIMIT_MS, null, { ref: false })
     const found = await Promise.race([freshness.of(chain), limit]).catch((error: unknown) => {
       if (!(error instanceof Outage)) throw error
-      log.warn({ err: error, chain }, 'freshness is not known')
+      log.warn({ err: error, chain }, 'failed to read data freshness')
       return null
     })
     return [chain, found] as const

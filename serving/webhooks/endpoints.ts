@@ -159,7 +159,7 @@ const decoded = <Name extends 'control.WebhookEndpoint' | 'control.WebhookReques
     return codec.decode(name, value)
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    log.error({ err: error, topic, key, offset }, 'webhook control record cannot be read')
+    log.error({ err: error, topic, key, offset }, 'invalid webhook control record')
     return undefined
   }
 }

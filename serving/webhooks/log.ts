@@ -80,7 +80,7 @@ const store = async (
     const row = orPoison(() => rowOf(codec, record))
     if (row instanceof Malformed) {
       metrics.eventsDropped.inc({ stage: WEBHOOK_LOG_GROUP, reason: row.reason })
-      log.error({ topic, offset, err: row }, 'poison')
+      log.error({ topic, offset, err: row }, 'undecodable record sent to dead-letter topic')
       poison.push(deadLetter(WEBHOOK_LOG_GROUP, record, row))
     } else {
       const known = rows.get(topic)
@@ -93,7 +93,8 @@ const store = async (
     await retry(() => warehouse.insert(table, list), {
       ...AGAIN,
       signal,
-      onRetry: (err, attempt, waitMs) => log.warn({ table, err, attempt, waitMs }, 'insert again'),
+      onRetry: (err, attempt, waitMs) =>
+        log.warn({ table, err, attempt, waitMs }, 'ClickHouse insert failed, retrying same batch'),
     })
     metrics.insertedRows.inc({ table }, list.length)
   }

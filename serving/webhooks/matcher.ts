@@ -141,7 +141,10 @@ class MatcherLane {
     if (channel === undefined) return
     if (decoded instanceof Malformed) {
       metrics.eventsDropped.inc({ stage: STAGE, reason: decoded.reason })
-      log.error({ topic: record.topic, offset: record.offset, err: decoded }, 'poison')
+      log.error(
+        { topic: record.topic, offset: record.offset, err: decoded },
+        'undecodable record sent to dead-letter topic',
+      )
       yield [deadLetter(matcherGroup(this.#chain), record, decoded)]
       return
     }

@@ -46,7 +46,10 @@ export const send = async (
   metrics.webhookDueLagSeconds.set(Math.max(0, startedMs - dueAtMs) / 1_000)
   const opened = orPoison(() => deps.credentialsOf(endpoint, startedMs))
   if (opened instanceof Malformed) {
-    deps.log.error({ endpointId: endpoint.endpoint_id, err: opened }, 'no signature')
+    deps.log.error(
+      { endpointId: endpoint.endpoint_id, err: opened },
+      'cannot decrypt signing secret',
+    )
   }
   const outcome =
     opened instanceof Malformed

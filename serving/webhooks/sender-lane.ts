@@ -161,7 +161,10 @@ export class SenderLane {
     })
     if (!(decoded instanceof Malformed)) return decoded.value
     metrics.eventsDropped.inc({ stage: 'webhooks', reason: decoded.reason })
-    log.error({ topic: record.topic, offset: record.offset, err: decoded }, 'poison')
+    log.error(
+      { topic: record.topic, offset: record.offset, err: decoded },
+      'undecodable record sent to dead-letter topic',
+    )
     return decoded
   }
 
@@ -261,7 +264,7 @@ export class SenderLane {
     })
     if (fate.kind !== 'disable' || !isDisabled) return
     metrics.webhookDisabled.inc({ reason: fate.reason })
-    log.info({ endpointId, reason: fate.reason }, 'webhook endpoint turned off')
+    log.info({ endpointId, reason: fate.reason }, 'webhook endpoint disabled')
     await this.#cancel(endpointId)
   }
 

@@ -438,9 +438,9 @@ for (const transport of TRANSPORTS) {
       stack.advance(6_000)
       await until(async () => {
         const text = await stack.metrics.registry.getSingleMetricAsString(
-          'serve_socket_connections',
+          'sluice_socket_connections',
         )
-        return text.includes('serve_socket_connections 1')
+        return text.includes('sluice_socket_connections 1')
       }, 'the stalled one to go')
       assert.equal(quick.ws.readyState, 1)
       await stack.close()

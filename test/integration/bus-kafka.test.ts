@@ -257,7 +257,7 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
         },
       )
       assert.equal(status, 0)
-      await until(() => warnings.includes('consumer starts again'), 'the join is refused', 30_000)
+      await until(() => warnings.includes('consumer restarting'), 'the join is refused', 30_000)
       await lane.write('second')
       await until(() => lane.taken.length === 2, 'the lane goes on', 30_000)
       assert.deepEqual(lane.taken, ['first', 'second'])

@@ -92,14 +92,24 @@ describe('every chain side by side, over nodes that make mistakes', () => {
     const valuesOf = (name: string) => metrics.find((metric) => metric.name === name)?.values ?? []
     for (const { chain } of servers) {
       for (const name of [
-        ...['ingest_decoded_total', 'ingest_dropped_total', 'ingest_rpc_calls_total'],
-        ...['ingest_rpc_bytes_total', 'ingest_head_lag_blocks', 'ingest_head_lag_seconds'],
+        ...[
+          'sluice_ingest_decoded_total',
+          'sluice_ingest_dropped_total',
+          'sluice_ingest_rpc_calls_total',
+        ],
+        ...[
+          'sluice_ingest_rpc_bytes_total',
+          'sluice_ingest_head_lag_blocks',
+          'sluice_ingest_head_lag_seconds',
+        ],
       ]) {
         const own = valuesOf(name).filter(({ labels }) => labels.chain === chain)
         assert.ok(own.length > 0, `${name} of ${chain}`)
       }
     }
-    assert.ok(valuesOf('ingest_unknown_pools_total').some(({ labels }) => labels.chain === 'eth'))
+    assert.ok(
+      valuesOf('sluice_ingest_unknown_pools_total').some(({ labels }) => labels.chain === 'eth'),
+    )
     const labels = metrics.flatMap(({ values }) =>
       values.flatMap((each) => Object.values(each.labels)),
     )

@@ -72,7 +72,9 @@ const ownBytesOf = (pid: number): number =>
 const decodedTrades = async (opsUrl: string): Promise<number> => {
   const text = await (await fetch(new URL('/metrics', opsUrl))).text()
   let trades = 0
-  for (const [, value] of text.matchAll(/^ingest_decoded_total\{[^}]*kind="swap"[^}]*\} (\S+)$/gm))
+  for (const [, value] of text.matchAll(
+    /^sluice_ingest_decoded_total\{[^}]*kind="swap"[^}]*\} (\S+)$/gm,
+  ))
     trades += Number(value)
   return trades
 }

@@ -1,6 +1,6 @@
 import { decimalText, rawOf, USD_PLACES, unitsNumber, unitsText, usdText } from '../core/amounts.ts'
 import { bucketStart, type Resolution } from '../core/time.ts'
-import type { Operation } from '../processors/stage.ts'
+import type { Operation } from '../processors/runtime/stage.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
 import { operationOf, type TapeOp, type TapeTrade, tapeOf } from '../test/support/tape.ts'
 

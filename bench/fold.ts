@@ -1,5 +1,5 @@
-import { CANDLES } from '../processors/candles.ts'
-import type { Operation } from '../processors/stage.ts'
+import { CANDLES } from '../processors/candles/stage.ts'
+import type { Operation } from '../processors/runtime/stage.ts'
 import {
   BareFold,
   BLOCKS_PER_FLUSH,

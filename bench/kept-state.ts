@@ -1,4 +1,4 @@
-import type { Flushed, StageState } from '../processors/stage.ts'
+import type { Flushed, StageState } from '../processors/runtime/stage.ts'
 
 /** First index whose key is not before `key`. */
 const placeOf = (keys: readonly string[], key: string): number => {

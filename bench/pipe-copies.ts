@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import kafkajs, { Kafka, logLevel, Partitioners } from 'kafkajs'
-import type { Bus } from '../core/bus-contract.ts'
+import type { Bus } from '../core/bus/contract.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
 
 /** Something that reads the log to its end. */

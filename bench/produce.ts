@@ -1,8 +1,8 @@
 import kafkajs, { Kafka, logLevel, Partitioners } from 'kafkajs'
-import { openKafkaBus } from '../core/bus.ts'
-import { localCodec } from '../core/codec.ts'
-import { silentLogger } from '../core/log.ts'
-import { partitionOf } from '../core/partition.ts'
+import { openKafkaBus } from '../core/bus/kafka/bus.ts'
+import { partitionOf } from '../core/bus/partition.ts'
+import { localCodec } from '../core/codec/local.ts'
+import { silentLogger } from '../core/ops/logger.ts'
 import { startKafka } from '../test/support/kafka.ts'
 import { orExplain } from '../test/support/or-explain.ts'
 

@@ -1,5 +1,5 @@
-import { PROCESS } from '../processors/all.ts'
-import type { Flushed, Operation, OperationRecord } from '../processors/stage.ts'
+import type { Flushed, Operation, OperationRecord } from '../processors/runtime/stage.ts'
+import { PROCESS } from '../processors/start.ts'
 import type { BalanceEvent, TradeEvent } from '../schemas/wire.ts'
 import {
   addressAt,

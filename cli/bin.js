@@ -15,6 +15,6 @@ if (isMainThread) {
   // What did not stop in its time, such as a client of a server that is gone, keeps no process alive.
   setTimeout(() => process.exit(), 2_000).unref()
 } else {
-  const { serveChains } = await load('simulator-thread')
+  const { serveChains } = await load('standalone/simulator-thread')
   await serveChains()
 }

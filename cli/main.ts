@@ -1,14 +1,14 @@
 import { Command, CommanderError } from 'commander'
-import { ConfigError, loadConfig, secretTexts } from '../core/config.ts'
-import { Malformed, Outage } from '../core/fault.ts'
-import { OpsRefusal } from '../core/ops-server.ts'
-import { scrubber } from '../core/scrub.ts'
-import { print, printError } from '../core/terminal.ts'
-import { type CommandRow, count, interrupted } from './command.ts'
-import { OPERATOR_COMMANDS } from './operator-commands.ts'
-import type { ReplayWords } from './replay.ts'
-import type { StartWords } from './start.ts'
-import { UsageError } from './usage.ts'
+import { ConfigError, loadConfig, secretTexts } from '../core/config/config.ts'
+import { Malformed, Outage } from '../core/errors.ts'
+import { scrubber } from '../core/ops/redact.ts'
+import { OpsRefusal } from '../core/ops/server.ts'
+import { print, printError } from '../core/ops/terminal.ts'
+import { type CommandRow, count, interrupted } from './commands/command.ts'
+import { OPERATOR_COMMANDS } from './commands/operator-commands.ts'
+import type { ReplayWords } from './commands/replay.ts'
+import type { StartWords } from './commands/start.ts'
+import { UsageError } from './commands/usage-error.ts'
 
 interface TailWords {
   readonly data: string
@@ -34,7 +34,7 @@ const COMMANDS: readonly CommandRow[] = [
         .option('--from <height>', 'first block, or slot (default: the head)')
         .option('--profile <name>', 'Solana: pump = launchpad tokens only (default: everything)')
         .action(async (words: StartWords) => {
-          const { start } = await import('./start.ts')
+          const { start } = await import('./commands/start.ts')
           done(await start(words, process.env))
         }),
   },
@@ -50,7 +50,7 @@ const COMMANDS: readonly CommandRow[] = [
         .option('--exit', 'end with status 0 once everything is processed')
         .argument('<file...>', 'recorded JSON-RPC answers')
         .action(async (files: readonly string[], words: ReplayWords) => {
-          const { replay } = await import('./replay.ts')
+          const { replay } = await import('./commands/replay.ts')
           done(await replay(files, words, process.env))
         }),
   },
@@ -64,7 +64,7 @@ const COMMANDS: readonly CommandRow[] = [
         .option('--back <n>', 'records of each partition before now', count, 5)
         .option('--limit <n>', 'end after that many records', count)
         .action(async (topic: string, words: TailWords) => {
-          const { tail } = await import('./tail.ts')
+          const { tail } = await import('./commands/tail.ts')
           const { data: dataDir, back, limit = Number.POSITIVE_INFINITY } = words
           const environment = process.env
           const signal = interrupted()
@@ -80,8 +80,8 @@ const COMMANDS: readonly CommandRow[] = [
         .option('--data <dir>', 'data folder with demo.json', '.data')
         .option('--limit <n>', 'end after that many publications', count)
         .action(async (channels: readonly string[], words: Omit<TailWords, 'back'>) => {
-          const { listen } = await import('./listen.ts')
-          const { readDemo } = await import('./data-folder.ts')
+          const { listen } = await import('./commands/listen.ts')
+          const { readDemo } = await import('./app/data-folder.ts')
           const { wsUrl: url, apiKey } = readDemo(words.data)
           const { limit = Number.POSITIVE_INFINITY } = words
           done(await listen({ url, apiKey, channels, limit, write: print, signal: interrupted() }))
@@ -95,7 +95,7 @@ const COMMANDS: readonly CommandRow[] = [
         .requiredOption('--chain <chain>', 'chain of the recordings, e.g. ethereum')
         .argument('<file...>', 'recorded JSON-RPC answers')
         .action(async (files: readonly string[], { chain }: { readonly chain: string }) => {
-          const { decodeFiles } = await import('./decode.ts')
+          const { decodeFiles } = await import('./commands/decode.ts')
           done(await decodeFiles({ chain, files, write: print }))
         }),
   },

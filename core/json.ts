@@ -1,4 +1,4 @@
-import { Malformed } from './fault.ts'
+import { Malformed } from './errors.ts'
 
 /** Deepest nesting of lists and objects that is read from outside. Everything that we serve or accept has fewer than 16 levels. */
 export const MAX_JSON_DEPTH = 64

@@ -1,4 +1,4 @@
-import type { Failing, LaneStatus } from './run.ts'
+import type { Failing, LaneStatus } from './runtime/stage-runner.ts'
 
 /** How long work may fail again and again before the process is not ready, in milliseconds. */
 const FAILING_MS = 60_000

@@ -8,7 +8,7 @@
  *
  * Events of one record share their block, transactions and programs, so a record carries each of them once: `...heads` in a record
  * stands for its tables, and a field `X:&common.Block`, `&common.Transaction` or `&common.DApp` of an event is, on the wire, a place
- * in them, named `X_index` (core/codec-heads.ts). In memory the field is the object itself.
+ * in them, named `X_index` (core/codec/event-headers.ts). In memory the field is the object itself.
  */
 export const NOTATION: readonly string[] = [
   'enum common.Op = OP_UNSPECIFIED OP_APPLY OP_REVERT OP_FINALIZE',

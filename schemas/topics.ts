@@ -82,7 +82,7 @@ export const TOPICS = {
     retentionHours: null,
   }),
   trades: token('dex.trades', 'dex.trade.TradeEvents', 72, 'ingest'),
-  /** Trades of blocks in the making; there only where such are followed (`core/topic-specs.ts`). */
+  /** Trades of blocks in the making; there only where such are followed (`core/bus/topic-specs.ts`). */
   tradesPending: {
     ...token('dex.trades.pending', 'dex.trade.TradeEvents', 1, 'ingest'),
     optional: true,

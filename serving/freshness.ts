@@ -1,6 +1,6 @@
-import type { Warehouse } from '../core/warehouse.ts'
+import type { Warehouse } from '../core/clickhouse/client.ts'
 import { chainRow } from '../schemas/chains.ts'
-import type { ChainFreshness, Freshness } from './contract.ts'
+import type { ChainFreshness, Freshness } from './interfaces.ts'
 import { type FreshnessRow, freshnessQuery } from './queries/chains.ts'
 
 /** How long an answer is good for. */

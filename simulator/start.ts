@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import type { ChainExtra } from '../core/config.ts'
-import type { Logger } from '../core/log.ts'
+import type { ChainExtra } from '../core/config/config.ts'
+import type { Logger } from '../core/ops/logger.ts'
 import { openEvm } from './evm/open.ts'
-import { serveEndpoint } from './server.ts'
-import type { Examples, ShownHead } from './simulated.ts'
+import { serveEndpoint } from './node/server.ts'
+import type { Examples, ShownHead } from './node/simulated.ts'
 import { openSvm } from './svm/open.ts'
 
 /** How to run a made-up chain. Same seed, rate and genesis: the same chain, byte for byte. */

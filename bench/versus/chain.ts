@@ -7,8 +7,8 @@ import {
   parseAbi,
   parseAbiItem,
 } from 'viem'
-import type { ChainExtra } from '../../core/config.ts'
-import { type Random, randomOf } from '../../simulator/random.ts'
+import type { ChainExtra } from '../../core/config/config.ts'
+import { type Random, randomOf } from '../../simulator/node/random.ts'
 import { type Anvil, accountAt, startAnvil } from '../../test/support/anvil.ts'
 import { deployer, sorted } from '../../test/support/deployer.ts'
 

@@ -1,8 +1,8 @@
 import { brotliDecompressSync } from 'node:zlib'
-import { Malformed } from '../../core/fault.ts'
+import { Malformed } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
-import { addressAt, countOf, hashAt, hexOf } from '../evm/json.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../json.ts'
+import { addressAt, countOf, hashAt, hexOf } from '../evm/abi/json.ts'
+import { type Fields, fieldsOf, listOf, orElse, refuse } from '../input/json.ts'
 
 /** Longest frame as it comes, and as JSON: whole blocks of the fullest chains stay far below. */
 export const MAX_FRAME_BYTES = 8 * 1_024 * 1_024

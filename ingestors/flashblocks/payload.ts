@@ -1,5 +1,5 @@
-import { Malformed } from '../../core/fault.ts'
-import type { Learned } from '../ledger.ts'
+import { Malformed } from '../../core/errors.ts'
+import type { Learned } from '../publish/metadata-store.ts'
 import type { Flashblock, FlashblockBase } from './frame.ts'
 
 /** Most transactions and bytes of JSON of one block in the making: ten times what its gas has room for. */

@@ -1,9 +1,9 @@
-import type { QuoteBook } from '../../core/quotes.ts'
-import { tableFacts } from '../facts.ts'
-import type { ProtocolBook } from '../protocols/book.ts'
-import type { RefusalBook } from '../refusals.ts'
-import type { IngestorOptions } from '../run.ts'
-import type { Session } from '../session.ts'
+import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import { tableFacts } from '../decode/metadata-reader.ts'
+import type { ProtocolBook } from '../decode/protocol-registry.ts'
+import type { RefusalBook } from '../input/rejected-responses.ts'
+import type { Session } from '../publish/session.ts'
+import type { IngestorOptions } from '../start.ts'
 import { followFlashblocks } from './worker.ts'
 
 /** Where the blocks in the making of a chain are streamed from. */

@@ -6,10 +6,10 @@ import {
   recoverTransactionAddress,
   type TransactionSerialized,
 } from 'viem'
-import { Malformed } from '../../core/fault.ts'
+import { Malformed } from '../../core/errors.ts'
 import type { Log, Transaction } from '../../schemas/events.ts'
-import { addressAt, hexOf, topicsOf } from '../evm/json.ts'
-import { type Fields, fieldsOf, listOf, refuse } from '../json.ts'
+import { addressAt, hexOf, topicsOf } from '../evm/abi/json.ts'
+import { type Fields, fieldsOf, listOf, refuse } from '../input/json.ts'
 
 /** What Ethereum deposits on rollups of the OP stack: unsigned, its sender is in it. Source: ethereum-optimism/specs deposits.md. */
 const DEPOSIT = '0x7e'

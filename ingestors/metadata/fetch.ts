@@ -1,4 +1,4 @@
-import { failureOf, type Outbound, type OutboundReply } from '../../core/outbound.ts'
+import { failureOf, type Outbound, type OutboundReply } from '../../core/http/guarded-client.ts'
 import { webUrl } from './uri.ts'
 
 /** Why there is no document; a temporary reason may be gone at the next try. */

@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/fault.ts'
+import { Malformed } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { SOCIAL_NETWORKS } from '../../schemas/api/token.ts'
 import { type Gateways, linkUrl } from './uri.ts'

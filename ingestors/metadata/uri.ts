@@ -1,4 +1,4 @@
-import { isWebPort } from '../../core/outbound.ts'
+import { isWebPort } from '../../core/http/guarded-client.ts'
 
 /** Where documents that have no address of their own on the web are read; each ends in `/`. */
 export interface Gateways {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ulid } from 'ulid'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import type { AdminToken } from '../../schemas/wire.ts'
 import { type AdministrationDeps, change } from './administration.ts'
 import { hashSecret } from './keys.ts'

@@ -1,9 +1,9 @@
-import type { Bus, LogRecord, OutRecord, Running, Span, Writer } from '../../core/bus-contract.ts'
-import { Outage } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
-import type { RecordSigner } from '../../core/record-signature.ts'
+import type { Bus, LogRecord, OutRecord, Running, Span, Writer } from '../../core/bus/contract.ts'
+import { Outage } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import { retry } from '../../core/retry.ts'
+import type { RecordSigner } from '../../core/security/record-signature.ts'
 
 /** Key of a record that says nothing: written to learn how far the tail has come. */
 const NOOP = 'noop'

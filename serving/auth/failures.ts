@@ -1,6 +1,6 @@
-import { Fault } from '../../core/fault.ts'
-import type { Metrics } from '../../core/metrics.ts'
-import type { Guard } from '../contract.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import type { Guard } from '../interfaces.ts'
 
 /** Where a credential is asked for. */
 export type AuthSurface = 'rest' | 'graphql' | 'streams' | 'oauth' | 'admin'

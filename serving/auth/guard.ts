@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { Fault } from '../../core/fault.ts'
-import type { Credentials, Guard, Principal } from '../contract.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Credentials, Guard, Principal } from '../interfaces.ts'
 import type { TokenClaims, Verify } from './jwt.ts'
 import { isKeyShaped } from './keys.ts'
 import type { Answer } from './registry.ts'

@@ -11,7 +11,7 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose'
-import { Malformed } from '../../core/fault.ts'
+import { Malformed } from '../../core/errors.ts'
 
 const ALGORITHM = 'RS256'
 /** Media type of an access token (RFC 9068 2.1): no other JWT of the same key passes for one. */

@@ -1,5 +1,5 @@
-import type { Logger } from '../../core/log.ts'
-import type { Sealer } from '../../core/seal.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Sealer } from '../../core/security/encryption.ts'
 import type { ControlLog } from './control-log.ts'
 import type { KeyPair } from './jwt.ts'
 import type { RecordWriter } from './records.ts'

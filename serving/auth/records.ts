@@ -1,6 +1,6 @@
 import { ulid } from 'ulid'
-import type { OutRecord } from '../../core/bus-contract.ts'
-import type { Codec } from '../../core/codec-contract.ts'
+import type { OutRecord } from '../../core/bus/contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { AdminToken, ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
 

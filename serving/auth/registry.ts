@@ -1,6 +1,6 @@
 import { isPlanName } from '../../schemas/plans.ts'
 import type { AdminToken, ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
-import type { Gone, Principal } from '../contract.ts'
+import type { Gone, Principal } from '../interfaces.ts'
 import type { TokenClaims } from './jwt.ts'
 import { sameHash } from './keys.ts'
 

@@ -1,6 +1,6 @@
-import { Malformed } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Sealer } from '../../core/seal.ts'
+import { Malformed } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Sealer } from '../../core/security/encryption.ts'
 import type { SigningKey } from '../../schemas/wire.ts'
 import {
   generatePair,

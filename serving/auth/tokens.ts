@@ -1,5 +1,5 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
-import { addressBucket } from '../../core/client-address.ts'
+import { addressBucket } from '../../core/config/client-address.ts'
 import { isScope, type Scope } from '../../schemas/scopes.ts'
 import { newTokenId, type Sign, type TokenPlace } from './jwt.ts'
 import type { ClientAnswer } from './registry.ts'

@@ -1,6 +1,6 @@
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { MILLI, type PlanName, type PlanRow } from '../../schemas/plans.ts'
-import type { Principal, Reservation } from '../contract.ts'
+import type { Principal, Reservation } from '../interfaces.ts'
 import { monthStart, type UsageBook } from './usage-book.ts'
 
 /** What an organization used of its month, in units; `total` and `remaining` null = without end. */

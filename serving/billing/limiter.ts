@@ -1,5 +1,5 @@
 import { BurstyRateLimiter, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
-import type { RateState } from '../contract.ts'
+import type { RateState } from '../interfaces.ts'
 
 /** Seconds after which a used burst is whole again. */
 const BURST_SECONDS = 10

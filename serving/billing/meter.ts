@@ -1,11 +1,11 @@
-import { addressBucket } from '../../core/client-address.ts'
+import { addressBucket } from '../../core/config/client-address.ts'
 import {
   ANONYMOUS_REQUESTS_PER_SECOND,
   PLANS,
   type PlanName,
   type PlanRow,
 } from '../../schemas/plans.ts'
-import type { Meter, Principal } from '../contract.ts'
+import type { Meter, Principal } from '../interfaces.ts'
 import { makeLedger, type Quota } from './ledger.ts'
 import { makeTake } from './limiter.ts'
 import { type MonthUsage, makeUsageBook, type UsageBook } from './usage-book.ts'

@@ -1,4 +1,4 @@
-import type { Query } from '../../core/warehouse.ts'
+import type { Query } from '../../core/clickhouse/client.ts'
 import { compileGrouped } from './compile-grouped.ts'
 import { type CubeSelection, isGrouped, type ValueField, valueFields } from './selection.ts'
 import { type Output, printed, type Shape, shapeOf } from './shape.ts'

@@ -1,6 +1,6 @@
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { MIN_QUERY_MILLI_UNITS } from '../../schemas/plans.ts'
-import type { Meter, Principal, Reservation } from '../contract.ts'
+import type { Meter, Principal, Reservation } from '../interfaces.ts'
 import type { QueryLimits } from './limits.ts'
 import type { GraphqlRequest, Plan, Planner } from './plan.ts'
 import type { PlanningTurns } from './turns.ts'

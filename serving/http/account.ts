@@ -4,7 +4,7 @@ import { AccountPlan, AccountUsage } from '../../schemas/api/account.ts'
 import { MILLI, PLANS } from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import { monthStart, type UsageLine } from '../billing/usage-book.ts'
-import type { Principal } from '../contract.ts'
+import type { Principal } from '../interfaces.ts'
 import { priced } from './routing.ts'
 
 /** What the account routes work with. */

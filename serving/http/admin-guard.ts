@@ -1,14 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../../core/config.ts'
-import { Fault } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
+import type { Config } from '../../core/config/config.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import type { AdminAccess } from '../auth/admin-tokens.ts'
 import { countFailure } from '../auth/failures.ts'
 import type { Actor } from '../auth/records.ts'
-import type { Meter } from '../contract.ts'
+import type { Meter } from '../interfaces.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -10,8 +10,8 @@ import {
 } from '../../schemas/api/admin.ts'
 import type { AdminToken } from '../../schemas/wire.ts'
 import type { Accounts } from '../auth/accounts.ts'
+import type { Cursors } from '../queries/cursor.ts'
 import { pageOfRows } from './admin-views.ts'
-import type { Cursors } from './cursor.ts'
 
 const MONTH_SECONDS = 2_592_000
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import type {
   AdminPage,
   AppView,
@@ -9,7 +9,7 @@ import type {
 } from '../../schemas/api/admin.ts'
 import type { ApiKey, Application, Org } from '../../schemas/wire.ts'
 import type { SlottedKey } from '../auth/signing-keys.ts'
-import type { Cursors } from './cursor.ts'
+import type { Cursors } from '../queries/cursor.ts'
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 

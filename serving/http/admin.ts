@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../../core/config.ts'
-import { Fault } from '../../core/fault.ts'
+import type { Config } from '../../core/config/config.ts'
+import { Fault } from '../../core/errors.ts'
 import {
   AdminPage,
   AppCreate,
@@ -27,12 +27,12 @@ import {
 } from '../../schemas/api/admin.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { slotsOf } from '../auth/signing-keys.ts'
+import { type Cursors, makeCursors } from '../queries/cursor.ts'
 import type { EndpointStore } from '../webhooks/endpoints.ts'
 import { type AdminGuardDeps, installAdminGuard } from './admin-guard.ts'
 import { adminTokenRoutes } from './admin-tokens.ts'
 import { appView, expiryOf, keyView, orgView, pageOfRows, signingKeyView } from './admin-views.ts'
 import { type BaseDeps, makeBaseApp } from './base.ts'
-import { type Cursors, makeCursors } from './cursor.ts'
 import { installDocument } from './openapi.ts'
 
 /** What the admin API works with. */

@@ -1,17 +1,17 @@
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ulid } from 'ulid'
-import type { Config } from '../../core/config.ts'
+import type { Config } from '../../core/config/config.ts'
+import { Fault } from '../../core/errors.ts'
 import {
   type EdgeDeps,
   guardServer,
   type HttpSurface,
   refuseUnreadable,
   shareConnections,
-} from '../../core/edge.ts'
-import { Fault } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
+} from '../../core/ops/guard-server.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import { Problem } from '../../schemas/api/common.ts'
 import { type ApiDocument, openapiOptions } from './openapi.ts'
 import { hasLeft, installPlane, type PlaneDeps, planeOptions } from './plane.ts'

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Metrics } from '../../core/metrics.ts'
-import type { Warehouse } from '../../core/warehouse.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import { type Caller, makeReads, noWork, type ReadStore, type Work } from '../queries/reads.ts'
 
 declare module 'fastify' {

@@ -1,5 +1,5 @@
-import { Fault } from '../../core/fault.ts'
-import { orient, quoteBook } from '../../core/quotes.ts'
+import { Fault } from '../../core/errors.ts'
+import { orient, quoteBook } from '../../core/prices/quote-assets.ts'
 import { isResolution, queryTimeMs, RESOLUTION_NAMES } from '../../core/time.ts'
 import {
   type Candle,

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { coinType, moveAddress } from '../../core/move-type.ts'
 import { CHAIN_WORDS, chainRow, type Vm } from '../../schemas/chains.ts'
-import type { ChainFreshness, Freshness } from '../contract.ts'
+import type { ChainFreshness, Freshness } from '../interfaces.ts'
 
 /** A chain as a request named it. */
 export interface NamedChain {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { FAULTS, Fault } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
+import { FAULTS, Fault } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import { MILLI } from '../../schemas/plans.ts'
 import { type AuthSurface, countFailure, reasonOf } from '../auth/failures.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
-import type { Guard, Principal, RateState, Reservation } from '../contract.ts'
+import type { Guard, Principal, RateState, Reservation } from '../interfaces.ts'
 import { workMilliUnits } from '../queries/reads.ts'
 
 declare module 'fastify' {

@@ -8,6 +8,7 @@ import {
   TokenHolders,
 } from '../../schemas/api/holder.ts'
 import { TokenParams } from '../../schemas/api/token.ts'
+import { envelope, pageFrom } from '../queries/cursor.ts'
 import {
   type HolderRow,
   type HolderSearch,
@@ -15,7 +16,6 @@ import {
   someHoldersQuery,
 } from '../queries/holders.ts'
 import { addressesOf, addressOf, chainOf, stampFreshness } from './chain.ts'
-import { envelope, pageFrom } from './cursor.ts'
 import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { ChainParams, TokensQuery } from '../../schemas/api/stats.ts'
 import { TokenMarketData, TokenParams } from '../../schemas/api/token.ts'
 import { addressesOf, addressOf, chainOf, stampFreshness } from './chain.ts'

@@ -1,13 +1,13 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Fault, Outage } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
+import { Fault, Outage } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { countFailure } from '../auth/failures.ts'
 import { OAuthFault } from '../auth/tokens.ts'
-import type { Meter } from '../contract.ts'
+import type { Meter } from '../interfaces.ts'
 import { hasLeft } from './plane.ts'
 
 /** What the token service works with. */

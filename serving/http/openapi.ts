@@ -1,6 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
-import { FAULTS } from '../../core/fault.ts'
+import { FAULTS } from '../../core/errors.ts'
 import { MILLI } from '../../schemas/plans.ts'
 
 /** Statuses that every priced route can answer with. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { clientAddress } from '../../core/client-address.ts'
-import type { Config } from '../../core/config.ts'
-import type { Tls } from '../../core/tls.ts'
+import { clientAddress } from '../../core/config/client-address.ts'
+import type { Config } from '../../core/config/config.ts'
+import type { Tls } from '../../core/config/tls.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

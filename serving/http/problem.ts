@@ -1,5 +1,5 @@
 import type { FastifyError } from 'fastify'
-import { FAULTS, Fault, type FaultName, Outage } from '../../core/fault.ts'
+import { FAULTS, Fault, type FaultName, Outage } from '../../core/errors.ts'
 import type { Problem } from '../../schemas/api/common.ts'
 
 /** What is said of a request in its error body. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { isShallow, MAX_JSON_DEPTH } from '../../core/json.ts'
 
 /** A parsed query string: a text, or a list where the key came more than once or with `[]`. */

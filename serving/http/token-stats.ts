@@ -1,5 +1,5 @@
 import { decimalText } from '../../core/amounts.ts'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import {
   ChainParams,
   type TokenStatPeriod,

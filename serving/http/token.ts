@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { SearchQuery, Token, TokenPage, TokenParams } from '../../schemas/api/token.ts'
+import { envelope, pageFrom } from '../queries/cursor.ts'
 import {
   searchFingerprint,
   searchQuery,
@@ -8,7 +9,6 @@ import {
   type TokenSearch,
 } from '../queries/token-search.ts'
 import { addressOf, chainOf, stampFreshness } from './chain.ts'
-import { envelope, pageFrom } from './cursor.ts'
 import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
 import { tokenBody } from './token-body.ts'

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Codec } from '../../core/codec-contract.ts'
-import { Fault } from '../../core/fault.ts'
-import type { Metrics } from '../../core/metrics.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import {
   AttemptListQuery,
   ResendParams,
@@ -14,6 +14,7 @@ import {
   WebhookParams,
 } from '../../schemas/api/webhook.ts'
 import { globalTopic } from '../../schemas/topics.ts'
+import type { Cursors } from '../queries/cursor.ts'
 import type { ReadStore } from '../queries/reads.ts'
 import {
   type AttemptRow,
@@ -22,10 +23,9 @@ import {
   type MessageRow,
   messageQuery,
 } from '../queries/webhooks.ts'
+import type { EndpointResource } from '../webhooks/endpoint-service.ts'
 import type { EndpointStore } from '../webhooks/endpoints.ts'
-import type { EndpointResource } from '../webhooks/resource.ts'
 import { boundedReader, type Reader } from './bounded.ts'
-import type { Cursors } from './cursor.ts'
 import { priced } from './routing.ts'
 import { ownerOf } from './webhooks.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import {
   CreateWebhook,
   RotateWebhook,
@@ -14,7 +14,7 @@ import {
   WebhookSecret,
 } from '../../schemas/api/webhook.ts'
 import { endpointBody } from '../webhooks/endpoint.ts'
-import type { EndpointResource, Owner } from '../webhooks/resource.ts'
+import type { EndpointResource, Owner } from '../webhooks/endpoint-service.ts'
 import { priced } from './routing.ts'
 
 const READ = ['webhook.read']

@@ -1,6 +1,6 @@
 import { decimalText, unitsText } from '../../core/amounts.ts'
+import type { Query } from '../../core/clickhouse/client.ts'
 import { bucketEnd, bucketStart, RESOLUTIONS, type Resolution } from '../../core/time.ts'
-import type { Query } from '../../core/warehouse.ts'
 import type { Candle } from '../../schemas/api/candle.ts'
 import { type Base, candleLayers, watermark } from './layers.ts'
 

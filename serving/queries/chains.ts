@@ -1,4 +1,4 @@
-import type { Query } from '../../core/warehouse.ts'
+import type { Query } from '../../core/clickhouse/client.ts'
 
 /** First and newest block of a chain as the warehouse answers them. */
 export interface FreshnessRow {

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 
 /** How much of the engine one surface may use at a time. */
 export interface GateLimits {

@@ -1,4 +1,4 @@
-import type { Query } from '../../core/warehouse.ts'
+import type { Query } from '../../core/clickhouse/client.ts'
 import type { HolderSort } from '../../schemas/api/holder.ts'
 import { burnAddresses } from '../../schemas/burn.ts'
 

@@ -1,7 +1,13 @@
-import type { Metrics } from '../../core/metrics.ts'
-import type { Answer, Query, ReadOptions, TextAnswer, Warehouse } from '../../core/warehouse.ts'
-import type { ReadShare } from '../../core/warehouse-engine.ts'
-import { isRejectedStatement } from '../../core/warehouse-errors.ts'
+import type {
+  Answer,
+  Query,
+  ReadOptions,
+  TextAnswer,
+  Warehouse,
+} from '../../core/clickhouse/client.ts'
+import type { ReadShare } from '../../core/clickhouse/engine.ts'
+import { isRejectedStatement } from '../../core/clickhouse/errors.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import type { StatementBudget } from '../../schemas/plans.ts'
 import { MIN_QUERY_MILLI_UNITS, PLANS, type PlanName } from '../../schemas/plans.ts'
 import { type GateLimits, makeGate } from './gate.ts'

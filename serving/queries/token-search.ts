@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Query } from '../../core/warehouse.ts'
+import type { Query } from '../../core/clickhouse/client.ts'
 import type { SearchSort } from '../../schemas/api/token.ts'
 import { watermark } from './layers.ts'
 import { joinNumbers, type TokenNumbers } from './tokens.ts'

@@ -1,4 +1,4 @@
-import type { Query } from '../../core/warehouse.ts'
+import type { Query } from '../../core/clickhouse/client.ts'
 
 /** One window of a token as the warehouse answers it. */
 export interface StatRow {

@@ -1,4 +1,4 @@
-import type { Query } from '../../core/warehouse.ts'
+import type { Query } from '../../core/clickhouse/client.ts'
 import { burnAddresses } from '../../schemas/burn.ts'
 import { candleLayers, watermark } from './layers.ts'
 

@@ -1,4 +1,4 @@
-import type { Query } from '../../core/warehouse.ts'
+import type { Query } from '../../core/clickhouse/client.ts'
 
 /** What a wallet made of one token, as the warehouse answers it. Amounts are token units as text. */
 export interface WalletStatRow {

@@ -1,4 +1,4 @@
-import type { Query } from '../../core/warehouse.ts'
+import type { Query } from '../../core/clickhouse/client.ts'
 
 /** A row of `webhook_attempts` as it is read. */
 export interface AttemptRow {

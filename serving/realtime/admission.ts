@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 
 /** Bounds of what a process holds open. */
 export interface AdmissionLimits {

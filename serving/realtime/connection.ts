@@ -1,5 +1,5 @@
-import type { Boundary } from '../../core/boundary.ts'
-import type { Principal } from '../contract.ts'
+import type { Boundary } from '../../core/ops/error-boundary.ts'
+import type { Principal } from '../interfaces.ts'
 import type { CountedConnection } from './admission.ts'
 import type { Push, Subscriber } from './fanout.ts'
 import { type ControlBudget, firstControls, firstPulse, type Pulse } from './heartbeat.ts'

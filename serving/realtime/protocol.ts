@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/fault.ts'
+import { Malformed } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 
 /** Frames of the Centrifuge JSON protocol, version 2 (contract/websocket.md 2). Pure: text in, commands out, and back. */

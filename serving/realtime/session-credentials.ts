@@ -1,5 +1,5 @@
-import { Fault } from '../../core/fault.ts'
-import type { Credentials, Principal } from '../contract.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Credentials, Principal } from '../interfaces.ts'
 import {
   type Body,
   CLOSES,

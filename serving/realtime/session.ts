@@ -1,5 +1,5 @@
-import type { Fault } from '../../core/fault.ts'
-import type { ChainFreshness, Credentials, Principal } from '../contract.ts'
+import type { Fault } from '../../core/errors.ts'
+import type { ChainFreshness, Credentials, Principal } from '../interfaces.ts'
 import type { Channel } from './channel.ts'
 import {
   type Close,

@@ -1,8 +1,8 @@
-import type { Boundary } from '../../core/boundary.ts'
+import type { Boundary } from '../../core/ops/error-boundary.ts'
 
 /** The socket as the hub sees it: what uWebSockets.js and `ws` have in common. */
 
-import type { Tls } from '../../core/tls.ts'
+import type { Tls } from '../../core/config/tls.ts'
 
 /** One open socket. Every call on a closed one does nothing. */
 export interface Socket {

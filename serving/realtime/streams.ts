@@ -1,7 +1,6 @@
-import type { Codec } from '../../core/codec-contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
 import { TOPICS, type Topic } from '../../schemas/topics.ts'
 import type { EventMeta, Messages } from '../../schemas/wire.ts'
-import { candlePublications, type Desk, type Publication, tradePublications } from './publish.ts'
 import {
   balancePublications,
   documentPublications,
@@ -11,7 +10,8 @@ import {
   poolPublications,
   statPublications,
   supplyPublications,
-} from './publish-state.ts'
+} from './mappers.ts'
+import { candlePublications, type Desk, type Publication, tradePublications } from './publish.ts'
 
 /** How the records of one topic become publications. */
 export interface Stream {

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse, us_listen_socket, WebSocket } from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
-import type { Boundary, BoundaryKind } from '../../core/boundary.ts'
+import type { Boundary, BoundaryKind } from '../../core/ops/error-boundary.ts'
 import type {
   Socket,
   SocketEvents,

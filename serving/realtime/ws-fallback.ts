@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
-import type { Boundary, BoundaryKind } from '../../core/boundary.ts'
+import type { Boundary, BoundaryKind } from '../../core/ops/error-boundary.ts'
 import type {
   Socket,
   SocketEvents,

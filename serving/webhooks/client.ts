@@ -6,7 +6,7 @@ import {
   type OutboundAnswer,
   openOutbound,
   type Resolve,
-} from '../../core/outbound.ts'
+} from '../../core/http/guarded-client.ts'
 import type { RulesOf } from './reach.ts'
 import { type ErrorKind, type Outcome, retryAfterOf } from './schedule.ts'
 

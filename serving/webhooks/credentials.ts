@@ -1,4 +1,4 @@
-import type { Sealer } from '../../core/seal.ts'
+import type { Sealer } from '../../core/security/encryption.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 
 /** What a request is signed with, in the clear. */

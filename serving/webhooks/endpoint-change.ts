@@ -1,6 +1,6 @@
-import { Fault } from '../../core/fault.ts'
-import type { Resolve } from '../../core/outbound.ts'
-import type { Sealer } from '../../core/seal.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Resolve } from '../../core/http/guarded-client.ts'
+import type { Sealer } from '../../core/security/encryption.ts'
 import type { UpdateWebhookAt } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import {

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import type { WebhookEndpointBody } from '../../schemas/api/webhook.ts'
 import { WEBHOOK_CHANNEL_NAMES } from '../../schemas/webhooks.ts'
 import type { SealedKey, WebhookEndpoint } from '../../schemas/wire.ts'

@@ -1,14 +1,14 @@
-import type { Bus, LogRecord, OutRecord } from '../../core/bus-contract.ts'
-import type { Codec } from '../../core/codec-contract.ts'
-import { Fault, Malformed } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
-import type { Check } from '../../core/ops.ts'
-import type { RecordSigner } from '../../core/record-signature.ts'
+import type { Bus, LogRecord, OutRecord } from '../../core/bus/contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { Fault, Malformed } from '../../core/errors.ts'
+import type { Check } from '../../core/ops/health.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import type { RecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { Messages, Operation, WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
-import { makeRequestBook, REQUESTS, type RequestBook } from './requests.ts'
+import { makeRequestBook, REQUESTS, type RequestBook } from './idempotency.ts'
 
 const ENDPOINTS = globalTopic('controlWebhooks')
 const OPS = globalTopic('webhookOps')

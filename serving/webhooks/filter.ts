@@ -1,6 +1,6 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { LAUNCH_KEYS, WEBHOOK_KEYS, type WebhookKey } from '../../schemas/webhooks.ts'
 import { childrenOf, costOf, WALKS } from './filter-cost.ts'
 import type { WebhookEvent } from './message.ts'

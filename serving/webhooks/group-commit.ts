@@ -4,7 +4,7 @@ import type {
   OutRecord,
   StateChange,
   Writer,
-} from '../../core/bus-contract.ts'
+} from '../../core/bus/contract.ts'
 
 /** One part of a commit that others may ride along with. */
 export interface Part {

@@ -1,4 +1,4 @@
-import type { Codec } from '../../core/codec-contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
 import type { Health, WebhookEndpoint } from '../../schemas/wire.ts'
 import { healthAfter } from './attempt.ts'
 import type { Verdict } from './schedule.ts'

@@ -5,16 +5,16 @@ import type {
   LogRecord,
   OutRecord,
   Running,
-} from '../../core/bus-contract.ts'
-import type { Codec } from '../../core/codec-contract.ts'
-import type { Config } from '../../core/config.ts'
-import { deadLetter, orPoison } from '../../core/dead-letter.ts'
-import { Malformed } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
+} from '../../core/bus/contract.ts'
+import { deadLetter, orPoison } from '../../core/bus/dead-letter.ts'
+import { deadLetterSpec } from '../../core/bus/topic-specs.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import type { Config } from '../../core/config/config.ts'
+import { Malformed } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause, retry } from '../../core/retry.ts'
-import { deadLetterSpec } from '../../core/topic-specs.ts'
-import type { Warehouse } from '../../core/warehouse.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
 import { WEBHOOK_LOG_GROUP } from './topics.ts'
 

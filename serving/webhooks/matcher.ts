@@ -6,22 +6,22 @@ import type {
   LogRecord,
   OutRecord,
   Running,
-} from '../../core/bus-contract.ts'
-import type { Codec } from '../../core/codec-contract.ts'
-import type { Config } from '../../core/config.ts'
-import { deadLetter, orPoison } from '../../core/dead-letter.ts'
-import { Malformed } from '../../core/fault.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
+} from '../../core/bus/contract.ts'
+import { deadLetter, orPoison } from '../../core/bus/dead-letter.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import type { Config } from '../../core/config/config.ts'
+import { Malformed } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
 import { WEBHOOK_CHANNELS, type WebhookChannel } from '../../schemas/webhooks.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
+import { loadSeen, type Seen } from './dedupe.ts'
 import type { OrgOf } from './delivery.ts'
 import type { EndpointStore } from './endpoints.ts'
 import { filterCache } from './filter.ts'
 import { matchOf } from './match.ts'
 import { bodyOf, eventsOf, type WebhookEvent } from './message.ts'
-import { loadSeen, type Seen } from './seen.ts'
 import { channelsOf, matcherGroup, matcherStore, webhookTopics } from './topics.ts'
 
 /** What a matcher works with. */

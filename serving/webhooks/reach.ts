@@ -1,5 +1,5 @@
-import type { Config } from '../../core/config.ts'
-import { type AddressRules, addressRules } from '../../core/outbound.ts'
+import type { Config } from '../../core/config/config.ts'
+import { type AddressRules, addressRules } from '../../core/http/guarded-client.ts'
 
 /** What the webhooks of an organization may reach. */
 export type RulesOf = (orgId: string) => AddressRules

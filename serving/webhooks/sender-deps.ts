@@ -1,12 +1,12 @@
-import type { Codec } from '../../core/codec-contract.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Metrics } from '../../core/metrics.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import type { SendStyle } from './attempt.ts'
 import type { Poster } from './client.ts'
+import type { Places } from './concurrency.ts'
 import type { CredentialsOf } from './credentials.ts'
 import type { Addressee, OrgOf } from './delivery.ts'
 import type { EndpointStore } from './endpoints.ts'
-import type { Places } from './places.ts'
 
 /** What the lanes of a sender share. */
 export interface SenderDeps {

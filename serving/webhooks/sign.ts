@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 
 const PREFIX = 'whsec_'
 const NEW_BYTES = 32

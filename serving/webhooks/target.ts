@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import {
   type AddressRules,
   isPlainAddress,
   isWebPort,
   portOf,
   type Resolve,
-} from '../../core/outbound.ts'
+} from '../../core/http/guarded-client.ts'
 
 /** Longest URL. */
 const MOST_CHARACTERS = 2_048

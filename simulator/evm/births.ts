@@ -1,12 +1,12 @@
 import { type Hex, keccak256, stringToHex } from 'viem'
-import type { Desk } from './desk.ts'
 import { LOGS } from './logs.ts'
 import { addressAt, balanceOf, leader, mint, transfer, wrap } from './machine.ts'
 import { rawForUsd } from './prices.ts'
+import type { Pool, Token } from './scenario.ts'
+import type { Desk } from './trader.ts'
 import { callData } from './transactions.ts'
 import { pairMint, setPool } from './v2-pair.ts'
 import { poolInitialize, poolMint } from './v3-pool.ts'
-import type { Pool, Token } from './world.ts'
 
 const DATA = {
   deposit: callData('deposit()'),

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, keccak256, numberToHex, toRlp } from 'viem'
-import { smaller } from '../../core/integers.ts'
+import { smaller } from '../../core/bigint-math.ts'
 import type { Blooms } from './bloom.ts'
 import type { SealedTransaction } from './transactions.ts'
 

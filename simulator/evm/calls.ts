@@ -6,9 +6,9 @@ import {
   toFunctionSelector,
   zeroAddress,
 } from 'viem'
-import type { Read } from '../state.ts'
+import type { Read } from '../node/state.ts'
 import { type Layout, TICK_OFFSET } from './layout.ts'
-import type { Pool, Token, Venue, World } from './world.ts'
+import type { Pool, Token, Venue, World } from './scenario.ts'
 
 /** What a contract answered; `undefined` data = it reverted. */
 export type Answer = { readonly data: Hex | undefined }

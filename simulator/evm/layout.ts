@@ -1,4 +1,4 @@
-import type { World } from './world.ts'
+import type { World } from './scenario.ts'
 
 /** Places of the numbers that a chain remembers; every place is an index into one flat list. */
 export interface Layout {

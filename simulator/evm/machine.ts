@@ -1,9 +1,9 @@
 import { type Hex, zeroAddress } from 'viem'
-import type { State } from '../state.ts'
+import type { State } from '../node/state.ts'
 import type { Layout } from './layout.ts'
 import { LOGS, type RawLog } from './logs.ts'
+import type { Account, Token, World } from './scenario.ts'
 import { TAX_BASIS_POINTS } from './tokens.ts'
-import type { Account, Token, World } from './world.ts'
 
 /** What contracts run on: the state and the logs of the transaction that is running. */
 export interface Machine {

@@ -1,9 +1,9 @@
-import type { Desk } from './desk.ts'
 import { balanceOf, leader } from './machine.ts'
 import { correctionOf, deviationOf, rawForUsd, usdOf } from './prices.ts'
 import { otherToken, quoteOf } from './router.ts'
+import type { Pool, Token } from './scenario.ts'
+import type { Desk } from './trader.ts'
 import { trade } from './trading.ts'
-import type { Pool, Token } from './world.ts'
 
 /** Share of a pool's fee and of its slack by which its price may be off before somebody acts. */
 const slackOf = (pool: Pool): number =>

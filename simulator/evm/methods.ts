@@ -1,6 +1,6 @@
 import { type Hex, numberToHex } from 'viem'
-import { RpcError } from '../rpc.ts'
-import type { Read } from '../state.ts'
+import { RpcError } from '../node/rpc.ts'
+import type { Read } from '../node/state.ts'
 import { blockJson, logsJson, receiptsJson, type SealedBlock, transactionJson } from './blocks.ts'
 import { callContract, codeAt } from './calls.ts'
 import { type Chain, FINAL_DEPTH, SAFE_DEPTH } from './chain.ts'

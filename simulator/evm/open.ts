@@ -1,12 +1,12 @@
 import { toEventSelector } from 'viem'
-import type { ChainExtra } from '../../core/config.ts'
-import type { RunOptions } from '../chain.ts'
-import type { ChainSpec } from '../producer.ts'
-import { produced } from '../segments.ts'
-import type { Examples, SimulatedChain } from '../simulated.ts'
+import type { ChainExtra } from '../../core/config/config.ts'
+import type { RunOptions } from '../node/chain.ts'
+import type { ChainSpec } from '../node/producer.ts'
+import { produced } from '../node/segments.ts'
+import type { Examples, SimulatedChain } from '../node/simulated.ts'
 import { type Chain, openChain } from './chain.ts'
+import type { World } from './scenario.ts'
 import { evmEndpoint } from './server.ts'
-import type { World } from './world.ts'
 
 const extraOf = (world: World): ChainExtra => ({
   replace: true,

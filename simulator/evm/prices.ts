@@ -1,7 +1,7 @@
-import type { Random } from '../random.ts'
+import type { Random } from '../node/random.ts'
 import type { Machine } from './machine.ts'
+import type { Pool, Token } from './scenario.ts'
 import { poolValue, reservesOf } from './v2-pair.ts'
-import type { Pool, Token } from './world.ts'
 
 /** Doubles for decisions only: + - * / and sqrt are exact by IEEE 754, so a decision is the same on every machine. */
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Hex } from 'viem'
-import type { ChainSpec, HeadCodec, Producer } from '../producer.ts'
-import { type Random, randomOf } from '../random.ts'
-import { segmentLength } from '../segments.ts'
-import { State } from '../state.ts'
+import type { ChainSpec, HeadCodec, Producer } from '../node/producer.ts'
+import { type Random, randomOf } from '../node/random.ts'
+import { segmentLength } from '../node/segments.ts'
+import { State } from '../node/state.ts'
+import { failedTrade, flashSwap, forgedSwaps, suspectTrade } from './adversarial-trades.ts'
 import { runBirths } from './births.ts'
 import {
   bloomOf,
@@ -14,15 +15,20 @@ import {
   type SealedBlock,
 } from './blocks.ts'
 import { type Blooms, makeBlooms } from './bloom.ts'
-import { holderTrade, moveLiquidity, plainTransaction, retailTrade, routedTrade } from './crowd.ts'
-import { type Desk, makeDesk } from './desk.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import { leader, type Machine } from './machine.ts'
 import { correctPrices, settle } from './market.ts'
-import { failedTrade, flashSwap, forgedSwaps, suspectTrade } from './oddities.ts'
 import { walkPrices } from './prices.ts'
+import {
+  holderTrade,
+  moveLiquidity,
+  plainTransaction,
+  retailTrade,
+  routedTrade,
+} from './retail-traders.ts'
+import { type Account, makeWorld, type World } from './scenario.ts'
+import { type Desk, makeDesk } from './trader.ts'
 import type { SealedTransaction } from './transactions.ts'
-import { type Account, makeWorld, type World } from './world.ts'
 
 /** Raise it when the same spec gives another chain than before: it is part of the genesis hash. */
 const MODEL_VERSION = 1

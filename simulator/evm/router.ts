@@ -1,8 +1,8 @@
 import { balanceOf, type Machine, Reverted, transfer, unwrap, wrap } from './machine.ts'
+import type { Pool, Token } from './scenario.ts'
 import { amountOutOf } from './v2-math.ts'
 import { pairSwap, poolValue, reservesOf } from './v2-pair.ts'
 import { poolSwap, quoteV3 } from './v3-pool.ts'
-import type { Pool, Token } from './world.ts'
 
 /** An exact input through one pool or several. */
 export interface Route {

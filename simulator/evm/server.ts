@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { RpcError } from '../rpc.ts'
-import type { Endpoint, Session } from '../server.ts'
+import { RpcError } from '../node/rpc.ts'
+import type { Endpoint, Session } from '../node/server.ts'
 import { headerJson } from './blocks.ts'
 import type { Chain } from './chain.ts'
 import { METHODS } from './methods.ts'

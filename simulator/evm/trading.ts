@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
-import type { Desk } from './desk.ts'
 import { addressAt } from './machine.ts'
 import { type Route, runRoute, tokenOutOf } from './router.ts'
+import type { Pool, Token } from './scenario.ts'
+import type { Desk } from './trader.ts'
 import { callData, type Input } from './transactions.ts'
-import type { Pool, Token } from './world.ts'
 
 const exactTokens = callData('swapExactTokensForTokens(uint256,uint256,address[],address,uint256)')
 const exactEther = callData('swapExactETHForTokens(uint256,address[],address,uint256)')

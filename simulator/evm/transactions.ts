@@ -1,5 +1,5 @@
 import { encodeAbiParameters, type Hex, keccak256, toFunctionSelector, toRlp } from 'viem'
-import type { Random } from '../random.ts'
+import type { Random } from '../node/random.ts'
 import type { RawLog } from './logs.ts'
 
 /** Call data that is encoded when somebody reads it: most of a chain is made and never read. */

@@ -1,10 +1,10 @@
 import { zeroAddress } from 'viem'
-import { smaller, sqrtOf } from '../../core/integers.ts'
+import { smaller, sqrtOf } from '../../core/bigint-math.ts'
 import type { PoolField } from './layout.ts'
 import { LOGS } from './logs.ts'
 import { addressAt, balanceOf, type Machine, Reverted, transfer } from './machine.ts'
+import type { Pool } from './scenario.ts'
 import { keepsProduct, MINIMUM_LIQUIDITY } from './v2-math.ts'
-import type { Pool } from './world.ts'
 
 /** Reads one field of a pool. */
 export const poolValue = ({ layout, state }: Machine, pool: Pool, field: PoolField): bigint =>

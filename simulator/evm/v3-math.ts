@@ -1,11 +1,11 @@
-import { ceilDiv, smaller, sqrtOf } from '../../core/integers.ts'
+import { ceilDiv, smaller, sqrtOf } from '../../core/bigint-math.ts'
 import {
   amount0Between,
   amount1Between,
   MAX_TICK,
   MIN_TICK,
   sqrtPriceAtTick,
-} from '../../core/tick-math.ts'
+} from '../../core/prices/tick-math.ts'
 
 /** Swaps through concentrated liquidity in exact integers. Source: Uniswap/v3-core libraries TickMath, SwapMath. */
 

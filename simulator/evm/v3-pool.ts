@@ -1,10 +1,10 @@
-import { amount0Between, amount1Between } from '../../core/tick-math.ts'
+import { amount0Between, amount1Between } from '../../core/prices/tick-math.ts'
 import { TICK_OFFSET } from './layout.ts'
 import { LOGS } from './logs.ts'
 import { addressAt, type Machine, Reverted, transfer } from './machine.ts'
+import type { Pool } from './scenario.ts'
 import { poolValue, setPool } from './v2-pair.ts'
 import { liquidityFor, sqrtPriceOf, swapWithin, tickAtSqrtPrice } from './v3-math.ts'
-import type { Pool } from './world.ts'
 
 /** `tick` of slot0. */
 const tickOf = (stored: bigint): number => Number(stored - TICK_OFFSET)

@@ -1,4 +1,4 @@
-import type { Read } from '../state.ts'
+import type { Read } from '../node/state.ts'
 import { type Account, lamportsOf, type Mint, supplyOf, type TokenAccount } from './accounts.ts'
 import { Fields } from './bytes.ts'
 import { TOTAL_SUPPLY } from './curve.ts'

@@ -1,4 +1,4 @@
-import type { Read } from '../state.ts'
+import type { Read } from '../node/state.ts'
 import type { Address } from './addresses.ts'
 
 /** An account that nothing here changes: programs, sysvars, configurations. */

@@ -1,4 +1,4 @@
-import type { BlockHead } from '../producer.ts'
+import type { BlockHead } from '../node/producer.ts'
 import type { SealedTransaction } from './transactions.ts'
 
 /** Header of a block. */

@@ -1,5 +1,5 @@
-import { type RunOptions, runChain, type ShownChain } from '../chain.ts'
-import type { ChainSpec } from '../producer.ts'
+import { type RunOptions, runChain, type ShownChain } from '../node/chain.ts'
+import type { ChainSpec } from '../node/producer.ts'
 import type { SealedBlock } from './blocks.ts'
 import { makeProducer, type SvmProducer } from './producer.ts'
 import { heightAt, slotAt } from './slots.ts'

@@ -1,4 +1,4 @@
-import { smaller } from '../../core/integers.ts'
+import { smaller } from '../../core/bigint-math.ts'
 import { CURVE_FEES, curveCost, curvePayout, curveTokens, feeOf } from './curve.ts'
 import type { Desk } from './desk.ts'
 import type { Launch } from './launches.ts'

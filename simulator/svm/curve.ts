@@ -1,4 +1,4 @@
-import { ceilDiv, smaller } from '../../core/integers.ts'
+import { ceilDiv, smaller } from '../../core/bigint-math.ts'
 
 /** Numbers of a bonding curve, base units. */
 export interface Curve {

@@ -1,4 +1,4 @@
-import { State } from '../state.ts'
+import { State } from '../node/state.ts'
 import { rawForUsd, setPrices } from './prices.ts'
 import type { Machine } from './run.ts'
 import type { Wallet, World } from './world.ts'

@@ -1,4 +1,4 @@
-import { seedWord } from '../random.ts'
+import { seedWord } from '../node/random.ts'
 import {
   type Account,
   type FixedAccount,

@@ -1,5 +1,5 @@
-import { JsonText, RpcError } from '../rpc.ts'
-import type { Read } from '../state.ts'
+import { JsonText, RpcError } from '../node/rpc.ts'
+import type { Read } from '../node/state.ts'
 import { type AccountFacts, launchFacts, makeDirectory, retiredMint } from './account-data.ts'
 import { lamportsOf } from './accounts.ts'
 import { type BlockTexts, makeBlockTexts, unknownVersion } from './block-text.ts'

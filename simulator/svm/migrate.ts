@@ -1,4 +1,4 @@
-import { sqrtOf } from '../../core/integers.ts'
+import { sqrtOf } from '../../core/bigint-math.ts'
 import { createPoolEvent, LOCKED_SHARES } from './amm-events.ts'
 import { Fields } from './bytes.ts'
 import { AMM_TOKENS, MIGRATION_FEE } from './curve.ts'

@@ -1,4 +1,4 @@
-import { RpcError } from '../rpc.ts'
+import { RpcError } from '../node/rpc.ts'
 import type { BlockOptions } from './block-text.ts'
 import type { Commitment } from './chain.ts'
 

@@ -1,4 +1,4 @@
-import { smaller } from '../../core/integers.ts'
+import { smaller } from '../../core/bigint-math.ts'
 import { ammSwap } from './amm.ts'
 import { ammCost, ammPayout } from './curve.ts'
 import type { Desk } from './desk.ts'

@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts'
+import type { Random } from '../node/random.ts'
 import { COINS, SOL_SWING, SOL_USD } from './coins.ts'
 import type { Machine } from './run.ts'
 import type { RaydiumPool } from './world.ts'

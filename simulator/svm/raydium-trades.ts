@@ -1,4 +1,4 @@
-import { smaller } from '../../core/integers.ts'
+import { smaller } from '../../core/bigint-math.ts'
 import type { Mint, TokenAccount } from './accounts.ts'
 import { raydiumOut } from './curve.ts'
 import type { Desk } from './desk.ts'

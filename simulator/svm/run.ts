@@ -1,4 +1,4 @@
-import type { State } from '../state.ts'
+import type { State } from '../node/state.ts'
 import type { Account, FixedAccount } from './accounts.ts'
 import type { Launches } from './launches.ts'
 import type { World } from './world.ts'

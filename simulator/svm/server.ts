@@ -1,5 +1,5 @@
-import { RpcError } from '../rpc.ts'
-import type { Endpoint, Session } from '../server.ts'
+import { RpcError } from '../node/rpc.ts'
+import type { Endpoint, Session } from '../node/server.ts'
 import { type BlockOptions, unknownVersion } from './block-text.ts'
 import type { SealedBlock } from './blocks.ts'
 import { type Chain, newestHeight } from './chain.ts'

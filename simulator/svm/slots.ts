@@ -1,4 +1,4 @@
-import { seedWord } from '../random.ts'
+import { seedWord } from '../node/random.ts'
 
 /** Time from slot to slot. */
 export const SLOT_MS = 400

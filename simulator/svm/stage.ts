@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts'
+import type { Random } from '../node/random.ts'
 import type { Account, TokenAccount } from './accounts.ts'
 import { tokensOf } from './accounts.ts'
 import { Fields } from './bytes.ts'

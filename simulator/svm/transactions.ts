@@ -1,6 +1,6 @@
 import { base58Encode } from '../../core/base58.ts'
-import type { Random } from '../random.ts'
-import type { Read, State } from '../state.ts'
+import type { Random } from '../node/random.ts'
+import type { Read, State } from '../node/state.ts'
 import { lamportsOf, type TokenAccount, tokensOf } from './accounts.ts'
 import { compileMessage, type Message } from './message.ts'
 import type { Failed, Run } from './run.ts'

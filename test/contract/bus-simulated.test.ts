@@ -1,4 +1,4 @@
-import type { Outage } from '../../core/fault.ts'
+import type { Outage } from '../../core/errors.ts'
 import { busSuite } from '../support/bus-suite.ts'
 import { openSimulatedBus } from '../support/simulated-bus.ts'
 import { SimulatedGroups } from '../support/simulated-lanes.ts'

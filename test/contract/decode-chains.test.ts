@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeFiles } from '../../cli/decode.ts'
+import { decodeFiles } from '../../cli/commands/decode.ts'
 import {
   chainExpectations,
   chainRecordingPath,

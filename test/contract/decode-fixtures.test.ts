@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { decodeFiles } from '../../cli/decode.ts'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { decodeFiles } from '../../cli/commands/decode.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { PoolFact } from '../../schemas/events.ts'
 import {
   type ExpectedSwap,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Principal } from '../../serving/contract.ts'
+import type { Principal } from '../../serving/interfaces.ts'
 import type { Realtime } from '../../serving/realtime/server.ts'
 import { openRaw, type RawSocket, refusedUpgrade } from '../support/raw-socket.ts'
 import { openStack, type Stack, TOKEN, tradeAt } from '../support/realtime.ts'

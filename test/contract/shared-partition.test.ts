@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { openEmbeddedBus } from '../../core/bus-embedded.ts'
-import { silentLogger } from '../../core/log.ts'
+import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-shared-'))
 const bus = await openEmbeddedBus({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { openThreads } from '../../core/threads.ts'
+import { openThreads } from '../../core/runtime/threads.ts'
 
 const ended: unknown[] = []
 const threads = openThreads<number, number>({

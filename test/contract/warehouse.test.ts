@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { openWarehouse } from '../../core/warehouse.ts'
+import { openWarehouse } from '../../core/clickhouse/client.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-warehouse-'))
 const warehouse = await openWarehouse({ kind: 'embedded', path: folder })

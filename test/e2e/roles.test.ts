@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { StatusReport } from '../../cli/status-report.ts'
+import type { StatusReport } from '../../cli/app/status-report.ts'
 import {
   type Installation,
   openInstallation,

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { mainnet } from 'viem/chains'
-import { silentLogger } from '../../core/log.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
 import {
   type BruteFacts,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Letter, listLetters, replayLetters } from '../../cli/dead-letters.ts'
+import { type Letter, listLetters, replayLetters } from '../../cli/app/dead-letters.ts'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import { CHAINS, type ChainRow } from '../../schemas/chains.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Letter, listLetters, replayLetters } from '../../cli/dead-letters.ts'
-import type { Bus, Headers, LogRecord } from '../../core/bus-contract.ts'
-import { openEmbeddedBus } from '../../core/bus-embedded.ts'
-import { silentLogger } from '../../core/log.ts'
+import { type Letter, listLetters, replayLetters } from '../../cli/app/dead-letters.ts'
+import type { Bus, Headers, LogRecord } from '../../core/bus/contract.ts'
+import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-letters-'))
 const spec = (topic: string) => ({

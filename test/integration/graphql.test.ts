@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery } from 'graphql'
-import { fanOutSql } from '../../processors/finalize.ts'
+import { fanOutSql } from '../../processors/finalizer.ts'
 import { DOCUMENTED, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
 import { type Envelope, startGraphql, type TestGraphql } from '../support/graphql.ts'
 import {

@@ -3,12 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { migrate } from '../../core/migrate.ts'
-import { openWarehouse } from '../../core/warehouse.ts'
-import { holdingEvent } from '../../processors/holding-event.ts'
-import { pnlEvent, pnlTrade } from '../../processors/pnl-events.ts'
-import { afterDeal, type Deal, NO_POSITION } from '../../processors/position.ts'
-import { holderRows, holdingRows, pnlRows, pnlTradeRows } from '../../processors/wallet-rows.ts'
+import { openWarehouse } from '../../core/clickhouse/client.ts'
+import { migrate } from '../../core/clickhouse/migrate.ts'
+import { holdingEvent } from '../../processors/holders/event.ts'
+import { pnlEvent, pnlTrade } from '../../processors/pnl/events.ts'
+import { afterDeal, type Deal, NO_POSITION } from '../../processors/pnl/position.ts'
+import {
+  holderRows,
+  holdingRows,
+  pnlRows,
+  pnlTradeRows,
+} from '../../processors/sinks/wallet-rows.ts'
 import type { BalanceEvents } from '../../schemas/wire.ts'
 import { metaOf, type TapeBlock } from '../support/tape.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { QuoteBook } from '../../core/quotes.ts'
-import { loadCandles } from '../../processors/candles.ts'
-import type { Flushed, Folding, Operation } from '../../processors/stage.ts'
+import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import { loadCandles } from '../../processors/candles/stage.ts'
+import type { Flushed, Folding, Operation } from '../../processors/runtime/stage.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import {
   type BruteCandle,

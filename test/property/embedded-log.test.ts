@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Bus, LogRecord, OutRecord, TopicSpec, Writer } from '../../core/bus-contract.ts'
-import { openEmbeddedBus } from '../../core/bus-embedded.ts'
-import { silentLogger } from '../../core/log.ts'
+import type { Bus, LogRecord, OutRecord, TopicSpec, Writer } from '../../core/bus/contract.ts'
+import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
 import { readAll } from '../support/bus-suite.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/fault.ts'
-import { applied, finalizable, finalized, judge, reverted, tipOf } from '../../ingestors/follow.ts'
-import type { BlockRef, Position } from '../../ingestors/source.ts'
+import { Malformed } from '../../core/errors.ts'
+import {
+  applied,
+  finalizable,
+  finalized,
+  judge,
+  reverted,
+  tipOf,
+} from '../../ingestors/follow/chain-position.ts'
+import type { BlockRef, Position } from '../../ingestors/follow/contract.ts'
 
 const GENESIS: BlockRef = { height: 100, hash: 'g', parentHash: 'p', timeMs: 0 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { assignLanes, type LaneMember } from '../../core/lane-assignment.ts'
+import { assignLanes, type LaneMember } from '../../core/bus/lane-assignment.ts'
 
 type Given = ReadonlyMap<string, readonly number[]>
 

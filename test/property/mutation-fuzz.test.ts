@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Malformed } from '../../core/fault.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
-import { recordedBlock } from '../../ingestors/recorded.ts'
+import { Malformed } from '../../core/errors.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { recordedBlock } from '../../ingestors/recorded/files.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import { CHAIN_WORDS } from '../../schemas/chains.ts'
 import type {
   Block,
@@ -16,7 +16,7 @@ import type {
   SvmBlock,
   SvmInstruction,
 } from '../../schemas/events.ts'
-import { type Random, randomOf } from '../../simulator/random.ts'
+import { type Random, randomOf } from '../../simulator/node/random.ts'
 
 const INPUTS = Number(process.env.SLUICE_FUZZ_INPUTS ?? 200_000)
 const SEED = 20_260_915

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { makeAligner } from '../../processors/operations.ts'
-import { PRICES } from '../../processors/prices.ts'
-import type { Folding, Operation, OperationRecord } from '../../processors/stage.ts'
+import { PRICES } from '../../processors/prices/stage.ts'
+import { makeAligner } from '../../processors/runtime/block-aligner.ts'
+import type { Folding, Operation, OperationRecord } from '../../processors/runtime/stage.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import { stageState } from '../support/stage.ts'
 import {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { enterBlock, foldBlock, type QuoteTrade } from '../../core/quote-fold.ts'
+import { enterBlock, foldBlock, type QuoteTrade } from '../../core/prices/fold.ts'
+import { orient, stampsAt } from '../../core/prices/quote-assets.ts'
 import {
   NO_QUOTES,
   type QuoteState,
   quoteChanges,
   type StoredChange,
   withStored,
-} from '../../core/quote-state.ts'
-import { orient, stampsAt } from '../../core/quotes.ts'
+} from '../../core/prices/state.ts'
 import { COIN, DAI, USDC, USDT, WBTC, WETH } from '../support/hand-chain.ts'
 import { BOOK, quoteTrade, timeAt } from '../support/quote-trades.ts'
 

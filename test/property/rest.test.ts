@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Type } from 'typebox'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { bucketEnd, bucketStart, RESOLUTION_NAMES } from '../../core/time.ts'
 import { isKeyShaped, makeKey } from '../../serving/auth/keys.ts'
-import { makeCursors } from '../../serving/http/cursor.ts'
 import { candleQuery, withFlatBars } from '../../serving/queries/candles.ts'
+import { makeCursors } from '../../serving/queries/cursor.ts'
 import { searchQuery } from '../../serving/queries/token-search.ts'
 
 const Place = Type.Object({ k: Type.String(), n: Type.Integer() }, { additionalProperties: false })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/fault.ts'
-import { recordedBlock } from '../../ingestors/recorded.ts'
-import { readTransaction } from '../../ingestors/svm/message.ts'
+import { Malformed } from '../../core/errors.ts'
+import { recordedBlock } from '../../ingestors/recorded/files.ts'
+import { readTransaction } from '../../ingestors/svm/normalize/wire-transaction.ts'
 import { solJson, solNames } from '../support/sol-recordings.ts'
 
 const SEED = 344_556_402

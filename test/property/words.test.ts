@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { wordAt, wordsOf } from '../../ingestors/protocols/words.ts'
+import { wordAt, wordsOf } from '../../ingestors/evm/abi/words.ts'
 
 /** Amounts of every length, most of them low ones. */
 const amount = fc

@@ -1,8 +1,8 @@
 /** A process that owns an embedded log: `hold` is killed while it owns it, `fill` writes until the disk refuses. */
 import { randomBytes } from 'node:crypto'
-import { openEmbeddedBus } from '../../core/bus-embedded.ts'
-import { Outage } from '../../core/fault.ts'
-import { silentLogger } from '../../core/log.ts'
+import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import { Outage } from '../../core/errors.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
 
 const [task, path = ''] = process.argv.slice(2)
 

@@ -3,9 +3,9 @@
  * kills itself inside the given step of the given block. `torn` runs each step of a commit in a transaction of its own.
  */
 import { writeSync } from 'node:fs'
-import { openEmbeddedBus } from '../../core/bus-embedded.ts'
-import type { CommitHooks, CommitStep, Transact } from '../../core/bus-embedded-commit.ts'
-import { silentLogger } from '../../core/log.ts'
+import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import type { CommitHooks, CommitStep, Transact } from '../../core/bus/embedded/commit-queue.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
 import { BLOCKS, crashCommit, GROUP, RECORDS, STORE } from './bus-crash.ts'
 
 const [path = '', step = '', killAt = '0', mode = 'whole'] = process.argv.slice(2)

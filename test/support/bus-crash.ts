@@ -1,4 +1,4 @@
-import type { Bus, Commit } from '../../core/bus-contract.ts'
+import type { Bus, Commit } from '../../core/bus/contract.ts'
 import { readAll } from './bus-suite.ts'
 
 /** Names of the crash suite: its topics, its state store, its group. */

@@ -3,8 +3,8 @@
  * of its n-th transaction when `killAt` is not 0.
  */
 import { writeSync } from 'node:fs'
-import { openKafkaBus } from '../../core/bus.ts'
-import { silentLogger } from '../../core/log.ts'
+import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
 import { joinAsMember, type MemberLog } from './bus-member.ts'
 
 const [broker = '', path = '', killAt = '0', log = '{}'] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-import type { Bus, Lane, LogRecord, Running } from '../../core/bus-contract.ts'
+import type { Bus, Lane, LogRecord, Running } from '../../core/bus/contract.ts'
 
 /** Names of the log that members of the takeover suite work on. */
 export interface MemberLog {

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Bus, Lane, LaneState, StateChange } from '../../core/bus-contract.ts'
-import { Malformed } from '../../core/fault.ts'
+import type { Bus, Lane, LaneState, StateChange } from '../../core/bus/contract.ts'
+import { Malformed } from '../../core/errors.ts'
 import { until } from './until.ts'
 
 /** What the suite gives its part about lane state. */

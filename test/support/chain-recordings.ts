@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { recordedBlock } from '../../ingestors/recorded.ts'
+import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import type { EvmBlock } from '../../schemas/events.ts'
 import type { ExpectedSwap } from './recordings.ts'
 

@@ -1,9 +1,9 @@
-import { chkEffects } from '../../ingestors/move/chk-effects.ts'
-import { chkEvents } from '../../ingestors/move/chk-executed.ts'
-import { chkObject } from '../../ingestors/move/chk-objects.ts'
-import { type ChkReader, chkReader } from '../../ingestors/move/chk-reader.ts'
-import { chkContents, chkSummary } from '../../ingestors/move/chk-summary.ts'
-import { chkTransaction } from '../../ingestors/move/chk-transaction.ts'
+import { chkEffects } from '../../ingestors/move/checkpoint/effects.ts'
+import { chkEvents } from '../../ingestors/move/checkpoint/executed.ts'
+import { chkObject } from '../../ingestors/move/checkpoint/objects.ts'
+import { type ChkReader, chkReader } from '../../ingestors/move/checkpoint/reader.ts'
+import { chkContents, chkSummary } from '../../ingestors/move/checkpoint/summary.ts'
+import { chkTransaction } from '../../ingestors/move/checkpoint/transaction.ts'
 
 const varint = (value: number): Buffer =>
   value < 128

@@ -1,4 +1,4 @@
-import type { Warehouse } from '../../core/warehouse.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
 
 const WALLETS = ['0xa1', '0xa2', '0xa3', '0xa4'] as const
 const TOKENS = ['0xb1', '0xb2', '0xb3'] as const

@@ -1,7 +1,7 @@
-import type { Bus } from '../../core/bus-contract.ts'
-import { PROCESS, type ProcessorsRunning } from '../../processors/all.ts'
-import { SINKS } from '../../processors/sink-tables.ts'
-import { sinkGroup } from '../../processors/sinks.ts'
+import type { Bus } from '../../core/bus/contract.ts'
+import { sinkGroup } from '../../processors/sinks/sink.ts'
+import { SINKS } from '../../processors/sinks/tables.ts'
+import { PROCESS, type ProcessorsRunning } from '../../processors/start.ts'
 import { topicName } from '../../schemas/topics.ts'
 
 /** True when the stages of chain `eth` are through operation `seq` and the sinks have committed all that there is. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { encodeAbiParameters, encodeEventTopics, type Hex, parseAbi } from 'viem'
-import { recordedBlock } from '../../ingestors/recorded.ts'
+import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import type { Decoded, EvmBlock, Log } from '../../schemas/events.ts'
 
 /** A log before it has its place in a block. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ChainOp, Position, Source } from '../../ingestors/source.ts'
+import type { ChainOp, Position, Source } from '../../ingestors/follow/contract.ts'
 
 /** A line per operation: what a test compares. */
 const line = (op: ChainOp): string => {

@@ -1,4 +1,4 @@
-import type { Source } from '../../ingestors/source.ts'
+import type { Source } from '../../ingestors/follow/contract.ts'
 
 /** A source that gives its first operation once it is released: who wants to hear everything can join before. */
 export const gated = <S extends Source>(

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BlockRef, ChainOp, Position, Source } from '../../ingestors/source.ts'
+import type { BlockRef, ChainOp, Position, Source } from '../../ingestors/follow/contract.ts'
 import type {
   Block,
   EvmBlock,

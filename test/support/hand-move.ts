@@ -1,5 +1,5 @@
-import { decodeBlock } from '../../ingestors/decode.ts'
-import type { Books } from '../../ingestors/decode-contract.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type {
   Decoded,
   MoveBlock,

@@ -1,6 +1,6 @@
 import { base58Decode, base58Encode } from '../../core/base58.ts'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type {
   Decoded,
   SvmBlock,

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { Random } from '../../simulator/random.ts'
+import type { Random } from '../../simulator/node/random.ts'
 
 /** A JSON-RPC call as it came. */
 interface Asked {

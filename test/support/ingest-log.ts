@@ -1,6 +1,6 @@
-import type { Bus } from '../../core/bus-contract.ts'
-import type { Codec } from '../../core/codec-contract.ts'
-import { FAMILIES, FAMILY_MESSAGES, type Family } from '../../ingestors/publish.ts'
+import type { Bus } from '../../core/bus/contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { FAMILIES, FAMILY_MESSAGES, type Family } from '../../ingestors/publish/record-batches.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { BlockEvent, EventMeta } from '../../schemas/wire.ts'
 

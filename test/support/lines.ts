@@ -1,4 +1,4 @@
-import { type Logger, silentLogger } from '../../core/log.ts'
+import { type Logger, silentLogger } from '../../core/ops/logger.ts'
 
 /** One line of a log: its message and facts. */
 export interface LogLine {

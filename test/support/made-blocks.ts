@@ -1,7 +1,7 @@
 import type { SealedBlock } from '../../simulator/evm/blocks.ts'
 import { type EvmProducer, makeProducer } from '../../simulator/evm/producer.ts'
-import type { ChainSpec } from '../../simulator/producer.ts'
-import type { State } from '../../simulator/state.ts'
+import type { ChainSpec } from '../../simulator/node/producer.ts'
+import type { State } from '../../simulator/node/state.ts'
 
 /** First blocks of a made-up chain, block 0 included, and the state after the last. */
 export const madeBlocks = (

@@ -1,5 +1,5 @@
-import type { Books } from '../../ingestors/decode-contract.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import { logOf } from './recordings.ts'
 

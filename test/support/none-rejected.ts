@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Metrics } from '../../core/metrics.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 
 /**
  * Fails when the engine refused statements of ours as wrong: whatever a test asked for, that is a mistake of ours. `expected`: how

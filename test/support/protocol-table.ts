@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Malformed } from '../../core/fault.ts'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
-import { recordedFile } from '../../ingestors/recorded.ts'
-import { orderEvents } from '../../ingestors/records/svm-feeds.ts'
-import { ORDER_BOOKS } from '../../ingestors/svm/order-books.ts'
+import { Malformed } from '../../core/errors.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { recordedFile } from '../../ingestors/recorded/files.ts'
+import { ORDER_BOOKS } from '../../ingestors/svm/programs/order-books.ts'
+import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAIN_WORDS, CHAINS, type ChainRow } from '../../schemas/chains.ts'
 import type { Block, Decoded } from '../../schemas/events.ts'
 import { type Family, PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
@@ -163,7 +163,7 @@ const HEAD = `# Protocols
 Written by \`node --import tsx test/support/write-protocols.ts\`; a test holds this page against the tables and the recordings.
 
 A row is a protocol on a chain whose factory, program or package is listed in \`schemas/protocols.ts\`; the first rows are Solana's order
-books, whose orders are the feed \`orders\` (\`ingestors/svm/order-books.ts\`) and no trades. "Seen" is what the recordings under
+books, whose orders are the feed \`orders\` (\`ingestors/svm/programs/order-books.ts\`) and no trades. "Seen" is what the recordings under
 \`test/fixtures\` show of the family's events when they are decoded without a node; events beyond that are tested with vectors that
 follow the layouts. "Made on a node" names the test in which the protocol's own compiled contracts log the events of real transactions
 on a local node. A recording proves the layout and the amounts of the family, not that a fork's factory is the one listed.

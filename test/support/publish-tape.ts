@@ -1,8 +1,8 @@
 /** Puts tapes on a bus the way an ingestor commits them: one commit per operation, the block record last. */
-import type { Bus, OutRecord, Writer } from '../../core/bus-contract.ts'
-import type { Codec } from '../../core/codec-contract.ts'
-import { partitionOf } from '../../core/partition.ts'
-import { STAGE_MESSAGES } from '../../processors/stage.ts'
+import type { Bus, OutRecord, Writer } from '../../core/bus/contract.ts'
+import { partitionOf } from '../../core/bus/partition.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { STAGE_MESSAGES } from '../../processors/runtime/stage.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import { blockEventOf, metaOf, type TapeOp, tradeEventOf, tradeOrder } from './tape.ts'

@@ -1,6 +1,6 @@
-import { enterBlock, foldBlock, type QuoteTrade } from '../../core/quote-fold.ts'
-import { NO_QUOTES, type QuoteState } from '../../core/quote-state.ts'
-import { quoteBook } from '../../core/quotes.ts'
+import { enterBlock, foldBlock, type QuoteTrade } from '../../core/prices/fold.ts'
+import { quoteBook } from '../../core/prices/quote-assets.ts'
+import { NO_QUOTES, type QuoteState } from '../../core/prices/state.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { DAI, USDC, USDT, WBTC, WETH } from './hand-chain.ts'
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Recorded, recordedBlock } from '../../ingestors/recorded.ts'
+import { type Recorded, recordedBlock } from '../../ingestors/recorded/files.ts'
 import type { EvmBlock, Log } from '../../schemas/events.ts'
 
 const FOLDER = fileURLToPath(new URL('../fixtures/', import.meta.url))

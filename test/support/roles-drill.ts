@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ChainChecksum } from '../../cli/checksum.ts'
-import type { StatusReport } from '../../cli/status-report.ts'
+import type { StatusReport } from '../../cli/app/status-report.ts'
+import type { ChainChecksum } from '../../cli/checksum/checksum.ts'
 import { activityIn, type DrillResult, type Kill, killLine } from './crash-drill.ts'
 import {
   type Installation,

@@ -1,6 +1,6 @@
-import { localCodec } from '../../core/codec.ts'
-import { makeMetrics } from '../../core/metrics.ts'
-import { randomOf } from '../../simulator/random.ts'
+import { localCodec } from '../../core/codec/local.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import { randomOf } from '../../simulator/node/random.ts'
 import { type ChainView, scheduleChain } from './schedule-chain.ts'
 import {
   exactDifferences,

@@ -1,4 +1,4 @@
-import { randomOf } from '../../simulator/random.ts'
+import { randomOf } from '../../simulator/node/random.ts'
 import type { LinkCall } from './simulated-lanes.ts'
 
 /** What a process asks of the world around it: the log, the warehouse, its node. */

@@ -6,10 +6,10 @@ import type {
   Span,
   Tail,
   Writer,
-} from '../../core/bus-contract.ts'
-import { haltedLanes, keepRunning } from '../../core/bus-runner.ts'
-import { Outage } from '../../core/fault.ts'
-import { type Logger, silentLogger } from '../../core/log.ts'
+} from '../../core/bus/contract.ts'
+import { haltedLanes, keepRunning } from '../../core/bus/task-runner.ts'
+import { Outage } from '../../core/errors.ts'
+import { type Logger, silentLogger } from '../../core/ops/logger.ts'
 import type { LaneHost, Link, SimulatedGroups } from './simulated-lanes.ts'
 import type { SimulatedLog } from './simulated-log.ts'
 
@@ -27,7 +27,7 @@ export interface SimulatedBusOptions {
 
 const direct: Link = async (_call, work) => work()
 
-/** Opens the bus of one process on a simulated log, which other processes may share. It keeps what `core/bus-contract.ts` says. */
+/** Opens the bus of one process on a simulated log, which other processes may share. It keeps what `core/bus/contract.ts` says. */
 export const openSimulatedBus = (options: SimulatedBusOptions): Bus => {
   const { name, shared, groups, link = direct, log = silentLogger() } = options
   const onHalt = options.onHalt ?? (() => undefined)

@@ -6,15 +6,15 @@ import {
   type Running,
   type Subscription,
   type Writer,
-} from '../../core/bus-contract.ts'
+} from '../../core/bus/contract.ts'
+import { assignLanes } from '../../core/bus/lane-assignment.ts'
 import {
   type HaltedLanes,
   type KeepRunning,
   keepRunning,
   OutsideLog,
-} from '../../core/bus-runner.ts'
-import { Outage } from '../../core/fault.ts'
-import { assignLanes } from '../../core/lane-assignment.ts'
+} from '../../core/bus/task-runner.ts'
+import { Outage } from '../../core/errors.ts'
 import type { SimulatedLog, StateEntries } from './simulated-log.ts'
 
 /** What a process asks of the log. */

@@ -8,11 +8,11 @@ import type {
   Span,
   StateChange,
   TopicSpec,
-} from '../../core/bus-contract.ts'
-import { type Wakeups, wakeups } from '../../core/bus-embedded-wake.ts'
-import { checkStateKey } from '../../core/bus-state-key.ts'
-import { Outage } from '../../core/fault.ts'
-import { partitionOf } from '../../core/partition.ts'
+} from '../../core/bus/contract.ts'
+import { type Wakeups, wakeups } from '../../core/bus/embedded/change-notifier.ts'
+import { partitionOf } from '../../core/bus/partition.ts'
+import { checkStateKey } from '../../core/bus/state-key.ts'
+import { Outage } from '../../core/errors.ts'
 
 /** A partition as committed; records are in offset order and have holes where compaction took some. */
 interface LogPartition {

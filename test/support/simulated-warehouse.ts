@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { TABLE_FACTS, type TableFacts, TECHNICAL_COLUMNS } from '../../cli/checksum-facts.ts'
-import type { JsonRows, Warehouse } from '../../core/warehouse.ts'
+import { TABLE_FACTS, type TableFacts, TECHNICAL_COLUMNS } from '../../cli/checksum/facts.ts'
+import type { JsonRows, Warehouse } from '../../core/clickhouse/client.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

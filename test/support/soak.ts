@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { Centrifuge } from 'centrifuge'
 import { WebSocket } from 'ws'
 import { quantile } from '../../bench/quantile.ts'
-import { quoteBook } from '../../core/quotes.ts'
+import { quoteBook } from '../../core/prices/quote-assets.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { SoakChain, SoakNode, SoakOrder, SoakWord } from './soak-child.ts'
 

@@ -1,4 +1,4 @@
-import type { QuoteBook } from '../../core/quotes.ts'
+import type { QuoteBook } from '../../core/prices/quote-assets.ts'
 import type {
   Folding,
   Operation,
@@ -6,7 +6,7 @@ import type {
   Publication,
   Stage,
   StageState,
-} from '../../processors/stage.ts'
+} from '../../processors/runtime/stage.ts'
 import { blockEventOf, type TapeOp } from './tape.ts'
 
 /** A stage's state as earlier flushes wrote it; a map is read as it then stands. */

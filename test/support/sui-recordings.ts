@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Books } from '../../ingestors/decode-contract.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
-import { type Recorded, recordedBlock } from '../../ingestors/recorded.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { type Recorded, recordedBlock } from '../../ingestors/recorded/files.ts'
 import type { MoveBlock, PoolFact } from '../../schemas/events.ts'
 
 const FOLDER = fileURLToPath(new URL('../fixtures/', import.meta.url))

@@ -1,9 +1,9 @@
 /** What a chain's users see of it, and what its tables and topics hold, as lines that two runs can be compared by. */
-import { courseOf } from '../../cli/chain-course.ts'
-import type { NamedDigest } from '../../cli/checksum.ts'
-import { TABLE_FACTS, TOPIC_FACTS } from '../../cli/checksum-facts.ts'
-import { columnsByTable, tableDigest } from '../../cli/checksum-tables.ts'
-import { type ChecksumPlace, topicDigest } from '../../cli/checksum-topics.ts'
+import { courseOf } from '../../cli/checksum/chain-history.ts'
+import type { NamedDigest } from '../../cli/checksum/checksum.ts'
+import { TABLE_FACTS, TOPIC_FACTS } from '../../cli/checksum/facts.ts'
+import { columnsByTable, tableDigest } from '../../cli/checksum/tables.ts'
+import { type ChecksumPlace, topicDigest } from '../../cli/checksum/topics.ts'
 import { TOPICS, type Topic, topicName } from '../../schemas/topics.ts'
 import type { Product } from './product.ts'
 

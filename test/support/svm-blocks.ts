@@ -1,5 +1,5 @@
-import type { ChainSpec } from '../../simulator/producer.ts'
-import type { State } from '../../simulator/state.ts'
+import type { ChainSpec } from '../../simulator/node/producer.ts'
+import type { State } from '../../simulator/node/state.ts'
 import type { SealedBlock } from '../../simulator/svm/blocks.ts'
 import { makeProducer, type SvmProducer } from '../../simulator/svm/producer.ts'
 import { transactionJson } from '../../simulator/svm/render.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { decodeBlock } from '../../ingestors/decode.ts'
+import type { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Swap } from '../../schemas/events.ts'
 import { TOKEN_A, TOKEN_B } from './made-up-chain.ts'
 

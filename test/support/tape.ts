@@ -1,6 +1,6 @@
 /** Hand-made block operations with trades, as stages get them and as the bus carries them. */
 import fc from 'fast-check'
-import type { Operation } from '../../processors/stage.ts'
+import type { Operation } from '../../processors/runtime/stage.ts'
 import type { BlockEvent, EventMeta, Op, TradeEvent } from '../../schemas/wire.ts'
 
 /** One trade of a token against a quote; prices of the quote as the ingestor stamps them. */

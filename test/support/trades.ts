@@ -1,4 +1,4 @@
-import type { Warehouse } from '../../core/warehouse.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
 import { seeded } from './market.ts'
 
 /** One swap as the tests know it; amounts in base units, prices null where no path to USD exists. */

@@ -1,4 +1,4 @@
-import type { Transport } from '../../serving/realtime/listen.ts'
+import type { Transport } from '../../serving/realtime/start-socket-server.ts'
 import { loadUws } from '../../serving/realtime/uws.ts'
 import { orExplain } from './or-explain.ts'
 

@@ -1,6 +1,11 @@
 /** Hand-made block operations of births, pools, trades and balances, as stages get them and as the bus carries them. */
 import fc from 'fast-check'
-import type { Operation, OperationRecord, StageTopic, ValueOf } from '../../processors/stage.ts'
+import type {
+  Operation,
+  OperationRecord,
+  StageTopic,
+  ValueOf,
+} from '../../processors/runtime/stage.ts'
 import type {
   BalanceEvent,
   DexPoolEvent,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Books } from '../../ingestors/decode-contract.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
 import type { PoolFact } from '../../schemas/events.ts'
 import {
   bare,

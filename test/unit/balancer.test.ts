@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, type Hex, parseAbi, parseAbiParameters, toEventSelector } from 'viem'
-import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import {
   booksOf,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { processReadiness } from '../../processors/readiness.ts'
 import {
   knownDecimal,
   POSITION_SHAPE,
@@ -9,12 +10,11 @@ import {
   totalDecimal,
   UNITS_SHAPE,
   VALUE_SHAPE,
-} from '../../processors/bounds.ts'
-import { processReadiness } from '../../processors/readiness.ts'
-import { blockRows } from '../../processors/rows.ts'
-import { poolEventRows } from '../../processors/state-rows.ts'
-import { valueRaw } from '../../processors/trade.ts'
-import { tradeRows } from '../../processors/trade-rows.ts'
+} from '../../processors/runtime/bounds.ts'
+import { valueRaw } from '../../processors/runtime/valuation.ts'
+import { blockRows } from '../../processors/sinks/rows.ts'
+import { poolEventRows } from '../../processors/sinks/state-rows.ts'
+import { tradeRows } from '../../processors/sinks/trade-rows.ts'
 import type { DexPoolEvents } from '../../schemas/wire.ts'
 import { opAt } from '../support/stage.ts'
 import { blockEventOf, metaOf, tradeEventOf } from '../support/tape.ts'

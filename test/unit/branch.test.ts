@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { View } from '../../core/rpc.ts'
-import { canonicalBy, isReplacedBy, replacedBlocks } from '../../ingestors/branch.ts'
-import type { BlockRef, Position } from '../../ingestors/source.ts'
+import type { View } from '../../core/rpc/pool.ts'
+import {
+  canonicalBy,
+  isReplacedBy,
+  replacedBlocks,
+} from '../../ingestors/follow/canonical-branch.ts'
+import type { BlockRef, Position } from '../../ingestors/follow/contract.ts'
 
 const stackOf = (length: number): readonly BlockRef[] =>
   Array.from({ length }, (_, at) => ({

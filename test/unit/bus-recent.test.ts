@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LogRecord } from '../../core/bus-contract.ts'
-import { type Recent, recentRecords, recordBytes } from '../../core/bus-embedded-recent.ts'
+import type { LogRecord } from '../../core/bus/contract.ts'
+import { type Recent, recentRecords, recordBytes } from '../../core/bus/embedded/recent-records.ts'
 
 const record = (topic: string, offset: number, partition = 0): LogRecord => ({
   ...{ topic, partition, offset, key: 'k', value: Buffer.alloc(36), headers: {}, timestampMs: 0 },

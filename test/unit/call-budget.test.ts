@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { callBudget } from '../../core/call-budget.ts'
-import { Outage } from '../../core/fault.ts'
+import { Outage } from '../../core/errors.ts'
+import { callBudget } from '../../core/rpc/rate-limit.ts'
 
 test('calls beyond the budget of a second wait for the next one, in order', async () => {
   const turn = callBudget(5)

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decodeFiles } from '../../cli/decode.ts'
+import { decodeFiles } from '../../cli/commands/decode.ts'
 import { base58Encode } from '../../core/base58.ts'
-import { Malformed } from '../../core/fault.ts'
-import { silentLogger } from '../../core/log.ts'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { isCheckpointFile, recordedCheckpoint } from '../../ingestors/move/checkpoint-file.ts'
-import { recordedSource } from '../../ingestors/replay.ts'
+import { Malformed } from '../../core/errors.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
+import {
+  isCheckpointFile,
+  recordedCheckpoint,
+} from '../../ingestors/move/source/checkpoint-file.ts'
+import { recordedSource } from '../../ingestors/recorded/replay.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveBlock } from '../../schemas/events.ts'
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { TABLE_FACTS, TOPIC_FACTS } from '../../cli/checksum-facts.ts'
+import { TABLE_FACTS, TOPIC_FACTS } from '../../cli/checksum/facts.ts'
 import { TOPICS } from '../../schemas/topics.ts'
 
 const FOLDER = new URL('../../schemas/tables/', import.meta.url)

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressBucket, clientAddress, listenKind, urlHost } from '../../core/client-address.ts'
+import {
+  addressBucket,
+  clientAddress,
+  listenKind,
+  urlHost,
+} from '../../core/config/client-address.ts'
 
 const PROXIES = ['10.0.0.0/8', 'fd00::/8', '127.0.0.1/32']
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec.ts'
-import { emptyDraft } from '../../ingestors/decode-contract.ts'
-import { openLedger } from '../../ingestors/ledger.ts'
+import { localCodec } from '../../core/codec/local.ts'
+import { emptyDraft } from '../../ingestors/decode/contract.ts'
+import type { Commitment } from '../../ingestors/follow/contract.ts'
 import {
   applyOperation,
   finalizeOperation,
   type Prepared,
   revertOperation,
   type Workshop,
-} from '../../ingestors/operation.ts'
-import { appliedOf } from '../../ingestors/recover.ts'
-import type { Commitment } from '../../ingestors/source.ts'
+} from '../../ingestors/publish/block-operation.ts'
+import { openLedger } from '../../ingestors/publish/metadata-store.ts'
+import { appliedOf } from '../../ingestors/publish/resume.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { handBlock } from '../support/hand-chain.ts'
 import { BOOK } from '../support/quote-trades.ts'

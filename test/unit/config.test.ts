@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ConfigError, envExample, loadConfig } from '../../core/config.ts'
+import { ConfigError, envExample, loadConfig } from '../../core/config/config.ts'
 
 test('defaults need no environment', () => {
   const config = loadConfig({})

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 
-const COURSE = new URL('../../cli/course.ts', import.meta.url).href
-const LOG = new URL('../../core/log.ts', import.meta.url).href
+const COURSE = new URL('../../cli/app/process.ts', import.meta.url).href
+const LOG = new URL('../../core/ops/logger.ts', import.meta.url).href
 
 /** Exit status of a process in which that error is thrown where nobody listens; it ends by itself with 7. */
 const statusAfter = (error: string): number | null => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import { Fault } from '../../core/fault.ts'
-import { envelope, makeCursors, pageFrom } from '../../serving/http/cursor.ts'
+import { Fault } from '../../core/errors.ts'
+import { envelope, makeCursors, pageFrom } from '../../serving/queries/cursor.ts'
 
 const Place = Type.Object({ at: Type.Integer() }, { additionalProperties: false })
 const cursors = makeCursors('a pepper')

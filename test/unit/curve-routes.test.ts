@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toEventSelector } from 'viem'
-import { decodeBlock } from '../../ingestors/decode.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import {
   booksOf,

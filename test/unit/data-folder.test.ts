@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { openDataFolder } from '../../cli/data-folder.ts'
-import { Outage } from '../../core/fault.ts'
+import { openDataFolder } from '../../cli/app/data-folder.ts'
+import { Outage } from '../../core/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-data-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -17,7 +17,7 @@ const FOLDERS = 40
 const LEAD_MS = 3_000
 const STEP_MS = 10
 
-const MODULE = new URL('../../cli/data-folder.ts', import.meta.url).href
+const MODULE = new URL('../../cli/app/data-folder.ts', import.meta.url).href
 /** Opens folder after folder, each at the moment when the other processes do, and prints the secrets that it got. */
 const OPENER = `
 const { openDataFolder } = await import(${JSON.stringify(MODULE)})

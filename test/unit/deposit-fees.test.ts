@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
 import {
   accountList,
   type Call,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters } from 'viem'
-import { textIn, wordsIn } from '../../ingestors/protocols/dynamic.ts'
+import { textIn, wordsIn } from '../../ingestors/evm/abi/dynamic.ts'
 import { word } from '../support/recordings.ts'
 
 const list = (...values: readonly bigint[]): string =>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadConfig } from '../../core/config.ts'
-import { silentLogger } from '../../core/log.ts'
-import { makeMetrics } from '../../core/metrics.ts'
+import { loadConfig } from '../../core/config/config.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
 import { RotateWebhook } from '../../schemas/api/webhook.ts'
 import { makeBaseApp } from '../../serving/http/base.ts'
 

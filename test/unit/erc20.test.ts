@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AbiParameter, parseAbi, toEventSelector } from 'viem'
-import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
-import { EVM_FAMILIES } from '../../ingestors/protocols/all.ts'
+import { EVM_FAMILIES } from '../../ingestors/evm/protocols/families.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import {
   booksOf,
   ROUTER,

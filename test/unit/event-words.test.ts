@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
-import { EVM_FAMILIES, eventOf } from '../../ingestors/protocols/all.ts'
-import type { Said } from '../../ingestors/protocols/types.ts'
+import { EVM_FAMILIES, eventOf } from '../../ingestors/evm/protocols/families.ts'
+import type { Said } from '../../ingestors/evm/protocols/types.ts'
 import { recording, recordingNames } from '../support/recordings.ts'
 
 /** Families whose recorded events are read a second time, by the ABI of their signature. */

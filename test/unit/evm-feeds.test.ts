@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toEventSelector, toFunctionSelector } from 'viem'
-import { minerRewards } from '../../ingestors/evm/miner-rewards.ts'
-import { EVENT_SIGNATURES, METHOD_SIGNATURES } from '../../ingestors/evm/signatures.ts'
+import { EVENT_SIGNATURES, METHOD_SIGNATURES } from '../../ingestors/evm/decode/signatures.ts'
+import { minerRewards } from '../../ingestors/evm/normalize/miner-rewards.ts'
 import {
   callEvents,
   logEvents,
   minerRewardEvents,
   uncleEvents,
-} from '../../ingestors/records/evm-feeds.ts'
-import { MAX_FEED_BYTES } from '../../ingestors/records/flat.ts'
+} from '../../ingestors/to-wire/evm-feeds.ts'
+import { MAX_FEED_BYTES } from '../../ingestors/to-wire/flat.ts'
 import type { Uncle } from '../../schemas/block-parts.ts'
 import { blockOf, logOf, recording, recordingJson } from '../support/recordings.ts'
 import { tracedBlock } from '../support/traces.ts'

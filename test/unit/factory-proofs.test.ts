@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
-import { confirmCalls, openProof, poolCalls, poolFact } from '../../ingestors/evm/proof.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
-import type { Call, CallAnswer } from '../../ingestors/source.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import {
+  confirmCalls,
+  openProof,
+  poolCalls,
+  poolFact,
+} from '../../ingestors/evm/metadata/pool-verification.ts'
+import type { Call, CallAnswer } from '../../ingestors/follow/contract.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
 
 const ABI = parseAbi([

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FAULTS, Fault, type FaultName, Outage } from '../../core/fault.ts'
+import { FAULTS, Fault, type FaultName, Outage } from '../../core/errors.ts'
 import { faultOf, problemMedia, problemOf, statusOf } from '../../serving/http/problem.ts'
 
 const NAMES = Object.keys(FAULTS) as FaultName[]

@@ -15,15 +15,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { openLog } from '../../core/bus-embedded-log.ts'
-import { openEmbeddedReader } from '../../core/bus-embedded-reader.ts'
-import { claimFolder, liveOwner } from '../../core/folder-owner.ts'
+import { openLog } from '../../core/bus/embedded/log.ts'
+import { claimFolder, liveOwner } from '../../core/bus/embedded/process-lock.ts'
+import { openEmbeddedReader } from '../../core/bus/embedded/reader.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-owner-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 const MAP_BYTES = 64 * 1_048_576
 
-const MODULE = new URL('../../core/folder-owner.ts', import.meta.url).href
+const MODULE = new URL('../../core/bus/embedded/process-lock.ts', import.meta.url).href
 /** Claims the folder, says how that went, and holds it until it is killed. */
 const CLAIMANT = `
 const { claimFolder } = await import(${JSON.stringify(MODULE)})

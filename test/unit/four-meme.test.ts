@@ -8,10 +8,10 @@ import {
   type Hex,
   parseAbi,
 } from 'viem'
-import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
-import type { Books } from '../../ingestors/decode-contract.ts'
-import { openProof, poolCalls, poolFact } from '../../ingestors/evm/proof.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { openProof, poolCalls, poolFact } from '../../ingestors/evm/metadata/pool-verification.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { LaunchPlace, PoolFact } from '../../schemas/events.ts'
 import {
   cut,

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { loadConfig } from '../../core/config.ts'
-import { Fault } from '../../core/fault.ts'
-import { silentLogger } from '../../core/log.ts'
-import { makeMetrics } from '../../core/metrics.ts'
+import { loadConfig } from '../../core/config/config.ts'
+import { Fault } from '../../core/errors.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
-import type { Guard, Principal } from '../../serving/contract.ts'
 import { installGuard } from '../../serving/http/guard-hooks.ts'
 import { installPlane } from '../../serving/http/plane.ts'
+import type { Guard, Principal } from '../../serving/interfaces.ts'
 
 const PRINCIPAL: Principal = {
   kind: 'api-key',

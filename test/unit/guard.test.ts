@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { type CryptoKey, exportSPKI, importJWK, importPKCS8, SignJWT, UnsecuredJWT } from 'jose'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { type GuardDeps, makeGuard } from '../../serving/auth/guard.ts'
 import {
   generatePair,
@@ -14,7 +14,7 @@ import {
 } from '../../serving/auth/jwt.ts'
 import { makeKey } from '../../serving/auth/keys.ts'
 import type { Answer } from '../../serving/auth/registry.ts'
-import type { Credentials, Guard, Principal } from '../../serving/contract.ts'
+import type { Credentials, Guard, Principal } from '../../serving/interfaces.ts'
 
 const PRINCIPAL: Principal = {
   kind: 'api-key',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ClickHouseError } from '@clickhouse/client'
-import { Outage } from '../../core/fault.ts'
-import { makeMetrics } from '../../core/metrics.ts'
-import type { JsonRows } from '../../core/warehouse.ts'
-import { makeInserter } from '../../processors/inserter.ts'
+import type { JsonRows } from '../../core/clickhouse/client.ts'
+import { Outage } from '../../core/errors.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import { makeInserter } from '../../processors/sinks/inserter.ts'
 
 interface Statement {
   readonly table: string

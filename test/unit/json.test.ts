@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/fault.ts'
+import { Malformed } from '../../core/errors.ts'
 import { isShallow, parseJson } from '../../core/json.ts'
 
 const reasonOf = (run: () => unknown): string => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Commit, GroupOffset, LogRecord, Writer } from '../../core/bus-contract.ts'
-import { laneBuffer } from '../../core/bus-kafka-buffer.ts'
-import { behindGaps } from '../../core/bus-kafka-offsets.ts'
+import type { Commit, GroupOffset, LogRecord, Writer } from '../../core/bus/contract.ts'
+import { laneBuffer } from '../../core/bus/kafka/lane-buffer.ts'
+import { behindGaps } from '../../core/bus/kafka/offset-gaps.ts'
 
 const AT = { topic: 't', partition: 0 }
 const NOW = { maxRecords: 10, maxWaitMs: 0 }

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { kafkaOptions } from '../../core/bus-kafka-config.ts'
-import { loadConfig } from '../../core/config.ts'
-import { Outage } from '../../core/fault.ts'
+import { kafkaOptions } from '../../core/bus/kafka/config.ts'
+import { loadConfig } from '../../core/config/config.ts'
+import { Outage } from '../../core/errors.ts'
 
 const BROKERS = { KAFKA_BROKERS: 'a:1,b:2', SCHEMA_REGISTRY_URL: 'http://registry' }
 

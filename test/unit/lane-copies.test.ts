@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { copyPath, keptLanes, removeOldCopies } from '../../core/bus-kafka-copies.ts'
-import { folderOf, takeName } from '../../core/bus-process-name.ts'
-import { claimFolder } from '../../core/folder-owner.ts'
+import { claimFolder } from '../../core/bus/embedded/process-lock.ts'
+import { copyPath, keptLanes, removeOldCopies } from '../../core/bus/kafka/local-stores.ts'
+import { folderOf, takeName } from '../../core/bus/kafka/process-name.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-copies-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type LaneCopy, openLaneCopy } from '../../core/bus-lane-copy.ts'
-import { Outage } from '../../core/fault.ts'
+import { type LaneCopy, openLaneCopy } from '../../core/bus/kafka/state-store.ts'
+import { Outage } from '../../core/errors.ts'
 
 const MARK = { offset: 7, timestampMs: 1_700_000_000_000 }
 const PLAN = { mapSizeBytes: 67_108_864, log: 'cluster/store/0' }

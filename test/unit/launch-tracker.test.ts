@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec.ts'
-import { quoteBook } from '../../core/quotes.ts'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { blockEvents } from '../../ingestors/records/all.ts'
-import { PROGRAM } from '../../ingestors/svm/programs.ts'
-import { track } from '../../ingestors/tracked.ts'
-import { POOLS } from '../../processors/pools.ts'
-import type { Folding, Operation, OperationRecord, Publication } from '../../processors/stage.ts'
-import { TOKENS } from '../../processors/tokens.ts'
+import { localCodec } from '../../core/codec/local.ts'
+import { quoteBook } from '../../core/prices/quote-assets.ts'
+import { track } from '../../ingestors/publish/running-balances.ts'
+import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
+import { POOLS } from '../../processors/pools/stage.ts'
+import type {
+  Folding,
+  Operation,
+  OperationRecord,
+  Publication,
+} from '../../processors/runtime/stage.ts'
+import { TOKENS } from '../../processors/tokens/stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
 import type { TokenEvent } from '../../schemas/wire.ts'

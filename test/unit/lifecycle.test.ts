@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeLifecycle } from '../../core/lifecycle.ts'
-import { silentLogger } from '../../core/log.ts'
+import { makeLifecycle } from '../../core/ops/lifecycle.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
 
 const never = (): Promise<void> => new Promise(() => undefined)
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { marketRows } from '../../processors/market-rows.ts'
-import { MARKETS } from '../../processors/markets.ts'
-import type { Operation, OperationRecord, Publication } from '../../processors/stage.ts'
+import type { Operation, OperationRecord, Publication } from '../../processors/runtime/stage.ts'
+import { marketRows } from '../../processors/sinks/market-rows.ts'
+import { MARKETS } from '../../processors/tokens/market-stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type {
   BalanceEvent,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, PoolFact, SvmTokenBalance } from '../../schemas/events.ts'
 import {
   type Call,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type mock, test } from 'node:test'
-import { Fault } from '../../core/fault.ts'
+import { Fault } from '../../core/errors.ts'
 import { ANONYMOUS_REQUESTS_PER_SECOND, PLANS } from '../../schemas/plans.ts'
 import { makeMeter } from '../../serving/billing/meter.ts'
-import type { Principal } from '../../serving/contract.ts'
+import type { Principal } from '../../serving/interfaces.ts'
 
 const principal = (orgId: string, plan: Principal['plan'] = 'free'): Principal => ({
   kind: 'api-key',

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Decode } from '../../core/base58.ts'
-import { Malformed } from '../../core/fault.ts'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { normalizeCheckpoint, normalizeTransaction } from '../../ingestors/move/normalize.ts'
-import { recordedBlock } from '../../ingestors/recorded.ts'
+import { Malformed } from '../../core/errors.ts'
+import {
+  normalizeCheckpoint,
+  normalizeTransaction,
+} from '../../ingestors/move/normalize/checkpoint.ts'
+import { recordedBlock } from '../../ingestors/recorded/files.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { COIN, checkpoint, id, packageOf, SUI, USDC } from '../support/hand-move.ts'
 import { moveBlock, suiBooks, suiJson } from '../support/sui-recordings.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { normalizeBlock } from '../../ingestors/evm/normalize.ts'
+import { normalizeBlock } from '../../ingestors/evm/normalize/block.ts'
 import { chainRecordingJson } from '../support/chain-recordings.ts'
 
 type Json = Record<string, unknown>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Malformed } from '../../core/fault.ts'
-import { bloomAgrees, normalizeBlock } from '../../ingestors/evm/normalize.ts'
+import { Malformed } from '../../core/errors.ts'
+import { bloomAgrees, normalizeBlock } from '../../ingestors/evm/normalize/block.ts'
 import { recordedEvm, recordingJson } from '../support/recordings.ts'
 
 type Json = Record<string, unknown>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
-import type { Books } from '../../ingestors/decode-contract.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { LaunchPlace, PoolFact } from '../../schemas/events.ts'
 import { cut, eventLog, reasonsOf, type Unplaced, withWord } from '../support/evm-logs.ts'
 import {

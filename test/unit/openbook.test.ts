@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { orderEvents } from '../../ingestors/records/svm-feeds.ts'
-import { walkLogs } from '../../ingestors/svm/invocations.ts'
-import { OPENBOOK } from '../../ingestors/svm/openbook.ts'
-import { ALL_PROGRAMS, PROGRAM, withOrders } from '../../ingestors/svm/programs.ts'
+import { walkLogs } from '../../ingestors/svm/normalize/invocations.ts'
+import { OPENBOOK } from '../../ingestors/svm/programs/openbook.ts'
+import { ALL_PROGRAMS, PROGRAM, withOrders } from '../../ingestors/svm/programs/programs.ts'
+import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import {
   accountList,
   type Call,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Malformed } from '../../core/fault.ts'
+import { Malformed } from '../../core/errors.ts'
 import {
   type Aligner,
   type Arrival,
   makeAligner,
   type Progress,
-} from '../../processors/operations.ts'
+} from '../../processors/runtime/block-aligner.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
 import { blockEventOf, type TapeOp } from '../support/tape.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pace } from '../../core/pace.ts'
+import { pace } from '../../core/runtime/pace.ts'
 
 const hold = (ms: number): void => {
   const end = performance.now() + ms

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
-import { priceCall } from '../../ingestors/evm/positions.ts'
+import { priceCall } from '../../ingestors/evm/decode/positions.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import {
   booksOf,
   poolFact,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recordedBlock } from '../../ingestors/recorded.ts'
-import { orderEvents } from '../../ingestors/records/svm-feeds.ts'
-import { PHOENIX, phoenixOrders } from '../../ingestors/svm/phoenix.ts'
+import { recordedBlock } from '../../ingestors/recorded/files.ts'
+import { PHOENIX, phoenixOrders } from '../../ingestors/svm/programs/phoenix.ts'
+import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import type { SvmBlock, SvmInstruction } from '../../schemas/events.ts'
 import { tracesJson } from '../support/traces.ts'
 

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { placesOf } from '../../cli/places.ts'
-import { roleConfig } from '../../cli/role.ts'
-import { ConfigError, loadConfig } from '../../core/config.ts'
-import { readTls } from '../../core/tls.ts'
+import { placesOf } from '../../cli/app/public-urls.ts'
+import { roleConfig } from '../../cli/commands/role.ts'
+import { ConfigError, loadConfig } from '../../core/config/config.ts'
+import { readTls } from '../../core/config/tls.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-places-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
-import { decodeFiles } from '../../cli/decode.ts'
+import { decodeFiles } from '../../cli/commands/decode.ts'
 import { ratioText } from '../../core/amounts.ts'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import type { Books } from '../../ingestors/decode-contract.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type {
   Prediction,

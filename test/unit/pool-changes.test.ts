@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changesOf } from '../../ingestors/evm/changes.ts'
-import type { Leg, SaidChange } from '../../ingestors/protocols/types.ts'
+import { changesOf } from '../../ingestors/evm/decode/liquidity-changes.ts'
+import type { Leg, SaidChange } from '../../ingestors/evm/protocols/types.ts'
 import { POOL, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
 
 const TOKEN_C = `0x${'0c'.repeat(20)}`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rawOf } from '../../core/amounts.ts'
-import { pnlEvent, pnlTrade } from '../../processors/pnl-events.ts'
+import { pnlEvent, pnlTrade } from '../../processors/pnl/events.ts'
 import {
   afterDeal,
   type Deal,
@@ -10,7 +10,7 @@ import {
   type Position,
   positionOf,
   storedOf,
-} from '../../processors/position.ts'
+} from '../../processors/pnl/position.ts'
 
 const WHO = { wallet: '0xw', token: '0xt' }
 const DAY = 86_400_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { trackOutcomes } from '../../ingestors/evm/outcomes.ts'
-import { predictionEvents } from '../../ingestors/records/prediction-feeds.ts'
+import { trackOutcomes } from '../../ingestors/evm/decode/outcome-tokens.ts'
+import { predictionEvents } from '../../ingestors/to-wire/prediction-feeds.ts'
 import type {
   Prediction,
   PredictionManagement,

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
-import { ConfigError } from '../../core/config.ts'
-import { confirmCalls, openProof, poolCalls, poolFact } from '../../ingestors/evm/proof.ts'
-import { tokenCalls, tokenFact } from '../../ingestors/evm/token-calls.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
-import type { CallAnswer } from '../../ingestors/source.ts'
+import { ConfigError } from '../../core/config/config.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import {
+  confirmCalls,
+  openProof,
+  poolCalls,
+  poolFact,
+} from '../../ingestors/evm/metadata/pool-verification.ts'
+import { tokenCalls, tokenFact } from '../../ingestors/evm/metadata/token-calls.ts'
+import type { CallAnswer } from '../../ingestors/follow/contract.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
 
 const ABI = parseAbi([

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec.ts'
-import type { Draft } from '../../core/codec-contract.ts'
-import { partitionOf } from '../../core/partition.ts'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { emptyDraft } from '../../ingestors/decode-contract.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { partitionOf } from '../../core/bus/partition.ts'
+import type { Draft } from '../../core/codec/contract.ts'
+import { localCodec } from '../../core/codec/local.ts'
+import { emptyDraft } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import {
   chunksOf,
   encodedRecords,
@@ -13,11 +12,12 @@ import {
   MAX_RECORD_EVENTS,
   type OperationMeta,
   revertedChunks,
-} from '../../ingestors/publish.ts'
-import { type BlockEvents, blockEvents } from '../../ingestors/records/all.ts'
-import type { MappingContext } from '../../ingestors/records/context.ts'
-import { UNKNOWN_DECIMALS } from '../../ingestors/records/tokens.ts'
-import { track } from '../../ingestors/tracked.ts'
+} from '../../ingestors/publish/record-batches.ts'
+import { track } from '../../ingestors/publish/running-balances.ts'
+import { type BlockEvents, blockEvents } from '../../ingestors/to-wire/block-events.ts'
+import type { MappingContext } from '../../ingestors/to-wire/context.ts'
+import { UNKNOWN_DECIMALS } from '../../ingestors/to-wire/tokens.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { BalanceChange, Decoded, PoolChange, Swap } from '../../schemas/events.ts'
 import type { TransferEvent } from '../../schemas/wire.ts'

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enterBlock, MIN_TRADE_USD, staticPrimes } from '../../core/quote-fold.ts'
-import { NO_QUOTES, pairOf, type QuoteState } from '../../core/quote-state.ts'
-import { MAX_AGE_MS, quotePrices, referencePools, stampsAt } from '../../core/quotes.ts'
+import { enterBlock, MIN_TRADE_USD, staticPrimes } from '../../core/prices/fold.ts'
+import {
+  MAX_AGE_MS,
+  quotePrices,
+  referencePools,
+  stampsAt,
+} from '../../core/prices/quote-assets.ts'
+import { NO_QUOTES, pairOf, type QuoteState } from '../../core/prices/state.ts'
 import { COIN, USDC, USDT, WBTC, WETH } from '../support/hand-chain.ts'
 import { BOOK, fold, foldAll, quoteTrade, timeAt } from '../support/quote-trades.ts'
 

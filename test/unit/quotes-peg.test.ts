@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { QuoteState } from '../../core/quote-state.ts'
-import { PEG_PATIENCE_MS, stableMedian, stampsAt } from '../../core/quotes.ts'
+import { PEG_PATIENCE_MS, stableMedian, stampsAt } from '../../core/prices/quote-assets.ts'
+import type { QuoteState } from '../../core/prices/state.ts'
 import { DAI, USDC, USDT, WETH } from '../support/hand-chain.ts'
 import { BLOCK_MS, BOOK, foldAll, quoteTrade, timeAt } from '../support/quote-trades.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { orient, quoteBook } from '../../core/quotes.ts'
+import { orient, quoteBook } from '../../core/prices/quote-assets.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { COIN, DAI, USDC, WBTC, WETH } from '../support/hand-chain.ts'
 import { BOOK } from '../support/quote-trades.ts'

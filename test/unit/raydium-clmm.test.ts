@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
-import { recordedBlock } from '../../ingestors/recorded.ts'
-import { inKeyOrder } from '../../ingestors/svm/layout.ts'
-import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { recordedBlock } from '../../ingestors/recorded/files.ts'
+import { inKeyOrder } from '../../ingestors/svm/layout/layout.ts'
+import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { SvmTokenBalance } from '../../schemas/events.ts'
 import {
   accountList,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { inKeyOrder } from '../../ingestors/svm/layout.ts'
-import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { inKeyOrder } from '../../ingestors/svm/layout/layout.ts'
+import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded } from '../../schemas/events.ts'
 import {
   accountList,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeBoundary } from '../../core/boundary.ts'
-import { silentLogger } from '../../core/log.ts'
-import { makeMetrics } from '../../core/metrics.ts'
+import { makeBoundary } from '../../core/ops/error-boundary.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
 import { Admission } from '../../serving/realtime/admission.ts'
 
 test('pending connections count by address, open ones in all; each call counts once', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nodeReceipt } from '../../ingestors/evm/ethers-receipt.ts'
-import { recordedBlock } from '../../ingestors/recorded.ts'
+import { nodeReceipt } from '../../ingestors/evm/source/ethers-receipt.ts'
+import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { chainRecordingJson } from '../support/chain-recordings.ts'
 
 type Json = Record<string, unknown>

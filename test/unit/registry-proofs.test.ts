@@ -8,11 +8,16 @@ import {
   parseAbi,
   parseAbiParameters,
 } from 'viem'
-import { nodeFacts } from '../../ingestors/evm/node-facts.ts'
-import { confirmCalls, openProof, poolCalls, poolFact } from '../../ingestors/evm/proof.ts'
-import { learn } from '../../ingestors/facts.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
-import type { CallAnswer, StateReader } from '../../ingestors/source.ts'
+import { learn } from '../../ingestors/decode/metadata-reader.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import {
+  confirmCalls,
+  openProof,
+  poolCalls,
+  poolFact,
+} from '../../ingestors/evm/metadata/pool-verification.ts'
+import { nodeFacts } from '../../ingestors/evm/metadata/reader.ts'
+import type { CallAnswer, StateReader } from '../../ingestors/follow/contract.ts'
 import type { PoolFact } from '../../schemas/events.ts'
 import { handBlock } from '../support/hand-chain.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'

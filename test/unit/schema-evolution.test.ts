@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { avroType } from '../../core/codec/avro.ts'
 import {
   keepSchemas,
   localCodec,
@@ -10,9 +11,8 @@ import {
   SCHEMAS_FILE,
   schemaText,
   storedSchemas,
-} from '../../core/codec.ts'
-import { avroType } from '../../core/codec-avro.ts'
-import { Malformed } from '../../core/fault.ts'
+} from '../../core/codec/local.ts'
+import { Malformed } from '../../core/errors.ts'
 
 const FOLDER = new URL('../fixtures/wire/', import.meta.url)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Malformed } from '../../core/fault.ts'
-import { makeSealer } from '../../core/seal.ts'
+import { Malformed } from '../../core/errors.ts'
+import { makeSealer } from '../../core/security/encryption.ts'
 
 const refuses = (act: () => unknown): void => {
   assert.throws(act, (error) => error instanceof Malformed)

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import { openDataFolder } from '../../cli/data-folder.ts'
-import { registryLogin } from '../../core/codec-registry.ts'
-import { ConfigError, loadConfig, secretTexts } from '../../core/config.ts'
-import { scrubber } from '../../core/scrub.ts'
-import { printable } from '../../core/terminal.ts'
+import { openDataFolder } from '../../cli/app/data-folder.ts'
+import { registryLogin } from '../../core/codec/registry.ts'
+import { ConfigError, loadConfig, secretTexts } from '../../core/config/config.ts'
+import { scrubber } from '../../core/ops/redact.ts'
+import { printable } from '../../core/ops/terminal.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

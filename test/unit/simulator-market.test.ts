@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { decodeEventLog, decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { callContract } from '../../simulator/evm/calls.ts'
 import type { RawLog } from '../../simulator/evm/logs.ts'
-import type { Pool } from '../../simulator/evm/world.ts'
+import type { Pool } from '../../simulator/evm/scenario.ts'
 import { madeBlocks } from '../support/made-blocks.ts'
 
 const HEIGHT = 150

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { sqrtOf } from '../../core/integers.ts'
+import { sqrtOf } from '../../core/bigint-math.ts'
 import {
   amount0Between,
   amount1Between,
   MAX_TICK,
   MIN_TICK,
   sqrtPriceAtTick,
-} from '../../core/tick-math.ts'
+} from '../../core/prices/tick-math.ts'
 import { amountInOf, amountOutOf, keepsProduct } from '../../simulator/evm/v2-math.ts'
 import { swapWithin, tickAtSqrtPrice } from '../../simulator/evm/v3-math.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs.ts'
+import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded } from '../../schemas/events.ts'
 import {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { welcomeText } from '../../cli/demo.ts'
-import { roleConfig } from '../../cli/role.ts'
-import { readPlan } from '../../cli/start.ts'
-import { UsageError } from '../../cli/usage.ts'
+import { roleConfig } from '../../cli/commands/role.ts'
+import { readPlan } from '../../cli/commands/start.ts'
+import { UsageError } from '../../cli/commands/usage-error.ts'
+import { welcomeText } from '../../cli/standalone/demo.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 
 test('without options: the simulator on the default port', () => {

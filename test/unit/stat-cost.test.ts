@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { emptyBucket, type StatBucket } from '../../processors/stat-bucket.ts'
-import { makeRecency } from '../../processors/stat-recency.ts'
-import { MinuteSums } from '../../processors/stat-sums.ts'
-import { makePartFinal, newTokenStats, type Part, statsAt } from '../../processors/stat-token.ts'
+import { emptyBucket, type StatBucket } from '../../processors/stats/bucket.ts'
+import { makeRecency } from '../../processors/stats/recency.ts'
+import { MinuteSums } from '../../processors/stats/sums.ts'
+import { makePartFinal, newTokenStats, type Part, statsAt } from '../../processors/stats/token.ts'
 
 const NOW = 30_000_000
 

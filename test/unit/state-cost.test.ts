@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CANDLES, loadCandles } from '../../processors/candles.ts'
-import { makeLayers } from '../../processors/layers.ts'
+import { CANDLES, loadCandles } from '../../processors/candles/stage.ts'
+import { makeLayers } from '../../processors/runtime/unfinalized-store.ts'
 import { stageState } from '../support/stage.ts'
 import { type Move, operationOf, type TapeTrade, tapeOf } from '../support/tape.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { subjectsOf } from '../../ingestors/decode.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import {
   bare,
   bcs,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge } from '../../processors/prices.ts'
-import { SUSPECT_RULES, suspectReason, type TradeSigns } from '../../processors/suspect.ts'
+import { judge } from '../../processors/prices/stage.ts'
+import { SUSPECT_RULES, suspectReason, type TradeSigns } from '../../processors/prices/suspect.ts'
 import type { BondingCurve, Trade, TradeEvent } from '../../schemas/wire.ts'
 import { type TapeTrade, tapeOf, tradeEventOf } from '../support/tape.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Encode } from '../../core/base58.ts'
-import { loggedBy } from '../../ingestors/protocols/svm-types.ts'
-import { inKeyOrder, u128, viewOf } from '../../ingestors/svm/layout.ts'
+import { inKeyOrder, u128, viewOf } from '../../ingestors/svm/layout/layout.ts'
+import { loggedBy } from '../../ingestors/svm/protocols/types.ts'
 import { flattened, key, logEvent, u64le, u128le } from '../support/hand-svm.ts'
 
 test('128-bit numbers are read whole', () => {

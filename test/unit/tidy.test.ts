@@ -21,21 +21,21 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Package to the places that may import it; tests and benchmarks may import every package. */
 const OWNERS: Readonly<Record<string, RegExp>> = {
-  kafkajs: /^core\/bus/,
-  lmdb: /^core\/bus/,
-  msgpackr: /^core\/bus-embedded-batches\.ts$/,
-  avsc: /^core\/codec/,
-  '@kafkajs/confluent-schema-registry': /^core\/codec/,
-  '@clickhouse/client': /^core\/warehouse/,
-  chdb: /^core\/warehouse/,
-  pino: /^core\/log\.ts$/,
-  'prom-client': /^core\/metrics\.ts$/,
-  '@grpc/grpc-js': /^core\/grpc\.ts$/,
-  '@grpc/proto-loader': /^core\/grpc\.ts$/,
-  ws: /^(core\/rpc|serving\/realtime\/|simulator\/|cli\/listen\.ts$)/,
-  '@noble/curves': /^ingestors\/svm\/program-address\.ts$/,
-  zstddec: /^ingestors\/move\/zstd\.ts$/,
-  '@noble/hashes': /^ingestors\/(evm\/keccak|move\/chk-summary)\.ts$/,
+  kafkajs: /^core\/bus\/kafka\//,
+  lmdb: /^core\/bus\//,
+  msgpackr: /^core\/bus\/embedded\/batches\.ts$/,
+  avsc: /^core\/codec\//,
+  '@kafkajs/confluent-schema-registry': /^core\/codec\//,
+  '@clickhouse/client': /^core\/clickhouse\//,
+  chdb: /^core\/clickhouse\//,
+  pino: /^core\/ops\/logger\.ts$/,
+  'prom-client': /^core\/ops\/metrics\.ts$/,
+  '@grpc/grpc-js': /^core\/rpc\/grpc\.ts$/,
+  '@grpc/proto-loader': /^core\/rpc\/grpc\.ts$/,
+  ws: /^(core\/rpc\/|serving\/realtime\/|simulator\/|cli\/commands\/listen\.ts$)/,
+  '@noble/curves': /^ingestors\/svm\/layout\/program-address\.ts$/,
+  zstddec: /^ingestors\/move\/source\/zstd\.ts$/,
+  '@noble/hashes': /^ingestors\/(evm\/abi\/keccak|move\/checkpoint\/summary)\.ts$/,
   viem: /^(simulator\/|ingestors\/flashblocks\/transactions\.ts$)/,
   fastify: /^serving\//,
   '@fastify/cors': /^serving\/http\//,
@@ -44,18 +44,18 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   graphql: /^serving\/graphql\//,
   jose: /^serving\/auth\/jwt\.ts$/,
   'uWebSockets.js': /^serving\/realtime\/uws\.ts$/,
-  'rate-limiter-flexible': /^(serving\/|core\/call-budget\.ts$)/,
+  'rate-limiter-flexible': /^(serving\/|core\/rpc\/rate-limit\.ts$)/,
   'lru-cache': /^(core|ingestors|processors|serving)\//,
   'p-limit': /^(core|ingestors|processors|serving)\//,
-  piscina: /^core\/threads\.ts$/,
+  piscina: /^core\/runtime\/threads\.ts$/,
   tinyqueue: /^serving\/webhooks\/queue\.ts$/,
-  typebox: /^(schemas|core\/config|serving)/,
+  typebox: /^(schemas|core\/config|serving)\//,
   ulid: /^(core|serving)\//,
   commander: /^cli\//,
   'cli-progress': /^cli\//,
   tsx: /^cli\//,
-  undici: /^core\/outbound\.ts$/,
-  'ipaddr.js': /^core\/(outbound|client-address)\.ts$/,
+  undici: /^core\/http\/guarded-client\.ts$/,
+  'ipaddr.js': /^core\/(http\/guarded-client|config\/client-address)\.ts$/,
   '@marcbachmann/cel-js': /^serving\/webhooks\/filter(-cost)?\.ts$/,
 }
 
@@ -139,33 +139,49 @@ test('no file only passes on other files', () => {
   assert.deepEqual(barrels, [])
 })
 
-test('no cycles: what a file imports never imports it back', () => {
-  const edges = new Map<string, readonly string[]>()
-  for (const file of FILES) {
-    const runtime = [
+/** What each file imports for its values; types are erased and make no order of loading. */
+const EDGES = new Map(
+  FILES.map((file) => [
+    file,
+    [
       ...(TEXTS.get(file) ?? '').matchAll(
         /(?:^|\n)(?:import|export)\s(?!type\b)[^'"`;]*?from\s+'(\.[^']+)'/g,
       ),
-    ]
-    edges.set(
-      file,
-      runtime.map(([, specifier = '']) => targetOf({ file, specifier })),
-    )
-  }
+    ].map(([, specifier = '']) => targetOf({ file, specifier })),
+  ]),
+)
+
+/** Fails with the first way that leads back to where it began. */
+const assertNoCycle = (edges: ReadonlyMap<string, readonly string[]>): void => {
   const done = new Set<string>()
-  const visit = (file: string, path: readonly string[]): void => {
-    const at = path.indexOf(file)
-    assert.equal(at, -1, `cycle: ${[...path.slice(at), file].join(' -> ')}`)
-    if (done.has(file)) return
-    for (const next of edges.get(file) ?? []) visit(next, [...path, file])
-    done.add(file)
+  const visit = (from: string, path: readonly string[]): void => {
+    const at = path.indexOf(from)
+    assert.equal(at, -1, `cycle: ${[...path.slice(at), from].join(' -> ')}`)
+    if (done.has(from)) return
+    for (const next of edges.get(from) ?? []) visit(next, [...path, from])
+    done.add(from)
   }
-  for (const file of FILES) visit(file, [])
+  for (const from of edges.keys()) visit(from, [])
+}
+
+test('no import cycle of files', () => {
+  assertNoCycle(EDGES)
+})
+
+test('no import cycle of folders', () => {
+  const folders = new Map<string, readonly string[]>()
+  for (const [file, targets] of EDGES) {
+    const folder = dirname(file)
+    if (['test', 'bench'].includes(layerOf(file))) continue
+    const others = targets.map(dirname).filter((target) => target !== folder)
+    folders.set(folder, [...new Set([...(folders.get(folder) ?? []), ...others])])
+  }
+  assertNoCycle(folders)
 })
 
 test('the environment is read in the configuration and at the process edge only', () => {
   const wrong = FILES.filter((file) => /process\.env/.test(TEXTS.get(file) ?? '')).filter(
-    (file) => !/^(core\/config\.ts|cli\/|test\/|bench\/)/.test(file),
+    (file) => !/^(core\/config\/config\.ts|cli\/|test\/|bench\/)/.test(file),
   )
   assert.deepEqual(wrong, [])
 })
@@ -209,9 +225,9 @@ test('the lockfile holds every optional package of every platform, or a clean in
   assert.deepEqual(missing, [])
 })
 
-test('only core/terminal.ts writes to the terminal, so that nothing from outside reaches it unescaped', () => {
+test('only core/ops/terminal.ts writes to the terminal, so that nothing from outside reaches it unescaped', () => {
   const wrong = FILES.filter((file) => !['test', 'bench'].includes(layerOf(file)))
-    .filter((file) => file !== 'core/terminal.ts')
+    .filter((file) => file !== 'core/ops/terminal.ts')
     .filter((file) => /process\.std(out|err)\.write|\bconsole\.\w+\(/.test(TEXTS.get(file) ?? ''))
   assert.deepEqual(wrong, [])
 })

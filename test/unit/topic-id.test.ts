@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { topicIdIn } from '../../core/bus-kafka-topic-id.ts'
-import { Outage } from '../../core/fault.ts'
+import { topicIdIn } from '../../core/bus/kafka/topic-id.ts'
+import { Outage } from '../../core/errors.ts'
 
 const ID = '00112233445566778899aabbccddeeff'
 /** Metadata version 12 (KIP-516): tags, throttle, one broker, cluster id, controller, one topic with code 0, name and id. */

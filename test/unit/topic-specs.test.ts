@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { topicSpecs } from '../../core/topic-specs.ts'
+import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { FEED_NAMES, feedTopics } from '../../schemas/feeds.ts'
 import { TOPICS, type Topic, type TopicRow, topicName, topicRow } from '../../schemas/topics.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyDraft } from '../../ingestors/decode-contract.ts'
-import { track } from '../../ingestors/tracked.ts'
+import { emptyDraft } from '../../ingestors/decode/contract.ts'
+import { track } from '../../ingestors/publish/running-balances.ts'
 import type { Birth, Decoded, SupplyChange, Transfer } from '../../schemas/events.ts'
 import { handBlock } from '../support/hand-chain.ts'
 

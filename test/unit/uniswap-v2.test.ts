@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import {
   booksOf,
   POOL,

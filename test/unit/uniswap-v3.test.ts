@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock } from '../../ingestors/decode.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
   booksOf,
   POOL,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toEventSelector } from 'viem'
-import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
-import type { Books } from '../../ingestors/decode-contract.ts'
-import { priceCall, priceIn } from '../../ingestors/evm/positions.ts'
-import { wordOf } from '../../ingestors/protocols/words.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { wordOf } from '../../ingestors/evm/abi/words.ts'
+import { priceCall, priceIn } from '../../ingestors/evm/decode/positions.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import {
   booksOf,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyDraft } from '../../ingestors/decode-contract.ts'
-import { settle, type Waiting } from '../../ingestors/evm/settle.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
+import { emptyDraft } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { settle, type Waiting } from '../../ingestors/evm/decode/resolve-swaps.ts'
 import { COIN, COIN_POOL, handBlock, poolFact, WETH } from '../support/hand-chain.ts'
 
 const VAULT = '0x000000000004444c5dc75cb358380d2e3de08a90'

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, getAddress, parseAbi } from 'viem'
-import { decodeBlock, subjectsOf } from '../../ingestors/decode.ts'
-import type { Books } from '../../ingestors/decode-contract.ts'
-import { confirmCalls, openProof, poolCalls, poolFact } from '../../ingestors/evm/proof.ts'
-import { protocolBook } from '../../ingestors/protocols/book.ts'
-import type { CallAnswer } from '../../ingestors/source.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import {
+  confirmCalls,
+  openProof,
+  poolCalls,
+  poolFact,
+} from '../../ingestors/evm/metadata/pool-verification.ts'
+import type { CallAnswer } from '../../ingestors/follow/contract.ts'
+import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { PoolFact, TokenFact } from '../../schemas/events.ts'
 import { cut, eventLog, reasonsOf, type Unplaced } from '../support/evm-logs.ts'
 import {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ClickHouseError } from '@clickhouse/client'
-import { Fault, Outage } from '../../core/fault.ts'
-import { isRejectedStatement, readError } from '../../core/warehouse-errors.ts'
+import { isRejectedStatement, readError } from '../../core/clickhouse/errors.ts'
+import { Fault, Outage } from '../../core/errors.ts'
 
 const answered = (code: string, message = 'said the engine'): ClickHouseError =>
   new ClickHouseError({ code, message, type: 'TYPE' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
-import { addressRules } from '../../core/outbound.ts'
+import { addressRules } from '../../core/http/guarded-client.ts'
 import { makePoster } from '../../serving/webhooks/client.ts'
 import { until } from '../support/until.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Commit, Writer } from '../../core/bus-contract.ts'
+import type { Commit, Writer } from '../../core/bus/contract.ts'
 import { groupCommit, type Part } from '../../serving/webhooks/group-commit.ts'
 import { until } from '../support/until.ts'
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec.ts'
-import { addressRules } from '../../core/outbound.ts'
-import { makeSealer } from '../../core/seal.ts'
+import { localCodec } from '../../core/codec/local.ts'
+import { addressRules } from '../../core/http/guarded-client.ts'
+import { makeSealer } from '../../core/security/encryption.ts'
 import type { UpdateWebhookAt } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
 import { changeOf } from '../../serving/webhooks/endpoint-change.ts'
-import { answerBefore, keyedCall, makeRequestBook } from '../../serving/webhooks/requests.ts'
+import { answerBefore, keyedCall, makeRequestBook } from '../../serving/webhooks/idempotency.ts'
 
 const sealer = makeSealer('pepper', 'webhooks')
 const NOW = 1_763_640_000_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
-import { addressRules, type Resolve } from '../../core/outbound.ts'
+import { addressRules, type Resolve } from '../../core/http/guarded-client.ts'
 import { makePoster } from '../../serving/webhooks/client.ts'
 import { checkTarget } from '../../serving/webhooks/target.ts'
 

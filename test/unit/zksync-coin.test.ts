@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock } from '../../ingestors/decode.ts'
-import { normalizeTransaction } from '../../ingestors/evm/normalize.ts'
-import { logEvents } from '../../ingestors/records/evm-feeds.ts'
+import { normalizeTransaction } from '../../ingestors/evm/normalize/block.ts'
+import { logEvents } from '../../ingestors/to-wire/evm-feeds.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Log } from '../../schemas/events.ts'
 import {

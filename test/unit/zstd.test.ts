@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Malformed } from '../../core/fault.ts'
-import { unzstd } from '../../ingestors/move/zstd.ts'
+import { Malformed } from '../../core/errors.ts'
+import { unzstd } from '../../ingestors/move/source/zstd.ts'
 import { blockHead, FRAME_HEAD, rawFrame } from '../support/zstd-frame.ts'
 
 const MOST = 1024 * 1024

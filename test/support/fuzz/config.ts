@@ -1,5 +1,5 @@
-import { ConfigError, envExample, loadConfig } from '../../../core/config.ts'
-import type { Random } from '../../../simulator/random.ts'
+import { ConfigError, envExample, loadConfig } from '../../../core/config/config.ts'
+import type { Random } from '../../../simulator/node/random.ts'
 import { FuzzFailure, type FuzzSurface } from './surface.ts'
 import { anyJson, anyText } from './values.ts'
 

@@ -1,4 +1,4 @@
-import { type Random, randomOf, seedWord } from '../../../simulator/random.ts'
+import { type Random, randomOf, seedWord } from '../../../simulator/node/random.ts'
 import { until } from '../until.ts'
 import { configSurface } from './config.ts'
 import { graphqlSurface } from './graphql.ts'

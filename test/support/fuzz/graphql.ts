@@ -1,4 +1,4 @@
-import type { Random } from '../../../simulator/random.ts'
+import type { Random } from '../../../simulator/node/random.ts'
 import { assertServed, FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
 import { anyJson, anyText, bent, deepJson, objectJson } from './values.ts'
 

@@ -1,4 +1,4 @@
-import type { Random } from '../../../simulator/random.ts'
+import type { Random } from '../../../simulator/node/random.ts'
 import { rawHttp } from '../raw-http.ts'
 import { assertServed, type FuzzSurface, type FuzzTarget } from './surface.ts'
 import { anyText, bent } from './values.ts'

@@ -1,4 +1,4 @@
-import type { Random } from '../../../simulator/random.ts'
+import type { Random } from '../../../simulator/node/random.ts'
 import { assertServed, type FuzzRunner, type FuzzSurface, type FuzzTarget } from './surface.ts'
 import { anyJson, anyText, bent, encoded, objectJson } from './values.ts'
 

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import type { Random } from '../../../simulator/random.ts'
+import type { Random } from '../../../simulator/node/random.ts'
 import { FuzzFailure, type FuzzRunner, type FuzzSurface, type FuzzTarget } from './surface.ts'
 import { anyJson, anyText, bent, deepJson, encoded, objectJson } from './values.ts'
 

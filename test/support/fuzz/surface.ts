@@ -1,4 +1,4 @@
-import type { Random } from '../../../simulator/random.ts'
+import type { Random } from '../../../simulator/node/random.ts'
 
 /** A running instance as the cases reach it. */
 export interface FuzzTarget {

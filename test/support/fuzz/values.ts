@@ -1,4 +1,4 @@
-import type { Random } from '../../../simulator/random.ts'
+import type { Random } from '../../../simulator/node/random.ts'
 
 /** Texts that parsers, engines and terminals trip over. */
 const TEXTS = [

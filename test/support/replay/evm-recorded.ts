@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { nodeReceipt } from '../../../ingestors/evm/ethers-receipt.ts'
+import { nodeReceipt } from '../../../ingestors/evm/source/ethers-receipt.ts'
 import { CHAIN_WORDS } from '../../../schemas/chains.ts'
 import type { Json } from './chain.ts'
 

@@ -1,12 +1,12 @@
-import { decodeBlock } from '../../../ingestors/decode.ts'
-import { type ProtocolBook, protocolBook } from '../../../ingestors/protocols/book.ts'
-import { recordedBlock } from '../../../ingestors/recorded.ts'
+import { type ProtocolBook, protocolBook } from '../../../ingestors/decode/protocol-registry.ts'
+import { recordedBlock } from '../../../ingestors/recorded/files.ts'
+import { decodeBlock } from '../../../ingestors/vm/decode-block.ts'
 import type { Swap } from '../../../schemas/events.ts'
 import { protocolRow } from '../../../schemas/protocols.ts'
 import type { Json, ReplayAnswer } from './chain.ts'
 import { recordedTransactions } from './evm-recorded.ts'
 
-/** Selectors of what pools, factories and tokens are asked; `ingestors/evm/factory-proof.ts`, `token-calls.ts`. */
+/** Selectors of what pools, factories and tokens are asked; `ingestors/evm/verify/by-factory.ts`, `token-calls.ts`. */
 const CALL = {
   factory: '0xc45a0155',
   token0: '0x0dfe1681',

@@ -8,7 +8,7 @@ import {
   status,
   type UntypedHandleCall,
 } from '@grpc/grpc-js'
-import type { GrpcServices } from '../../../core/grpc.ts'
+import type { GrpcServices } from '../../../core/rpc/grpc.ts'
 import type { FaultPlan, ReplayFault } from './faults.ts'
 
 /** An answer as bytes instead of a message. */

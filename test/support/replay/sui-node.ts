@@ -1,5 +1,5 @@
-import { grpcServices } from '../../../core/grpc.ts'
-import { METHOD } from '../../../ingestors/move/calls.ts'
+import { grpcServices } from '../../../core/rpc/grpc.ts'
+import { METHOD } from '../../../ingestors/move/source/node-queries.ts'
 import type { FaultPlan } from './faults.ts'
 import { halfOf, type OpenStream, Refusal, startGrpcServer } from './grpc-server.ts'
 import { masked, type SuiCheckpoint, suiChainId, type Wire } from './sui-chain.ts'

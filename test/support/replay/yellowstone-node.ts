@@ -1,5 +1,5 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js'
-import { grpcServices } from '../../../core/grpc.ts'
+import { grpcServices } from '../../../core/rpc/grpc.ts'
 import type { HandBlock } from '../svm-node.ts'
 import type { FaultPlan, ReplayFault } from './faults.ts'
 import { halfOf, startGrpcServer } from './grpc-server.ts'

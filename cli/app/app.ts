@@ -1,0 +1,116 @@
+import type { Bus } from '../../core/bus/contract.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import type { Config } from '../../core/config/config.ts'
+import { type Activity, makeActivity } from '../../core/ops/in-flight.ts'
+import { type Lifecycle, makeLifecycle } from '../../core/ops/lifecycle.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import type { Ingestor } from '../../ingestors/start.ts'
+import type { ProcessorsRunning } from '../../processors/start.ts'
+import type { DemoCredentials } from '../../serving/auth/accounts.ts'
+import { isSettled } from './caught-up.ts'
+import { openParts } from './infra.ts'
+import { startOps } from './ops-endpoints.ts'
+import { requirePublicUrl } from './public-urls.ts'
+import {
+  type HouseChain,
+  type PieceDeps,
+  type Served,
+  startIngest,
+  startProcess,
+  startServe,
+} from './services.ts'
+
+/** What a whole product in one process is made of. */
+export interface HouseOptions {
+  /** Folder of the embedded log and of the embedded warehouse. */
+  readonly logPath: string
+  readonly warehousePath: string
+  readonly config: Config
+  readonly chains: readonly HouseChain[]
+  /** Where the blocks come from, in words for people. */
+  readonly origin?: string
+  /** True: made-up chains on one machine. */
+  readonly isDemo?: boolean
+  /** Credentials that a first user is shown, as they were written down. */
+  readonly firstUser?: Partial<DemoCredentials>
+  /** Ports of this machine where made-up nodes answer. */
+  readonly nodePorts?: readonly number[]
+  /** File that names the ops port while the process runs. */
+  readonly opsPath?: string
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly onFatal: (error: unknown) => void
+}
+
+/** The whole product in one process on embedded parts. */
+export interface House extends Served {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly warehouse: Warehouse
+  readonly processors: ProcessorsRunning
+  readonly ingestors: readonly Ingestor[]
+  /** Where operators ask. */
+  readonly opsUrl: string
+  /** True when everything that was ingested is in the warehouse and on the processed topics. */
+  settled(): Promise<boolean>
+  stop(reason: string): Promise<void>
+}
+
+/** Starts every part in order; a failure stops what had started. */
+export const openHouse = async (options: HouseOptions): Promise<House> => {
+  const lifecycle = makeLifecycle(options.log)
+  const activity = makeActivity(options.config.activityFile)
+  lifecycle.add({ name: 'activity', stop: async () => activity.close() })
+  try {
+    return await assemble(options, lifecycle, activity)
+  } catch (error) {
+    await lifecycle.stop('start failed')
+    throw error
+  }
+}
+
+const assemble = async (
+  options: HouseOptions,
+  lifecycle: Lifecycle,
+  activity: Activity,
+): Promise<House> => {
+  const { config, metrics, log, onFatal, origin, isDemo = false, firstUser, opsPath } = options
+  // In a demo the wildcard stands for this machine: nobody else is meant.
+  if (!isDemo) requirePublicUrl(config)
+  const chains = options.chains.map(({ row }) => row.id)
+  const deps: PieceDeps = {
+    ...{ config, chains, metrics, log, lifecycle, checks: [], onFatal },
+    ownPorts: new Set(options.nodePorts),
+  }
+  const parts = await openParts({
+    ...{ ...options, chains, activity, prepare: true },
+    opened: (name, stop) => lifecycle.add({ name, stop }),
+  })
+  const processors = await startProcess(deps, parts)
+  const served = await startServe(deps, parts, {
+    ...(origin !== undefined && { origin }),
+    ...(firstUser !== undefined && { firstUser }),
+    isDemo,
+  })
+  const ingestors = await startIngest(deps, parts, options.chains)
+  const opsUrl = await startOps(deps, {
+    ...{ parts, activity, ingestors, houseChains: options.chains },
+    ...(opsPath !== undefined && { opsPath }),
+  })
+  const { partitions } = config
+  return {
+    ...{ ...parts, processors, ingestors, opsUrl },
+    ...served,
+    settled: async () => {
+      const each = ingestors.map((ingestor, index) =>
+        isSettled(chains[index] ?? '', ingestor.status().seq, {
+          ...{ bus: parts.bus, processors, partitions },
+        }),
+      )
+      return (await Promise.all(each)).every((settled) => settled)
+    },
+    stop: (reason) => lifecycle.stop(reason),
+  }
+}

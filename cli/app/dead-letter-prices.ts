@@ -1,0 +1,73 @@
+import type { Config } from '../../core/config/config.ts'
+import { Malformed, Outage } from '../../core/errors.ts'
+import { type Logger, silentLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import type { Block } from '../../schemas/events.ts'
+import { nodeSource, nodeUrls } from './node-source.ts'
+
+/** Prices of a chain's pools before a block, as its node tells them now; `close` ends the connection. */
+export interface LetterPrices {
+  /** Looks up a pool's price; where nobody answers, no price is known. */
+  of(block: Block): Promise<Books['price']>
+  close(): void
+}
+
+/** What nodes are reached with. */
+export type LetterNodes = Pick<
+  Config,
+  | 'chainRpcUrls'
+  | 'rpcUrls'
+  | 'chains'
+  | 'rpcConcurrency'
+  | 'rpcPerSecond'
+  | 'rpcTimeoutMs'
+  | 'chainExtra'
+  | 'feeds'
+>
+
+/** Longest wait for the prices of one block, in calls. */
+const PATIENCE_CALLS = 3
+
+/** Asks the configured nodes of a chain, which are opened with the first question. undefined: there is no node to ask. */
+export const letterPrices = (
+  chain: string,
+  config: LetterNodes,
+  log: Logger = silentLogger(),
+): LetterPrices | undefined => {
+  const row = chainRow(chain)
+  const urls = row === undefined ? [] : nodeUrls(config, row)
+  if (row?.vm !== 'evm' || urls.length === 0) return undefined
+  const closing = new AbortController()
+  const protocols = protocolBook(chain, config.chainExtra[chain])
+  const open = () =>
+    nodeSource({
+      ...{ chain: row, urls, from: null, config, log },
+      metrics: makeMetrics(),
+      signal: closing.signal,
+    }).catch(passing)
+  let opened: ReturnType<typeof open> | undefined
+  return {
+    of: async (block) => {
+      const asked = subjectsOf(block, protocols).prices ?? []
+      if (asked.length === 0) return undefined
+      opened ??= open()
+      const facts = (await opened)?.node?.facts(protocols)
+      const signal = AbortSignal.timeout(PATIENCE_CALLS * config.rpcTimeoutMs)
+      const told = await facts
+        ?.prices?.(asked, block, signal)
+        .catch((error: unknown) => (signal.aborted ? undefined : passing(error)))
+      return told && ((pool) => told.get(pool))
+    },
+    close: () => closing.abort(new Error('all letters were run again')),
+  }
+}
+
+/** A node that does not answer knows no price; everything else is thrown. */
+const passing = (error: unknown): undefined => {
+  if (error instanceof Outage || error instanceof Malformed) return undefined
+  throw error
+}

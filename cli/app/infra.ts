@@ -1,0 +1,161 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Bus } from '../../core/bus/contract.ts'
+import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import { logLimitBytes } from '../../core/bus/embedded/log-size.ts'
+import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
+import { kafkaOptions } from '../../core/bus/kafka/config.ts'
+import { topicSpecs } from '../../core/bus/topic-specs.ts'
+import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { keepSchemas, localCodec, SCHEMAS_FILE, storedSchemas } from '../../core/codec/local.ts'
+import {
+  type RegistryAccess,
+  registerSchemas,
+  registryCodec,
+  registryLogin,
+} from '../../core/codec/registry.ts'
+import type { Config } from '../../core/config/config.ts'
+import { Outage } from '../../core/errors.ts'
+import { type Activity, watchedBus, watchedWarehouse } from '../../core/ops/in-flight.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import { flashblocksUrl } from './flashblocks.ts'
+import { startSweeper } from './retention.ts'
+
+/** The log and how its records are written. */
+export interface LogParts {
+  readonly bus: Bus
+  readonly codec: Codec
+}
+
+/** The three things that a whole process works on. */
+export interface Parts extends LogParts {
+  readonly warehouse: Warehouse
+}
+
+/** Where they are, and for which chains. */
+export interface PartsOptions {
+  readonly config: Config
+  readonly chains: readonly string[]
+  readonly logPath: string
+  readonly warehousePath: string
+  /** True: makes what is missing of topics and schemas; else they must be there (`sluice init`). */
+  readonly prepare: boolean
+  /** Told of every commit and insert. */
+  readonly activity: Activity
+  readonly log: Logger
+  readonly onFatal: (error: unknown) => void
+  /** Told of each part as it opens, so that a later failure can close it. */
+  readonly opened: (name: string, close: () => Promise<void>) => void
+}
+
+/**
+ * Opens bus, codec and warehouse as the configuration says: embedded in the data folder, or Kafka with its registry and a
+ * ClickHouse server. Throws `Outage`.
+ */
+export const openParts = async (options: PartsOptions): Promise<Parts> => {
+  const logParts = await openLogParts(options)
+  return { ...logParts, warehouse: await openStore(options) }
+}
+
+/** Opens bus and codec. Throws `Outage`. */
+export const openLogParts = async (options: PartsOptions): Promise<LogParts> => {
+  const { config, log, opened, activity } = options
+  const isLocal = config.kafkaBrokers.length === 0
+  if (isLocal) prepareSchemas(options)
+  const bus = watchedBus(await openBus(options), activity)
+  opened('bus', () => bus.close())
+  await (options.prepare ? prepareLog(bus, options) : requireTopics(bus, options.chains))
+  // Before the first commit: a log that was filled under another retention has room again.
+  if (isLocal && options.prepare) await firstSweep(bus, log)
+  opened('sweeper', startSweeper(bus, log).stop)
+  const codec = isLocal
+    ? localCodec(storedSchemas(schemasPath(options)))
+    : await registryCodec(registryOf(config, log))
+  return { bus, codec }
+}
+
+const schemasPath = ({ logPath }: PartsOptions): string => join(logPath, SCHEMAS_FILE)
+
+/** Records name the schema that they were written with, so the log keeps each of them. Throws `Outage` for a log without any. */
+const prepareSchemas = (options: PartsOptions): void => {
+  const { logPath } = options
+  const path = schemasPath(options)
+  if (existsSync(join(logPath, 'data.mdb')) && !existsSync(path)) {
+    throw new Outage(
+      'disk',
+      `${logPath} holds records but no ${SCHEMAS_FILE}: a version before the first release wrote it, and this one cannot read them. Use another --data folder.`,
+      { final: true },
+    )
+  }
+  mkdirSync(logPath, { recursive: true, mode: 0o700 })
+  keepSchemas(path)
+}
+
+const firstSweep = async (bus: Bus, log: Logger): Promise<void> => {
+  try {
+    await bus.sweep(Date.now())
+  } catch (err) {
+    log.error({ err }, 'embedded log retention run failed')
+  }
+}
+
+/** Makes the documented topics that are missing and registers their schemas. Throws `Outage`. */
+const prepareLog = async (bus: Bus, { config, chains, log }: PartsOptions): Promise<void> => {
+  const { partitions, retention, feeds } = config
+  const pending = chains.filter((chain) => flashblocksUrl(config, chain) !== '')
+  const topics = topicSpecs({ chains, partitions, retention, feeds, pending })
+  await bus.createTopics(topics)
+  if (config.kafkaBrokers.length === 0) return
+  const names = topics.map(({ topic }) => topic)
+  await registerSchemas(registryOf(config, log), names)
+}
+
+/** Says what to do on a cluster that nobody has prepared. */
+const requireTopics = async (bus: Bus, chains: readonly string[]): Promise<void> => {
+  const held = new Set(await bus.topics(''))
+  const absent = chains.map((chain) => `${chain}.blocks`).filter((topic) => !held.has(topic))
+  if (absent.length === 0) return
+  throw new Outage('bus', `there is no topic ${absent.join(', ')}; run \`sluice init\` first`, {
+    final: true,
+  })
+}
+
+const registryOf = (config: Config, log: Logger): RegistryAccess => ({
+  ...registryLogin(config),
+  log: log.child({ part: 'registry' }),
+})
+
+/** Opens the warehouse. Throws `Outage`. */
+export const openStore = async (options: PartsOptions): Promise<Warehouse> => {
+  const { config, warehousePath, activity, opened } = options
+  const { clickhouseUrl, clickhouseDatabase: database } = config
+  const warehouse = await openWarehouse(
+    clickhouseUrl.isEmpty
+      ? { kind: 'embedded', path: warehousePath }
+      : {
+          ...{ kind: 'server', url: clickhouseUrl.reveal(), database },
+          ...{ user: config.clickhouseUser, password: config.clickhousePassword },
+        },
+  )
+  opened('warehouse', () => warehouse.close())
+  return watchedWarehouse(warehouse, activity)
+}
+
+const openBus = ({ config, logPath, log, onFatal }: PartsOptions): Promise<Bus> => {
+  const busLog = log.child({ part: 'bus' })
+  if (config.kafkaBrokers.length > 0) {
+    const access = kafkaOptions(config)
+    return openKafkaBus({ ...access, clientId: 'sluice', log: busLog, onHalt: onFatal })
+  }
+  const { retention, logMaxMb: maxMb, lmdbMapSizeMb: mapMb, logRetentionHours } = config
+  return openEmbeddedBus({
+    path: logPath,
+    mapSizeBytes: mapMb * 1_048_576,
+    limitBytes: (sizes) => logLimitBytes(logPath, { maxMb, mapMb, retention }, sizes),
+    keepMs: logRetentionHours * 3_600_000,
+    retention,
+    log: busLog,
+    onHalt: onFatal,
+  })
+}

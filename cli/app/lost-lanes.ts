@@ -1,0 +1,221 @@
+import type { Bus, Ends, GroupOffset, LogRecord, StateChange } from '../../core/bus/contract.ts'
+import { progressChange } from '../../processors/runtime/stage-runner.ts'
+import { groupsOf, type HouseGroup, lostAt, SHARED_GROUPS } from '../checksum/consumer-lag.ts'
+import { type BlockOperation, type BlockTopic, openBlocks } from './block-topic.ts'
+import type { LogParts } from './infra.ts'
+
+/** Where lanes go on: at the first record that the log still holds for all of their inputs, or at what comes next. */
+export type ResumeFrom = 'earliest' | 'now'
+
+/** What one lane will not read of one topic. */
+export interface LostRecords {
+  readonly topic: string
+  readonly partition: number
+  /** Where the lane stands, and where it would go on. */
+  readonly place: number
+  readonly next: number
+  /** Offsets between: records, and on a Kafka log transaction marks. */
+  readonly offsets: number
+}
+
+/** A lane whose place left the log, and how it can go on. */
+export interface LostLane {
+  readonly group: string
+  readonly partition: number
+  readonly records: readonly LostRecords[]
+  /** First operation that is skipped; null where the log cannot say. */
+  readonly first: BlockOperation | null
+  /** First operation that is read again; null when it has not come yet. */
+  readonly next: BlockOperation | null
+  /** What gives the lane its new place. */
+  readonly offsets: readonly GroupOffset[]
+  readonly state: readonly StateChange[]
+}
+
+interface Look extends LogParts {
+  readonly from: ResumeFrom
+}
+
+/** Lanes of a chain whose place left the log; of the groups that all chains share where `chain` is null. Throws `Outage`. */
+export const lostLanes = async (
+  { bus, codec, from }: Look,
+  chain: string | null,
+): Promise<readonly LostLane[]> => {
+  const held = new Set(await bus.topics(''))
+  const blocks = chain === null ? undefined : await openBlocks({ bus, codec }, chain)
+  const groups = (chain === null ? SHARED_GROUPS : groupsOf(chain)).filter(({ topics }) =>
+    topics.every((topic) => held.has(topic)),
+  )
+  const lanes: LostLane[] = []
+  for (const group of groups) {
+    for (const lane of await lanesOf(bus, group)) {
+      const isLost =
+        lane.inputs.some(({ lost }) => lost > 0) ||
+        (group.stage !== undefined &&
+          blocks !== undefined &&
+          (await lacksBlocks(bus, lane, blocks)))
+      if (isLost) lanes.push(await planOf({ bus, from, chain, blocks }, group, lane))
+    }
+  }
+  return lanes
+}
+
+interface Input {
+  readonly topic: string
+  readonly partition: number
+  readonly place: number
+  readonly ends: Ends
+  readonly lost: number
+}
+
+interface LaneInputs {
+  readonly partition: number
+  readonly inputs: readonly Input[]
+}
+
+/** Lanes of a group that have committed anything, with the places of all their inputs. */
+const lanesOf = async (bus: Bus, { group, topics }: HouseGroup): Promise<readonly LaneInputs[]> => {
+  const committed = await bus.offsets(group, topics)
+  const ends = new Map<string, readonly Ends[]>()
+  for (const topic of topics) ends.set(topic, await bus.ends(topic))
+  const partitions = [...new Set(committed.map(({ partition }) => partition))]
+  return partitions
+    .toSorted((a, b) => a - b)
+    .map((partition) => ({
+      partition,
+      inputs: topics.flatMap((topic) => {
+        const own = ends.get(topic)?.find((each) => each.partition === partition)
+        if (own === undefined) return []
+        const last = committed.find((at) => at.topic === topic && at.partition === partition)
+        const place = last?.offset ?? own.low
+        return [{ topic, partition, place, ends: own, lost: lostAt(place, own) }]
+      }),
+    }))
+}
+
+const firstRecord = async (
+  bus: Bus,
+  { topic, partition, ends }: Input,
+  from: number,
+): Promise<LogRecord | undefined> => {
+  for await (const record of bus.read(topic, partition, from, ends.end)) return record
+  return undefined
+}
+
+const seqOf = (record: LogRecord | undefined): number | undefined => {
+  const seq = Number(record?.headers.seq ?? Number.NaN)
+  return Number.isSafeInteger(seq) ? seq : undefined
+}
+
+/** True when the block operation of the next record is gone, although the record is there. */
+const lacksBlocks = async (
+  bus: Bus,
+  { inputs }: LaneInputs,
+  { oldest }: BlockTopic,
+): Promise<boolean> => {
+  for (const input of inputs) {
+    const seq = seqOf(await firstRecord(bus, input, Math.max(input.place, input.ends.low)))
+    if (seq !== undefined && oldest !== null && seq < oldest.seq) return true
+  }
+  return false
+}
+
+interface Planning {
+  readonly bus: Bus
+  readonly from: ResumeFrom
+  readonly chain: string | null
+  readonly blocks: BlockTopic | undefined
+}
+
+const planOf = async (
+  { bus, from, chain, blocks }: Planning,
+  { group, stage }: HouseGroup,
+  { partition, inputs }: LaneInputs,
+): Promise<LostLane> => {
+  const first = blocks ? await firstLost(blocks, inputs) : null
+  if (stage === undefined || chain === null || blocks === undefined) {
+    const moved = inputs.map((input) => ({ input, next: nextAlone(input, from) }))
+    const at = moved.find(({ input }) => input.lost > 0)
+    const record = at && (await firstRecord(bus, at.input, at.next))
+    const seq = seqOf(record)
+    const next = seq === undefined || !blocks ? null : await blocks.at(seq)
+    return { ...laneOf(group, partition, moved), first, next, state: [] }
+  }
+  const seq = await goOnAt({ bus, from, blocks }, inputs)
+  const moved: Moved[] = []
+  for (const input of inputs) moved.push({ input, next: await nextAt(bus, input, seq) })
+  const next = await blocks.at(seq)
+  const blocksNext = next?.offset ?? blocks.end
+  const state = [progressChange(stage, chain, partition, { seq: seq - 1, blocksNext })]
+  return { ...laneOf(group, partition, moved), first, next, state }
+}
+
+interface Moved {
+  readonly input: Input
+  readonly next: number
+}
+
+const laneOf = (
+  group: string,
+  partition: number,
+  moved: readonly Moved[],
+): Pick<LostLane, 'group' | 'partition' | 'records' | 'offsets'> => ({
+  ...{ group, partition },
+  records: moved
+    .filter(({ input, next }) => next !== input.place)
+    .map(({ input: { topic, place, ends, lost }, next }) => ({
+      ...{ topic, partition, place, next },
+      offsets: place > ends.end ? lost : next - place,
+    })),
+  offsets: moved.map(({ input: { topic }, next }) => ({ topic, partition, offset: next })),
+})
+
+/** Inputs that depend on no others: each goes on for itself, and only where something is lost. */
+const nextAlone = ({ place, ends, lost }: Input, from: ResumeFrom): number => {
+  if (lost === 0) return place
+  return from === 'now' ? ends.end : ends.low
+}
+
+/** First operation whose records are whole in every input. The oldest one that is left may have lost its first records. */
+const goOnAt = async (
+  { bus, from, blocks }: Required<Pick<Planning, 'bus' | 'from'>> & { readonly blocks: BlockTopic },
+  inputs: readonly Input[],
+): Promise<number> => {
+  const after = (blocks.newest?.seq ?? 0) + 1
+  if (from === 'now') return after
+  let seq = blocks.oldest?.seq ?? 1
+  for (const input of inputs) {
+    if (input.lost === 0) continue
+    const { topic, partition, ends } = input
+    const left = seqOf(await firstRecord(bus, input, ends.low))
+    const isWhole = left !== undefined && (await blocks.isWhole(left, topic, partition, ends.low))
+    seq = Math.max(seq, left === undefined ? after : isWhole ? left : left + 1)
+  }
+  return seq
+}
+
+/** Offset of an input's first record of the operation or a later one. */
+const nextAt = async (bus: Bus, input: Input, seq: number): Promise<number> => {
+  const { topic, partition, place, ends } = input
+  const start = input.lost > 0 ? ends.low : place
+  const { end = ends.end } =
+    (await bus.ends(topic)).find((row) => row.partition === partition) ?? {}
+  for await (const record of bus.read(topic, partition, start, end)) {
+    if ((seqOf(record) ?? -1) >= seq) return record.offset
+  }
+  return end
+}
+
+/** First operation whose records a lane has not read, where an input is one that the blocks' spans tell of. */
+const firstLost = async (
+  blocks: BlockTopic,
+  inputs: readonly Input[],
+): Promise<BlockOperation | null> => {
+  const found: BlockOperation[] = []
+  for (const { topic, partition, place, lost } of inputs) {
+    if (lost === 0) continue
+    const operation = await blocks.holding(topic, partition, place)
+    if (operation !== null) found.push(operation)
+  }
+  return found.toSorted((a, b) => a.seq - b.seq)[0] ?? null
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { type Config, ConfigError, type ConfigProblem } from '../../core/config/config.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import { primePools } from '../../ingestors/decode/seed-prices.ts'
+import { evmSource } from '../../ingestors/evm/source/source.ts'
+import type { Source } from '../../ingestors/follow/contract.ts'
+import { deferredSource } from '../../ingestors/follow/lazy-source.ts'
+import { moveSource } from '../../ingestors/move/source/source.ts'
+import {
+  ALL_PROGRAMS,
+  pumpProfile,
+  withFactories,
+  withInstructions,
+  withOrders,
+} from '../../ingestors/svm/programs/programs.ts'
+import { isStream } from '../../ingestors/svm/source/grpc-stream.ts'
+import { svmSource } from '../../ingestors/svm/source/source.ts'
+import type { ChainRow, Vm } from '../../schemas/chains.ts'
+import { feedsOf } from '../../schemas/feeds.ts'
+
+/** A chain to follow over its nodes. */
+export interface NodeSourceOptions {
+  readonly chain: ChainRow
+  readonly urls: readonly string[]
+  /** First height of a first run; null = the head. */
+  readonly from: number | null
+  readonly config: Pick<
+    Config,
+    'rpcConcurrency' | 'rpcPerSecond' | 'rpcTimeoutMs' | 'chainExtra' | 'feeds'
+  >
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly signal: AbortSignal
+  /** Solana: launchpad tokens only. Default: everything. */
+  readonly profile?: 'pump'
+}
+
+/** Endpoints of a chain as its clients need them: its own, or with a single chain those of all. */
+export const nodeUrls = (
+  config: Pick<Config, 'chains' | 'chainRpcUrls' | 'rpcUrls'>,
+  { id }: ChainRow,
+): readonly string[] =>
+  (config.chainRpcUrls[id] ?? (config.chains.length === 1 ? config.rpcUrls : [])).map((url) =>
+    url.reveal(),
+  )
+
+/** Addresses that the nodes of a virtual machine are reached by. Those of Solana's calls come first, its streams may follow. */
+const SCHEMES: Readonly<Record<Vm, RegExp>> = {
+  evm: /^(https?|wss?):/,
+  svm: /^(https?|wss?|grpcs?):/,
+  move: /^(https?|grpcs?):/,
+}
+
+/** Opens the source of a chain's virtual machine. Throws `ConfigError` for addresses that are none of its nodes. */
+export const nodeSource = async (options: NodeSourceOptions): Promise<Source> => {
+  const { chain, config, profile, ...rest } = options
+  const misfits = misfitsOf(options)
+  if (misfits.length > 0) throw new ConfigError(misfits)
+  const { chainId, vm } = chain
+  const limits = {
+    concurrency: config.rpcConcurrency,
+    perSecond: config.rpcPerSecond,
+    timeoutMs: config.rpcTimeoutMs,
+    feeds: feedsOf(chain, config.feeds),
+  }
+  if (vm === 'svm') {
+    const extra = config.chainExtra[chain.id]
+    const pools = primePools(chain, extra).map(({ pool }) => pool)
+    const chosen = profile === 'pump' ? pumpProfile(pools) : ALL_PROGRAMS
+    const known = withFactories(chosen, extra?.factories ?? [])
+    const programs = limits.feeds.has('orders') ? withOrders(known) : known
+    const isWhole = limits.feeds.has('instructions')
+    return svmSource({
+      ...{ ...rest, ...limits, chain },
+      programs: isWhole ? withInstructions(programs) : programs,
+    })
+  }
+  if (vm === 'move') return moveSource({ ...rest, ...limits, chain })
+  assert(chainId !== undefined, `${chain.id} has no chain id`)
+  return evmSource({ ...rest, ...limits, chain: { ...chain, chainId } })
+}
+
+/** The source of a chain that opens its nodes when it is read. Throws `ConfigError` as `nodeSource`. */
+export const laterNodeSource = (options: Omit<NodeSourceOptions, 'signal'>): Source => {
+  const { chain } = options
+  const misfits = misfitsOf(options)
+  if (misfits.length > 0) throw new ConfigError(misfits)
+  return deferredSource({
+    origin: chain.id,
+    commitment: COMMITMENTS[chain.vm],
+    gaps: chain.vm === 'svm',
+    open: (signal) => nodeSource({ ...options, signal }),
+  })
+}
+
+/** At which the blocks of a virtual machine are read. */
+const COMMITMENTS: Readonly<Record<Vm, Source['commitment']>> = {
+  evm: 'processed',
+  svm: 'confirmed',
+  move: 'finalized',
+}
+
+const misfitsOf = ({
+  chain,
+  urls,
+}: Pick<NodeSourceOptions, 'chain' | 'urls'>): readonly ConfigProblem[] => {
+  const variable = `RPC_URLS_${chain.apiName.toUpperCase()}`
+  const wrong = urls.filter((url) => !SCHEMES[chain.vm].test(url))
+  const isStreamOnly = chain.vm === 'svm' && urls.length > 0 && urls.every(isStream)
+  return [
+    ...wrong.map((url) => ({
+      variable,
+      message: `${new URL(url).protocol}// is no way to a node of ${chain.name}`,
+    })),
+    ...(isStreamOnly
+      ? [{ variable, message: 'streams alone cannot be asked; add an http address' }]
+      : []),
+  ]
+}

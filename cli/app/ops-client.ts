@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../core/config/config.ts'
+import { Outage } from '../../core/errors.ts'
+
+/** Longest time that a process may take for an answer: a checksum reads everything. */
+const ANSWER_LIMIT_MS = 600_000
+
+/** Where a process answers operators: the address given, or what the data folder names; undefined when none is known. */
+export const opsUrlOf = (given: string | undefined, dataDir: string): string | undefined => {
+  if (given !== undefined) return given
+  const path = join(dataDir, 'ops.json')
+  if (!existsSync(path)) return undefined
+  const { url } = JSON.parse(readFileSync(path, 'utf8')) as { readonly url: string }
+  return url
+}
+
+/**
+ * The answer of a running process; undefined when nobody listens there any more (a killed process leaves its file).
+ * Throws `Outage` with the reason that the process gave.
+ */
+export const askOps = async <T>(
+  url: string,
+  path: string,
+  { opsToken }: Partial<Pick<Config, 'opsToken'>> = {},
+): Promise<T | undefined> => {
+  const asked = new URL(path, url)
+  const token = opsToken?.reveal() ?? ''
+  const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
+  const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
+  const answer = await fetch(asked, { headers, signal }).catch((error: unknown) => {
+    if (isGone(error)) return undefined
+    throw new Outage('bus', `${url} did not answer`, { cause: error })
+  })
+  if (answer === undefined) return undefined
+  const body = (await answer.json()) as T & { readonly error?: string }
+  if (answer.ok) return body
+  throw new Outage('bus', body.error ?? `${url} answered ${answer.status}`, { final: true })
+}
+
+/** What a process that is not there, or goes at this moment, leaves of a connection. */
+const GONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'])
+
+const isGone = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.cause instanceof Error &&
+  'code' in error.cause &&
+  GONE.has(String(error.cause.code))

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import type { HaltedLane } from '../../core/bus/contract.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
+import { secretTexts } from '../../core/config/config.ts'
+import type { Activity } from '../../core/ops/in-flight.ts'
+import { scrubber } from '../../core/ops/redact.ts'
+import { type OpsQuestion, OpsRefusal, openOps } from '../../core/ops/server.ts'
+import type { Ingestor } from '../../ingestors/start.ts'
+import { checksum } from '../checksum/checksum.ts'
+import type { LogParts } from './infra.ts'
+import { lettersQuestion, recordsQuestion } from './live-reads.ts'
+import type { HouseChain, PieceDeps } from './services.ts'
+import { type IngestStatus, statusReport } from './status-report.ts'
+
+/** What the operators' port of a process tells of beside its parts. */
+export interface OpsSubjects {
+  readonly parts: LogParts & { readonly warehouse?: Warehouse }
+  readonly activity: Activity
+  readonly ingestors?: readonly Ingestor[]
+  readonly houseChains?: readonly HouseChain[]
+  /** File that names the port while the process runs. */
+  readonly opsPath?: string
+}
+
+const FOLDER_KEY_BYTES = 24
+
+/**
+ * Opens the operators' port of a process: health, readiness, metrics, `/status`, `/checksum` where tables are at hand, `/records` and
+ * `/dead-letters` for who can read the data folder.
+ */
+export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<string> => {
+  const { config, metrics, checks, lifecycle, ownPorts } = deps
+  const { opsPath, parts } = subjects
+  checks.push({ name: 'lanes', run: () => lanesCheck(parts.bus.halted()) })
+  const questions: Record<string, OpsQuestion> = { '/status': statusQuestion(deps, subjects) }
+  const { warehouse } = parts
+  if (warehouse !== undefined) {
+    questions['/checksum'] = checksumQuestion(deps, { ...parts, warehouse })
+  }
+  const folderKey = randomBytes(FOLDER_KEY_BYTES).toString('base64url')
+  if (opsPath !== undefined) {
+    questions['/records'] = recordsQuestion(parts.bus, folderKey)
+    questions['/dead-letters'] = lettersQuestion(parts.bus, folderKey)
+  }
+  const { opsHost: host, opsPort: port, opsToken: token } = config
+  const log = deps.log.child({ part: 'ops' })
+  const ops = await openOps({
+    ...{ host, port, token, metrics, checks, questions, log },
+    scrub: scrubber(secretTexts(config)),
+  })
+  ownPorts.add(Number(new URL(ops.url).port))
+  lifecycle.add({ name: 'ops', stop: () => ops.stop() })
+  if (opsPath !== undefined) {
+    const told = { url: ops.url, pid: process.pid, key: folderKey }
+    writeFileSync(opsPath, JSON.stringify(told), { mode: 0o600 })
+    lifecycle.add({ name: 'ops file', stop: async () => rmSync(opsPath, { force: true }) })
+  }
+  log.info({ url: ops.url }, 'ops server listening')
+  return ops.url
+}
+
+/** Not ready while a lane rests: what it should have read has left the log. */
+const lanesCheck = (halted: readonly HaltedLane[]) => {
+  const [first] = halted
+  if (first === undefined) return { ok: true }
+  const { group, lane, topic, partition, place, low } = first
+  const more = halted.length > 1 ? `, and ${halted.length - 1} more` : ''
+  const detail = `${group}/${lane}: ${topic}/${partition}@${place} left the log, which begins at ${low}${more}; see sluice resume`
+  return { ok: false, detail }
+}
+
+const statusQuestion =
+  ({ chains }: PieceDeps, subjects: OpsSubjects): OpsQuestion =>
+  () =>
+    statusReport({
+      ...subjects.parts,
+      chains,
+      ingest: () => ingestStatus(subjects),
+      inFlight: () => subjects.activity.now(),
+      nowMs: Date.now,
+    })
+
+const ingestStatus = ({ ingestors = [], houseChains = [] }: OpsSubjects): readonly IngestStatus[] =>
+  ingestors.flatMap((ingestor, index) => {
+    const house = houseChains[index]
+    if (house === undefined) return []
+    const { state, reason, height } = ingestor.status()
+    return [
+      {
+        ...{ chain: house.row.id, state, height },
+        ...(reason !== undefined && { reason }),
+        nodeHeight: house.source.head()?.height ?? null,
+      },
+    ]
+  })
+
+/** One at a time: a checksum reads every topic and table of a chain. */
+const checksumQuestion = (
+  { chains }: PieceDeps,
+  parts: LogParts & { readonly warehouse: Warehouse },
+): OpsQuestion => {
+  let busy = false
+  return async (query) => {
+    if (busy) throw new OpsRefusal('another checksum is being taken')
+    busy = true
+    try {
+      return await Promise.all(
+        askedChains(chains, query).map((chain) =>
+          checksum({ ...parts, chain, ...askedHeight(query) }),
+        ),
+      )
+    } finally {
+      busy = false
+    }
+  }
+}
+
+const askedChains = (chains: readonly string[], query: URLSearchParams): readonly string[] => {
+  const asked = query.getAll('chain')
+  const unknown = asked.find((chain) => !chains.includes(chain))
+  if (unknown !== undefined) throw new OpsRefusal(`no chain ${unknown} here`)
+  return asked.length > 0 ? asked : chains
+}
+
+const askedHeight = (query: URLSearchParams): { readonly height?: number } => {
+  const text = query.get('height')
+  if (text === null) return {}
+  if (!/^\d{1,15}$/.test(text)) throw new OpsRefusal('height is not a whole number')
+  return { height: Number(text) }
+}

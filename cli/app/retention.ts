@@ -1,0 +1,27 @@
+import type { Bus, Running } from '../../core/bus/contract.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import { pause } from '../../core/retry.ts'
+
+const EVERY_MS = 300_000
+
+/**
+ * Sweeps now and then until it is stopped: of the embedded log what retention no longer keeps, and what newer records of compacted
+ * topics replaced; beside a cluster, whose brokers do that by themselves, only old local copies. A sweep that fails is tried again
+ * the next time; one under way ends with the bus.
+ */
+export const startSweeper = (bus: Bus, log: Logger, everyMs = EVERY_MS): Running => {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const run = async (): Promise<void> => {
+    for (;;) {
+      await pause(everyMs, signal)
+      try {
+        await bus.sweep(Date.now())
+      } catch (err) {
+        if (!signal.aborted) log.error({ err }, 'embedded log retention run failed')
+      }
+    }
+  }
+  run().catch(() => undefined)
+  return { stop: async () => stopping.abort() }
+}

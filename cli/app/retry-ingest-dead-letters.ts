@@ -1,0 +1,79 @@
+import type { Bus, LogRecord } from '../../core/bus/contract.ts'
+import { Malformed } from '../../core/errors.ts'
+import { type LetterBody, letterBody } from '../../ingestors/dead-letters/payload.ts'
+import { rerun } from '../../ingestors/dead-letters/retry.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { topicName } from '../../schemas/topics.ts'
+import type { LetterPrices } from './dead-letter-prices.ts'
+
+/** Topics of what ingestors could not take. */
+const TOPIC = /^dlq\.ingest\.([a-z]+)$/
+
+/** The chain of a dead-letter topic that an ingestor writes; undefined for any other. */
+export const ingestedChain = (topic: string): string | undefined => TOPIC.exec(topic)?.[1]
+
+/** What a letter of an ingestor comes to when it is run again. */
+export interface Rerun {
+  /** `again`: for the same or another reason; `taken`: it is read now; `passed`: the chain went on; `stands`: it did not. */
+  readonly outcome: 'again' | 'taken' | 'passed' | 'stands' | 'not-held'
+  readonly detail: string
+}
+
+/**
+ * Runs letters of one chain again. The newest height is read once. What was not taken because nobody told a pool's price is decoded
+ * with the price that a node tells now, where `prices` asks one.
+ */
+export const letterRerun = async (
+  bus: Bus,
+  chain: string,
+  prices?: LetterPrices,
+): Promise<(record: LogRecord) => Promise<Rerun>> => {
+  const newest = await newestHeight(bus, chain)
+  return async ({ value }) => {
+    if (value === null) return { outcome: 'not-held', detail: 'the letter is empty' }
+    try {
+      const body = letterBody(value)
+      const isPriceless = body.kind === 'event' && body.reason === 'unknown-price'
+      const price = isPriceless && body.block !== null ? await prices?.of(body.block) : undefined
+      return rerunOf(body, { chain, newest, price })
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      return { outcome: 'not-held', detail: `${error.reason}: ${error.message}` }
+    }
+  }
+}
+
+interface Rerunning {
+  readonly chain: string
+  readonly newest: number
+  readonly price: Books['price']
+}
+
+const rerunOf = (body: LetterBody, { chain, newest, price }: Rerunning): Rerun => {
+  if (body.kind === 'answer' || body.kind === 'chain') {
+    const stood = body.above.height ?? -1
+    return newest > stood
+      ? { outcome: 'passed', detail: `the chain stands at ${newest}` }
+      : { outcome: 'stands', detail: `nothing above ${stood} was read` }
+  }
+  const verdict = rerun(body, chain, price)
+  if (verdict.outcome === 'taken') return { outcome: 'taken', detail: verdict.what }
+  if (verdict.outcome === 'again') return { outcome: 'again', detail: verdict.reason }
+  return { outcome: 'not-held', detail: 'it was too large to be kept' }
+}
+
+/** Height of the newest applied block of the log; -1 where there is none. */
+const newestHeight = async (bus: Bus, chain: string): Promise<number> => {
+  const topic = topicName('blocks', chain)
+  if (!(await bus.topics(topic)).includes(topic)) return -1
+  let newest = -1
+  for (const { partition, low, end } of await bus.ends(topic)) {
+    for await (const { headers } of bus.read(topic, partition, Math.max(low, end - LOOK), end)) {
+      if (headers.op === 'A') newest = Number(headers.height)
+    }
+  }
+  return newest
+}
+
+/** Newest block operations that are looked through for an APPLY. */
+const LOOK = 256

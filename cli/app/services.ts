@@ -1,0 +1,225 @@
+import type { Server } from 'node:net'
+import type { Running } from '../../core/bus/contract.ts'
+import { urlHost } from '../../core/config/client-address.ts'
+import type { ChainExtra, Config } from '../../core/config/config.ts'
+import { readTls } from '../../core/config/tls.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Check } from '../../core/ops/health.ts'
+import type { Lifecycle } from '../../core/ops/lifecycle.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import { makeRecordSigner } from '../../core/security/record-signature.ts'
+import type { FactReader } from '../../ingestors/decode/metadata-reader.ts'
+import type { Source } from '../../ingestors/follow/contract.ts'
+import { startDocuments } from '../../ingestors/metadata/worker.ts'
+import { type Ingestor, startIngestor } from '../../ingestors/start.ts'
+import { type ProcessorsRunning, startProcessors } from '../../processors/start.ts'
+import type { ChainRow } from '../../schemas/chains.ts'
+import { type Accounts, createAccounts, type DemoCredentials } from '../../serving/auth/accounts.ts'
+import { countedStreamGuard } from '../../serving/auth/failures.ts'
+import { makeMeter } from '../../serving/billing/meter.ts'
+import { openUsage } from '../../serving/billing/usage-log.ts'
+import { makeFreshness } from '../../serving/freshness.ts'
+import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
+import { ADMIN_PATH, type AdminDeps, makeAdminServer } from '../../serving/http/admin.ts'
+import { oauthPlugin } from '../../serving/http/oauth.ts'
+import { makeServer } from '../../serving/http/server.ts'
+import type { Guard } from '../../serving/interfaces.ts'
+import { startRealtime } from '../../serving/realtime/server.ts'
+import { flashblocksUrl } from './flashblocks.ts'
+import type { LogParts, Parts } from './infra.ts'
+import { placesOf } from './public-urls.ts'
+import { startWebhookPiece } from './webhook-service.ts'
+
+/** One chain of a process: where its blocks come from. */
+export interface HouseChain {
+  readonly row: ChainRow
+  readonly source: Source
+  readonly extra?: ChainExtra
+  readonly facts?: FactReader
+  /** Ingest up to this block time and end, epoch milliseconds. */
+  readonly until?: number
+}
+
+/** What every piece of a process is started with; it adds what it starts to the lifecycle and its checks to the list. */
+export interface PieceDeps {
+  readonly config: Config
+  /** Internal ids of the chains. */
+  readonly chains: readonly string[]
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly lifecycle: Lifecycle
+  /** What decides readiness; read at every question. */
+  readonly checks: Check[]
+  readonly onFatal: (error: unknown) => void
+  /** Ports of this machine that are ours; each listener adds its own. No webhook goes there. */
+  readonly ownPorts: Set<number>
+}
+
+const part = (name: string, running: Running): { name: string; stop: () => Promise<void> } => ({
+  name,
+  stop: () => running.stop(),
+})
+
+/** Stages, sinks and finalizers of the chains. */
+export const startProcess = async (deps: PieceDeps, parts: Parts): Promise<ProcessorsRunning> => {
+  const { chains, config, metrics, log, lifecycle, checks } = deps
+  const processors = await startProcessors({ ...parts, chains, config, metrics, log })
+  lifecycle.add(part('processors', processors))
+  checks.push({ name: 'process', run: () => processors.readiness(Date.now()) })
+  return processors
+}
+
+/** One ingestor per chain, and where it is wanted the worker that fetches what their tokens name. */
+export const startIngest = async (
+  deps: PieceDeps,
+  { bus, codec }: LogParts,
+  houseChains: readonly HouseChain[],
+): Promise<readonly Ingestor[]> => {
+  const { config, metrics, log, lifecycle, checks, onFatal } = deps
+  if (config.metadataFetch === 'on' && houseChains.length > 0) {
+    const chains = houseChains.map(({ row }) => row.id)
+    const documents = await startDocuments({ chains, bus, codec, config, metrics, log })
+    lifecycle.add(part('documents', documents))
+  }
+  const ingestors: Ingestor[] = []
+  checks.push({
+    name: 'ingest',
+    run: () => {
+      const halted = ingestors.map((each) => each.status()).find(({ state }) => state === 'halted')
+      return halted ? { ok: false, detail: halted.reason ?? 'halted' } : { ok: true }
+    },
+  })
+  for (const { row, source, extra, facts, until } of houseChains) {
+    const url = flashblocksUrl(config, row.id)
+    const ingestor = await startIngestor({
+      ...{ chain: row, source, bus, codec, config, metrics, onFatal },
+      log: log.child({ role: 'ingest', chain: row.id }),
+      ...(url !== '' && { flashblocks: { url, timeoutMs: config.rpcTimeoutMs } }),
+      ...(extra && { extra }),
+      ...(facts && { facts }),
+      ...(until !== undefined && { until }),
+    })
+    ingestors.push(lifecycle.add(ingestor))
+  }
+  return ingestors
+}
+
+/** Where the serving piece answers. */
+export interface Surfaces {
+  readonly baseUrl: string
+  readonly graphqlUrl: string
+  readonly wsUrl: string
+  readonly tokenUrl: string
+  /** Audience of access tokens. */
+  readonly audience: string
+  /** Empty where no admin token is set: there is no admin API then. */
+  readonly adminUrl: string
+}
+
+/** The serving piece. */
+export interface Served extends Surfaces {
+  readonly accounts: Accounts
+  /** Of the first user; null where none was asked for. */
+  readonly credentials: DemoCredentials | null
+  /** Where the public plane listens on this machine. */
+  readonly ports: { readonly http: number; readonly streams: number }
+}
+
+/** What the serving piece is told beside its parts. */
+export interface ServeOptions {
+  /** Where the blocks come from, in words for people. */
+  readonly origin?: string
+  /** Credentials that a first user is shown, as they were written down; new ones are made for what is missing. */
+  readonly firstUser?: Partial<DemoCredentials>
+  /** True: made-up chains on one machine; the first user's webhooks may go to it where no range is set. */
+  readonly isDemo?: boolean
+}
+
+/** Accounts, REST, GraphQL and streams. Throws `ConfigError` where the files of TLS are none. */
+export const startServe = async (
+  deps: PieceDeps,
+  { bus, codec, warehouse }: Parts,
+  { origin, firstUser, isDemo = false }: ServeOptions = {},
+): Promise<Served> => {
+  const { config, chains, metrics, lifecycle, checks, ownPorts } = deps
+  const tls = readTls(config)
+  const log = deps.log.child({ role: 'serve' })
+  const nowMs = Date.now
+  const place = { authUrl: config.authUrl || config.publicUrl }
+  const authUrl = (): string => place.authUrl.replace(/\/+$/, '')
+  const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log, metrics })
+  lifecycle.add(part('accounts', accounts))
+  checks.push(accounts.check)
+  const { guard } = accounts
+  const shown = firstUser === undefined ? null : await accounts.createDemo(firstUser)
+  const demoOrgId = isDemo && config.webhookAllow.length === 0 ? orgOf(guard, shown) : undefined
+  const signer = makeRecordSigner(config.keyPepper.reveal())
+  const usage = await openUsage({ bus, codec, nowMs, log, metrics, signer })
+  lifecycle.add(part('usage', usage))
+  const meter = makeMeter({ nowMs, book: usage.book })
+  const freshness = makeFreshness(warehouse, chains, nowMs)
+  const shared = {
+    ...{ warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs },
+    ...(tls && { tls }),
+  }
+  const { families, endpoints } = await startWebhookPiece(
+    { ...deps, ...(demoOrgId !== undefined && { demoOrgId }) },
+    { bus, codec, warehouse },
+    accounts.registry.org,
+  )
+  const server = await makeServer({
+    ...{ ...shared, checks, families },
+    ...(origin !== undefined && { origin }),
+    plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, metrics, log })],
+  })
+  lifecycle.add({ name: 'http', stop: () => server.close() })
+  await server.listen({ host: config.host, port: config.port })
+  const port = portOf(server)
+  ownPorts.add(port)
+  place.authUrl = placesOf(config, port, port + 1).authUrl
+  const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, deps)
+  const realtime = await startRealtime({
+    ...{ bus, codec, ...shared },
+    guard: countedStreamGuard(guard, metrics),
+    host: config.host,
+    port: config.port === 0 ? 0 : port + 1,
+  })
+  lifecycle.add(part('streams', realtime))
+  ownPorts.add(realtime.port)
+  const { baseUrl, graphqlUrl, wsUrl } = placesOf(config, port, realtime.port)
+  return {
+    credentials: shown,
+    ...{ accounts, baseUrl, graphqlUrl, wsUrl, adminUrl },
+    tokenUrl: `${authUrl()}/oauth/token`,
+    audience: config.apiAudience,
+    ports: { http: port, streams: realtime.port },
+  }
+}
+
+/** Organization that credentials open. */
+const orgOf = (guard: Guard, credentials: DemoCredentials | null): string | undefined => {
+  const known = guard.authenticate({ apiKey: credentials?.apiKey })
+  return known === undefined || known instanceof Fault ? undefined : known.orgId
+}
+
+/** The admin API on its own port, where there is a token for it; answers its address or nothing. */
+const startAdmin = async (
+  deps: AdminDeps & { readonly config: Config },
+  { lifecycle, ownPorts }: PieceDeps,
+): Promise<string> => {
+  const { adminToken, adminPort, adminHost: host, port } = deps.config
+  if (adminToken.reveal() === '') return ''
+  const server = await makeAdminServer(deps)
+  lifecycle.add({ name: 'admin', stop: () => server.close() })
+  const wanted = adminPort === 0 && port !== 0 ? port + 2 : adminPort
+  await server.listen({ host, port: wanted })
+  const bound = portOf(server)
+  ownPorts.add(bound)
+  return `${deps.tls ? 'https' : 'http'}://${urlHost(host)}:${bound}${ADMIN_PATH}`
+}
+
+const portOf = ({ server }: { readonly server: Server }): number => {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

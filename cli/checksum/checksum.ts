@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import type { Bus } from '../../core/bus/contract.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { OpsRefusal } from '../../core/ops/server.ts'
+import { TOPICS, type Topic, type TopicRow, topicName } from '../../schemas/topics.ts'
+import { type Course, courseOf } from './chain-history.ts'
+import { groupsBehind } from './consumer-lag.ts'
+import { OTHER_TOPICS, TABLE_FACTS, TOPIC_FACTS } from './facts.ts'
+import { columnsByTable, tableDigest } from './tables.ts'
+import { type ChecksumPlace, type Digest, topicDigest } from './topics.ts'
+
+/** A digest with the name of its topic or table. */
+export interface NamedDigest extends Digest {
+  readonly name: string
+}
+
+/** Digests that were taken at one block, and one number for all of them. */
+interface Section {
+  readonly height: number
+  readonly hash: string
+  readonly digests: readonly NamedDigest[]
+  readonly total: string
+}
+
+/** Settled content of one chain. */
+export interface ChainChecksum {
+  readonly chain: string
+  /** Content of the blocks up to a final height: the same for every run over the same chain. */
+  readonly settled: Section
+  /**
+   * Tables and topics that hold the newest state only: the same for runs with the same tip. null while the chain moves
+   * or something is behind its tip.
+   */
+  readonly tip: Section | null
+  readonly leftOut: readonly { readonly name: string; readonly why: string }[]
+}
+
+/** What is asked. */
+export interface ChecksumRequest {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly warehouse: Warehouse
+  readonly chain: string
+  /** Default: the newest final one. */
+  readonly height?: number
+}
+
+/**
+ * Digests of everything that a chain's blocks up to a final height led to. Throws `OpsRefusal` while a stage or sink has
+ * not come so far, for a height that is not final, and for a chain without blocks.
+ */
+export const checksum = async (request: ChecksumRequest): Promise<ChainChecksum> => {
+  const { bus, chain } = request
+  const course = await courseOf(request)
+  const height = request.height ?? course.finalHeight
+  const block = course.blocks.get(height)
+  if (block === undefined || height > course.finalHeight) {
+    const final = course.finalHeight < 0 ? 'none' : course.finalHeight
+    throw new OpsRefusal(
+      `${chain}: height ${height} is not final; the newest final one is ${final}`,
+    )
+  }
+  const [behind] = await groupsBehind(bus, chain, lastSeqUpTo(course, height))
+  if (behind !== undefined) throw new OpsRefusal(`${chain}: ${behind}, which belongs to ${height}`)
+  const atRest = (await groupsBehind(bus, chain, course.seq)).length === 0
+  const place: ChecksumPlace = { chain, height, timeMs: block.timeMs }
+  const found = await digests(request, place)
+  const stillAtRest = atRest && (await courseOf(request)).seq === course.seq
+  const { tip } = course
+  return {
+    chain,
+    settled: section({ height, hash: block.hash }, found.settled),
+    tip: stillAtRest && tip !== null ? section(tip, found.newest) : null,
+    leftOut: found.leftOut,
+  }
+}
+
+const lastSeqUpTo = ({ operations }: Course, height: number): number =>
+  operations.reduce((last, each) => (each.height <= height ? Math.max(last, each.seq) : last), 0)
+
+interface Found {
+  readonly settled: readonly NamedDigest[]
+  readonly newest: readonly NamedDigest[]
+  readonly leftOut: ChainChecksum['leftOut']
+}
+
+const digests = async (request: ChecksumRequest, place: ChecksumPlace): Promise<Found> => {
+  const { bus, codec, warehouse, chain } = request
+  const leftOut = Object.entries(OTHER_TOPICS).map(([name, why]) => ({ name, why }))
+  const settled: NamedDigest[] = []
+  const newest: NamedDigest[] = []
+  const take = (name: string, how: string, digest: Digest): void => {
+    const list = how === 'newest' ? newest : settled
+    list.push({ name, ...digest })
+  }
+  const topics = new Set(await bus.topics(''))
+  for (const [topic, facts] of Object.entries(TOPIC_FACTS)) {
+    if (!isTopic(topic)) continue
+    const name = topicName(topic, chain)
+    if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
+    else if (isFeed(topic) && !topics.has(name)) leftOut.push({ name, why: 'its feed is not on' })
+    else take(name, facts.how, await topicDigest({ bus, codec, place, topic, facts }))
+  }
+  const columns = await columnsByTable(warehouse)
+  for (const [table, facts] of Object.entries(TABLE_FACTS)) {
+    const name = `${chain}_${table}`
+    const held = columns.get(name) ?? []
+    if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
+    else if (held.length === 0) leftOut.push({ name, why: 'the warehouse has no such table yet' })
+    else take(name, facts.how, await tableDigest(warehouse, { name, columns: held, facts }, place))
+  }
+  return { settled, newest, leftOut }
+}
+
+const isFeed = (topic: Topic): boolean => (TOPICS[topic] as TopicRow).optional === true
+
+const isTopic = (name: string): name is Topic => Object.hasOwn(TOPICS, name)
+
+const lineOf = ({ name, rows, digest }: NamedDigest): string => `${name} ${rows} ${digest}`
+
+const section = (
+  { height, hash }: { readonly height: number; readonly hash: string },
+  taken: readonly NamedDigest[],
+): Section => {
+  const text = taken.map(lineOf).join('\n')
+  const total = createHash('sha256').update(text).digest('hex').slice(0, 32)
+  return { height, hash, digests: taken, total }
+}
+
+/** A checksum as lines of text: `name rows digest`, then the total; remarks begin with `#`. */
+export const checksumLines = ({ chain, settled, tip, leftOut }: ChainChecksum): string[] => [
+  `# ${chain}: settled content up to height ${settled.height} ${settled.hash}`,
+  ...settled.digests.map(lineOf),
+  `${chain}.total ${settled.digests.length} ${settled.total}`,
+  ...(tip === null
+    ? [`# ${chain}: no newest state, because the chain moves`]
+    : [
+        `# ${chain}: newest state at the tip ${tip.height} ${tip.hash}`,
+        ...tip.digests.map(lineOf),
+        `${chain}.tip-total ${tip.digests.length} ${tip.total}`,
+      ]),
+  ...leftOut.map(({ name, why }) => `# left out: ${name}: ${why}`),
+]

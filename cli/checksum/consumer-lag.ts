@@ -1,0 +1,120 @@
+import type { Bus } from '../../core/bus/contract.ts'
+import { documentsGroup } from '../../ingestors/metadata/worker.ts'
+import { FEED_SINKS } from '../../processors/sinks/feed-sinks.ts'
+import { sinkGroup } from '../../processors/sinks/sink.ts'
+import { SINKS } from '../../processors/sinks/tables.ts'
+import { PROCESS } from '../../processors/start.ts'
+import { globalTopic, topicName } from '../../schemas/topics.ts'
+import { matcherTopics } from '../../serving/webhooks/matcher.ts'
+import { matcherGroup, SENDER_GROUP, WEBHOOK_LOG_GROUP } from '../../serving/webhooks/topics.ts'
+import { TOPIC_FACTS } from './facts.ts'
+
+/** A consumer group of the house and the topics whose offsets it commits. */
+export interface HouseGroup {
+  readonly group: string
+  readonly topics: readonly string[]
+  /** What it writes follows from the chain alone, so a checksum waits for it. */
+  readonly isSettling: boolean
+  /** Application whose lanes put their inputs together by block operation; their state says how far they are. */
+  readonly stage?: string
+}
+
+/** Groups that webhooks of all chains go through, where they are on. */
+export const SHARED_GROUPS: readonly HouseGroup[] = [
+  {
+    group: SENDER_GROUP,
+    topics: [globalTopic('webhookOutbox')],
+    isSettling: false,
+  },
+  {
+    group: WEBHOOK_LOG_GROUP,
+    topics: [globalTopic('webhookMessages'), globalTopic('webhookAttempts')],
+    isSettling: false,
+  },
+]
+
+/** The stages and every sink of a chain, the worker that fetches documents and the matcher of webhooks. */
+export const groupsOf = (chain: string): readonly HouseGroup[] => [
+  {
+    group: `${PROCESS.app}.${chain}`,
+    topics: PROCESS.inputs.map((input) => topicName(input, chain)),
+    isSettling: true,
+    stage: PROCESS.app,
+  },
+  ...[...SINKS, ...FEED_SINKS].map((sink) => ({
+    group: sinkGroup(sink, chain),
+    topics: [topicName(sink.topic, chain)],
+    isSettling: TOPIC_FACTS[sink.topic].how !== 'left out',
+  })),
+  {
+    group: documentsGroup(chain),
+    topics: [topicName('tokensCreated', chain)],
+    isSettling: false,
+  },
+  ...matcherTopics(chain).map((topics) => ({
+    ...{ group: matcherGroup(chain), topics, isSettling: false },
+  })),
+]
+
+/** How far one group is in one partition. */
+export interface LanePlace {
+  readonly group: string
+  readonly topic: string
+  readonly partition: number
+  /** Next offset that it reads. */
+  readonly place: number
+  readonly end: number
+  /** Offsets before the log's first one, and those of a topic that was made anew: the group never read them. */
+  readonly lost: number
+  readonly isSettling: boolean
+}
+
+/** Places of every group of a chain whose topics are there; of one that does not settle only where it has ever run. */
+export const lanePlaces = async (bus: Bus, chain: string): Promise<readonly LanePlace[]> => {
+  const held = new Set(await bus.topics(''))
+  const groups = groupsOf(chain).filter(({ topics }) => topics.every((topic) => held.has(topic)))
+  const places = await Promise.all(
+    groups.map(async ({ group, topics, isSettling }) => {
+      const committed = await bus.offsets(group, topics)
+      if (committed.length === 0 && !isSettling) return []
+      const lanes = await Promise.all(
+        topics.map(async (topic) =>
+          (await bus.ends(topic)).map(({ partition, low, end }) => {
+            const last = committed.find((at) => at.topic === topic && at.partition === partition)
+            const place = Math.max(low, last?.offset ?? low)
+            const lost = lostAt(last?.offset ?? low, { low, end })
+            return { group, topic, partition, place, end, lost, isSettling }
+          }),
+        ),
+      )
+      return lanes.flat()
+    }),
+  )
+  return places.flat()
+}
+
+/** Offsets between a place and the log; a place behind its end is of another life of the topic, and all is lost. */
+export const lostAt = (
+  place: number,
+  { low, end }: { readonly low: number; readonly end: number },
+): number => (place > end ? Math.max(1, end - low) : Math.max(0, low - place))
+
+/** Settling groups that have not gone past block operation `seq`, in words: the next record of theirs carries it or an older one. */
+export const groupsBehind = async (
+  bus: Bus,
+  chain: string,
+  seq: number,
+): Promise<readonly string[]> => {
+  const behind: string[] = []
+  for (const { group, topic, partition, place, end, isSettling } of await lanePlaces(bus, chain)) {
+    if (!isSettling) continue
+    // What stands between a place and the end may be no record: offsets skip over transaction marks.
+    for await (const { headers } of bus.read(topic, partition, place, end)) {
+      if (Number(headers.seq ?? 0) <= seq) {
+        behind.push(`${group} has not processed operation ${headers.seq ?? '?'} of ${topic}`)
+      }
+      break
+    }
+  }
+  return behind
+}

@@ -1,0 +1,52 @@
+import { loadConfig } from '../../core/config/config.ts'
+import { Outage } from '../../core/errors.ts'
+import { CHAIN_WORDS } from '../../schemas/chains.ts'
+import { withHeldParts } from '../app/offline.ts'
+import { askOps, opsUrlOf } from '../app/ops-client.ts'
+import { type ChainChecksum, checksum, checksumLines } from '../checksum/checksum.ts'
+import type { CommandPlace, OperatorWords } from './status.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Options of `sluice checksum`. */
+export interface ChecksumWords extends OperatorWords {
+  readonly chain?: readonly string[]
+  readonly height?: number
+}
+
+/** Prints digests of the settled content, of the process that runs or else of what lies in the folder. Returns the exit code. */
+export const checksumCommand = async (
+  words: ChecksumWords,
+  { environment, write }: Pick<CommandPlace, 'environment' | 'write'>,
+): Promise<number> => {
+  const config = loadConfig(environment, { dataDir: words.data })
+  const chains = words.chain?.map(chainOf)
+  const url = opsUrlOf(words.ops, config.dataDir)
+  const query = new URLSearchParams(
+    (chains ?? []).map((chain): [string, string] => ['chain', chain]),
+  )
+  if (words.height !== undefined) query.set('height', String(words.height))
+  const answer =
+    url === undefined ? undefined : await askOps<ChainChecksum[]>(url, `/checksum?${query}`, config)
+  if (answer === undefined && words.ops !== undefined) {
+    throw new Outage('bus', `nobody answers at ${words.ops}`)
+  }
+  const sums =
+    answer ??
+    (await withHeldParts(config, async (parts) => {
+      const warehouse = await parts.warehouse()
+      const height = words.height === undefined ? {} : { height: words.height }
+      const taken: ChainChecksum[] = []
+      for (const chain of chains ?? parts.chains) {
+        taken.push(await checksum({ ...parts, warehouse, chain, ...height }))
+      }
+      return taken
+    }))
+  write(words.json ? JSON.stringify(sums) : sums.flatMap(checksumLines).join('\n'))
+  return 0
+}
+
+const chainOf = (word: string): string => {
+  const chain = CHAIN_WORDS[word]
+  if (chain === undefined) throw new UsageError([`--chain: ${word} is not a chain of this build`])
+  return chain
+}

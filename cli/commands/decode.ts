@@ -1,0 +1,157 @@
+import { readFile, stat } from 'node:fs/promises'
+import { ratioText, unitsText } from '../../core/amounts.ts'
+import { Malformed } from '../../core/errors.ts'
+import type { Books } from '../../ingestors/decode/contract.ts'
+import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { recordedFile } from '../../ingestors/recorded/files.ts'
+import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
+import { CHAIN_WORDS, chainRow } from '../../schemas/chains.ts'
+import type { Block, Decoded, Prediction, PredictionTrade, Spot } from '../../schemas/events.ts'
+
+/** Largest file that is read. */
+const MAX_FILE_BYTES = 256 * 1024 * 1024
+
+/** What to explain, and where the lines go. */
+export interface DecodeFiles {
+  /** Any word for a chain: `ethereum`, `eth`. */
+  readonly chain: string
+  readonly files: readonly string[]
+  readonly write: (line: string) => void
+}
+
+/**
+ * Explains recorded transactions and blocks, one JSON line per file, without a node (R39): amounts are base units, `at` is the
+ * log index, on Solana the path of the instruction, on Sui the place of the event. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
+ * Throws `Malformed` for a chain that this build does not decode.
+ */
+export const decodeFiles = async ({ chain: word, files, write }: DecodeFiles): Promise<number> => {
+  const chain = chainRow(CHAIN_WORDS[word] ?? '')?.id
+  if (chain === undefined) {
+    throw new Malformed('unknown-chain', `no decoders for a chain named ${word.slice(0, 40)}`)
+  }
+  const books: Books = {
+    proof: 'evidence',
+    protocols: protocolBook(chain),
+    pool: () => undefined,
+  }
+  let code = 0
+  for (const file of files) {
+    const line = await explained(chain, file, books).catch((error: unknown) => {
+      code = 1
+      return { file, error: problem(error) }
+    })
+    write(JSON.stringify(line))
+  }
+  return code
+}
+
+const explained = async (chain: string, file: string, books: Books): Promise<object> => {
+  const { size } = await stat(file)
+  if (size > MAX_FILE_BYTES) throw new Malformed('too-big', `the file has ${size} bytes`)
+  const { block } = await recordedFile(chain, file, await readFile(file))
+  return { file, ...lineOf(block, decodeBlock(block, books)) }
+}
+
+const lineOf = (
+  block: Block,
+  { swaps, transfers, births, migrations, predictions }: Decoded,
+): object => {
+  const hashes = new Map<number, string>()
+  for (const { index, hash } of block.transactions) hashes.set(index, hash)
+  const coin = chainRow(block.chain)?.nativeAddress
+  const moved = transfers.filter(({ wrap }) => !wrap)
+  return {
+    trades: swaps.map((swap) => ({
+      txHash: hashes.get(swap.txIndex),
+      at: placeOf(swap),
+      protocol: swap.protocol,
+      pool: swap.pool,
+      trader: swap.trader,
+      tokenIn: swap.tokenIn,
+      amountIn: swap.amountInRaw.toString(),
+      tokenOut: swap.tokenOut,
+      amountOut: swap.amountOutRaw.toString(),
+    })),
+    transfers: moved.flatMap(({ token, from, to, amountRaw, ...spot }) =>
+      token === coin ? [] : [{ at: placeOf(spot), token, from, to, amount: amountRaw.toString() }],
+    ),
+    nativeTransfers: moved.flatMap(({ token, from, to, amountRaw, ...spot }) =>
+      token === coin ? [{ at: placeOf(spot), from, to, value: amountRaw.toString() }] : [],
+    ),
+    tokensCreated: births.map(({ fact, dev, launch }) => ({
+      token: fact.address,
+      creator: dev,
+      name: fact.name,
+      symbol: fact.symbol,
+      launchpad: launch?.protocol ?? null,
+    })),
+    tokensMigrated: migrations.map(({ token, to }) => ({ token, pool: to?.pool ?? null })),
+    ...(predictions.length > 0 && {
+      predictionTrades: predictions
+        .filter((each) => each.kind === 'prediction-trade')
+        .map((trade) => ({ txHash: hashes.get(trade.txIndex), ...predictionLine(trade) })),
+      predictionEvents: predictions
+        .filter((each) => each.kind !== 'prediction-trade')
+        .map((event) => ({ txHash: hashes.get(event.txIndex), ...eventLine(event) })),
+    }),
+  }
+}
+
+/** Decimals of collateral and of outcome tokens, and of the price between them (contract/chains.md 3.12). */
+const OUTCOME_DECIMALS = 6
+
+const predictionLine = (trade: PredictionTrade): object => ({
+  at: placeOf(trade),
+  protocol: trade.protocol,
+  exchange: trade.exchange,
+  side: trade.side,
+  maker: trade.maker,
+  taker: trade.taker,
+  tokenId: trade.tokenId.toString(),
+  shares: unitsText(trade.sharesRaw, OUTCOME_DECIMALS),
+  price: ratioText(trade.collateralRaw, trade.sharesRaw, OUTCOME_DECIMALS),
+  collateralToken: trade.collateral,
+  collateral: trade.collateralRaw.toString(),
+  fee: trade.feeRaw.toString(),
+  feeIn: trade.feeIn,
+})
+
+type PredictionEvent = Exclude<Prediction, PredictionTrade>
+
+const eventLine = (event: PredictionEvent): object => {
+  const { type, protocol, conditionId, marketId } = event
+  const line = { at: placeOf(event), type, protocol, conditionId, marketId }
+  if (event.kind === 'prediction-management') {
+    const { questionId, oracle, outcomes, payouts, tokenIds, description } = event
+    const texts = { payouts: payouts.map(String), tokenIds: tokenIds.map(String) }
+    return { ...line, questionId, oracle, outcomes, ...texts, description }
+  }
+  const { holder, collateral, amountRaw, indexSets, moved } = event
+  return {
+    ...line,
+    holder,
+    collateralToken: collateral,
+    amount: amountRaw.toString(),
+    indexSets: indexSets.map(String),
+    moved: moved.map((each) => ({
+      tokenId: each.tokenId.toString(),
+      amount: each.amountRaw.toString(),
+    })),
+  }
+}
+
+/** Log or event index, or on Solana the path of the instruction: `2`, `2.4`. */
+const placeOf = ({ logIndex, path }: Spot): number | string =>
+  path === undefined
+    ? logIndex
+    : path.inner === null
+      ? `${path.outer}`
+      : `${path.outer}.${path.inner}`
+
+const problem = (error: unknown): { readonly reason: string; readonly message: string } => {
+  if (error instanceof Malformed) return { reason: error.reason, message: error.message }
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
+    return { reason: error.code, message: error.message }
+  }
+  throw error
+}

@@ -1,0 +1,129 @@
+import type { Command } from 'commander'
+import { print, printScreen } from '../../core/ops/terminal.ts'
+import type { ChecksumWords } from './checksum.ts'
+import { type CommandRow, count, interrupted } from './command.ts'
+import type { DlqWords } from './dlq.ts'
+import type { InitWords } from './init.ts'
+import type { ResumeWords } from './resume.ts'
+import type { StatusWords } from './status.ts'
+
+/** Most dead letters of one call unless told otherwise. */
+const LETTERS = 1_000
+
+const ROLE_COMMANDS: readonly (readonly [
+  name: 'ingest' | 'process' | 'serve' | 'all',
+  about: string,
+])[] = [
+  ['ingest', 'role: follow the chains and publish their blocks'],
+  ['process', 'role: fold what was published, and fill the tables'],
+  ['serve', 'role: REST, GraphQL, streams, webhooks'],
+  ['all', 'the three roles in one process'],
+]
+
+const place = () => ({ environment: process.env, write: print, show: printScreen })
+
+const dlqWords = (command: Command): Command =>
+  command
+    .option('--data <dir>', 'data folder of the embedded log')
+    .option('--group <name>', 'letters of one consumer group, e.g. sink.eth.dex.trades.processed')
+    .option('--limit <n>', 'most letters', count, LETTERS)
+    .option('--json', 'as JSON')
+
+/** Commands of those who run an installation. Its servers and everything else come from the environment. */
+export const OPERATOR_COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'init',
+    register: (command, done) =>
+      command
+        .description('create topics, schemas, tables and the first account; safe to repeat')
+        .option('--acl [print]', 'also write Kafka access rules per role; print: only show them')
+        .option('--acl-prefix <text>', 'principals are User:<text><role>', 'sluice-')
+        .action(async (words: InitWords) => {
+          const { init } = await import('./init.ts')
+          done(await init(process.env, print, words))
+        }),
+  },
+  {
+    name: 'secrets',
+    register: (command, done) =>
+      command
+        .description('print random secrets for docker-compose.yml, as lines of an .env file')
+        .action(async () => {
+          const { secretLines } = await import('../app/secrets.ts')
+          for (const line of secretLines()) print(line)
+          done(0)
+        }),
+  },
+  ...ROLE_COMMANDS.map(
+    ([name, about]): CommandRow => ({
+      name,
+      register: (command, done) =>
+        command.description(about).action(async () => {
+          const { runRole } = await import('./role.ts')
+          done(await runRole(name, process.env))
+        }),
+    }),
+  ),
+  {
+    name: 'status',
+    register: (command, done) =>
+      command
+        .description('how far every chain and lane is')
+        .option('--data <dir>', 'data folder (default .data)')
+        .option('--ops <url>', "address of a process' operators' port")
+        .option('--watch', 'again every two seconds')
+        .option('--json', 'as JSON')
+        .action(async (words: StatusWords) => {
+          const { status } = await import('./status.ts')
+          done(await status(words, { ...place(), signal: interrupted() }))
+        }),
+  },
+  {
+    name: 'resume',
+    register: (command, done) =>
+      command
+        .description('what lanes lost to retention; with --from they go on without it')
+        .option('--data <dir>', 'data folder of an embedded log that no process holds')
+        .option('--chain <chain...>', 'default: every chain of the log')
+        .option('--from <place>', 'earliest = what the log still holds, now = the next block')
+        .option('--json', 'as JSON')
+        .action(async (words: ResumeWords) => {
+          const { resume } = await import('./resume.ts')
+          done(await resume(words, place()))
+        }),
+  },
+  {
+    name: 'checksum',
+    register: (command, done) =>
+      command
+        .description('digests of what a chain led to, up to a final height')
+        .option('--data <dir>', 'data folder (default .data)')
+        .option('--ops <url>', "address of a process' operators' port")
+        .option('--chain <chain...>', 'default: every chain of the log')
+        .option('--height <n>', 'default: the newest final height', count)
+        .option('--json', 'as JSON')
+        .action(async (words: ChecksumWords) => {
+          const { checksumCommand } = await import('./checksum.ts')
+          done(await checksumCommand(words, place()))
+        }),
+  },
+  {
+    name: 'dlq',
+    register: (command, done) => {
+      const group = command.description('records that could not be taken')
+      dlqWords(group.command('list').description('print dead letters')).action(
+        async (words: DlqWords) => {
+          const { dlqList } = await import('./dlq.ts')
+          done(await dlqList(words, place()))
+        },
+      )
+      dlqWords(
+        group.command('replay').description('publish each once more where it came from'),
+      ).action(async (words: DlqWords) => {
+        const { dlqReplay } = await import('./dlq.ts')
+        done(await dlqReplay(words, place()))
+      })
+      return group
+    },
+  },
+]

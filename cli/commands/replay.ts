@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { type Config, loadConfig, secretTexts } from '../../core/config/config.ts'
+import { Malformed } from '../../core/errors.ts'
+import { rootLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import { factTable } from '../../ingestors/decode/metadata-table.ts'
+import { recordedSource } from '../../ingestors/recorded/replay.ts'
+import { CHAIN_WORDS, chainRow } from '../../schemas/chains.ts'
+import { openDataFolder } from '../app/data-folder.ts'
+import { serveOrigin } from '../standalone/run-standalone.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Options of `sluice replay` as commander gives them; all text. */
+export interface ReplayWords {
+  readonly chain: string
+  readonly facts?: string
+  readonly data?: string
+  readonly port?: string
+  readonly exit?: boolean
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * The configuration of a replay. Recorded events are old by nature, so webhooks take every age and the log keeps all
+ * (R36) unless the operator says otherwise. Throws `ConfigError`.
+ */
+export const replayConfig = (
+  { port, data }: Pick<ReplayWords, 'port' | 'data'>,
+  environment: Environment,
+): Config =>
+  loadConfig(environment, {
+    port: port === undefined ? undefined : Number(port),
+    dataDir: data,
+    retention: environment.RETENTION === undefined ? 'off' : undefined,
+    webhookMaxEventAgeSeconds:
+      environment.WEBHOOK_MAX_EVENT_AGE_SECONDS === undefined ? 0 : undefined,
+  })
+
+/** Pushes recordings through the whole product and serves them; resolves with the exit status when it has stopped. */
+export const replay = async (
+  files: readonly string[],
+  words: ReplayWords,
+  environment: Environment,
+): Promise<number> => {
+  const chain = chainRow(CHAIN_WORDS[words.chain] ?? '')
+  if (chain === undefined) {
+    throw new UsageError([`--chain: ${words.chain} is not a chain of this build`])
+  }
+  const config = replayConfig(words, environment)
+  const log = rootLogger(
+    environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel,
+    secretTexts(config),
+  )
+  const folder = openDataFolder(config.dataDir)
+  const extra = config.chainExtra[chain.id]
+  const facts = words.facts === undefined ? undefined : readFacts(words.facts)
+  return serveOrigin({
+    ...{ config, folder, log, metrics: makeMetrics(), endWhenProcessed: words.exit === true },
+    origin: async () => {
+      const source = await recordedSource({
+        ...{ chain, files, log },
+        ...(facts && { facts }),
+        ...(extra && { extra }),
+      })
+      folder.claim({ kind: 'recorded', chain: chain.id })
+      return {
+        chains: [{ chain: { row: chain, source, facts: source.facts, ...(extra && { extra }) } }],
+        chainExtra: config.chainExtra,
+        label: `RECORDED blocks of ${chain.name}`,
+        progress: false,
+        isSimulated: false,
+        nodePorts: [],
+        stop: async () => undefined,
+      }
+    },
+  })
+}
+
+const readFacts = (file: string) => {
+  try {
+    return factTable(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (error) {
+    if (error instanceof Malformed) throw error
+    throw new Malformed('facts-file', `${file} cannot be read as JSON`, { cause: error })
+  }
+}

@@ -1,0 +1,99 @@
+import { type Bus, laneWriterId } from '../../core/bus/contract.ts'
+import { loadConfig } from '../../core/config/config.ts'
+import { Outage } from '../../core/errors.ts'
+import { retry } from '../../core/retry.ts'
+import { CHAIN_WORDS } from '../../schemas/chains.ts'
+import type { BlockOperation } from '../app/block-topic.ts'
+import { type LostLane, lostLanes, type ResumeFrom } from '../app/lost-lanes.ts'
+import { withHeldParts } from '../app/offline.ts'
+import type { CommandPlace } from './status.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Options of `sluice resume`. */
+export interface ResumeWords {
+  readonly data?: string
+  /** Default: every chain of the log, and the groups that all chains share. */
+  readonly chain?: readonly string[]
+  /** Absent: nothing is changed, what is missing is told. */
+  readonly from?: string
+  readonly json?: boolean
+}
+
+/** A lane that takes its id in the same moment fences the command once or twice. */
+const MOVING = { firstMs: 200, maxMs: 2_000, tries: 5 }
+
+/**
+ * Says which lanes have lost their place in the log and what they will not read; with `from` gives each a new place, so
+ * that it goes on. Returns the exit code: 3 when lanes are left that rest. Throws `UsageError`, `Outage`.
+ */
+export const resume = async (
+  words: ResumeWords,
+  { environment, write }: Pick<CommandPlace, 'environment' | 'write'>,
+): Promise<number> => {
+  const from = fromOf(words.from)
+  const asked = words.chain?.map(chainOf)
+  return withHeldParts(loadConfig(environment, { dataDir: words.data }), async (parts) => {
+    const lanes: LostLane[] = []
+    for (const chain of asked ?? [...parts.chains, null]) {
+      lanes.push(...(await lostLanes({ ...parts, from: from ?? 'earliest' }, chain)))
+    }
+    if (from !== undefined) await moveLanes(parts.bus, lanes)
+    const isMoved = from !== undefined
+    write(
+      words.json
+        ? JSON.stringify({ moved: isMoved, lanes: lanes.map(({ state: _, ...lane }) => lane) })
+        : lines(lanes, isMoved).join('\n'),
+    )
+    return lanes.length > 0 && !isMoved ? 3 : 0
+  })
+}
+
+const fromOf = (word: string | undefined): ResumeFrom | undefined => {
+  if (word === undefined || word === 'earliest' || word === 'now') return word
+  throw new UsageError([`--from: ${word} is neither earliest nor now`])
+}
+
+const chainOf = (word: string): string => {
+  const chain = CHAIN_WORDS[word]
+  if (chain === undefined) throw new UsageError([`--chain: ${word} is not a chain of this build`])
+  return chain
+}
+
+/** Gives lanes their new places. Each is moved under the id of its own writer: one that still ran would be fenced. */
+export const moveLanes = async (bus: Bus, lanes: readonly LostLane[]): Promise<void> => {
+  for (const lane of lanes) {
+    const again = (error: unknown): boolean => error instanceof Outage
+    await retry(() => moveOne(bus, lane), { ...MOVING, again })
+  }
+}
+
+const moveOne = async (
+  bus: Bus,
+  { group, partition, offsets: next, state }: LostLane,
+): Promise<void> => {
+  const writer = await bus.writer(laneWriterId(group, partition))
+  try {
+    await writer.commit({ state, offsets: { group, next } })
+  } finally {
+    await writer.close()
+  }
+}
+
+const lines = (lanes: readonly LostLane[], isMoved: boolean): readonly string[] => {
+  if (lanes.length === 0) return ['no lane has lost its place']
+  const told = lanes.flatMap(({ group, partition, records, first, next }) => [
+    `${group}/${partition}`,
+    `  skipped   from ${first === null ? 'a block that the log does not name' : operation(first)} to before ${next === null ? 'the next block' : operation(next)}`,
+    ...records.map(
+      ({ topic, place, next: to, offsets }) =>
+        `  ${topic.padEnd(34)}${place} to ${to}: ${offsets} records at most`,
+    ),
+  ])
+  const last = isMoved
+    ? `${lanes.length} lanes go on; what they skipped is missing from tables, streams and sums`
+    : `${lanes.length} lanes rest. --from earliest goes on as above, --from now with the next block`
+  return [...told, last]
+}
+
+const operation = ({ height, seq, timeMs }: BlockOperation): string =>
+  `block ${height} (operation ${seq}, ${new Date(timeMs).toISOString()})`

@@ -1,0 +1,167 @@
+import { type ConfigOverrides, loadConfig, secretTexts } from '../../core/config/config.ts'
+import { rootLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import { durationMs } from '../../core/time.ts'
+import { CHAIN_WORDS, type ChainRow, chainRow } from '../../schemas/chains.ts'
+import { openDataFolder } from '../app/data-folder.ts'
+import { nodeSource } from '../app/node-source.ts'
+import { type Origin, serveOrigin } from '../standalone/run-standalone.ts'
+import { isMade, type OriginParts, type SimulatedPlan, simulated } from '../standalone/simulated.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Options of `sluice start` as commander gives them; all text. */
+export interface StartWords {
+  readonly data?: string
+  readonly port?: string
+  readonly seed?: string
+  readonly rate?: string
+  readonly genesis?: string
+  readonly until?: string
+  readonly simulate?: string
+  readonly chain?: string
+  readonly rpc?: readonly string[]
+  readonly from?: string
+  readonly profile?: string
+}
+
+/** The options, read and checked. */
+interface Plan extends SimulatedPlan {
+  /** null: made-up chains; else there is one chain. */
+  readonly rpc: readonly string[] | null
+  readonly from: number | null
+  readonly profile: 'pump' | undefined
+}
+
+/** Chains that are made up without `--chain`. */
+const SIMULATED = 'sol,ethereum'
+/** Trades per second that one process is made for, and then some. */
+const MAX_RATE = 5_000
+
+/** Reads the options. Throws `UsageError` with all mistakes, `ConfigError` for the environment's. */
+export const readPlan = (
+  words: StartWords,
+  environment: Readonly<Record<string, string | undefined>>,
+): Plan => {
+  const problems: string[] = []
+  const number = (name: string, text: string | undefined, min: number, max: number) => {
+    if (text === undefined) return undefined
+    const value = Number(text)
+    if (text.trim() !== '' && Number.isFinite(value) && value >= min && value <= max) return value
+    problems.push(`--${name}: ${text} is not a number from ${min} to ${max}`)
+    return undefined
+  }
+  const whole = (name: string, text: string | undefined, max: number) => {
+    const value = number(name, text, 0, max)
+    if (value === undefined || Number.isSafeInteger(value)) return value
+    problems.push(`--${name}: ${text} is not a whole number`)
+    return undefined
+  }
+  const time = (name: string, text: string | undefined) => {
+    if (text === undefined) return undefined
+    const value = Date.parse(text)
+    if (!Number.isNaN(value)) return value
+    problems.push(`--${name}: ${text} is not a time such as 2026-01-01T00:00:00Z`)
+    return undefined
+  }
+  const duration = (name: string, text: string | undefined) => {
+    if (text === undefined) return undefined
+    const value = durationMs(text)
+    if (value === undefined) problems.push(`--${name}: ${text} is not a duration such as 10m`)
+    return value
+  }
+  const chains = chainsOf(words, problems)
+  const plan = {
+    seed: whole('seed', words.seed, 0xffff_ffff),
+    ratePerSecond: number('rate', words.rate, 0.01, MAX_RATE),
+    genesisMs: time('genesis', words.genesis),
+    untilMs: duration('until', words.until),
+    from: whole('from', words.from, Number.MAX_SAFE_INTEGER) ?? null,
+    profile: words.profile === 'pump' ? words.profile : undefined,
+  } as const
+  const port = whole('port', words.port, 65_534)
+  if (words.from !== undefined && words.chain === undefined) {
+    problems.push('--from: needs --chain; a simulated chain starts at its genesis')
+  }
+  const isProfile = words.profile === 'pump' && words.chain !== undefined
+  if (words.profile !== undefined && !(isProfile && chains[0]?.vm === 'svm')) {
+    problems.push(`--profile: ${words.profile} is no profile of this chain; Solana has pump`)
+  }
+  if (problems.length > 0) throw new UsageError(problems)
+  const overrides: ConfigOverrides = { port, dataDir: words.data, rpcUrls: words.rpc }
+  const loaded = loadConfig(environment, overrides)
+  const given = loaded.rpcUrls.map((url) => url.reveal())
+  const urls = given.length > 0 ? given : [...(chains[0]?.publicRpc ?? [])]
+  return { ...plan, config: loaded, chains, rpc: words.chain === undefined ? null : urls }
+}
+
+/** The one real chain, or the made-up ones. */
+const chainsOf = (
+  { chain, simulate = SIMULATED }: StartWords,
+  problems: string[],
+): readonly ChainRow[] => {
+  const [option, text] = chain === undefined ? ['simulate', simulate] : ['chain', chain]
+  const words = chain === undefined ? text.split(',').map((word) => word.trim()) : [text]
+  const rows = words.flatMap((word) => {
+    const row = chainRow(CHAIN_WORDS[word] ?? '')
+    if (row !== undefined && (chain !== undefined || isMade(row.id))) return [row]
+    problems.push(
+      `--${option}: ${word} is not a chain ${option === 'chain' ? 'of this build' : 'that can be made up'}`,
+    )
+    return []
+  })
+  return [...new Set(rows)]
+}
+
+/** Runs the whole product in one process; resolves with the exit status when it has stopped. */
+export const start = async (
+  words: StartWords,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> => {
+  const plan = readPlan(words, environment)
+  const { config, rpc } = plan
+  const log = rootLogger(
+    environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel,
+    secretTexts(config),
+  )
+  const metrics = makeMetrics()
+  const folder = openDataFolder(config.dataDir)
+  const parts = { folder, metrics, log }
+  return serveOrigin({
+    ...{ config, ...parts, endWhenProcessed: plan.untilMs !== undefined },
+    origin: (signal) =>
+      rpc === null ? simulated(plan, parts) : real(plan, { ...parts, signal, urls: rpc }),
+  })
+}
+
+const real = async (
+  plan: Plan,
+  parts: OriginParts & { readonly signal: AbortSignal; readonly urls: readonly string[] },
+): Promise<Origin> => {
+  const { folder, metrics, log, signal, urls } = parts
+  const { config, from, profile } = plan
+  const [chain] = plan.chains
+  if (chain === undefined) throw new UsageError(['--chain: no chain'])
+  // Once it is open the node is let go after what reads from it.
+  const closing = new AbortController()
+  const giveUp = (): void => closing.abort(signal.reason)
+  signal.addEventListener('abort', giveUp, { once: true })
+  const source = await nodeSource({
+    ...{ chain, urls, config, metrics, ...(profile && { profile }) },
+    from: from ?? (config.fromHeight === -1 ? null : config.fromHeight),
+    log: log.child({ role: 'ingest', chain: chain.id }),
+    signal: closing.signal,
+  }).finally(() => signal.removeEventListener('abort', giveUp))
+  const sinceMs = folder.origin?.sinceMs ?? source.startMs ?? Date.now()
+  folder.claim({ kind: 'node', chain: chain.id, genesis: source.origin, sinceMs })
+  const extra = config.chainExtra[chain.id]
+  const until = plan.untilMs === undefined ? {} : { until: sinceMs + plan.untilMs }
+  return {
+    chains: [{ chain: { row: chain, source, ...(extra && { extra }), ...until } }],
+    chainExtra: config.chainExtra,
+    label: `${chain.name}, from a node`,
+    progress: true,
+    isSimulated: false,
+    nodePorts: [],
+    stop: async () => closing.abort(new Error('nothing reads from the node any more')),
+  }
+}

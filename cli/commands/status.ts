@@ -1,0 +1,55 @@
+import { type Config, loadConfig } from '../../core/config/config.ts'
+import { Outage } from '../../core/errors.ts'
+import { pause } from '../../core/retry.ts'
+import { withHeldParts } from '../app/offline.ts'
+import { askOps, opsUrlOf } from '../app/ops-client.ts'
+import { type StatusReport, statusLines, statusReport } from '../app/status-report.ts'
+
+/** Options that every command for operators has. */
+export interface OperatorWords {
+  readonly data?: string
+  /** Address of a process' operators' port. */
+  readonly ops?: string
+  readonly json?: boolean
+}
+
+/** Options of `sluice status`. */
+export interface StatusWords extends OperatorWords {
+  readonly watch?: boolean
+}
+
+/** What a command works with beside its words. */
+export interface CommandPlace {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly write: (text: string) => void
+  /** Shows a text in place of what was shown before; default: as `write`. */
+  readonly show?: (text: string) => void
+  readonly signal: AbortSignal
+}
+
+const WATCH_MS = 2_000
+
+/** Prints how far every chain and lane is, of the process that runs or else of what lies in the folder. Returns the exit code. */
+export const status = async (words: StatusWords, place: CommandPlace): Promise<number> => {
+  const { environment, write, signal, show = write } = place
+  const config = loadConfig(environment, { dataDir: words.data })
+  for (;;) {
+    const report = await reportOf(words, config)
+    const text = words.json ? JSON.stringify(report) : statusLines(report).join('\n')
+    if (words.watch && !words.json) show(text)
+    else write(text)
+    if (!words.watch) return 0
+    await pause(WATCH_MS, signal).catch(() => undefined)
+    if (signal.aborted) return 0
+  }
+}
+
+const reportOf = async (words: StatusWords, config: Config): Promise<StatusReport> => {
+  const url = opsUrlOf(words.ops, config.dataDir)
+  const answer = url === undefined ? undefined : await askOps<StatusReport>(url, '/status', config)
+  if (answer !== undefined) return answer
+  if (words.ops !== undefined) throw new Outage('bus', `nobody answers at ${words.ops}`)
+  return withHeldParts(config, async (parts) =>
+    statusReport({ ...parts, warehouse: await parts.warehouse(), nowMs: Date.now }),
+  )
+}

@@ -1,7 +1,0 @@
-import type { Config } from '../core/config.ts'
-
-/** Where the blocks in the making of a chain are streamed from; '' = they are not followed. */
-export const flashblocksUrl = (
-  { flashblocksUrlBase }: Pick<Config, 'flashblocksUrlBase'>,
-  chain: string,
-): string => (chain === 'base' ? flashblocksUrlBase.reveal() : '')

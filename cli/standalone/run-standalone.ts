@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ChainExtra, type Config, secretTexts } from '../../core/config/config.ts'
+import { Secret } from '../../core/config/secret.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import { scrubber } from '../../core/ops/redact.ts'
+import { print } from '../../core/ops/terminal.ts'
+import { pause } from '../../core/retry.ts'
+import { type House, openHouse } from '../app/app.ts'
+import type { DataFolder } from '../app/data-folder.ts'
+import { type Course, type Ending, ended, runCourse } from '../app/process.ts'
+import type { HouseChain } from '../app/services.ts'
+import { capacityText } from '../app/status-report.ts'
+import { type DemoExamples, findExamples, printWelcome } from './demo.ts'
+import { showProgress } from './progress.ts'
+
+/** One chain of an origin, with things that exist on it where they are known before. */
+export interface OriginChain {
+  readonly chain: HouseChain
+  readonly examples?: DemoExamples
+}
+
+/** Where the blocks of a process come from, and what people are told of it. */
+export interface Origin {
+  readonly chains: readonly OriginChain[]
+  readonly chainExtra: Readonly<Record<string, ChainExtra>>
+  /** Shown wherever a person looks: names a made-up or recorded chain as what it is. */
+  readonly label: string
+  /** True: the chains are made up, so this is a demo on one machine. */
+  readonly isSimulated: boolean
+  /** Ports of this machine where made-up nodes answer. */
+  readonly nodePorts: readonly number[]
+  /** True: a bar shows how far the chain is behind its head. */
+  readonly progress: boolean
+  stop(): Promise<void>
+}
+
+/** One process: what it runs on, and when it ends by itself. */
+export interface ProcessOptions {
+  readonly config: Config
+  readonly folder: DataFolder
+  readonly metrics: Metrics
+  readonly log: Logger
+  /** Opens the origin; the signal aborts when the process is to end. */
+  readonly origin: (signal: AbortSignal) => Promise<Origin>
+  /** True: ends with status 0 once everything asked for is ingested and processed. */
+  readonly endWhenProcessed: boolean
+}
+
+/** How long the welcome waits for a first trade to show, and how often a later one is looked for. */
+const WELCOME_WAIT_MS = 60_000
+const LOOK_MS = 500
+const LOOK_AGAIN_MS = 2_000
+
+/** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */
+export const serveOrigin = (options: ProcessOptions): Promise<number> =>
+  runCourse({ log: options.log, scrub: scrubber(secretTexts(options.config)) }, (course) =>
+    run(options, course),
+  )
+
+const run = async (options: ProcessOptions, course: Course): Promise<number> => {
+  const origin = await options.origin(course.signal)
+  try {
+    return await serve(options, origin, course)
+  } finally {
+    await origin.stop()
+  }
+}
+
+const serve = async (
+  options: ProcessOptions,
+  origin: Origin,
+  { signal, end, onFatal }: Course,
+): Promise<number> => {
+  const { config, folder, metrics, log } = options
+  const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
+  const admin = config.adminToken.isEmpty ? new Secret(folder.adminToken) : config.adminToken
+  const house = await openHouse({
+    config: {
+      ...{ ...config, chainExtra: origin.chainExtra, keyPepper: pepper, adminToken: admin },
+    },
+    firstUser: folder.demo ?? {},
+    ...{
+      metrics,
+      log,
+      onFatal,
+      chains: origin.chains.map(({ chain }) => chain),
+      origin: origin.label,
+      isDemo: origin.isSimulated,
+      nodePorts: origin.nodePorts,
+    },
+    ...{ logPath: folder.logPath, warehousePath: folder.warehousePath, opsPath: folder.opsPath },
+  })
+  const capacity = house.bus.capacity()
+  if (capacity) print(`embedded log: ${capacityText(capacity)}`)
+  const [first] = origin.chains
+  const progress = origin.progress && first ? showProgress(house, first.chain.source) : undefined
+  if (options.endWhenProcessed) {
+    whenProcessed(house, signal).then(() => end(0, 'everything is processed'), onFatal)
+  }
+  try {
+    const { webhookAllow } = config
+    await welcome(house, { folder, adminToken: admin.reveal(), webhookAllow }, origin, signal)
+    const { status } = await ended(signal)
+    return status
+  } finally {
+    progress?.stop()
+    await house.stop(signal.aborted ? (signal.reason as Ending).reason : 'start failed')
+  }
+}
+
+interface WelcomeDeps {
+  readonly folder: DataFolder
+  readonly adminToken: string
+  readonly webhookAllow: readonly string[]
+}
+
+/** Prints where it serves, and writes `demo.json` once there is something to show. */
+const welcome = async (
+  house: House,
+  { folder, adminToken, webhookAllow }: WelcomeDeps,
+  origin: Origin,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl, credentials } = house
+  assert(credentials, 'the house was asked for a first user')
+  const surfaces = { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl }
+  const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }
+  const shown = (examples: Examples): void =>
+    folder.writeDemo({ ...base, examples: bestOf(examples), examplesByChain: examples })
+  const look = async (known: Examples): Promise<Examples> => {
+    const open = origin.chains.filter(({ chain }) => known[chain.row.apiName] === undefined)
+    return { ...known, ...(await examplesOf(house, open)) }
+  }
+  const isWhole = (examples: Examples): boolean =>
+    Object.keys(examples).length === origin.chains.length
+  let examples = await look({})
+  const limitMs = Date.now() + WELCOME_WAIT_MS
+  while (!isWhole(examples) && Date.now() < limitMs && !signal.aborted) {
+    await sleep(LOOK_MS)
+    examples = await look(examples)
+  }
+  shown(examples)
+  const chains = origin.chains.map(({ chain }) => chain.row)
+  printWelcome({
+    ...{ ...base, examples, dataDir: folder.path, chains },
+    webhooksToHere: origin.isSimulated && webhookAllow.length === 0,
+  })
+  // A chain without a trade yet: the file gets its examples with the first one.
+  while (!isWhole(examples) && !signal.aborted) {
+    await pause(LOOK_AGAIN_MS, signal).catch(() => undefined)
+    if (signal.aborted) return
+    examples = await look(examples)
+    shown(examples)
+  }
+}
+
+/** Examples by the name of their chain; chains without a trade are missing. */
+type Examples = Readonly<Record<string, DemoExamples>>
+
+const examplesOf = async (
+  { warehouse }: House,
+  chains: readonly OriginChain[],
+): Promise<Examples> => {
+  const found = await Promise.all(
+    chains.map(({ chain, examples }) => findExamples(warehouse, chain.row, examples)),
+  )
+  return Object.fromEntries(found.flatMap((one) => (one === null ? [] : [[one.chain, one]])))
+}
+
+/** The examples that `demo.json` names without a chain. */
+const bestOf = (examples: Examples): DemoExamples | null =>
+  examples.ethereum ?? Object.values(examples)[0] ?? null
+
+/** Resolves when every chain is ingested as far as asked and all of it is processed. */
+const whenProcessed = async (house: House, signal: AbortSignal): Promise<void> => {
+  await Promise.all(house.ingestors.map(({ done }) => done))
+  while (!signal.aborted && !(await house.settled())) await sleep(50)
+}

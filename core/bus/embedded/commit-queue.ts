@@ -1,0 +1,315 @@
+import { Outage } from '../../errors.ts'
+import type { Commit, OutRecord, Span } from '../contract.ts'
+import { checkStateKey } from '../state-key.ts'
+import { diskOutage, isRetryable, MOST_TRIES } from './lmdb.ts'
+import type { EmbeddedLog } from './log.ts'
+import { logBytes } from './log-size.ts'
+import { asBuffer, Draft } from './write-batch.ts'
+
+/** One lmdb transaction takes at most so much; what waits beyond it has the next turn of the event loop. */
+const BATCH_COMMITS = 256
+const BATCH_BYTES = 16_777_216
+/** Beyond that a commit is refused: its callers do not wait for the ones before. */
+const WAITING_COMMITS = 10_000
+const WAITING_BYTES = 268_435_456
+/** After a transaction the process gets as much time as the disk took, up to this: what comes meanwhile shares the next one. */
+const MOST_PAUSE_MS = 20
+/** Pages that a commit touches beside its own bytes: one path per tree, and the free list. */
+const SPARE_BYTES = 262_144
+
+/** Order of a commit's writes; tests end the process between them. */
+export type CommitStep = 'records' | 'seal' | 'state' | 'offsets' | 'written' | 'durable'
+
+/** Runs the writes of a batch; the product's way is one lmdb transaction. */
+export type Transact = (log: EmbeddedLog, steps: readonly (() => void)[]) => void
+
+/** For the crash suite only: sees each step, may take the transaction away. */
+export interface CommitHooks {
+  readonly onStep?: (step: CommitStep) => void
+  readonly transact?: Transact
+}
+
+/** Takes commits and writes those that come close together in one transaction, durable before any of them resolves. */
+export interface CommitQueue {
+  /**
+   * `alive` is asked at the moment of writing; when it throws, nothing of this commit is written. Throws `Outage` when
+   * more waits than the queue may hold.
+   */
+  add(commit: Commit, alive: () => void): Promise<readonly Span[]>
+  /** Writes what waits. */
+  flush(): void
+}
+
+interface Pending {
+  readonly commit: Commit
+  readonly bytes: number
+  readonly alive: () => void
+  readonly resolve: (spans: readonly Span[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface QueuePlan {
+  readonly log: EmbeddedLog
+  readonly limitBytes: () => number
+  /** Deletes what retention allows, until so many bytes more fit. False: the sweep failed or was ended before. Never throws. */
+  readonly makeRoom: (bytes: number) => Promise<boolean>
+  /** Told before each transaction how many bytes are in use. */
+  readonly onUsed: (bytes: number) => void
+  readonly nowMs: () => number
+  readonly hooks: CommitHooks
+  /** Topics that grew. */
+  readonly onCommitted: (topics: ReadonlySet<string>) => void
+  /** A transaction was undone and is written again. */
+  readonly onRetry: (error: unknown) => void
+  /** Once: the log cannot take more. */
+  readonly onBroken: (outage: Outage) => void
+}
+
+/** One transaction, flushed to disk before it returns. */
+const inOneTransaction: Transact = ({ root }, steps) =>
+  root.transactionSync(() => {
+    for (const step of steps) step()
+  })
+
+/**
+ * Makes the queue. Commits that find the log full wait for a sweep; where that makes no room they are refused with an
+ * `Outage`, and the ones after them are tried again. After a failed write every commit is refused with the same final `Outage`.
+ */
+export const commitQueue = (plan: QueuePlan): CommitQueue => {
+  let waiting: Pending[] = []
+  let waitingBytes = 0
+  let broken: Outage | undefined
+  const breakWith = (error: unknown): Outage => {
+    broken = error instanceof Outage ? error : diskOutage(plan.log.path, error)
+    plan.onBroken(broken)
+    return broken
+  }
+  const write = (pending: readonly Pending[], isSwept: boolean): void => {
+    let batch = pending.filter(isAlive)
+    if (lackingBytes(plan, batch) > 0) {
+      const outage = fullOutage(plan, isSwept)
+      if (outage.final) plan.onBroken(outage)
+      for (const { reject } of batch) reject(outage)
+      return
+    }
+    for (let tries = 1; batch.length > 0; ) {
+      const outcome = writeBatch(plan, batch)
+      if (outcome.failed === undefined) return
+      if (tries < MOST_TRIES && isRetryable(outcome.failed)) {
+        plan.onRetry(outcome.failed)
+        tries += 1
+        continue
+      }
+      if (outcome.culprit === undefined) {
+        const outage = breakWith(outcome.failed)
+        for (const { reject } of [...batch, ...waiting]) reject(outage)
+        waiting = []
+        waitingBytes = 0
+        return
+      }
+      outcome.culprit.reject(outcome.failed)
+      batch = batch.filter((one) => one !== outcome.culprit)
+    }
+  }
+  const writeSome = (batch = firstOf(waiting), isSwept = false): void => {
+    // A flush may have written what waited for room.
+    if (waiting[0] !== batch[0]) return
+    waiting = waiting.slice(batch.length)
+    waitingBytes -= bytesOf(batch)
+    write(batch, isSwept)
+  }
+  let restedAtMs = 0
+  const soon = (): void => {
+    const pauseMs = restedAtMs - performance.now()
+    if (pauseMs <= 0) setImmediate(begin)
+    else setTimeout(begin, pauseMs)
+  }
+  const begin = (): void => {
+    const batch = firstOf(waiting)
+    const lacking = lackingBytes(plan, batch)
+    if (lacking > 0) plan.makeRoom(lacking).then((isSwept) => turn(batch, isSwept))
+    else turn(batch, false)
+  }
+  const turn = (batch: readonly Pending[], isSwept: boolean): void => {
+    const beganMs = performance.now()
+    writeSome(batch, isSwept)
+    const endedMs = performance.now()
+    restedAtMs = endedMs + Math.min(endedMs - beganMs, MOST_PAUSE_MS)
+    if (waiting.length > 0) soon()
+  }
+  return {
+    flush: () => {
+      while (waiting.length > 0) writeSome()
+    },
+    add: (commit, alive) => {
+      if (broken) return Promise.reject(broken)
+      const bytes = commitBytes(commit)
+      if (waiting.length >= WAITING_COMMITS || waitingBytes > WAITING_BYTES) {
+        return Promise.reject(new Outage('bus', `${waiting.length} commits wait to be written`))
+      }
+      const { promise, resolve, reject } = withResolvers<readonly Span[]>()
+      if (waiting.length === 0) soon()
+      waiting.push({ commit, bytes, alive, resolve, reject })
+      waitingBytes += bytes
+      return promise
+    },
+  }
+}
+
+/** Refuses a commit whose writer may not write any more; nothing can change that until the batch is written. */
+const isAlive = ({ alive, reject }: Pending): boolean => {
+  try {
+    alive()
+    return true
+  } catch (error) {
+    reject(error)
+    return false
+  }
+}
+
+const bytesOf = (batch: readonly Pending[]): number =>
+  batch.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** The commits of the next transaction; the first one always fits. */
+const firstOf = (waiting: readonly Pending[]): readonly Pending[] => {
+  let room = BATCH_BYTES
+  const end = waiting.findIndex(({ bytes }, index) => {
+    room -= bytes
+    return index >= BATCH_COMMITS || (index > 0 && room < 0)
+  })
+  return end < 0 ? waiting : waiting.slice(0, end)
+}
+
+const withResolvers = <T>(): {
+  promise: Promise<T>
+  resolve: (value: T) => void
+  reject: (error: unknown) => void
+} => {
+  let resolve: (value: T) => void = () => undefined
+  let reject: (error: unknown) => void = () => undefined
+  const promise = new Promise<T>((onDone, onError) => {
+    resolve = onDone
+    reject = onError
+  })
+  return { promise, resolve, reject }
+}
+
+/** An error of the caller's own part (fenced, unknown topic, a throwing seal): only that commit fails. */
+class CommitError extends Error {}
+
+interface BatchOutcome {
+  readonly failed?: unknown
+  readonly culprit?: Pending
+}
+
+const writeBatch = (plan: QueuePlan, batch: readonly Pending[]): BatchOutcome => {
+  const { log, hooks } = plan
+  const transact = hooks.transact ?? inOneTransaction
+  const draft = new Draft(log, plan.nowMs())
+  const spans = new Map<Pending, Span[]>()
+  let current: Pending | undefined
+  const own =
+    (pending: Pending, work: () => void): (() => void) =>
+    () => {
+      current = pending
+      work()
+      current = undefined
+    }
+  const steps = batch.flatMap((pending) => {
+    const held: Span[] = []
+    spans.set(pending, held)
+    return commitSteps(pending, draft, held, hooks).map((step) => own(pending, step))
+  })
+  try {
+    transact(log, [...steps, () => hooks.onStep?.('written')])
+  } catch (error) {
+    return error instanceof CommitError && current
+      ? { failed: error.cause, culprit: current }
+      : { failed: error }
+  }
+  hooks.onStep?.('durable')
+  plan.onCommitted(draft.publish())
+  for (const [pending, held] of spans) pending.resolve(held)
+  return {}
+}
+
+const commitSteps = (
+  { commit }: Pending,
+  draft: Draft,
+  spans: Span[],
+  { onStep }: CommitHooks,
+): readonly (() => void)[] => [
+  () => {
+    onStep?.('records')
+    append(draft, commit.records ?? [], spans)
+  },
+  () => {
+    onStep?.('seal')
+    const { seal } = commit
+    if (seal)
+      append(
+        draft,
+        caller(() => seal([...spans])),
+        spans,
+      )
+  },
+  () => {
+    onStep?.('state')
+    for (const { store, partition, key, value } of commit.state ?? []) {
+      caller(() => checkStateKey(key))
+      if (value === null) draft.log.state.removeSync([store, partition, key])
+      else draft.log.state.putSync([store, partition, key], asBuffer(value))
+    }
+  },
+  () => {
+    onStep?.('offsets')
+    const { group = '', next = [] } = commit.offsets ?? {}
+    for (const { topic, partition, offset, metadata } of next) {
+      draft.log.offsets.putSync([group, topic, partition], [offset, metadata ?? null])
+    }
+  },
+]
+
+const caller = <T>(work: () => T): T => {
+  try {
+    return work()
+  } catch (cause) {
+    throw new CommitError('the commit is not valid', { cause })
+  }
+}
+
+const append = (draft: Draft, records: readonly OutRecord[], spans: Span[]): void => {
+  for (const record of records) {
+    const at = caller(() => draft.place(record))
+    const last = spans.findIndex(
+      (span) => span.topic === record.topic && span.partition === at.partition,
+    )
+    const span = spans[last]
+    if (span) spans[last] = { ...span, records: span.records + 1 }
+    else
+      spans.push({
+        topic: record.topic,
+        partition: at.partition,
+        baseOffset: at.offset,
+        records: 1,
+      })
+    draft.put(record, at)
+  }
+  if (records.length > 0) draft.save()
+}
+
+/** Bytes by which a batch would exceed the limit, which is kept before anything is written; 0 when it fits. */
+const lackingBytes = (plan: QueuePlan, batch: readonly Pending[]): number => {
+  if (batch.length === 0) return 0
+  const used = logBytes(plan.log)
+  plan.onUsed(used)
+  const bytes = bytesOf(batch) + SPARE_BYTES
+  return used + bytes <= plan.limitBytes() ? 0 : bytes
+}
+
+/** Final when a sweep has done what it can: what is left is what no sweep deletes. */
+const fullOutage = ({ log, limitBytes }: QueuePlan, isSwept: boolean): Outage =>
+  new Outage('disk', `${log.path} is full: ${limitBytes()} bytes (LOG_MAX_MB)`, { final: isSwept })
+
+const commitBytes = ({ records = [], state = [] }: Commit): number =>
+  [...records, ...state].reduce((sum, { value }) => sum + 128 + (value?.byteLength ?? 0), 0)

@@ -1,0 +1,264 @@
+import { Outage } from '../../errors.ts'
+import {
+  type GroupOffset,
+  type Lane,
+  type LaneState,
+  type LogRecord,
+  laneWriterId,
+  type Running,
+  type Subscription,
+  type Writer,
+} from '../contract.ts'
+import { assignLanes } from '../lane-assignment.ts'
+import { type HaltedLanes, type KeepRunning, keepRunning, OutsideLog } from '../task-runner.ts'
+import type { Wakeups } from './change-notifier.ts'
+import { inTransaction } from './lmdb.ts'
+import { type EmbeddedLog, groupOffsets, scan, topicOf } from './log.ts'
+
+/** Largest answer of one `take`; a single larger record still passes. */
+const TAKE_BYTES = 16_777_216
+
+/** What lanes need of the bus. */
+export interface LaneHost extends Pick<KeepRunning, 'log' | 'onHalt'> {
+  readonly store: EmbeddedLog
+  readonly wakeups: Wakeups
+  readonly writer: (id: string) => Promise<Writer>
+  readonly halted: HaltedLanes
+}
+
+interface Member {
+  readonly subscription: Subscription
+  readonly lanes: Map<
+    number,
+    { readonly controller: AbortController; readonly done: Promise<void> }
+  >
+}
+
+/** The groups of one process: hands whole lanes to the members of a group, again whenever one comes or goes. */
+export const laneGroups = (
+  host: LaneHost,
+): {
+  readonly join: (subscription: Subscription) => Running
+  /** Notes how far the lanes are in the topics that each of them reads whole: no sweep may go beyond. */
+  readonly note: () => Promise<void>
+} => {
+  const groups = new Map<string, Member[]>()
+  return {
+    note: async () => {
+      for (const members of groups.values()) {
+        for (const { subscription, lanes } of members) {
+          for (const partition of lanes.keys()) await noteReads(host.store, subscription, partition)
+        }
+      }
+    },
+    join: (subscription) => {
+      const lanes = laneCount(host.store, subscription)
+      const members = groups.get(subscription.group) ?? []
+      const member: Member = { subscription, lanes: new Map() }
+      members.push(member)
+      groups.set(subscription.group, members)
+      assign(host, members, lanes)
+      return {
+        stop: async () => {
+          const at = members.indexOf(member)
+          if (at < 0) return
+          members.splice(at, 1)
+          const running = [...member.lanes.values()]
+          for (const { controller } of running) controller.abort(new Error('the member left'))
+          await Promise.all(running.map(({ done }) => done))
+          assign(host, members, lanes)
+        },
+      }
+    },
+  }
+}
+
+const laneCount = (store: EmbeddedLog, { group, topics }: Subscription): number => {
+  const counts = new Set(topics.map((topic) => topicOf(store, topic).spec.partitions))
+  const [count] = counts
+  if (count === undefined || counts.size > 1) {
+    throw new Outage('bus', `topics of ${group} are not co-partitioned`, { final: true })
+  }
+  return count
+}
+
+const assign = (host: LaneHost, members: readonly Member[], lanes: number): void => {
+  const asking = members.map(({ lanes: owned }, index) => ({
+    ...{ id: String(index), name: String(index), bornMs: 0, kept: [] },
+    owned: [...owned.keys()],
+  }))
+  const given = assignLanes(asking, lanes)
+  members.forEach((member, index) => {
+    const own = given.get(String(index)) ?? []
+    for (const [partition, { controller }] of member.lanes) {
+      if (own.includes(partition)) continue
+      controller.abort(new Error('the lane went to another member'))
+      member.lanes.delete(partition)
+    }
+  })
+  members.forEach((member, index) => {
+    for (const partition of given.get(String(index)) ?? []) {
+      if (!member.lanes.has(partition)) member.lanes.set(partition, start(host, member, partition))
+    }
+  })
+}
+
+const start = (host: LaneHost, { subscription }: Member, partition: number) => {
+  const controller = new AbortController()
+  const { signal } = controller
+  const facts = { group: subscription.group, partition }
+  const done = keepRunning(
+    { what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt },
+    () =>
+      host.halted.resting({ ...facts, log: host.log, signal }, async (opened) => {
+        const lane = await openLane(host, subscription, { partition, signal })
+        opened()
+        await subscription.run(lane)
+      }),
+  )
+  return { controller, done }
+}
+
+interface LaneSeat {
+  readonly partition: number
+  readonly signal: AbortSignal
+}
+
+const openLane = async (
+  host: LaneHost,
+  subscription: Subscription,
+  { partition, signal }: LaneSeat,
+): Promise<Lane> => {
+  const { group, topics } = subscription
+  const writer = await host.writer(laneWriterId(group, partition))
+  const committed = groupOffsets(host.store, group, topics).filter(
+    (offset) => offset.partition === partition,
+  )
+  const state = async (name: string): Promise<LaneState> => storeAt(host.store, name, partition)
+  await noteReads(host.store, subscription, partition)
+  const sources = [
+    ...topics.map((topic) => sourceOf(host.store, topic, partition, committed)),
+    ...(await broadcastSources(host.store, subscription, { partition, state })),
+  ]
+  return {
+    partition,
+    writer,
+    committed,
+    signal,
+    state,
+    take: (options) => takeFrom(host, sources, signal, options),
+  }
+}
+
+interface Source {
+  readonly topic: string
+  readonly partition: number
+  next: number
+}
+
+const sourceOf = (
+  store: EmbeddedLog,
+  topic: string,
+  partition: number,
+  committed: readonly GroupOffset[],
+): Source => {
+  const { low, next } = topicOf(store, topic)
+  const first = low[partition] ?? 0
+  const from = committed.find((offset) => offset.topic === topic)?.offset ?? first
+  const end = next[partition] ?? 0
+  if (from < first || from > end) {
+    throw new OutsideLog({ topic, partition, place: from, low: first, end })
+  }
+  return { topic, partition, next: from }
+}
+
+const broadcastSources = async (
+  store: EmbeddedLog,
+  { broadcast = [], broadcastFrom }: Subscription,
+  lane: Pick<Lane, 'partition' | 'state'>,
+): Promise<readonly Source[]> => {
+  const sources: Source[] = []
+  for (const topic of broadcast) {
+    const from = await broadcastFrom?.(lane, topic)
+    const committed = from === undefined ? [] : [{ topic, partition: 0, offset: from }]
+    sources.push(sourceOf(store, topic, 0, committed))
+  }
+  return sources
+}
+
+/** Writes down how far a lane is in its broadcast topics, as its own state knows. */
+const noteReads = async (
+  store: EmbeddedLog,
+  { group, broadcast = [], broadcastFrom }: Subscription,
+  partition: number,
+): Promise<void> => {
+  const state = async (name: string): Promise<LaneState> => storeAt(store, name, partition)
+  for (const topic of broadcast) {
+    const from = await broadcastFrom?.({ partition, state }, topic)
+    // In one transaction of its own, as everything here: lmdb-js runs other writes in a thread, between ours.
+    if (from !== undefined) {
+      inTransaction(store.root, () => store.meta.putSync(['reads', group, topic, partition], from))
+    }
+  }
+}
+
+/** State is read straight from the tree; a commit is visible as soon as it has resolved. */
+const storeAt = ({ state }: EmbeddedLog, name: string, partition: number): LaneState => ({
+  get: (key) => state.get([name, partition, key]),
+  *entries(prefix = '') {
+    const range = state.getRange({
+      start: [name, partition, prefix],
+      end: [name, partition + 1, ''],
+    })
+    for (const { key, value } of range) {
+      if (!key[2].startsWith(prefix)) return
+      yield [key[2], value] as const
+    }
+  },
+})
+
+const takeFrom = async (
+  { store, wakeups }: LaneHost,
+  sources: readonly Source[],
+  signal: AbortSignal,
+  { maxRecords, maxWaitMs, without }: Parameters<Lane['take']>[0],
+): Promise<readonly LogRecord[]> => {
+  signal.throwIfAborted()
+  const open = without ? sources.filter(({ topic }) => !without.has(topic)) : sources
+  const now = takeNow(store, open, maxRecords)
+  if (now.length > 0) return now
+  await wakeups.wait(
+    open.map(({ topic }) => topic),
+    maxWaitMs,
+    signal,
+  )
+  signal.throwIfAborted()
+  return takeNow(store, open, maxRecords)
+}
+
+const takeNow = (
+  store: EmbeddedLog,
+  sources: readonly Source[],
+  maxRecords: number,
+): readonly LogRecord[] => {
+  const taken: LogRecord[] = []
+  let bytes = TAKE_BYTES
+  for (const source of sources) {
+    const { topic, partition, next: from } = source
+    const { low, next } = topicOf(store, topic)
+    const to = next[partition] ?? 0
+    const first = low[partition] ?? 0
+    if (from < first) throw new OutsideLog({ topic, partition, place: from, low: first, end: to })
+    if (from >= to) continue
+    const found = scan(
+      store,
+      { topic, partition, from, to },
+      { records: maxRecords - taken.length, bytes },
+    )
+    source.next = found.next
+    bytes -= found.bytes
+    taken.push(...found.records)
+    if (taken.length >= maxRecords || bytes <= 0) break
+  }
+  return taken
+}

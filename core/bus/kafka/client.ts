@@ -1,0 +1,146 @@
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import kafkajs, {
+  type Admin,
+  type Consumer,
+  Kafka,
+  type KafkaConfig,
+  type logCreator,
+  logLevel,
+  type PartitionAssigner,
+  type Producer,
+  type ProducerConfig,
+} from 'kafkajs'
+import { Outage } from '../../errors.ts'
+import type { Logger } from '../../ops/logger.ts'
+import { type FetchCluster, fetchCluster } from './cluster.ts'
+
+/** How to reach the brokers. */
+export interface KafkaAccess {
+  /** `host:port`. */
+  readonly brokers: readonly string[]
+  readonly clientId: string
+  readonly log: Logger
+  /** Who we are to listeners that ask (contract/kafka.md 2.11). */
+  readonly sasl?: {
+    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
+    readonly username: string
+    readonly password: string
+  }
+  /** Absent: plain text. PEM texts: the authority where it is not one of the system's, our certificate and its key. */
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string }
+  /** A member that is silent for so long loses its lanes; default 45 s. */
+  readonly sessionTimeoutMs?: number
+}
+
+/** The one client of a process: producers and consumers share what it knows of offsets. */
+export interface KafkaClient {
+  admin(): Admin
+  producer(config: ProducerConfig): Producer
+  /** A member of a group, with the fetch and session settings of the house. */
+  consumer(groupId: string, assigner: PartitionAssigner): Consumer
+  /** Connections that read without a group. */
+  cluster(): FetchCluster
+}
+
+/**
+ * Pauses of kafkajs' own retries: connections, fence, metadata, coordinators. Source: contract/kafka.md 5.2 #5. About
+ * 3 s in all, the time in which a cluster notices a dead broker; then the caller gets an `Outage` and decides.
+ */
+const KAFKA_RETRY = { initialRetryTime: 5, maxRetryTime: 1_000, retries: 10 }
+
+/** Compression of everything that is written (contract/kafka.md 5.4). */
+export const COMPRESSION = kafkajs.CompressionTypes.GZIP
+
+/** Settings of every consumer (contract/kafka.md 5.5). */
+const CONSUMER = {
+  minBytes: 1,
+  maxWaitTimeInMs: 100,
+  maxBytes: 16_777_216,
+  maxBytesPerPartition: 4_194_304,
+  metadataMaxAge: 60_000,
+  rebalanceTimeout: 60_000,
+  allowAutoTopicCreation: false,
+  // The owner of a consumer starts it again, after every crash.
+  retry: { ...KAFKA_RETRY, restartOnFailure: async () => false },
+}
+const SESSION_MS = 45_000
+const HEARTBEAT_MS = 3_000
+
+const sslOf = ({ ca, cert, key }: NonNullable<KafkaAccess['tls']>) => ({
+  ...(ca !== undefined && { ca: [ca] }),
+  ...(cert !== undefined && { cert }),
+  ...(key !== undefined && { key }),
+})
+
+/** Makes the client; nothing connects yet. */
+export const kafkaClient = (access: KafkaAccess): KafkaClient => {
+  const { brokers, clientId, log, sasl, tls, sessionTimeoutMs = SESSION_MS } = access
+  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => GZIP_LEVEL_1
+  const kafka = new Kafka({
+    brokers: [...brokers],
+    clientId,
+    ...(sasl && { sasl: sasl as NonNullable<KafkaConfig['sasl']> }),
+    ...(tls && { ssl: tls.ca === undefined && tls.cert === undefined ? true : sslOf(tls) }),
+    connectionTimeout: 3_000,
+    requestTimeout: 30_000,
+    retry: KAFKA_RETRY,
+    logLevel: logLevel.WARN,
+    logCreator: toPino(log),
+  })
+  return {
+    admin: () => kafka.admin(),
+    producer: (config) => kafka.producer(config),
+    cluster: () => fetchCluster(kafka),
+    consumer: (groupId, assigner) =>
+      kafka.consumer({
+        ...CONSUMER,
+        groupId,
+        partitionAssigners: [assigner],
+        sessionTimeout: sessionTimeoutMs,
+        heartbeatInterval: Math.min(HEARTBEAT_MS, Math.floor(sessionTimeoutMs / 4)),
+      }),
+  }
+}
+
+const GZIP_LEVEL_1 = {
+  compress: (encoder: { readonly buffer: Buffer }): Promise<Buffer> =>
+    promisify<Buffer, object, Buffer>(gzip)(encoder.buffer, { level: 1 }),
+  decompress: (bytes: Buffer): Promise<Buffer> => promisify<Buffer, Buffer>(gunzip)(bytes),
+}
+
+/** kafkajs calls an error what a lost broker makes ordinary; what matters is thrown and logged by its caller. */
+const toPino =
+  (log: Logger): logCreator =>
+  () =>
+  ({ namespace, level, log: { message, ...facts } }) => {
+    log[level === logLevel.ERROR ? 'warn' : 'debug']({ kafkajs: namespace, facts }, message)
+  }
+
+/** Kafka's name of an error, looked for through kafkajs' wrappers; undefined when the broker named none. */
+export const kafkaErrorType = (error: unknown): string | undefined => {
+  let at: unknown = error
+  for (let depth = 0; depth < 5 && at instanceof Error; depth += 1) {
+    if ('type' in at && typeof at.type === 'string') return at.type
+    at = at.cause
+  }
+  return undefined
+}
+
+/** Errors after which the producer's id belongs to someone else. */
+const FENCED = new Set([
+  'INVALID_PRODUCER_EPOCH',
+  'PRODUCER_FENCED',
+  'INVALID_PRODUCER_ID_MAPPING',
+  'UNKNOWN_PRODUCER_ID',
+])
+
+/** True when the error says that another holder took the id. */
+export const isFencing = (error: unknown): boolean => FENCED.has(kafkaErrorType(error) ?? '')
+
+/** An error of kafkajs as the house knows it; an `Outage` stays what it is. */
+export const busOutage = (what: string, cause: unknown): Outage => {
+  if (cause instanceof Outage) return cause
+  const text = cause instanceof Error ? cause.message : String(cause)
+  return new Outage('bus', `${what}: ${text}`, { cause, final: isFencing(cause) })
+}

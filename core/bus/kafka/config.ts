@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../config/config.ts'
+import { Outage } from '../../errors.ts'
+import type { KafkaBusOptions } from './bus.ts'
+
+type Settings = Pick<
+  Config,
+  | 'dataDir'
+  | 'lmdbMapSizeMb'
+  | 'processName'
+  | 'kafkaBrokers'
+  | 'kafkaSessionTimeoutMs'
+  | 'kafkaTls'
+  | 'kafkaTlsCa'
+  | 'kafkaTlsCert'
+  | 'kafkaTlsKey'
+  | 'kafkaSaslMechanism'
+  | 'kafkaSaslUsername'
+  | 'kafkaSaslPassword'
+>
+
+/** How a process reaches its brokers and where its lanes keep state. Throws `Outage` for a PEM file that is not there. */
+export const kafkaOptions = (config: Settings): Omit<KafkaBusOptions, 'clientId' | 'log'> => {
+  const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username } = config
+  const password = config.kafkaSaslPassword.reveal()
+  return {
+    brokers: config.kafkaBrokers,
+    sessionTimeoutMs: config.kafkaSessionTimeoutMs,
+    state: { path: join(config.dataDir, 'state'), mapSizeBytes: config.lmdbMapSizeMb * 1_048_576 },
+    ...(config.processName !== '' && { processName: config.processName }),
+    ...(username !== '' && { sasl: { mechanism, username, password } }),
+    ...(config.kafkaTls && { tls: tlsOf(config) }),
+  }
+}
+
+const tlsOf = (config: Settings): NonNullable<KafkaBusOptions['tls']> => ({
+  ...(config.kafkaTlsCa !== '' && { ca: pem('KAFKA_TLS_CA', config.kafkaTlsCa) }),
+  ...(config.kafkaTlsCert !== '' && { cert: pem('KAFKA_TLS_CERT', config.kafkaTlsCert) }),
+  ...(config.kafkaTlsKey !== '' && { key: pem('KAFKA_TLS_KEY', config.kafkaTlsKey) }),
+})
+
+const pem = (variable: string, path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new Outage('bus', `${variable}: ${path} cannot be read`, { final: true, cause })
+  }
+}

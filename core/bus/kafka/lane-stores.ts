@@ -1,0 +1,176 @@
+import type { LimitFunction } from 'p-limit'
+import { Outage } from '../../errors.ts'
+import type { Logger } from '../../ops/logger.ts'
+import type { Bus, Commit, Lane, StateChange, Writer } from '../contract.ts'
+import { copyPath } from './local-stores.ts'
+import { type At, boundsOf } from './reader.ts'
+import { type CopyChange, type LaneCopy, type Mark, openLaneCopy } from './state-store.ts'
+import type { LaneWriter, Placed } from './writer.ts'
+
+/**
+ * A copy that has not followed its changelog for longer starts over: compaction may have dropped tombstones that it
+ * has not seen. Half of `delete.retention.ms` (contract/kafka.md 2.10).
+ */
+const COPY_MAX_AGE_MS = 43_200_000
+/** What one write to a copy takes while it loads. */
+const CHUNK_RECORDS = 2_000
+const CHUNK_BYTES = 4_194_304
+
+/** The folder of all local copies of a process. */
+export interface StateFolder {
+  readonly path: string
+  /** Most bytes of one lane's store. */
+  readonly mapSizeBytes: number
+  readonly clusterId: string
+  /** Copies in use, by their folders. */
+  readonly open: Set<string>
+}
+
+/** What stores need of the bus. */
+export interface StoresHost extends Pick<Bus, 'ends' | 'read'> {
+  readonly log: Logger
+  /** undefined: this process keeps no state, and `Lane.state` is an outage. */
+  readonly folder: StateFolder | undefined
+  /** How many stores load at once. */
+  readonly loading: LimitFunction
+}
+
+/** Stores of one lane: copies on the local disk that follow their changelogs. */
+export interface LaneStores {
+  readonly state: Lane['state']
+  /** The lane's writer; what it has committed is in the copies before a commit resolves. */
+  readonly following: (writer: LaneWriter) => Writer
+  close(): Promise<void>
+}
+
+type LaneSeat = Pick<Lane, 'partition' | 'signal'> & { readonly group: string }
+
+/** Makes the stores of a lane; none is open yet. */
+export const laneStores = (host: StoresHost, seat: LaneSeat): LaneStores => {
+  const { partition } = seat
+  const copies = new Map<string, Promise<LaneCopy>>()
+  const state = (store: string): Promise<LaneCopy> => {
+    const opening = copies.get(store) ?? host.loading(() => openStore(host, seat, store))
+    copies.set(store, opening)
+    return opening
+  }
+  const commit = async (writer: LaneWriter, commit: Commit) => {
+    const changed = byStore(commit.state ?? [], partition)
+    const held = new Map<LaneCopy, string>()
+    for (const store of changed.keys()) {
+      const copy = await copies.get(store)
+      if (copy) held.set(copy, store)
+    }
+    const { spans, state: placed } = await writer.commitPlaced(commit)
+    try {
+      for (const [copy, store] of held) {
+        copy.apply(changed.get(store) ?? [], markOf(placed, { topic: store, partition }))
+      }
+    } catch (error) {
+      await writer.close()
+      throw error
+    }
+    return spans
+  }
+  return {
+    state,
+    following: (writer) => ({ ...writer, commit: (work) => commit(writer, work) }),
+    close: async () => {
+      for (const copy of await Promise.allSettled(copies.values())) {
+        if (copy.status === 'fulfilled') await copy.value.close()
+      }
+    },
+  }
+}
+
+const byStore = (
+  changes: readonly StateChange[],
+  partition: number,
+): ReadonlyMap<string, readonly CopyChange[]> => {
+  const out = new Map<string, StateChange[]>()
+  for (const change of changes) {
+    if (change.partition !== partition) continue
+    const held = out.get(change.store)
+    if (held) held.push(change)
+    else out.set(change.store, [change])
+  }
+  return out
+}
+
+const markOf = (placed: readonly Placed[], { topic, partition }: At): Mark | null => {
+  const place = placed.find((row) => row.topic === topic && row.partition === partition)
+  if (place?.timestampMs === undefined) return null
+  return { offset: place.offset, timestampMs: place.timestampMs }
+}
+
+const openStore = async (
+  { folder, ...host }: StoresHost,
+  seat: LaneSeat,
+  store: string,
+): Promise<LaneCopy> => {
+  seat.signal.throwIfAborted()
+  if (!folder) throw new Outage('bus', 'this process has no folder for state', { final: true })
+  const { group, partition } = seat
+  const path = copyPath(folder.path, group, store, partition)
+  const copy = openLaneCopy({
+    ...{ path, mapSizeBytes: folder.mapSizeBytes },
+    log: `${folder.clusterId}/${store}/${partition}`,
+  })
+  folder.open.add(path)
+  const close = async (): Promise<void> => {
+    await copy.close()
+    folder.open.delete(path)
+  }
+  try {
+    await catchUp(host, seat, { topic: store, partition }, copy)
+    return { ...copy, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Brings a copy to the end of its changelog: from its mark where that still is in the log, else from the start. */
+const catchUp = async (
+  { ends, read, log }: Omit<StoresHost, 'folder'>,
+  { signal }: LaneSeat,
+  at: At,
+  copy: LaneCopy,
+): Promise<void> => {
+  const { topic, partition } = at
+  const { low, end } = await boundsOf(ends, at)
+  const load = async (from: number, mark: Mark | null): Promise<boolean> => {
+    let found = mark === null
+    let chunk: CopyChange[] = []
+    let bytes = 0
+    let last = mark
+    const flush = (): void => {
+      signal.throwIfAborted()
+      if (chunk.length > 0) copy.apply(chunk, last)
+      chunk = []
+      bytes = 0
+    }
+    for await (const { offset, timestampMs, key, value } of read(topic, partition, from, end)) {
+      found ||= offset === mark?.offset && timestampMs === mark.timestampMs
+      if (!found) return false
+      chunk.push({ key, value })
+      bytes += key.length + (value?.byteLength ?? 0)
+      last = { offset, timestampMs }
+      if (chunk.length >= CHUNK_RECORDS || bytes >= CHUNK_BYTES) flush()
+    }
+    flush()
+    return found
+  }
+  const mark = copy.mark()
+  if (mark && isFresh(mark, { low, end }) && (await load(mark.offset, mark))) return
+  if (mark) log.info({ ...at, mark, low, end }, 'rebuilding local state store from changelog')
+  copy.clear()
+  await load(low, null)
+}
+
+/** True while the changelog can still be followed from here; nothing but its commit's own marker may follow an old one. */
+const isFresh = (
+  { offset, timestampMs }: Mark,
+  { low, end }: { readonly low: number; readonly end: number },
+): boolean =>
+  offset >= low && offset < end && (end <= offset + 2 || Date.now() - timestampMs < COPY_MAX_AGE_MS)

@@ -1,0 +1,276 @@
+import { Outage } from '../../errors.ts'
+import { pause } from '../../retry.ts'
+import {
+  type Bus,
+  type GroupOffset,
+  type Lane,
+  laneWriterId,
+  type Running,
+  type Subscription,
+} from '../contract.ts'
+import { Halt, type HaltedLanes, keepRunning } from '../task-runner.ts'
+import { type LaneSelf, laneAssigner } from './assigner.ts'
+import type { KafkaClient } from './client.ts'
+import { type LaneBuffer, laneBuffer } from './lane-buffer.ts'
+import { laneStores, type StoresHost } from './lane-stores.ts'
+import { keptLanes } from './local-stores.ts'
+import { behindGaps } from './offset-gaps.ts'
+import {
+  type At,
+  boundsOf,
+  openOwnReader,
+  openReader,
+  outsideLog,
+  type Reader,
+  type ReadFrom,
+} from './reader.ts'
+import type { LaneWriter } from './writer.ts'
+
+/** A fenced lane waits so long before it takes its id again: by then it knows whether the lane still is its own. */
+const FENCED_PAUSE_MS = 3_000
+
+/** What lanes need of the bus. */
+export interface LaneHost extends StoresHost, Pick<Bus, 'offsets' | 'partitions'> {
+  readonly kafka: KafkaClient
+  readonly clientId: string
+  readonly writer: (id: string) => Promise<LaneWriter>
+  readonly halted: HaltedLanes
+  /** Name of this process, and when it started: by them its lanes come back to it. */
+  readonly name: string
+  readonly bornMs: number
+  readonly onHalt: (outage: Outage) => void
+}
+
+/** A lane that is owned; its buffer is there while its sources are open. */
+interface Seat {
+  readonly partition: number
+  readonly controller: AbortController
+  done: Promise<void>
+  buffer: LaneBuffer | undefined
+}
+
+/** One membership of a group: its lanes and the two readers that feed them. */
+interface Member {
+  readonly host: LaneHost
+  readonly subscription: Subscription
+  readonly seats: Map<number, Seat>
+  readonly ending: Map<number, Promise<void>>
+  readonly group: Promise<Reader>
+  readonly broadcast: Promise<Reader> | undefined
+}
+
+/**
+ * Joins a consumer group that hands out whole lanes. A new lane fences its writer, then reads the committed offsets,
+ * then starts to read: the order that makes a takeover exact (contract/kafka.md 3.3).
+ */
+export const joinGroup = async (host: LaneHost, subscription: Subscription): Promise<Running> => {
+  const lanes = await laneCount(host, subscription)
+  const { kafka, log, ends } = host
+  const self = (): LaneSelf => ({
+    ...{ name: host.name, bornMs: host.bornMs, owned: [...member.seats.keys()] },
+    kept: host.folder ? keptLanes(host.folder.path, subscription.group) : [],
+  })
+  const member: Member = {
+    host,
+    subscription,
+    seats: new Map(),
+    ending: new Map(),
+    group: openReader({
+      kafka,
+      log,
+      ends,
+      groupId: subscription.group,
+      topics: subscription.topics,
+      assigner: laneAssigner(subscription.topics, lanes, self),
+      sources: [],
+      onAssigned: (owned) => assign(member, owned[subscription.topics[0] ?? ''] ?? []),
+      onRecords: (records, at) => {
+        const buffer = member.seats.get(at.partition)?.buffer
+        buffer?.accept(records, at)
+        if (buffer?.isFull(at)) whenOpen(member.group, (reader) => reader.pause(at))
+      },
+      onEmpty: (at) => member.seats.get(at.partition)?.buffer?.accept([], at),
+      onHalt: (outage, at) => member.seats.get(at.partition)?.buffer?.fail(outage),
+    }),
+    broadcast: openBroadcast(host, subscription, () => [...member.seats.values()]),
+  }
+  try {
+    await Promise.all([member.group, member.broadcast])
+  } catch (error) {
+    await stop(member)
+    throw error
+  }
+  return { stop: () => stop(member) }
+}
+
+const laneCount = async (host: LaneHost, { group, topics }: Subscription): Promise<number> => {
+  const counts = new Set(await Promise.all(topics.map((topic) => host.partitions(topic))))
+  const [count] = counts
+  if (count === undefined || counts.size > 1) {
+    throw new Outage('bus', `topics of ${group} are not co-partitioned`, { final: true })
+  }
+  return count
+}
+
+const whenOpen = (reader: Promise<Reader> | undefined, act: (reader: Reader) => void): void => {
+  reader?.then(act, () => undefined)
+}
+
+/** One reader of the broadcast topics for all lanes of a member; each lane drops what it has seen. */
+const openBroadcast = (
+  { kafka, log, ends, clientId }: LaneHost,
+  { group, broadcast = [] }: Subscription,
+  seats: () => readonly Seat[],
+): Promise<Reader> | undefined => {
+  if (broadcast.length === 0) return undefined
+  const reader = openOwnReader({
+    kafka,
+    log,
+    ends,
+    name: `${clientId}.broadcast.${group}`,
+    partitions: broadcast.map((topic) => ({ topic, partition: 0 })),
+    sources: [],
+    onRecords: (records, at) => {
+      for (const { buffer } of seats()) buffer?.accept(records, at)
+      if (seats().some(({ buffer }) => buffer?.isFull(at))) {
+        whenOpen(reader, (open) => open.pause(at))
+      }
+    },
+    onHalt: (outage) => {
+      for (const { buffer } of seats()) buffer?.fail(outage)
+    },
+  })
+  return reader
+}
+
+const stop = async (member: Member): Promise<void> => {
+  assign(member, [])
+  await Promise.all(member.ending.values())
+  const readers = await Promise.allSettled([member.group, member.broadcast])
+  for (const reader of readers) {
+    if (reader.status === 'fulfilled') await reader.value?.stop()
+  }
+}
+
+const assign = (member: Member, owned: readonly number[]): void => {
+  const { seats, ending } = member
+  for (const [partition, seat] of seats) {
+    if (owned.includes(partition)) continue
+    seats.delete(partition)
+    seat.controller.abort(new Error('the lane was taken away'))
+    ending.set(partition, seat.done)
+  }
+  for (const partition of owned) {
+    if (!seats.has(partition)) seats.set(partition, seatOf(member, partition))
+  }
+}
+
+const seatOf = (member: Member, partition: number): Seat => {
+  const { host, subscription } = member
+  const controller = new AbortController()
+  const { signal } = controller
+  const seat: Seat = { partition, controller, done: Promise.resolve(), buffer: undefined }
+  const before = member.ending.get(partition)
+  const facts = { group: subscription.group, partition }
+  const run = async (): Promise<void> => {
+    await before
+    await keepRunning({ what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt }, () =>
+      host.halted.resting({ ...facts, log: host.log, signal }, async (opened) => {
+        try {
+          await runLane(member, seat, opened)
+        } catch (error) {
+          if (error instanceof Outage && error.final && !(error instanceof Halt))
+            await pause(FENCED_PAUSE_MS, signal)
+          throw error
+        }
+      }),
+    )
+  }
+  seat.done = run()
+  return seat
+}
+
+const runLane = async (member: Member, seat: Seat, onOpen: () => void): Promise<void> => {
+  const { host, subscription } = member
+  const { group, topics } = subscription
+  const { partition, controller } = seat
+  const { signal } = controller
+  const reader = await member.group
+  const stores = laneStores(host, { group, partition, signal })
+  const writer = stores.following(await host.writer(laneWriterId(group, partition)))
+  const buffer = laneBuffer(signal, (at) => onRoom(member, at))
+  const opened: At[] = []
+  try {
+    const all = await host.offsets(group, topics)
+    const committed = all.filter((offset) => offset.partition === partition)
+    const sources = await Promise.all(
+      topics.map((topic) => sourceOf(host, { topic, partition }, committed)),
+    )
+    const wide = await broadcastSources(host, subscription, { partition, state: stores.state })
+    signal.throwIfAborted()
+    onOpen()
+    seat.buffer = buffer
+    for (const source of sources) {
+      buffer.open(source)
+      reader.open(source)
+      opened.push(source)
+    }
+    for (const source of wide) {
+      buffer.open(source)
+      whenOpen(member.broadcast, (open) => open.open({ ...source, from: lowest(member, source) }))
+    }
+    const { take } = buffer
+    await subscription.run({
+      ...{ partition, committed, signal, state: stores.state },
+      ...behindGaps({ group, partition, committed, writer, buffer, take }),
+    })
+  } finally {
+    seat.buffer = undefined
+    for (const source of opened) reader.close(source)
+    for (const topic of subscription.broadcast ?? []) onRoom(member, { topic, partition: 0 })
+    await writer.close()
+    await stores.close()
+  }
+}
+
+const lowest = ({ seats }: Member, source: ReadFrom): number =>
+  [...seats.values()].reduce(
+    (low, { buffer }) => Math.min(low, buffer?.placeOf(source) ?? low),
+    source.from,
+  )
+
+const onRoom = ({ seats, group, broadcast, subscription }: Member, at: At): void => {
+  if (subscription.topics.includes(at.topic)) {
+    whenOpen(group, (reader) => reader.resume(at))
+    return
+  }
+  if ([...seats.values()].some(({ buffer }) => buffer?.isFull(at))) return
+  whenOpen(broadcast, (reader) => reader.resume(at))
+}
+
+const sourceOf = async (
+  host: LaneHost,
+  at: At,
+  committed: readonly GroupOffset[],
+): Promise<ReadFrom> => {
+  const bounds = await boundsOf(host.ends, at)
+  const offset = committed.find(({ topic }) => topic === at.topic)?.offset
+  const source = { ...at, from: offset ?? bounds.low }
+  const outage = outsideLog(source, bounds)
+  if (outage) throw outage
+  return source
+}
+
+const broadcastSources = async (
+  host: LaneHost,
+  { broadcast = [], broadcastFrom }: Subscription,
+  lane: Pick<Lane, 'partition' | 'state'>,
+): Promise<readonly ReadFrom[]> => {
+  const sources: ReadFrom[] = []
+  for (const topic of broadcast) {
+    const offset = await broadcastFrom?.(lane, topic)
+    const committed = offset === undefined ? [] : [{ topic, partition: 0, offset }]
+    sources.push(await sourceOf(host, { topic, partition: 0 }, committed))
+  }
+  return sources
+}

@@ -1,0 +1,38 @@
+import type { Commit, GroupOffset, Lane, Writer } from '../contract.ts'
+import type { LaneBuffer } from './lane-buffer.ts'
+
+/** A lane as its handler sees it, and what it has committed so far. */
+interface Reading extends Pick<Lane, 'partition' | 'committed' | 'take' | 'writer'> {
+  readonly group: string
+  readonly buffer: Pick<LaneBuffer, 'emptyTo'>
+}
+
+/**
+ * Commits places behind what holds no record. A transaction's marker and what was aborted take offsets of the log: a place
+ * right behind the last record would be outside it once retention has passed them, although nothing was missed.
+ * Commits of the lane are moved on as they come, and a `take` that found nothing commits what was read since.
+ */
+export const behindGaps = (reading: Reading): Pick<Lane, 'take' | 'writer'> => {
+  const { group, partition, buffer, writer } = reading
+  const places = new Map(reading.committed.map((place) => [place.topic, place]))
+  const moved = (place: GroupOffset): GroupOffset => ({ ...place, offset: buffer.emptyTo(place) })
+  const commit = async (given: Commit): ReturnType<Writer['commit']> => {
+    if (given.offsets?.group !== group) return writer.commit(given)
+    const next = given.offsets.next.map(moved)
+    const spans = await writer.commit({ ...given, offsets: { group, next } })
+    for (const place of next) if (place.partition === partition) places.set(place.topic, place)
+    return spans
+  }
+  const settle = async (): Promise<void> => {
+    const next = [...places.values()].filter((place) => moved(place).offset > place.offset)
+    if (next.length > 0) await commit({ offsets: { group, next } })
+  }
+  return {
+    writer: { ...writer, commit },
+    take: async (options) => {
+      const taken = await reading.take(options)
+      if (taken.length === 0) await settle()
+      return taken
+    },
+  }
+}

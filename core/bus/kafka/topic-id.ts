@@ -1,0 +1,88 @@
+import { Outage } from '../../errors.ts'
+import { type FetchBroker, sendRaw } from './cluster.ts'
+
+/** Metadata, in the version from which on it names topic ids for topics asked by name. Source: KIP-516, KIP-700. */
+const METADATA = { apiKey: 3, apiVersion: 12, apiName: 'Metadata' } as const
+
+/** The id that a cluster gave a topic when it was made: 32 hex digits; undefined from a broker that does not tell. */
+export const topicIdOf = async (
+  broker: FetchBroker,
+  topic: string,
+): Promise<string | undefined> => {
+  if ((broker.versions[METADATA.apiKey]?.maxVersion ?? 0) < METADATA.apiVersion) return undefined
+  const id = topicIdIn(await sendRaw(broker, METADATA, metadataRequest(topic)))
+  if (/^0*$/.test(id)) throw new Outage('bus', `${topic}: the cluster names no id`)
+  return id
+}
+
+/** Unsigned varint (KIP-482). */
+const varint = (value: number): Buffer => {
+  const bytes: number[] = []
+  let rest = value
+  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80)
+  return Buffer.from([...bytes, rest])
+}
+
+const NO_TAGS = Buffer.from([0])
+
+/** Tags of the header, then the body: one topic by name, no creation, no authorized operations. */
+const metadataRequest = (topic: string): Buffer => {
+  const name = Buffer.from(topic)
+  const anyId = Buffer.alloc(16)
+  return Buffer.concat([
+    ...[NO_TAGS, varint(2), anyId, varint(name.length + 1), name, NO_TAGS],
+    ...[Buffer.from([0, 0]), NO_TAGS],
+  ])
+}
+
+/** The id that an answer names. Throws `Outage` for one that ends early or states lengths beyond its end. */
+export const topicIdIn = (data: Buffer): string => {
+  try {
+    return readTopicId(data)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new Outage('bus', 'the answer about a topic ends early', { cause: error })
+  }
+}
+
+/** Reads an answer up to the first topic's id. */
+const readTopicId = (data: Buffer): string => {
+  let at = 0
+  const skip = (bytes: number): void => {
+    at += bytes
+  }
+  const unsigned = (): number => {
+    let value = 0
+    for (let shift = 0; ; shift += 7) {
+      const byte = data.readUInt8(at)
+      at += 1
+      value |= (byte & 0x7f) << shift
+      if (byte < 0x80) return value
+    }
+  }
+  const skipText = (): void => skip(Math.max(0, unsigned() - 1))
+  const skipTags = (): void => {
+    for (let left = unsigned(); left > 0; left -= 1) {
+      unsigned()
+      skip(unsigned())
+    }
+  }
+  skipTags()
+  skip(4)
+  for (let brokers = unsigned() - 1; brokers > 0; brokers -= 1) {
+    skip(4)
+    skipText()
+    skip(4)
+    skipText()
+    skipTags()
+  }
+  skipText()
+  skip(4)
+  unsigned()
+  const code = data.readInt16BE(at)
+  if (code !== 0) throw new Outage('bus', `the topic's id was refused with code ${code}`)
+  skip(2)
+  skipText()
+  if (data.length < at + 16) throw new RangeError('no room for an id')
+  return data.toString('hex', at, at + 16)
+}

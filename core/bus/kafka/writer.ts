@@ -1,0 +1,357 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Message, Partitioners, type Producer, type Transaction } from 'kafkajs'
+import { Malformed, Outage } from '../../errors.ts'
+import type { Commit, GroupOffset, OutRecord, Span, StateChange, Writer } from '../contract.ts'
+import { partitionOf } from '../partition.ts'
+import { checkStateKey } from '../state-key.ts'
+import { busOutage, COMPRESSION, isFencing, type KafkaClient, kafkaErrorType } from './client.ts'
+
+/** The broker aborts a transaction that is open longer; it blocks readers until then. Source: contract/kafka.md 3.2. */
+const TRANSACTION_MS = 15_000
+/** Bytes of one partition in one send: they become one batch, and `message.max.bytes` is 2 MiB. */
+const SEND_BYTES = 1_048_576
+/** kafkajs resets sequence numbers at 2^31 instead of wrapping (contract/kafka.md 5.2 #6). */
+const RECORDS_PER_PRODUCER = 1_000_000_000
+const REPEAT_FIRST_MS = 2
+const REPEAT_MAX_MS = 100
+
+/** Where the last record of a partition's part of a commit lies. */
+export interface Placed {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  /** When the log took it; undefined for a topic that keeps the writer's time. */
+  readonly timestampMs: number | undefined
+}
+
+/** A writer that also tells where the state changes of a commit went. */
+export interface LaneWriter extends Writer {
+  commitPlaced(
+    commit: Commit,
+  ): Promise<{ readonly spans: readonly Span[]; readonly state: readonly Placed[] }>
+}
+
+/** Partition leaders as last seen; a stale answer costs a failed commit, never a record. */
+export interface Leaders {
+  /** Leader node per partition. Throws `Outage` for an unknown topic. */
+  of(topic: string): Promise<readonly number[]>
+  /** True for a cluster of one broker: no send can split there. */
+  alone(): boolean
+  forget(): void
+}
+
+/**
+ * Takes a transactional id: initialising the producer fences the older holder and ends its open transaction. Sends are
+ * not retried by kafkajs, because its retries lose and double records (contract/kafka.md 5.2 #1, #1b); what failed is
+ * discarded with the whole producer.
+ */
+export const openWriter = async (
+  kafka: KafkaClient,
+  leaders: Leaders,
+  id: string,
+): Promise<LaneWriter> => {
+  const producer = kafka.producer({
+    transactionalId: id,
+    transactionTimeout: TRANSACTION_MS,
+    maxInFlightRequests: 1,
+    createPartitioner: Partitioners.DefaultPartitioner,
+    allowAutoTopicCreation: false,
+    metadataMaxAge: 60_000,
+    retry: { retries: 0 },
+  })
+  try {
+    await producer.connect()
+    const fence = await producer.transaction()
+    await fence.abort()
+  } catch (error) {
+    await producer.disconnect().catch(() => undefined)
+    throw busOutage(`writer ${id} was not opened`, error)
+  }
+  return writerOver(producer, leaders, id)
+}
+
+const writerOver = (producer: Producer, leaders: Leaders, id: string): LaneWriter => {
+  let dead: Outage | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  let written = 0
+  const discard = async (outage: Outage): Promise<void> => {
+    dead ??= outage
+    leaders.forget()
+    await producer.disconnect().catch(() => undefined)
+  }
+  const run = async (commit: Commit): Promise<Committed> => {
+    if (dead) throw dead
+    for (const { key } of commit.state ?? []) checkStateKey(key)
+    try {
+      const committed = await commitOnce(producer, leaders, commit)
+      const { spans } = committed
+      written += spans.reduce((sum, { records }) => sum + records, commit.state?.length ?? 0)
+      if (written > RECORDS_PER_PRODUCER) {
+        await discard(new Outage('bus', `writer ${id} has written its share: take a new one`))
+      }
+      return committed
+    } catch (error) {
+      if (error instanceof Malformed) throw error
+      const outage = busOutage(isFencing(error) ? `writer ${id} was fenced` : `writer ${id}`, error)
+      await discard(outage)
+      throw outage
+    }
+  }
+  const commitPlaced = (commit: Commit): Promise<Committed> => {
+    const next = last.then(() => run(commit))
+    last = next.catch(() => undefined)
+    return next
+  }
+  return {
+    id,
+    commit: async (commit) => (await commitPlaced(commit)).spans,
+    commitPlaced,
+    close: async () => {
+      await last
+      await discard(new Outage('bus', `writer ${id} is closed`, { final: true }))
+    },
+  }
+}
+
+type Committed = Awaited<ReturnType<LaneWriter['commitPlaced']>>
+
+/** One transaction: records, seal, state, offsets, commit. Only the caller's own mistake ends it by an abort. */
+const commitOnce = async (
+  producer: Producer,
+  leaders: Leaders,
+  { records = [], seal, state = [], offsets }: Commit,
+): Promise<Committed> => {
+  const transaction = await producer.transaction()
+  const sending = { transaction, leaders, begun: false }
+  let sent = await sendAll(sending, records)
+  if (seal) {
+    const spans = sent.map(spanOf)
+    const sealed = await sealRecords(transaction, () => seal(spans))
+    sent = joined([...sent, ...(await sendAll(sending, sealed))])
+  }
+  const changelogs = await sendAll(sending, state.map(changelogRecord))
+  if (offsets && offsets.next.length > 0) {
+    const request = { consumerGroupId: offsets.group, topics: offsetTopics(offsets.next) }
+    await repeatable(OFFSETS_AGAIN, () => transaction.sendOffsets(request))
+  }
+  await transaction.commit()
+  return { spans: sent.map(spanOf), state: changelogs.map(placedOf) }
+}
+
+const spanOf = ({ topic, partition, baseOffset, records }: Sent): Span => ({
+  topic,
+  partition,
+  baseOffset,
+  records,
+})
+
+const placedOf = ({ topic, partition, lastOffset, timestampMs }: Sent): Placed => ({
+  topic,
+  partition,
+  offset: lastOffset,
+  timestampMs,
+})
+
+const sealRecords = async (
+  transaction: Transaction,
+  seal: () => readonly OutRecord[],
+): Promise<readonly OutRecord[]> => {
+  try {
+    return seal()
+  } catch (error) {
+    await transaction.abort()
+    throw error
+  }
+}
+
+const changelogRecord = ({ store, partition, key, value }: StateChange): OutRecord => ({
+  topic: store,
+  partition,
+  key,
+  value,
+})
+
+const offsetTopics = (next: readonly GroupOffset[]) =>
+  [...byTopic(next)].map(([topic, rows]) => ({
+    topic,
+    partitions: rows.map(({ partition, offset, metadata = null }) => ({
+      partition,
+      offset: String(offset),
+      metadata,
+    })),
+  }))
+
+const byTopic = <Row extends { readonly topic: string }>(
+  rows: readonly Row[],
+): ReadonlyMap<string, readonly Row[]> => {
+  const out = new Map<string, Row[]>()
+  for (const row of rows) {
+    const held = out.get(row.topic)
+    if (held) held.push(row)
+    else out.set(row.topic, [row])
+  }
+  return out
+}
+
+/** A span, its last record's offset, and when the log took that. */
+interface Sent extends Span {
+  readonly lastOffset: number
+  readonly timestampMs: number | undefined
+}
+
+interface Sending {
+  readonly transaction: Transaction
+  readonly leaders: Leaders
+  /** False until a partition is part of the transaction: only then can the one before it still be ending. */
+  begun: boolean
+}
+
+interface Batch {
+  readonly topic: string
+  readonly partition: number
+  readonly leader: number
+  readonly messages: Message[]
+  bytes: number
+}
+
+const sendAll = async (
+  sending: Sending,
+  records: readonly OutRecord[],
+): Promise<readonly Sent[]> => {
+  const spans: Sent[] = []
+  for (const batches of groups(sending, await batched(sending.leaders, records))) {
+    spans.push(...(await sendGroup(sending, batches)))
+    sending.begun = true
+  }
+  return joined(spans)
+}
+
+/** Records by partition, in order, cut where a send would become too large. */
+const batched = async (
+  leaders: Leaders,
+  records: readonly OutRecord[],
+): Promise<readonly Batch[]> => {
+  const batches: Batch[] = []
+  const open = new Map<string, Batch>()
+  for (const record of records) {
+    const nodes = await leaders.of(record.topic)
+    const partition = record.partition ?? partitionOf(record.key, nodes.length)
+    const leader = nodes[partition]
+    if (leader === undefined) {
+      throw new Outage('bus', `${record.topic} has no partition ${partition}`, { final: true })
+    }
+    const name = `${record.topic}/${partition}`
+    const bytes = record.key.length + (record.value?.byteLength ?? 0) + 64
+    let batch = open.get(name)
+    if (!batch || batch.bytes + bytes > SEND_BYTES) {
+      batch = { topic: record.topic, partition, leader, messages: [], bytes: 0 }
+      batches.push(batch)
+      open.set(name, batch)
+    }
+    batch.bytes += bytes
+    batch.messages.push(toMessage(record, partition))
+  }
+  return batches
+}
+
+const toMessage = ({ key, value, headers }: OutRecord, partition: number): Message => ({
+  key,
+  value: value && Buffer.from(value.buffer, value.byteOffset, value.byteLength),
+  partition,
+  ...(headers && { headers: { ...headers } }),
+})
+
+/**
+ * Batches of one send: one leader, each partition once. The first send of a transaction may have to be repeated while
+ * the transaction before it ends, and is safe to repeat only if it cannot split, so it carries a single partition
+ * where there is more than one leader.
+ */
+const groups = (
+  { begun, leaders }: Sending,
+  batches: readonly Batch[],
+): readonly (readonly Batch[])[] => {
+  const out: Batch[][] = []
+  let rest = [...batches]
+  if (!begun && !leaders.alone()) out.push(rest.splice(0, 1))
+  while (rest.length > 0) {
+    const leader = rest[0]?.leader
+    const names = new Set<string>()
+    const group: Batch[] = []
+    const later: Batch[] = []
+    for (const batch of rest) {
+      const name = `${batch.topic}/${batch.partition}`
+      const fits = batch.leader === leader && !names.has(name)
+      names.add(name)
+      if (fits) group.push(batch)
+      else later.push(batch)
+    }
+    out.push(group)
+    rest = later
+  }
+  return out
+}
+
+/** Sends and demands an answer without error for every partition that was sent. */
+const sendGroup = async (
+  { transaction, begun }: Sending,
+  batches: readonly Batch[],
+): Promise<readonly Sent[]> => {
+  const topicMessages = [...byTopic(batches)].map(([topic, rows]) => ({
+    topic,
+    messages: rows.flatMap(({ messages }) => messages),
+  }))
+  const send = () => transaction.sendBatch({ acks: -1, compression: COMPRESSION, topicMessages })
+  const answers = begun ? await send() : await repeatable(SEND_AGAIN, send)
+  return batches.map(({ topic, partition, messages }) => {
+    const answer = answers.find(
+      (row) => row.topicName === topic && row.partition === partition && row.errorCode === 0,
+    )
+    if (answer?.baseOffset === undefined) {
+      throw new Outage('bus', `${topic}/${partition}: no answer for ${messages.length} records`)
+    }
+    const taken = Number(answer.logAppendTime ?? -1)
+    return {
+      topic,
+      partition,
+      baseOffset: Number(answer.baseOffset),
+      lastOffset: Number(answer.baseOffset) + messages.length - 1,
+      records: messages.length,
+      timestampMs: taken < 0 ? undefined : taken,
+    }
+  })
+}
+
+/** One span per partition. Lanes may share a partition: each send takes its place among those of the others. */
+const joined = (spans: readonly Sent[]): readonly Sent[] => {
+  const out = new Map<string, Sent>()
+  for (const span of spans) {
+    const name = `${span.topic}/${span.partition}`
+    const before = out.get(name)
+    const { baseOffset = span.baseOffset, records = 0 } = before ?? {}
+    out.set(name, { ...span, baseOffset, records: records + span.records })
+  }
+  return [...out.values()]
+}
+
+/** The transaction before this one is still ending: nothing was written. */
+const SEND_AGAIN: ReadonlySet<string> = new Set(['CONCURRENT_TRANSACTIONS'])
+/** Offsets may be sent twice in one transaction; a coordinator that moves or loads is asked again. */
+const OFFSETS_AGAIN: ReadonlySet<string> = new Set([
+  ...SEND_AGAIN,
+  'NOT_COORDINATOR_FOR_GROUP',
+  'GROUP_COORDINATOR_NOT_AVAILABLE',
+  'GROUP_LOAD_IN_PROGRESS',
+])
+
+/** Repeats what fails with one of the named errors, until the transaction would have timed out. */
+const repeatable = async <T>(types: ReadonlySet<string>, work: () => Promise<T>): Promise<T> => {
+  const giveUpAt = Date.now() + TRANSACTION_MS
+  for (let waitMs = REPEAT_FIRST_MS; ; waitMs = Math.min(2 * waitMs, REPEAT_MAX_MS)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!types.has(kafkaErrorType(error) ?? '') || Date.now() > giveUpAt) throw error
+      await sleep(waitMs)
+    }
+  }
+}

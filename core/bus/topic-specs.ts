@@ -1,0 +1,73 @@
+import { chainRow } from '../../schemas/chains.ts'
+import { type Feed, feedTopics } from '../../schemas/feeds.ts'
+import { TOPICS, type Topic, type TopicRow, topicName } from '../../schemas/topics.ts'
+import type { Retention, TopicSpec } from './contract.ts'
+
+const HOUR_MS = 3_600_000
+/** Partitions of topics that carry little (contract/kafka.md 2.2). */
+const LIGHT_PARTITIONS = 3
+const DEAD_LETTER_DAYS = 14
+
+/** What decides how topics are created. */
+export interface TopicPlan {
+  /** Internal chain ids, `eth`. */
+  readonly chains: readonly string[]
+  /** Partitions of token-keyed topics. */
+  readonly partitions: number
+  readonly retention: Retention
+  /** Default: none. */
+  readonly feeds?: readonly Feed[]
+  /** Chains whose blocks in the making are followed. Default: none. */
+  readonly pending?: readonly string[]
+}
+
+const partitionsOf = (row: TopicRow, plan: TopicPlan): number => {
+  if (row.partitions === 'one') return 1
+  return row.partitions === 'token' ? plan.partitions : Math.min(LIGHT_PARTITIONS, plan.partitions)
+}
+
+const specOf = (topic: string, row: TopicRow, plan: TopicPlan): TopicSpec => ({
+  topic,
+  partitions: partitionsOf(row, plan),
+  cleanup: row.cleanup,
+  retentionMs:
+    plan.retention === 'off' || row.retentionHours === null ? null : row.retentionHours * HOUR_MS,
+})
+
+const exists = (
+  topic: Topic,
+  row: TopicRow,
+  chain: string,
+  { feeds = [], pending = [] }: TopicPlan,
+): boolean => {
+  if (topic === 'tradesPending') return pending.includes(chain)
+  const facts = chainRow(chain)
+  return !row.optional || (facts !== undefined && feedTopics(facts, feeds).includes(topic))
+}
+
+/** Every topic of `schemas/topics.ts`: global ones once, the others per chain, those of feeds where they are on. */
+export const topicSpecs = (plan: TopicPlan): readonly TopicSpec[] =>
+  (Object.entries(TOPICS) as [Topic, TopicRow][]).flatMap(([topic, row]) =>
+    row.scope === 'global'
+      ? [specOf(row.suffix, row, plan)]
+      : plan.chains
+          .filter((chain) => exists(topic, row, chain, plan))
+          .map((chain) => specOf(topicName(topic, chain), row, plan)),
+  )
+
+/** The changelog of a state store: compacted, with as many partitions as the inputs of its stage. */
+export const stateSpec = (store: string, partitions: number): TopicSpec => ({
+  topic: store,
+  partitions,
+  cleanup: 'compact',
+  retentionMs: null,
+  hasLargeValues: true,
+})
+
+/** The dead-letter topic of a consumer group, by its full name (contract/kafka.md 2.9). */
+export const deadLetterSpec = (topic: string, retention: TopicPlan['retention']): TopicSpec => ({
+  topic,
+  partitions: LIGHT_PARTITIONS,
+  cleanup: 'delete',
+  retentionMs: retention === 'off' ? null : DEAD_LETTER_DAYS * 24 * HOUR_MS,
+})

@@ -1,0 +1,231 @@
+import type { StatementBudget } from '../../schemas/plans.ts'
+import { Outage } from '../errors.ts'
+import { embeddedEngine } from './embedded.ts'
+import {
+  budgetSettings,
+  type Engine,
+  type EngineRead,
+  type ReadPlaces,
+  type ReadShare,
+} from './engine.ts'
+import { isEngineAnswer, readError } from './errors.ts'
+import { type ServerTarget, serverEngine } from './server.ts'
+
+/** One SQL statement with its bound parameters. Values reach SQL only through `params`. */
+export interface Query {
+  readonly sql: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+/** Rows and what they cost. */
+export interface Answer<Row> {
+  readonly rows: readonly Row[]
+  readonly rowsRead: number
+  readonly elapsedMs: number
+}
+
+/** Rows as the engine printed them, not parsed, and what they cost. */
+export interface TextAnswer {
+  /** The rows one after the other, each a JSON list with `, ` between its values; anything may stand between rows. */
+  readonly text: string
+  readonly rowCount: number
+  readonly rowsRead: number
+  readonly elapsedMs: number
+}
+
+/** Rows that are JSON already, one per line. */
+export interface JsonRows {
+  readonly text: string
+  readonly count: number
+}
+
+/** How a read is run. */
+export interface ReadOptions {
+  /** Ends the statement inside the engine; the read then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined
+  /** Default: the generous one of the product's own reads. */
+  readonly budget?: StatementBudget
+  /** Default: `internal`. */
+  readonly share?: ReadShare
+}
+
+/** The store behind every read. Numbers wider than a double arrive as strings (UInt64, Int64, UInt256, Decimal). */
+export interface Warehouse {
+  /** Reads of each share that run at the same time; what is beyond waits. */
+  readonly places: ReadPlaces
+  /** Rows as objects. Throws what `readError` makes of a failure, or the reason of the signal. */
+  query<Row>(query: Query, options?: ReadOptions): Promise<Answer<Row>>
+  /** Rows as arrays in the order of the SELECT list: cheaper for wide answers. */
+  queryArrays(query: Query, options?: ReadOptions): Promise<Answer<unknown[]>>
+  /** Rows as JSON text, for answers that are text again: big integers and decimals as numbers, what is not finite as null. */
+  queryText(query: Query, options?: ReadOptions): Promise<TextAnswer>
+  /** One insert; the same token again is dropped by the engine. Big numbers as strings. */
+  insert(
+    table: string,
+    rows: readonly object[] | JsonRows,
+    options?: { readonly token?: string },
+  ): Promise<void>
+  /** DDL and maintenance. */
+  command(sql: string, options?: { readonly token?: string }): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where the warehouse lives: a folder (chDB in this process) or a server. */
+export type WarehouseTarget = { readonly kind: 'embedded'; readonly path: string } | ServerTarget
+
+/** The product's own reads: a check of whole tables takes minutes, and what cannot end is still ended. */
+const INTERNAL_BUDGET: StatementBudget = {
+  seconds: 300,
+  memoryBytes: 2 * 1024 ** 3,
+  rowsToRead: 0,
+  bytesToRead: 0,
+  resultRows: 0,
+  resultBytes: 512 * 1024 ** 2,
+}
+
+const READ_SETTINGS = {
+  output_format_json_quote_64bit_integers: 1,
+  output_format_json_quote_decimals: 1,
+  output_format_json_quote_denormals: 0,
+  do_not_merge_across_partitions_select_final: 1,
+} as const
+
+/** Numbers are printed as numbers: the text goes to the client as it is. */
+const TEXT_SETTINGS = {
+  ...READ_SETTINGS,
+  output_format_json_quote_64bit_integers: 0,
+  output_format_json_quote_decimals: 0,
+  precise_float_parsing: 1,
+} as const
+
+const INSERT_SETTINGS = {
+  async_insert: 0,
+  insert_deduplicate: 1,
+  deduplicate_blocks_in_dependent_materialized_views: 1,
+  input_format_parallel_parsing: 0,
+  wait_end_of_query: 1,
+  date_time_input_format: 'best_effort',
+} as const
+
+/** Said of every insert that has none: an embedded connection keeps the settings of the statement before. */
+const NO_TOKEN = ''
+
+/** Many rows that the driver takes for one: it writes a line for each, and this one's text has several. */
+class Lines {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+const JSON_TEXT = {
+  stringify: (value: unknown): string =>
+    value instanceof Lines ? value.text : JSON.stringify(value),
+}
+
+const engineOf = async (target: WarehouseTarget): Promise<Engine> =>
+  target.kind === 'server'
+    ? serverEngine(target, JSON_TEXT)
+    : embeddedEngine(target.path, JSON_TEXT)
+
+/** Transport trouble is an outage; an answer of the engine is passed on as it is. */
+const asOutage = (error: unknown): never => {
+  if (isEngineAnswer(error)) throw error
+  throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
+}
+
+/** The frame of a JSONCompact answer around its rows. An unescaped `"data":` or last `"rows":` stands in the frame only. */
+const rowsText = (answer: string): Omit<TextAnswer, 'elapsedMs'> => {
+  const start = answer.indexOf('"data":')
+  const end = answer.lastIndexOf('"rows":')
+  if (start === -1 || end === -1)
+    throw new Outage('warehouse', 'the answer of the store is not whole')
+  const tail = JSON.parse(`{${answer.slice(end)}`) as {
+    readonly rows: number
+    readonly statistics?: { readonly rows_read?: number }
+  }
+  const open = answer.indexOf('[', start)
+  const text = answer.slice(open + 1, answer.lastIndexOf(']', end))
+  return { text, rowCount: tail.rows, rowsRead: tail.statistics?.rows_read ?? 0 }
+}
+
+interface ParsedAnswer {
+  readonly data: readonly unknown[]
+  readonly statistics?: { readonly rows_read?: number }
+}
+
+/** Opens the warehouse. One process may hold an embedded folder; a second open throws `Outage`. */
+export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse> => {
+  const engine = await engineOf(target).catch(asOutage)
+  const run = async (
+    query: Query,
+    printed: Pick<EngineRead, 'format' | 'settings'>,
+    { signal, budget = INTERNAL_BUDGET, share = 'internal' }: ReadOptions = {},
+  ): Promise<{ readonly text: string; readonly elapsedMs: number }> => {
+    const startedMs = performance.now()
+    const settings = { ...printed.settings, ...budgetSettings(budget) }
+    try {
+      const { format } = printed
+      const text = await engine.read({ ...query, format, settings, share, signal })
+      return { text, elapsedMs: performance.now() - startedMs }
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : readError(error)
+    }
+  }
+  const read = async <Row>(
+    query: Query,
+    format: 'JSON' | 'JSONCompact',
+    options?: ReadOptions,
+  ): Promise<Answer<Row>> => {
+    const { text, elapsedMs } = await run(query, { format, settings: READ_SETTINGS }, options)
+    const { data, statistics } = parsed(text)
+    return { rows: data as Row[], rowsRead: statistics?.rows_read ?? 0, elapsedMs }
+  }
+  return {
+    places: engine.places,
+    query: (query, options) => read(query, 'JSON', options),
+    queryArrays: (query, options) => read(query, 'JSONCompact', options),
+    queryText: async (query, options) => {
+      const printed = { format: 'JSONCompact', settings: TEXT_SETTINGS } as const
+      const { text, elapsedMs } = await run(query, printed, options)
+      return { ...rowsText(text), elapsedMs }
+    },
+    ...writes(engine),
+    close: () => engine.close(),
+  }
+}
+
+const parsed = (text: string): ParsedAnswer => {
+  try {
+    return JSON.parse(text) as ParsedAnswer
+  } catch (error) {
+    throw new Outage('warehouse', 'the answer of the store is not whole', { cause: error })
+  }
+}
+
+const writes = ({ writing }: Engine): Pick<Warehouse, 'insert' | 'command'> => {
+  const settingsOf = (token = NO_TOKEN) => ({
+    ...INSERT_SETTINGS,
+    insert_deduplication_token: token,
+  })
+  return {
+    insert: async (table, rows, options) => {
+      const values = 'text' in rows ? [new Lines(rows.text)] : rows
+      if (values.length === 0) return
+      await writing((client) =>
+        client.insert({
+          table,
+          values: values as object[],
+          format: 'JSONEachRow',
+          clickhouse_settings: settingsOf(options?.token),
+        }),
+      ).catch(asOutage)
+    },
+    command: async (sql, options) => {
+      await writing((client) =>
+        client.command({ query: sql, clickhouse_settings: settingsOf(options?.token) }),
+      ).catch(asOutage)
+    },
+  }
+}

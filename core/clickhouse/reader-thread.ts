@@ -1,0 +1,43 @@
+/** A thread that reads from the embedded engine over a connection of its own, one statement after the other. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { Session } from 'chdb'
+import type { ThreadReply, ThreadRequest } from './reader-threads.ts'
+
+const { path } = workerData as { readonly path: string }
+
+const connect = (): Session => {
+  const session = new Session(path)
+  session.query('SET readonly = 2')
+  return session
+}
+
+/**
+ * What a failed statement had printed so far stands in front of the next answer of its connection (chdb 3.4.0): one caller
+ * would read another one's rows. A statement whose answer nobody reads takes it away, and the connection is not used again.
+ */
+const replace = (failed: Session): Session => {
+  try {
+    failed.query('SELECT 1')
+  } catch {
+    // Nothing is read from it either way.
+  }
+  failed.close()
+  return connect()
+}
+
+let session = connect()
+
+const answer = (request: ThreadRequest): ThreadReply => {
+  if (request === 'close') {
+    session.close()
+    return { text: '' }
+  }
+  try {
+    return { text: session.query(request.sql, request.format) }
+  } catch (error) {
+    session = replace(session)
+    return { error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+parentPort?.on('message', (request: ThreadRequest) => parentPort?.postMessage(answer(request)))

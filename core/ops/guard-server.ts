@@ -1,0 +1,175 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { addressBucket, isOneOf } from '../config/client-address.ts'
+import { makeBoundary } from './error-boundary.ts'
+import type { Logger } from './logger.ts'
+import type { Metrics } from './metrics.ts'
+
+/** Where something from outside reaches the process over HTTP. */
+export type HttpSurface = 'public' | 'admin' | 'ops'
+
+/** What a listener's boundary works with. */
+export interface EdgeDeps {
+  readonly surface: HttpSurface
+  readonly metrics: Pick<Metrics, 'edgeErrors'>
+  readonly log: Logger
+}
+
+/** Events that carry something of one connection: their first argument is the request, or the socket itself. */
+const GUARDED: ReadonlySet<string | symbol> = new Set([
+  'request',
+  'checkContinue',
+  'checkExpectation',
+  'upgrade',
+  'connect',
+  'connection',
+])
+
+/** Events that want an answer: their second argument is the response. */
+const ASKING: ReadonlySet<string | symbol> = new Set([
+  'request',
+  'checkContinue',
+  'checkExpectation',
+])
+
+/** Requests of one connection that may wait for their answers, those that its client does not read among them. */
+const MOST_UNANSWERED = 8
+/** A connection on which nothing moves for so long is closed: its client reads no answer. No answer takes as long. */
+const STILL_MS = 120_000
+/** The same for a connection that has been refused. */
+const REFUSED_STILL_MS = 5_000
+
+/**
+ * Bounds what one connection may have asked for without an answer. HTTP/1.1 lets a client send requests one behind the other: each
+ * costs it forty bytes, and its answer lies in memory until the client reads it. The first one too many is answered 429
+ * behind those before it, and the connection is closed.
+ */
+const makePipelineGuard = ({ surface, metrics }: Pick<EdgeDeps, 'surface' | 'metrics'>) => {
+  const waiting = new WeakMap<Socket, number>()
+  return (socket: Socket, response: ServerResponse): boolean => {
+    const count = (waiting.get(socket) ?? 0) + 1
+    waiting.set(socket, count)
+    if (count <= MOST_UNANSWERED) {
+      response.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1))
+      return true
+    }
+    if (count > MOST_UNANSWERED + 1) return false
+    metrics.edgeErrors.inc({ surface, reason: 'pipelined' })
+    socket.pause()
+    socket.setTimeout(REFUSED_STILL_MS)
+    response.writeHead(429, { connection: 'close', 'retry-after': '1', 'content-length': '0' })
+    response.end()
+    return false
+  }
+}
+
+/**
+ * Keeps what one connection does to itself: an exception that a listener of the server throws at once closes that connection, is
+ * logged at most once a second and counted as `exception`; more unanswered requests than eight are refused, counted as `pipelined`.
+ * Rejections of handlers are Fastify's, or the caller's to catch. Call it before the server listens.
+ */
+export const guardServer = (server: Server, { surface, metrics, log }: EdgeDeps): void => {
+  const boundary = makeBoundary({ surface, metrics, log, nowMs: Date.now })
+  const mayAsk = makePipelineGuard({ surface, metrics })
+  server.timeout = STILL_MS
+  const emit = server.emit.bind(server) as (event: string | symbol, ...args: unknown[]) => boolean
+  server.emit = (event: string | symbol, ...args: unknown[]): boolean => {
+    if (!GUARDED.has(event)) return emit(event, ...args)
+    const socket = socketOf(args[0])
+    if (socket && ASKING.has(event) && !mayAsk(socket, args[1] as ServerResponse)) return true
+    try {
+      return emit(event, ...args)
+    } catch (error) {
+      boundary.failed('exception', error)
+      socket?.destroy()
+      return true
+    }
+  }
+}
+
+/** Connections that an address may hold however few there are in all. */
+const LEAST_SHARE = 256
+
+/** What one address may hold of all connections of a listener: a quarter. */
+const connectionShare = (all: number): number => Math.max(LEAST_SHARE, all >>> 2)
+
+/** Counts connections by address. Trusted proxies, which carry those of others, are not counted. */
+const makeShares = (most: number, trusted: readonly string[]) => {
+  const held = new Map<string, number>()
+  return {
+    /** A connection of the address came; false: it holds its share already, and this one was not counted. */
+    opened: (address: string): boolean => {
+      if (isOneOf(address, trusted)) return true
+      const bucket = addressBucket(address)
+      const count = held.get(bucket) ?? 0
+      if (count >= most) return false
+      held.set(bucket, count + 1)
+      return true
+    },
+    /** A counted one is gone. */
+    closed: (address: string): void => {
+      const bucket = addressBucket(address)
+      const left = (held.get(bucket) ?? 0) - 1
+      if (left > 0) held.set(bucket, left)
+      else held.delete(bucket)
+    },
+  }
+}
+
+/** Closes new connections of an address that holds its share; counted as `connections`. */
+export const shareConnections = (
+  server: Server,
+  { surface, metrics }: Pick<EdgeDeps, 'surface' | 'metrics'>,
+  { most, trusted }: { readonly most: number; readonly trusted: readonly string[] },
+): void => {
+  const shares = makeShares(connectionShare(most), trusted)
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress: address = '' } = socket
+    if (shares.opened(address)) {
+      socket.once('close', () => shares.closed(address))
+      return
+    }
+    metrics.edgeErrors.inc({ surface, reason: 'connections' })
+    socket.destroy()
+  })
+}
+
+const socketOf = (subject: unknown): Socket | undefined => {
+  const { socket } = subject as { readonly socket?: Socket }
+  return socket ?? (subject as Socket | undefined)
+}
+
+/** Answers to what the HTTP parser refuses, by the code of its error; everything else is a bad request. */
+const REFUSALS: Readonly<Record<string, readonly [line: string, reason: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'timeout'],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'too-large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'too-large'],
+}
+
+/** Refuses what is no HTTP request, closes its connection and counts it; a client that merely left is neither refused nor counted. */
+export const refuseUnreadable =
+  ({ surface, metrics }: Pick<EdgeDeps, 'surface' | 'metrics'>) =>
+  (error: Error & { readonly code?: string }, socket: Socket): void => {
+    const { code = '' } = error
+    if (isPeerError(error) || socket.destroyed) {
+      socket.destroy()
+      return
+    }
+    const [line, reason] = Object.hasOwn(REFUSALS, code)
+      ? (REFUSALS[code] ?? UNREADABLE)
+      : UNREADABLE
+    metrics.edgeErrors.inc({ surface, reason })
+    if (socket.writable) {
+      socket.write(`HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+    }
+    socket.destroySoon()
+  }
+
+const UNREADABLE = ['400 Bad Request', 'unreadable'] as const
+
+/** Codes of errors that a peer causes by going away while something is read from it or written to it. */
+const PEER_CODES: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED'])
+
+/** Whether an error only says that the other side of one connection left. */
+export const isPeerError = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && PEER_CODES.has(error.code)

@@ -1,0 +1,89 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import type { Bus, Writer } from '../bus/contract.ts'
+import type { Warehouse } from '../clickhouse/client.ts'
+
+/** What a process has begun and not yet finished. */
+export interface Activity {
+  /** Notes the beginning of something; the answer notes its end. */
+  begin(what: string): () => void
+  /** What is in flight now, oldest first. */
+  now(): readonly string[]
+  close(): void
+}
+
+/** Bytes of the activity file: one line, cut or padded, so that one write replaces all of it. */
+const LINE_BYTES = 1_024
+
+/** The line of an activity file; the end of a longer list is left out. */
+const lineOf = (entries: readonly string[]): Buffer => {
+  const line = Buffer.alloc(LINE_BYTES, ' ')
+  line.write(entries.join('; '), 0, LINE_BYTES - 1)
+  line[LINE_BYTES - 1] = 0x0a
+  return line
+}
+
+/**
+ * Keeps the list; with `path` also in a file that outlives a killed process, for the question what it was doing.
+ * The file costs a write per change, so it is off by default.
+ */
+export const makeActivity = (path = ''): Activity => {
+  const open = new Map<number, string>()
+  const file = path === '' ? undefined : openSync(path, 'w')
+  let next = 0
+  const show = (): void => {
+    if (file !== undefined) writeSync(file, lineOf([...open.values()]), 0, LINE_BYTES, 0)
+  }
+  show()
+  return {
+    begin: (what) => {
+      const id = next
+      next += 1
+      open.set(id, what)
+      show()
+      return () => {
+        if (open.delete(id)) show()
+      }
+    },
+    now: () => [...open.values()],
+    close: () => {
+      if (file !== undefined) closeSync(file)
+    },
+  }
+}
+
+/** The same bus, with every commit of it noted as `commit WRITER`. */
+export const watchedBus = (bus: Bus, activity: Activity): Bus => {
+  const watched = (writer: Writer): Writer => ({
+    ...writer,
+    commit: async (commit) => {
+      const end = activity.begin(`commit ${writer.id}`)
+      try {
+        return await writer.commit(commit)
+      } finally {
+        end()
+      }
+    },
+  })
+  return {
+    ...bus,
+    writer: async (id) => watched(await bus.writer(id)),
+    subscribe: ({ run, ...subscription }) =>
+      bus.subscribe({
+        ...subscription,
+        run: (lane) => run({ ...lane, writer: watched(lane.writer) }),
+      }),
+  }
+}
+
+/** The same warehouse, with every insert noted as `insert TABLE`. */
+export const watchedWarehouse = (warehouse: Warehouse, activity: Activity): Warehouse => ({
+  ...warehouse,
+  insert: async (table, rows, options) => {
+    const end = activity.begin(`insert ${table}`)
+    try {
+      await warehouse.insert(table, rows, options)
+    } finally {
+      end()
+    }
+  },
+})

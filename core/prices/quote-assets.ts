@@ -1,0 +1,197 @@
+import { type ChainRow, QUOTE_RANK, type QuoteAsset } from '../../schemas/chains.ts'
+import type { QuotePrice } from '../../schemas/wire.ts'
+import { decimalText } from '../amounts.ts'
+import type { ChainExtra } from '../config/config.ts'
+import { type PriceEntry, pairOf, type QuoteState, USD } from './state.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Oldest price that is still one (R44). */
+export const MAX_AGE_MS = HOUR_MS
+/** Hours of block time whose volume chooses the reference pool. */
+export const VOLUME_HOURS = 24
+/** How far a stable's median may be from 1. */
+export const PEG_TOLERANCE = 0.02
+/** How long it must be off before the median counts. */
+export const PEG_PATIENCE_MS = 600_000
+/** Opinions that a median needs: with one, nobody can tell which of the two is off. */
+const PEG_WITNESSES = 2
+
+/** The quote assets of one chain. */
+export interface QuoteBook {
+  readonly assets: ReadonlyMap<string, QuoteAsset>
+  /** Wrapped native token. */
+  readonly native: string
+}
+
+/** The chain's quote assets with the configured ones (R50). Same address: the configured row wins. */
+export const quoteBook = (row: ChainRow, extra?: ChainExtra): QuoteBook => {
+  const own = extra?.replace === true ? [] : row.quotes
+  const assets = new Map<string, QuoteAsset>()
+  for (const asset of [...own, ...(extra?.quotes ?? [])]) assets.set(asset.address, asset)
+  const configured = extra?.quotes.find(({ kind }) => kind === 'native')?.address
+  const native = extra?.replace === true ? (configured ?? row.wrappedNative) : row.wrappedNative
+  return { assets, native }
+}
+
+/** Rank of a token in a pair (R7); 0 = not listed. */
+export const rankOf = (token: string, book: QuoteBook): number => {
+  const asset = book.assets.get(token)
+  return asset === undefined ? 0 : QUOTE_RANK[asset.kind]
+}
+
+/** Base and quote of a pair: the higher rank is the quote, on a tie the lexically smaller address is the base (R7). */
+export const orient = (
+  tokenA: string,
+  tokenB: string,
+  book: QuoteBook,
+): { readonly base: string; readonly quote: string } => {
+  const difference = rankOf(tokenA, book) - rankOf(tokenB, book)
+  const aIsBase = difference === 0 ? tokenA < tokenB : difference < 0
+  return aIsBase ? { base: tokenA, quote: tokenB } : { base: tokenB, quote: tokenA }
+}
+
+/** USD and native price of one whole quote asset; null = unknown. */
+export interface Stamp {
+  readonly usd: number | null
+  readonly native: number | null
+}
+
+/** The stamp of a token that is no quote asset. */
+export const NO_STAMP: Stamp = { usd: null, native: null }
+
+/** True while an entry may be used at `timeMs` of block time. */
+export const isFresh = (entry: PriceEntry, timeMs: number): boolean =>
+  timeMs - entry.timeMs <= MAX_AGE_MS
+
+/** The pool whose trades set the price of a pair, and its volume in whole quote units. */
+export interface Reference {
+  readonly pool: string
+  readonly volume: number
+}
+
+/** Per pair the pool with the largest volume of the last 24 h of block time; on a tie the smaller address. */
+export const referencePools = (
+  state: QuoteState,
+  timeMs: number,
+): ReadonlyMap<string, Reference> => {
+  const oldest = Math.floor(timeMs / HOUR_MS) - VOLUME_HOURS
+  const best = new Map<string, Reference>()
+  for (const [pool, { pair, hours }] of state.volumes) {
+    let volume = 0
+    for (const [hour, amount] of hours) if (hour > oldest) volume += amount
+    const held = best.get(pair)
+    const better =
+      held === undefined || volume > held.volume || (volume === held.volume && pool < held.pool)
+    if (volume > 0 && better) best.set(pair, { pool, volume })
+  }
+  return best
+}
+
+/** The middle of a stable's prices in the other stables; of two middles the one nearer to 1. null: too few. */
+export const stableMedian = (
+  stable: string,
+  state: QuoteState,
+  timeMs: number,
+  book: QuoteBook,
+): number | null => {
+  const prices: number[] = []
+  for (const { address, kind } of book.assets.values()) {
+    if (kind !== 'stable' || address === stable) continue
+    const direct = state.entries.get(pairOf(stable, address))
+    const inverse = state.entries.get(pairOf(address, stable))
+    if (direct && isFresh(direct, timeMs)) prices.push(direct.price)
+    else if (inverse && isFresh(inverse, timeMs)) prices.push(1 / inverse.price)
+  }
+  if (prices.length < PEG_WITNESSES) return null
+  prices.sort((a, b) => a - b)
+  const upper = prices[Math.floor(prices.length / 2)] ?? 1
+  const lower = prices[Math.floor((prices.length - 1) / 2)] ?? 1
+  return Math.abs(upper - 1) < Math.abs(lower - 1) ? upper : lower
+}
+
+/** 1 while the peg holds, the median once it has been off for long; null: it was off and nobody trades it any more. */
+const stablePrice = (
+  stable: string,
+  state: QuoteState,
+  timeMs: number,
+  book: QuoteBook,
+): number | null => {
+  const since = state.pegs.get(stable)
+  if (since === undefined || timeMs - since < PEG_PATIENCE_MS) return 1
+  return stableMedian(stable, state, timeMs, book)
+}
+
+/**
+ * Prices of all quote assets for a block at `timeMs`, from the table as the block before left it.
+ * An entry is kept in its own quote and converted here; of several the one with the largest volume in USD counts.
+ */
+export const stampsAt = (
+  state: QuoteState,
+  timeMs: number,
+  book: QuoteBook,
+): ReadonlyMap<string, Stamp> => {
+  const usd = new Map<string, number | null>([[USD, 1]])
+  const references = referencePools(state, timeMs)
+  const ranked = [...book.assets.values()].sort(
+    (a, b) => QUOTE_RANK[b.kind] - QUOTE_RANK[a.kind] || (a.address < b.address ? -1 : 1),
+  )
+  for (const { address, kind } of ranked) {
+    if (kind === 'stable') usd.set(address, stablePrice(address, state, timeMs, book))
+    else usd.set(address, convertedPrice(address, state, timeMs, { usd, references }))
+  }
+  const stamp = (token: string): Stamp => {
+    const price = usd.get(token) ?? null
+    return { usd: price, native: nativePrice(token, price, { state, timeMs, book, usd }) }
+  }
+  return new Map(ranked.map(({ address }) => [address, stamp(address)]))
+}
+
+const nativePrice = (
+  token: string,
+  tokenUsd: number | null,
+  known: {
+    readonly state: QuoteState
+    readonly timeMs: number
+    readonly book: QuoteBook
+    readonly usd: ReadonlyMap<string, number | null>
+  },
+): number | null => {
+  const { native } = known.book
+  if (token === native) return 1
+  const nativeUsd = known.usd.get(native) ?? null
+  if (tokenUsd !== null && nativeUsd !== null) return tokenUsd / nativeUsd
+  const direct = known.state.entries.get(pairOf(token, native))
+  return direct && isFresh(direct, known.timeMs) ? direct.price : null
+}
+
+const convertedPrice = (
+  token: string,
+  state: QuoteState,
+  timeMs: number,
+  known: {
+    readonly usd: ReadonlyMap<string, number | null>
+    readonly references: ReadonlyMap<string, Reference>
+  },
+): number | null => {
+  let best: { readonly usd: number; readonly weight: number } | null = null
+  for (const [quote, quoteUsd] of known.usd) {
+    const entry = state.entries.get(pairOf(token, quote))
+    if (quoteUsd === null || entry === undefined || !isFresh(entry, timeMs)) continue
+    const weight = (known.references.get(pairOf(token, quote))?.volume ?? 0) * quoteUsd
+    const rank = quote === USD ? -1 : weight
+    if (best === null || rank > best.weight) best = { usd: entry.price * quoteUsd, weight: rank }
+  }
+  return best?.usd ?? null
+}
+
+/** The entries as the `{c}.blocks` record shows them, in a fixed order. */
+export const quotePrices = (state: QuoteState): readonly QuotePrice[] =>
+  [...state.entries]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { token, quote, price, timeMs }]) => ({
+      token_address: token,
+      quote_address: quote,
+      price: decimalText(price),
+      block_time: timeMs,
+    }))

@@ -1,0 +1,111 @@
+import { Malformed } from '../../core/errors.ts'
+import { MAX_JSON_DEPTH, parseJson } from '../../core/json.ts'
+import type { Vm } from '../../schemas/chains.ts'
+import type { Block, Dropped, PoolFact } from '../../schemas/events.ts'
+import type { Books } from '../decode/contract.ts'
+import { fieldsOf } from '../input/json.ts'
+
+/** Where a chain stood. */
+interface Above {
+  readonly height: number | null
+  readonly hash: string | null
+  readonly seq: number | null
+}
+
+/** What a dead letter of an ingestor holds, by what was not taken. */
+export type LetterBody =
+  /** An event of a transaction, with all that decoding it again takes. */
+  | (Dropped & {
+      readonly kind: 'event'
+      readonly height: number
+      readonly hash: string
+      readonly proof: Books['proof']
+      /** The block with this transaction alone; null where the transaction is not told or too large. */
+      readonly block: Block | null
+      readonly pools: readonly PoolFact[]
+    })
+  /** A transaction that no endpoint gives in shape, in the node's own words. */
+  | {
+      readonly kind: 'transaction'
+      readonly reason: string
+      readonly txHash: string
+      readonly index: number
+      readonly vm: Vm
+      readonly height: number
+      readonly hash: string
+      /** null where it is too large. */
+      readonly said: unknown
+    }
+  /** A token's name or symbol. */
+  | {
+      readonly kind: 'name'
+      readonly reason: string
+      readonly address: string
+      readonly said: string
+      readonly height: number
+      readonly hash: string
+    }
+  /** An answer of one endpoint while others gave a good one or it gave one later. */
+  | {
+      readonly kind: 'answer'
+      readonly reason: string
+      readonly message: string
+      readonly endpoint: string | null
+      readonly above: Above
+    }
+  /** What the chain stood still for. */
+  | {
+      readonly kind: 'chain'
+      readonly reason: string
+      readonly message: string
+      readonly above: Above
+    }
+
+/** Longest letter, in characters; a larger one goes without what can be decoded again. */
+const MAX_TEXT = 256 * 1_024
+/** A body holds what a node said, as deep as that may nest, a few levels down. */
+const LIMITS = { maxLength: 4 * MAX_TEXT, maxDepth: MAX_JSON_DEPTH + 16 } as const
+const KINDS: readonly string[] = ['event', 'transaction', 'name', 'answer', 'chain']
+
+/** A body as text: JSON in which whole numbers beyond a double are `{"$int": "1"}` and bytes `{"$bytes": "base64"}`. */
+export const letterText = (body: LetterBody): string => {
+  const text = JSON.stringify(tagged(body))
+  if (text.length <= MAX_TEXT) return text
+  if (body.kind === 'event') return letterText({ ...body, block: null, pools: [] })
+  return body.kind === 'transaction' ? letterText({ ...body, said: null }) : text
+}
+
+/** The body of a letter. Throws `Malformed` for what `letterText` did not write. */
+export const letterBody = (bytes: Uint8Array): LetterBody => {
+  let value: unknown
+  try {
+    value = untagged(parseJson(Buffer.from(bytes).toString('utf8'), LIMITS))
+  } catch (cause) {
+    throw new Malformed('not-json', 'the letter is not JSON', { cause })
+  }
+  const { kind } = fieldsOf(value, 'letter')
+  if (typeof kind !== 'string' || !KINDS.includes(kind))
+    throw new Malformed('unknown-shape', 'a letter without kind')
+  return value as LetterBody
+}
+
+const tagged = (value: unknown): unknown => {
+  if (typeof value === 'bigint') return { $int: String(value) }
+  if (value instanceof Uint8Array) return { $bytes: Buffer.from(value).toString('base64') }
+  return mapped(value, tagged)
+}
+
+const untagged = (value: unknown): unknown => {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const { $int, $bytes } = value as { readonly $int?: unknown; readonly $bytes?: unknown }
+    if (typeof $int === 'string' && /^-?\d{1,80}$/.test($int)) return BigInt($int)
+    if (typeof $bytes === 'string') return new Uint8Array(Buffer.from($bytes, 'base64'))
+  }
+  return mapped(value, untagged)
+}
+
+const mapped = (value: unknown, change: (value: unknown) => unknown): unknown => {
+  if (Array.isArray(value)) return value.map(change)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, change(each)]))
+}

@@ -1,0 +1,49 @@
+import type { Decoded, PoolFact, TokenFact } from '../../schemas/events.ts'
+import type { ProtocolBook } from './protocol-registry.ts'
+
+/** What decoding may look up. */
+export interface Books {
+  /**
+   * `facts`: a pool counts when its fact is `proven`. `evidence` (no node, R39): also when its transaction shows tokens going
+   * in and out of it, or, V2-shaped, its own `Sync`. A Solana program proves its pools itself.
+   */
+  readonly proof: 'facts' | 'evidence'
+  readonly protocols: ProtocolBook
+  pool(address: string): PoolFact | undefined
+  /** Names the tokens that EVM transactions make; without it they are born nameless. */
+  token?(address: string): TokenFact | undefined
+  /** Square root price of a pool before the block, of those in `Subjects.prices`; undefined: nobody tells it. */
+  price?(pool: string): bigint | undefined
+}
+
+/** A pool of a contract that holds many, whose price before the block its events need. */
+export interface PriceSubject {
+  readonly pool: string
+  /** Who keeps it, and whose kind of contract that is. */
+  readonly manager: string
+  readonly family: string
+}
+
+/** Whose facts a block's events need. */
+export interface Subjects {
+  readonly pools: readonly { readonly address: string; readonly family: string }[]
+  readonly tokens: readonly string[]
+  readonly prices?: readonly PriceSubject[]
+}
+
+/** Decoded events of a block while they are collected. */
+export type Draft = { [K in keyof Decoded]: Decoded[K][number][] }
+
+/** A block of which nothing was decoded yet. */
+export const emptyDraft = (): Draft => ({
+  swaps: [],
+  poolChanges: [],
+  transfers: [],
+  balances: [],
+  supplies: [],
+  births: [],
+  migrations: [],
+  predictions: [],
+  pools: [],
+  dropped: [],
+})

@@ -1,0 +1,89 @@
+import type { ChainExtra } from '../../core/config/config.ts'
+import { orient, type QuoteBook, rankOf } from '../../core/prices/quote-assets.ts'
+import type { PriceEntry } from '../../core/prices/state.ts'
+import type { ChainRow, ReferencePool } from '../../schemas/chains.ts'
+import { type Family, protocolRow } from '../../schemas/protocols.ts'
+import { wordAt, wordCount } from '../evm/abi/words.ts'
+import type { Call, CallAnswer, StateReader } from '../follow/contract.ts'
+
+const GET_RESERVES = '0x0902f1ac' // getReserves()
+const SLOT0 = '0x3850c7bd' // slot0()
+const TWO_96 = 2 ** 96
+
+/** Pools whose state primes a chain's price table: the configured ones, then the chain's own (R45, R50). */
+export const primePools = (chain: ChainRow, extra?: ChainExtra): readonly ReferencePool[] => [
+  ...(extra?.referencePools ?? []),
+  ...(extra?.replace === true ? [] : chain.referencePools),
+]
+
+/** Where and when the table is primed. */
+export interface PrimeAt {
+  /** The block before the first one. */
+  readonly hash: string
+  readonly timeMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * Prices of quote assets from the reserves of their reference pools at one block. The first pool of a pair that answers
+ * counts; a pool that is not there, has no state or no liquidity is passed over.
+ */
+export const primesFromPools = async (
+  state: StateReader,
+  pools: readonly ReferencePool[],
+  book: QuoteBook,
+  { hash, timeMs, signal }: PrimeAt,
+): Promise<readonly PriceEntry[]> => {
+  const usable = pools.filter(
+    ({ token, quote }) => rankOf(token, book) > 0 && orient(token, quote, book).quote === quote,
+  )
+  if (usable.length === 0) return []
+  const answers = await state.calls(usable.map(stateCall), hash, signal)
+  const entries = new Map<string, PriceEntry>()
+  usable.forEach((pool, index) => {
+    const price = poolPrice(pool, answers[index], book)
+    const key = `${pool.token}/${pool.quote}`
+    if (price !== undefined && !entries.has(key)) {
+      entries.set(key, { token: pool.token, quote: pool.quote, price, timeMs })
+    }
+  })
+  return [...entries.values()]
+}
+
+/** Families whose pools tell their reserves; the others tell a square root price. */
+const RESERVING: ReadonlySet<Family> = new Set<Family>(['uniswap_v2', 'solidly', 'syncswap'])
+
+const tellsReserves = ({ protocol }: ReferencePool): boolean => {
+  const row = protocolRow(protocol)
+  return row !== undefined && RESERVING.has(row.family)
+}
+
+const stateCall = (pool: ReferencePool): Call => ({
+  to: pool.pool,
+  data: tellsReserves(pool) ? GET_RESERVES : SLOT0,
+})
+
+/** Whole quote units for one whole token, from `getReserves()` or `slot0()`; all of them order tokens by address. */
+const poolPrice = (
+  pool: ReferencePool,
+  answer: CallAnswer | undefined,
+  book: QuoteBook,
+): number | undefined => {
+  const tokenDecimals = book.assets.get(pool.token)?.decimals
+  const quoteDecimals = book.assets.get(pool.quote)?.decimals
+  if (answer?.kind !== 'value' || tokenDecimals === undefined || quoteDecimals === undefined) {
+    return undefined
+  }
+  const rawPrice = tellsReserves(pool) ? reservePrice(answer.data) : rootPrice(answer.data)
+  if (rawPrice === undefined) return undefined
+  const tokenIsFirst = pool.token < pool.quote
+  const price = (tokenIsFirst ? rawPrice : 1 / rawPrice) * 10 ** (tokenDecimals - quoteDecimals)
+  return Number.isFinite(price) && price > 0 ? price : undefined
+}
+
+/** Base units of the second token for one of the first. */
+const reservePrice = (data: string): number | undefined =>
+  wordCount(data) < 2 ? undefined : Number(wordAt(data, 1)) / Number(wordAt(data, 0))
+
+const rootPrice = (data: string): number | undefined =>
+  wordCount(data) < 1 ? undefined : (Number(wordAt(data, 0)) / TWO_96) ** 2

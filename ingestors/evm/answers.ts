@@ -1,9 +1,0 @@
-import { primesFromPools } from '../prime.ts'
-import type { NodeAnswers, StateReader } from '../source.ts'
-import { nodeFacts } from './node-facts.ts'
-
-/** What an EVM node tells beside its blocks: all of it is contract state at a block's own hash. */
-export const evmAnswers = (state: StateReader): NodeAnswers => ({
-  facts: (protocols) => nodeFacts(state, protocols),
-  primes: (pools, book, at) => primesFromPools(state, pools, book, at),
-})

@@ -1,0 +1,17 @@
+import type { CoinBalance } from '../../../schemas/block-parts.ts'
+import type { ChainRow } from '../../../schemas/chains.ts'
+import type { BalanceChange } from '../../../schemas/events.ts'
+
+/** What accounts hold of a chain's coin after a block, as balances of a token are told. */
+export const coinChanges = (
+  coins: readonly CoinBalance[],
+  {
+    nativeAddress: token,
+    nativeDecimals: decimals,
+  }: Pick<ChainRow, 'nativeAddress' | 'nativeDecimals'>,
+): readonly BalanceChange[] =>
+  coins.map(({ account, txIndex, preRaw, postRaw }) => ({
+    kind: 'balance',
+    ...{ txIndex, logIndex: 0, account, owner: account, token, decimals, preRaw, postRaw },
+    lifecycle: preRaw === 0n ? 'new' : postRaw === 0n ? 'closed' : 'existing',
+  }))

@@ -1,0 +1,99 @@
+import type { Prediction } from '../../../schemas/events.ts'
+import type { Kept } from '../../publish/running-balances.ts'
+
+/** What is known of an outcome token. */
+export interface OutcomeFact {
+  readonly conditionId: string
+  /** Place among the outcomes of its condition; null: not told. */
+  readonly index: number | null
+}
+
+/** Conditions and questions behind prediction events, as far as the run has seen them set up. */
+export interface Outcomes {
+  readonly outcome: (tokenId: bigint) => OutcomeFact | undefined
+  /** Question of a condition. */
+  readonly question: (conditionId: string) => string | undefined
+  /** Facts to keep, as numbers under their names. */
+  readonly amounts: ReadonlyMap<string, bigint>
+}
+
+const outcomeKey = (tokenId: bigint): string => `outcome/${tokenId}`
+const questionKey = (conditionId: string): string => `question/${conditionId}`
+
+/** A place above this is not kept: no condition has more outcomes. Source: gnosis ConditionalTokens.sol. */
+const MAX_INDEX = 255
+/** A condition stands above the place of its outcome, counted from 1; 0 = not told. */
+const INDEX_BITS = 8n
+
+const hashOf = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
+
+/**
+ * Learns from a block's events which condition an outcome token belongs to: an exchange registered it, or a split of the
+ * condition made it; and which question a condition answers. What is known stays as it is. Pure.
+ */
+export const trackOutcomes = (predictions: readonly Prediction[], kept: Kept): Outcomes => {
+  const amounts = new Map<string, bigint>()
+  const get = (key: string): bigint | undefined => amounts.get(key) ?? kept(key)
+  const learn = (key: string, value: bigint): void => {
+    if (get(key) === undefined) amounts.set(key, value)
+  }
+  for (const event of predictions) {
+    if (event.kind === 'prediction-trade' || event.conditionId === null) continue
+    const { conditionId } = event
+    const condition = BigInt(conditionId) << INDEX_BITS
+    if (event.kind === 'prediction-management') {
+      for (const tokenId of event.tokenIds) learn(outcomeKey(tokenId), condition)
+      const { questionId } = event
+      if (questionId !== null) learn(questionKey(conditionId), BigInt(questionId))
+      continue
+    }
+    for (const [tokenId, index] of madeBy(event)) {
+      const key = outcomeKey(tokenId)
+      const place = index === null ? 0n : BigInt(index + 1)
+      // A registration tells no place, a split does.
+      if (get(key) === condition && place > 0n) amounts.set(key, condition | place)
+      else learn(key, condition | place)
+    }
+  }
+  return {
+    amounts,
+    outcome: (tokenId) => {
+      const value = get(outcomeKey(tokenId))
+      return value === undefined ? undefined : factOf(value)
+    },
+    question: (conditionId) => {
+      const value = get(questionKey(conditionId))
+      return value === undefined ? undefined : hashOf(value)
+    },
+  }
+}
+
+const factOf = (value: bigint): OutcomeFact => {
+  const place = Number(value & ((1n << INDEX_BITS) - 1n))
+  return { conditionId: hashOf(value >> INDEX_BITS), index: place === 0 ? null : place - 1 }
+}
+
+type Settlement = Extract<Prediction, { readonly kind: 'prediction-settlement' }>
+
+/** An adapter's conditions have two outcomes. Source: Polymarket/neg-risk-ctf-adapter. */
+const ADAPTED = 2
+
+/**
+ * Outcome tokens that a split made, with their places: the contract makes them in the order of the sets that the split names,
+ * and an adapter names none. Only where no other token was made beside them.
+ */
+const madeBy = ({
+  type,
+  indexSets,
+  moved,
+}: Settlement): readonly (readonly [bigint, number | null])[] => {
+  if (type !== 'Split' || moved.length !== (indexSets.length || ADAPTED)) return []
+  return moved.map(({ tokenId }, at) => [tokenId, placeOf(indexSets[at])] as const)
+}
+
+/** Place of the only outcome in a set; null for a set of several. */
+const placeOf = (set: bigint | undefined): number | null => {
+  if (set === undefined || set <= 0n || (set & (set - 1n)) !== 0n) return null
+  const place = set.toString(2).length - 1
+  return place < MAX_INDEX ? place : null
+}

@@ -1,0 +1,44 @@
+import type { Birth, SupplyChange, Transaction, Transfer } from '../../../schemas/events.ts'
+import type { Books } from '../../decode/contract.ts'
+
+const ZERO = `0x${'0'.repeat(40)}`
+
+/** What a transfer from or to the zero address does to its token's supply; undefined for all others. */
+export const supplyChange = (transfer: Transfer): SupplyChange | undefined => {
+  const { txIndex, logIndex, token, from, to, amountRaw } = transfer
+  const mints = from === ZERO
+  if (mints === (to === ZERO) || amountRaw === 0n) return undefined
+  return { kind: 'supply', txIndex, logIndex, type: mints ? 'mint' : 'burn', token, amountRaw }
+}
+
+/**
+ * The token that a transaction made: its new contract moved tokens of its own at once. `transfers` are the transaction's.
+ * Tokens made by a contract on somebody's behalf are not told apart from others.
+ */
+export const tokenBirth = (
+  { contractAddress, from }: Transaction,
+  transfers: readonly Transfer[],
+  books: Books,
+): Birth | undefined => {
+  const first =
+    contractAddress === null
+      ? undefined
+      : transfers.find(({ token, wrap }) => token === contractAddress && !wrap)
+  if (first === undefined) return undefined
+  const { token: address, txIndex, logIndex } = first
+  return {
+    kind: 'birth',
+    txIndex,
+    logIndex,
+    fact: books.token?.(address) ?? {
+      address,
+      decimals: null,
+      name: null,
+      symbol: null,
+      totalSupplyRaw: null,
+    },
+    dev: from,
+    creators: [from],
+    launch: null,
+  }
+}

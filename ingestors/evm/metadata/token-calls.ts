@@ -1,0 +1,49 @@
+import type { TokenFact } from '../../../schemas/events.ts'
+import type { Call, CallAnswer } from '../../follow/contract.ts'
+import type { UnreadName } from '../../publish/metadata-store.ts'
+import { callText, isUnreadable } from '../abi/call-text.ts'
+import { numberGiven } from '../abi/result.ts'
+
+const NAME = '0x06fdde03' // name()
+const SYMBOL = '0x95d89b41' // symbol()
+const DECIMALS = '0x313ce567' // decimals()
+const TOTAL_SUPPLY = '0x18160ddd' // totalSupply()
+
+const MAX_NAME = 128
+const MAX_SYMBOL = 64
+
+/** What to ask a token. */
+export const tokenCalls = (token: string): readonly Call[] =>
+  [NAME, SYMBOL, DECIMALS, TOTAL_SUPPLY].map((data) => ({ to: token, data }))
+
+/** The answers to `tokenCalls`, in their order. What was not answered in shape is null (R46). */
+export const tokenFact = (
+  address: string,
+  [name, symbol, decimals, totalSupply]: readonly CallAnswer[],
+): TokenFact => {
+  const places = numberGiven(dataOf(decimals), 255n)
+  return {
+    address,
+    decimals: places === null ? null : Number(places),
+    name: name?.kind === 'value' ? callText(name.data, MAX_NAME) : null,
+    symbol: symbol?.kind === 'value' ? callText(symbol.data, MAX_SYMBOL) : null,
+    totalSupplyRaw: numberGiven(dataOf(totalSupply), (1n << 256n) - 1n),
+  }
+}
+
+/** What is kept of an answer that cannot be shown, in characters of hex. */
+const MAX_SAID = 2_048
+
+/** The names among the answers to `tokenCalls` that nobody can be shown. */
+export const unreadNames = (
+  address: string,
+  [name, symbol]: readonly CallAnswer[],
+): readonly UnreadName[] =>
+  [name, symbol].flatMap((answer) => {
+    const data = dataOf(answer)
+    if (data === undefined || !isUnreadable(data)) return []
+    return [{ address, reason: 'bad-name', said: data.slice(0, MAX_SAID) }]
+  })
+
+const dataOf = (answer: CallAnswer | undefined): string | undefined =>
+  answer?.kind === 'value' ? answer.data : undefined

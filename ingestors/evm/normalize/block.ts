@@ -1,0 +1,289 @@
+import { Malformed } from '../../../core/errors.ts'
+import type { EvmBlock, Log, RefusedTransaction, Transaction } from '../../../schemas/events.ts'
+import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { readOrRefuse } from '../../input/skip-invalid.ts'
+import { addressAt, amountOf, countOf, hashAt, hexOf, topicsOf } from '../abi/json.ts'
+import { blockParts } from './block-parts.ts'
+import { keepsFeeLogs, standingLogs } from './fee-logs.ts'
+
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
+
+/** Names of the block that receipts and logs must name too. */
+export interface BlockName {
+  /** Absent: what its chain does otherwise does not matter. */
+  readonly chain?: string
+  readonly height: number
+  readonly hash: string
+}
+
+/** What nodes of a chain do otherwise; contract/chains.md 1.3. */
+interface Habits {
+  /** A block may end with a receipt that no transaction has: what the chain's root contract sent it. */
+  readonly stateSync?: true
+  /** Receipts may all say index 0, and indexes of logs may have gaps: their order counts. */
+  readonly unplaced?: true
+}
+
+/** What nodes of the chain do otherwise than Ethereum's. */
+export const habitsOf = (chain: string): Habits => HABITS[chain] ?? {}
+
+const HABITS: Readonly<Record<string, Habits>> = {
+  polygon: { stateSync: true },
+  zksync: { unplaced: true },
+}
+
+/** A block without its transactions. */
+export type Header = Omit<EvmBlock, 'transactions'>
+
+/**
+ * A node's block (with whole transactions) and the receipts of the same block, checked against each other: contract/chains.md
+ * 1.2. Unknown fields are ignored. `lenient` leaves out the transactions that cannot be read and says which. Throws `Malformed`;
+ * reasons: `not-an-object`, `not-a-list`, `bad-hex`, `too-big`,
+ * `receipt-count`, `foreign-receipt`, `foreign-log`, `removed-log`, `log-order`, `topic-count`, `tx-order`, `bloom`.
+ */
+export const normalizeBlock = (
+  chain: string,
+  block: unknown,
+  receipts: unknown,
+  lenient = false,
+): EvmBlock => {
+  const header = normalizeHeader(chain, block)
+  const transactions = listOf(fieldsOf(block, 'block').transactions, 'block.transactions')
+  const list = listOf(receipts, 'receipts')
+  const habits = habitsOf(chain)
+  const signed = habits.stateSync ? list.filter((receipt) => !isStateSync(receipt)) : list
+  const extra = isStateSync(list[transactions.length]) && habits.stateSync ? 1 : 0
+  if (list.length !== transactions.length + extra) {
+    throw new Malformed(
+      'receipt-count',
+      `block ${header.height} has ${transactions.length} transactions and ${list.length} receipts`,
+    )
+  }
+  if (!bloomAgrees(block, signed)) {
+    throw new Malformed('bloom', `receipts of block ${header.height} are not the block's`)
+  }
+  const refused: RefusedTransaction[] = []
+  const read = normalizeAll(header, {
+    ...{ transactions, receipts: list, habits },
+    ...(lenient && { refused }),
+  })
+  return { ...header, transactions: read, ...(refused.length > 0 && { refused }) }
+}
+
+interface Answers {
+  readonly transactions: readonly unknown[]
+  readonly receipts: readonly unknown[]
+  readonly habits: Habits
+  /** Where what cannot be read goes; absent: it is thrown. */
+  readonly refused?: RefusedTransaction[]
+}
+
+/** Transactions with their receipts in block order, logs counted from 0 without a gap. */
+const normalizeAll = (
+  name: BlockName,
+  { transactions, receipts, habits: { unplaced }, refused }: Answers,
+): Transaction[] => {
+  /** undefined: behind a transaction that was left out. */
+  let logs: number | undefined = 0
+  return receipts.flatMap((receipt, index) => {
+    const transaction = transactions[index] ?? null
+    const place = { index, logs, unplaced }
+    const hash = (receipt as Fields | null)?.transactionHash
+    const refusable = { name: hash, longest: 66, index, said: { transaction, receipt, place } }
+    const read = () => {
+      const said =
+        index < transactions.length ? fieldsOf(transaction, `transactions[${index}]`) : null
+      return placedTransaction(name, { transaction: said, receipt }, place)
+    }
+    const placed = readOrRefuse(read, refusable, refused)
+    logs = placed?.next
+    return placed === undefined ? [] : [placed.transaction]
+  })
+}
+
+/** Where a transaction stands in its block. */
+export interface TransactionPlace {
+  readonly index: number
+  /** Logs before it; absent: nobody knows. */
+  readonly logs: number | undefined
+  readonly unplaced: true | undefined
+}
+
+/** A transaction that stands where its block has it, and the logs up to its end. Throws `Malformed`. */
+export const placedTransaction = (
+  name: BlockName,
+  { transaction: said, receipt }: { readonly transaction: unknown; readonly receipt: unknown },
+  { index, logs, unplaced }: TransactionPlace,
+): { readonly transaction: Transaction; readonly next: number | undefined } => {
+  const at = `receipts[${index}]`
+  const chosen = unplaced === true
+  const transaction = normalizeTransaction(name, { transaction: said, receipt, chosen })
+  if (transaction.index !== index && !unplaced) throw refuse('tx-order', at, transaction.index)
+  const { first, next } = checkLogOrder(receipt, chosen)
+  if (first !== undefined && logs !== undefined && (unplaced ? first < logs : first !== logs)) {
+    throw refuse('log-order', at, first)
+  }
+  return { transaction: unplaced ? { ...transaction, index } : transaction, next: next ?? logs }
+}
+
+/** From and to nobody, for nothing. Source: maticnetwork/bor core/types/bor_receipt.go. */
+const isStateSync = (receipt: unknown): boolean => {
+  if (receipt === undefined) return false
+  const { from, to, gasUsed } = fieldsOf(receipt, 'receipt')
+  return from === ZERO_ADDRESS && to === ZERO_ADDRESS && (gasUsed === '0x0' || gasUsed === '0x')
+}
+
+/** Header fields of a block. `number` and the rest in hex, as every EVM node gives them. Throws `Malformed`. */
+export const normalizeHeader = (chain: string, block: unknown): Header => {
+  const said = fieldsOf(block, 'block')
+  const amount = (key: string) =>
+    orElse(said[key], `block.${key}`, { read: amountOf, fallback: 0n })
+  const timeMs = countOf(said.timestamp, 'block.timestamp') * 1_000
+  if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'block.timestamp', said.timestamp)
+  return {
+    vm: 'evm',
+    chain,
+    height: countOf(said.number, 'block.number'),
+    hash: hashAt(said.hash, 'block.hash'),
+    parentHash: hashAt(said.parentHash, 'block.parentHash'),
+    timeMs,
+    coinbase: orElse(said.miner, 'block.miner', { read: addressAt, fallback: ZERO_ADDRESS }),
+    gasLimitRaw: amount('gasLimit'),
+    gasUsedRaw: amount('gasUsed'),
+    baseFeeRaw: amount('baseFeePerGas'),
+    difficultyRaw: amount('difficulty'),
+    nonce: orElse(said.nonce, 'block.nonce', { read: hexOf, fallback: '0x' }),
+    extra: orElse(said.extraData, 'block.extraData', { read: hexOf, fallback: '0x' }),
+    ...blockParts(said),
+  }
+}
+
+/**
+ * One transaction with its receipt; a null transaction (a recording of receipts alone) has value 0. The fee is gas times
+ * price plus the L1 part of rollups, without blob gas. A failed transaction keeps the logs of its fee, where these are moves of
+ * the coin, and no others (contract/chains.md 1.3). Throws `Malformed`.
+ */
+export const normalizeTransaction = (
+  name: BlockName,
+  pair: {
+    readonly transaction: unknown
+    readonly receipt: unknown
+    /** Logs of the receipt may be missing between others. */
+    readonly chosen?: boolean
+  },
+): Transaction => {
+  const receipt = fieldsOf(pair.receipt, 'receipt')
+  const said = pair.transaction === null ? null : fieldsOf(pair.transaction, 'transaction')
+  const hash = hashAt(receipt.transactionHash, 'receipt.transactionHash')
+  checkBelongs(receipt, name)
+  if (said !== null && hashAt(said.hash, 'transaction.hash') !== hash) {
+    throw refuse('foreign-receipt', 'receipt.transactionHash', hash)
+  }
+  const success = orElse(receipt.status, 'receipt.status', { read: amountOf, fallback: 1n }) === 1n
+  checkLogOrder(receipt, pair.chosen)
+  const logs = listOf(receipt.logs, 'receipt.logs')
+  return {
+    hash,
+    index: countOf(receipt.transactionIndex, 'receipt.transactionIndex'),
+    from: addressAt(said?.from ?? receipt.from, 'transaction.from'),
+    to: orElse(said?.to ?? receipt.to, 'transaction.to', { read: addressAt, fallback: null }),
+    valueRaw: orElse(said?.value, 'transaction.value', { read: amountOf, fallback: 0n }),
+    feeRaw: feeOf(receipt, said),
+    success,
+    contractAddress: madeBy(receipt),
+    logs:
+      success || keepsFeeLogs(name.chain)
+        ? standingLogs(name.chain, {
+            success,
+            logs: logs.map((log) => normalizeLog(log, { name, hash })),
+          })
+        : [],
+  }
+}
+
+/** The contract that a transaction made; clients in Go say the zero address where it made none. */
+const madeBy = ({ contractAddress }: Fields): string | null => {
+  const made = orElse(contractAddress, 'receipt.contractAddress', {
+    read: addressAt,
+    fallback: ZERO_ADDRESS,
+  })
+  return made === ZERO_ADDRESS ? null : made
+}
+
+const normalizeLog = (
+  log: unknown,
+  { name, hash }: { readonly name: BlockName; readonly hash: string },
+): Log => {
+  const said = fieldsOf(log, 'log')
+  checkLogBelongs(said, name)
+  if (hashAt(said.transactionHash ?? hash, 'log.transactionHash') !== hash) {
+    throw refuse('foreign-log', 'log.transactionHash', said.transactionHash)
+  }
+  if (said.removed === true) throw refuse('removed-log', 'log.removed', true)
+  return {
+    address: addressAt(said.address, 'log.address'),
+    topics: topicsOf(said),
+    data: hexOf(said.data, 'log.data'),
+    index: countOf(said.logIndex, 'log.logIndex'),
+  }
+}
+
+/** Whether the union of the receipts' blooms is the block's: finds truncated answers. True where a bloom is not given. */
+export const bloomAgrees = (block: unknown, receipts: readonly unknown[]): boolean => {
+  const expected = fieldsOf(block, 'block').logsBloom
+  const blooms = receipts.map((receipt) => fieldsOf(receipt, 'receipt').logsBloom)
+  if ([expected, ...blooms].some((bloom) => bloom === undefined || bloom === null)) return true
+  const bits = (bloom: unknown) => BigInt(hexOf(bloom, 'logsBloom', 256))
+  return blooms.reduce<bigint>((union, bloom) => union | bits(bloom), 0n) === bits(expected)
+}
+
+const checkBelongs = (said: Fields, name: BlockName): void => {
+  if (hashAt(said.blockHash, 'receipt.blockHash') !== name.hash) {
+    throw refuse('foreign-receipt', 'receipt.blockHash', said.blockHash)
+  }
+  if (countOf(said.blockNumber, 'receipt.blockNumber') !== name.height) {
+    throw refuse('foreign-receipt', 'receipt.blockNumber', said.blockNumber)
+  }
+}
+
+/** A log stands in its receipt: what it does not say of its block is the receipt's. */
+const checkLogBelongs = (said: Fields, { hash, height }: BlockName): void => {
+  const { blockHash = null, blockNumber = null } = said
+  if (blockHash !== null && hashAt(blockHash, 'log.blockHash') !== hash) {
+    throw refuse('foreign-log', 'log.blockHash', blockHash)
+  }
+  if (blockNumber !== null && countOf(blockNumber, 'log.blockNumber') !== height) {
+    throw refuse('foreign-log', 'log.blockNumber', blockNumber)
+  }
+}
+
+/** Log indexes of a receipt follow one another; says where they start and what the next one would be. */
+const checkLogOrder = (
+  receipt: unknown,
+  gaps = false,
+): { readonly first: number | undefined; readonly next: number | undefined } => {
+  const logs = listOf(fieldsOf(receipt, 'receipt').logs, 'receipt.logs')
+  const indexes = logs.map((log) => countOf(fieldsOf(log, 'log').logIndex, 'log.logIndex'))
+  const [first] = indexes
+  let next = first
+  for (const [at, index] of indexes.entries()) {
+    const fits = next === undefined || (gaps ? index >= next : index === next)
+    if (!fits) throw refuse('log-order', `receipt.logs[${at}].logIndex`, index)
+    next = index + 1
+  }
+  return { first, next }
+}
+
+/** What Ethereum deposits on rollups of the OP stack: paid for there. Source: ethereum-optimism/specs deposits.md. */
+const DEPOSIT_TYPE = '0x7e'
+
+const feeOf = (receipt: Fields, transaction: Fields | null): bigint => {
+  if ((receipt.type ?? transaction?.type) === DEPOSIT_TYPE) return 0n
+  const read = amountOf
+  const gas = orElse(receipt.gasUsed, 'receipt.gasUsed', { read, fallback: 0n })
+  const price = orElse(receipt.effectiveGasPrice ?? transaction?.gasPrice, 'effectiveGasPrice', {
+    read,
+    fallback: 0n,
+  })
+  return gas * price + orElse(receipt.l1Fee, 'receipt.l1Fee', { read, fallback: 0n })
+}

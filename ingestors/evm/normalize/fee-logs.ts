@@ -1,0 +1,30 @@
+import { chainRow } from '../../../schemas/chains.ts'
+import type { Log, Transaction } from '../../../schemas/events.ts'
+import { topicAddress } from '../abi/words.ts'
+
+/** Who takes fees on ZKsync and gives back what was too much. Source: matter-labs/era-contracts, BOOTLOADER_FORMAL_ADDRESS. */
+const BOOTLOADER = '0x0000000000000000000000000000000000008001'
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+const coinContractOf = (chain: string | undefined): string | undefined =>
+  chain === undefined ? undefined : chainRow(chain)?.coinContract
+
+/** Whether fees of a chain, those of failed transactions too, are logged as moves of the coin. */
+export const keepsFeeLogs = (chain: string | undefined): boolean =>
+  coinContractOf(chain) !== undefined
+
+/**
+ * Whether a log tells of a fee that moves as the coin does: all that a failed transaction of such a chain leaves behind. Everything else
+ * that it logged was undone.
+ */
+const isFeeLog = (chain: string | undefined, { address, topics }: Log): boolean =>
+  address === coinContractOf(chain) &&
+  topics.length === 3 &&
+  topics[0] === TRANSFER &&
+  (topicAddress(topics[1]) === BOOTLOADER || topicAddress(topics[2]) === BOOTLOADER)
+
+/** The logs of a transaction that stand: all of one that succeeded, of one that failed those of its fee. */
+export const standingLogs = (
+  chain: string | undefined,
+  { success, logs }: Pick<Transaction, 'success' | 'logs'>,
+): readonly Log[] => (success ? logs : logs.filter((log) => isFeeLog(chain, log)))

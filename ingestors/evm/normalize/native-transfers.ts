@@ -1,0 +1,62 @@
+import type { ChainRow } from '../../../schemas/chains.ts'
+import type { EvmBlock, Transfer } from '../../../schemas/events.ts'
+import { topicAddress, wordAt, wordCount } from '../abi/words.ts'
+
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
+
+/**
+ * Calls that move the value they name. DELEGATECALL and STATICCALL move nothing, CALLCODE gives to the caller itself.
+ * Source: execution-specs, contract/chains.md 3.1.
+ */
+const MOVING: ReadonlySet<string> = new Set(['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT'])
+
+/** `LogTransfer(address,address,address,uint256,...)` of the coin's contract. Source: maticnetwork/bor core/evm.go. */
+const LOG_TRANSFER = '0xe6497e3ee548a3372136af2fcb0696db31fc6cf20260707645068bd3fe97f3c4'
+
+/**
+ * Moves of a chain's coin as transfers: the calls that stand and carry value, the transaction's own among them; where nobody
+ * told calls, the value of transactions alone. Behind them the withdrawals, which belong to no transaction. Where a contract of
+ * the chain logs them its logs are read instead; where it logs them as a token does, they are transfers already. Pure.
+ */
+export const nativeMoves = (block: EvmBlock, chain: ChainRow): readonly Transfer[] => {
+  if (chain.coinContract !== undefined) return []
+  const move: MoveMaker = (txIndex, [from, to], amountRaw) => ({
+    ...({ kind: 'transfer', txIndex, logIndex: 0, token: chain.nativeAddress } as const),
+    ...{ from, to, amountRaw, wrap: false },
+  })
+  if (chain.coinLogger !== undefined) return loggedMoves(block, chain.coinLogger, move)
+  const moves: Transfer[] = []
+  for (const { txIndex, index, type, from, to, valueRaw, success } of block.calls ?? []) {
+    if (!success || valueRaw === 0n || to === null || !MOVING.has(type)) continue
+    moves.push({ ...move(txIndex, [from, to], valueRaw), callIndex: index })
+  }
+  if (block.calls === undefined) {
+    for (const { index, from, to, contractAddress, valueRaw, success } of block.transactions) {
+      const receiver = to ?? contractAddress
+      if (!success || valueRaw === 0n || receiver === null) continue
+      moves.push({ ...move(index, [from, receiver], valueRaw), callIndex: 0 })
+    }
+  }
+  const behind = block.transactions.length
+  for (const { to, amountRaw } of block.withdrawals ?? []) {
+    if (amountRaw > 0n) moves.push(move(behind, [ZERO_ADDRESS, to], amountRaw))
+  }
+  return moves
+}
+
+type MoveMaker = (
+  txIndex: number,
+  way: readonly [from: string, to: string],
+  amountRaw: bigint,
+) => Transfer
+
+const loggedMoves = (block: EvmBlock, logger: string, move: MoveMaker): readonly Transfer[] =>
+  block.transactions.flatMap(({ index: txIndex, logs }) =>
+    logs.flatMap(({ address, topics: [topic, , from, to], data, index: logIndex }) => {
+      if (address !== logger || topic !== LOG_TRANSFER) return []
+      if (from === undefined || to === undefined || wordCount(data) < 1) return []
+      const amountRaw = wordAt(data, 0)
+      if (amountRaw === 0n) return []
+      return [{ ...move(txIndex, [topicAddress(from), topicAddress(to)], amountRaw), logIndex }]
+    }),
+  )

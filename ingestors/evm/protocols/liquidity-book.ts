@@ -1,0 +1,202 @@
+import type { Log } from '../../../schemas/events.ts'
+import { packedAt, packedTotal } from '../abi/packed.ts'
+import { addressGiven, numberGiven } from '../abi/result.ts'
+import { addressIn, topicAddress, wordAt, wordOf } from '../abi/words.ts'
+import type { Given, PoolProof, Questions } from '../verify/contract.ts'
+import { type EvmFamily, refusal, type Said } from './types.ts'
+
+interface Bin {
+  readonly usual: string
+  readonly tokenIn: 0 | 1
+  readonly amountInRaw: bigint
+  readonly amountOutRaw: bigint
+}
+
+/** A swap through several bins logs each of them. */
+const swap = ({ address: pool }: Log, { usual, tokenIn, amountInRaw, amountOutRaw }: Bin): Said =>
+  refusal(amountInRaw, amountOutRaw) ?? {
+    kind: 'swap',
+    pool,
+    usual,
+    tokenIn,
+    tokenOut: tokenIn === 0 ? 1 : 0,
+    unordered: 'pair',
+    amountInRaw,
+    amountOutRaw,
+  }
+
+/** From V2.1 on: what came in includes the fee. */
+const packedSwap = (log: Log): Said => {
+  const ins = packedAt(log.data, 1)
+  const outs = packedAt(log.data, 2)
+  const tokenIn = ins[0] > 0n || outs[1] > 0n ? 0 : 1
+  const tokenOut = tokenIn === 0 ? 1 : 0
+  return swap(log, {
+    usual: 'lfj_v2_1',
+    tokenIn,
+    amountInRaw: ins[tokenIn] - outs[tokenIn],
+    amountOutRaw: outs[tokenOut] - ins[tokenOut],
+  })
+}
+
+/** V2.0 states the fee beside what came into the bin. */
+const plainSwap = (log: Log): Said => {
+  const { data } = log
+  return swap(log, {
+    usual: 'lfj_v2',
+    tokenIn: wordAt(data, 0) === 0n ? 1 : 0,
+    amountInRaw: wordAt(data, 1) + wordAt(data, 4),
+    amountOutRaw: wordAt(data, 2),
+  })
+}
+
+const change = (
+  { address: pool }: Log,
+  {
+    usual,
+    kind,
+    amountsRaw,
+  }: {
+    readonly usual: string
+    readonly kind: 'increase' | 'decrease'
+    readonly amountsRaw: readonly [bigint, bigint]
+  },
+): Said => ({ kind: 'change', pool, usual, unordered: 'pair', change: kind, amountsRaw })
+
+const plainChange =
+  (kind: 'increase' | 'decrease') =>
+  (log: Log): Said =>
+    change(log, { usual: 'lfj_v2', kind, amountsRaw: [wordAt(log.data, 0), wordAt(log.data, 1)] })
+
+/** The bins' packed amounts, summed. */
+const packedChange =
+  (kind: 'increase' | 'decrease') =>
+  (log: Log): Said => {
+    const amountsRaw = packedTotal(log.data, 1)
+    return amountsRaw === undefined
+      ? { kind: 'refused', reason: 'short-data' }
+      : change(log, { usual: 'lfj_v2_1', kind, amountsRaw })
+  }
+
+const MAX_BIN_STEP = (1n << 16n) - 1n
+
+/** Views of V2.1 and V2.2, then those of V2.0; the last one's first word is the bin step. */
+const VIEWS = [
+  '0x88cc58e4', // getFactory()
+  '0x05e8746d', // getTokenX()
+  '0xda10610c', // getTokenY()
+  '0x17f11ecc', // getBinStep()
+  '0xc45a0155', // factory()
+  '0x16dc165b', // tokenX()
+  '0xb7d19fc4', // tokenY()
+  '0x98c7adf3', // feeParameters()
+] as const
+/** getLBPairInformation(address,address,uint256): bin step, pair, who made it, whether routes leave it out. */
+const PAIR_INFORMATION = '0x704037bd'
+
+const claimOf = ({ given }: Questions) => {
+  const address = (index: number): string | null =>
+    addressGiven(given[index]) ?? addressGiven(given[index + 4])
+  const step = numberGiven(given[3], MAX_BIN_STEP) ?? numberGiven(given[7], MAX_BIN_STEP)
+  const [factory, tokenX, tokenY] = [address(0), address(1), address(2)]
+  return factory === null || tokenX === null || tokenY === null
+    ? undefined
+    : { factory, tokenX, tokenY, step }
+}
+
+/** A pair names its factory, tokens and bin step; the factory, if it is listed, names this very pair for them. */
+const pairProof: PoolProof = {
+  ask: (pool) => VIEWS.map((data) => ({ to: pool, data })),
+  confirm: (questions) => {
+    const claim = claimOf(questions)
+    if (claim === undefined || claim.step === null) return []
+    const { factory, tokenX, tokenY, step } = claim
+    if (!questions.listed.some((each) => each.factory === factory)) return []
+    const data = PAIR_INFORMATION + wordOf(tokenX) + wordOf(tokenY) + wordOf(step)
+    return [{ to: factory, data }]
+  },
+  conclude: (questions, [given]: readonly Given[]) => {
+    const claim = claimOf(questions)
+    if (claim === undefined) return undefined
+    const { pool, listed } = questions
+    const { factory, tokenX: tokenA, tokenY: tokenB } = claim
+    const row = listed.find((each) => each.factory === factory)?.row
+    const proven = row !== undefined && addressGiven(given, 1) === pool
+    const protocol = proven ? row.id : null
+    return { address: pool, tokenA, tokenB, protocol, factory, feePips: null, proven }
+  },
+}
+
+/**
+ * Liquidity Book of LFJ (Trader Joe): liquidity in bins of one price each, tokens in no order. Source: traderjoe-xyz/joe-v2
+ * src/interfaces/ILBPair.sol, for V2.0 ILBPair.sol of its release; contract/chains.md 3.6.
+ */
+export const liquidityBook: EvmFamily = {
+  family: 'liquidity_book',
+  proof: pairProof,
+  events: {
+    '0xad7d6f97abf51ce18e17a38f4d70e975be9c0708474987bb3e26ad21bd93ca70': {
+      signature:
+        'Swap(address indexed sender, address indexed to, uint24 id, bytes32 amountsIn, bytes32 amountsOut, uint24 volatilityAccumulator, bytes32 totalFees, bytes32 protocolFees)',
+      by: 'pool',
+      topics: 3,
+      words: 6,
+      read: packedSwap,
+    },
+    '0xc528cda9e500228b16ce84fadae290d9a49aecb17483110004c5af0a07f6fd73': {
+      signature:
+        'Swap(address indexed sender, address indexed recipient, uint256 indexed id, bool swapForY, uint256 amountIn, uint256 amountOut, uint256 volatilityAccumulated, uint256 fees)',
+      by: 'pool',
+      topics: 4,
+      words: 5,
+      read: plainSwap,
+    },
+    '0x87f1f9dcf5e8089a3e00811b6a008d8f30293a3da878cb1fe8c90ca376402f8a': {
+      signature:
+        'DepositedToBins(address indexed sender, address indexed to, uint256[] ids, bytes32[] amounts)',
+      by: 'pool',
+      topics: 3,
+      words: 2,
+      read: packedChange('increase'),
+    },
+    '0xa32e146844d6144a22e94c586715a1317d58a8aa3581ec33d040113ddcb24350': {
+      signature:
+        'WithdrawnFromBins(address indexed sender, address indexed to, uint256[] ids, bytes32[] amounts)',
+      by: 'pool',
+      topics: 3,
+      words: 2,
+      read: packedChange('decrease'),
+    },
+    '0x4216cc3bd0c40a90259d92f800c06ede5c47765f41a488072b7e7104a1f95841': {
+      signature:
+        'DepositedToBin(address indexed sender, address indexed recipient, uint256 indexed id, uint256 amountX, uint256 amountY)',
+      by: 'pool',
+      topics: 4,
+      words: 2,
+      read: plainChange('increase'),
+    },
+    '0xda5e7177dface55f5e0eff7dfc67420a1db4243ddfcf0ecc84ed93e034dd8cc2': {
+      signature:
+        'WithdrawnFromBin(address indexed sender, address indexed recipient, uint256 indexed id, uint256 amountX, uint256 amountY)',
+      by: 'pool',
+      topics: 4,
+      words: 2,
+      read: plainChange('decrease'),
+    },
+    '0x2c8d104b27c6b7f4492017a6f5cf3803043688934ebcaa6a03540beeaf976aff': {
+      signature:
+        'LBPairCreated(address indexed tokenX, address indexed tokenY, uint256 indexed binStep, address LBPair, uint256 pid)',
+      by: 'factory',
+      topics: 4,
+      words: 2,
+      read: ({ address: factory, topics, data }) => ({
+        kind: 'pool',
+        pool: addressIn(data, 0),
+        factory,
+        tokens: [topicAddress(topics[1]), topicAddress(topics[2])],
+        feePips: null,
+        opens: true,
+      }),
+    },
+  },
+}

@@ -1,0 +1,69 @@
+import { Malformed } from '../../../core/errors.ts'
+import type { EvmBlock, Transaction } from '../../../schemas/events.ts'
+import { type Fields, fieldsOf, listOf, refuse } from '../../input/json.ts'
+import { hashAt } from '../abi/json.ts'
+
+/** Whose traces are read. */
+export type Named = Pick<EvmBlock, 'hash' | 'transactions' | 'refused'>
+
+/** What an answer is read with. */
+export interface Reading {
+  /** True: the block holds some of its transactions only, and traces of others are passed over (R40). */
+  readonly chosen?: boolean
+  /** Told of a transaction whose trace is out of shape, which is then left out; absent: its `Malformed` is thrown. */
+  readonly spare?: (tx: Transaction, error: Malformed) => void
+}
+
+/**
+ * Goes through a `debug_traceBlockByHash` answer: one result per transaction, each once and none missing. Source: go-ethereum eth/tracers/api.go.
+ * Throws `Malformed`; reasons: those of the readers in `../../input/json.ts` and `../abi/json.ts`, `no-trace`, `foreign-call`, `call-count`.
+ */
+export const eachTraced = (
+  block: Named,
+  answer: unknown,
+  take: (tx: Transaction, result: Fields) => void,
+  reading: Reading = {},
+): void => {
+  const owners = ownersOf(block, reading)
+  const traced = new Set<number>()
+  for (const [place, each] of listOf(answer, 'traces').entries()) {
+    const at = `traces[${place}]`
+    const { txHash, result, error } = fieldsOf(each, at)
+    const tx = owners(txHash ?? block.transactions[place]?.hash, at)
+    if (tx === undefined) continue
+    if (traced.has(tx.index)) throw refuse('call-count', at, 'a transaction that was traced before')
+    traced.add(tx.index)
+    try {
+      if (result === undefined || result === null) throw refuse('no-trace', at, error)
+      take(tx, fieldsOf(result, at))
+    } catch (odd) {
+      if (reading.spare === undefined || !(odd instanceof Malformed)) throw odd
+      reading.spare(tx, odd)
+    }
+  }
+  checkComplete(block, traced)
+}
+
+type Owners = (hash: unknown, at: string) => Transaction | undefined
+
+/** Finds the transaction of a hash; undefined where it may be missing: one that is chosen, or one that nobody gave in shape. */
+export const ownersOf = ({ transactions, refused }: Named, { chosen }: Reading): Owners => {
+  const byHash = new Map(transactions.map((tx) => [tx.hash, tx]))
+  const isPart = chosen === true || refused !== undefined
+  return (hash, at) => {
+    const owner = byHash.get(hashAt(hash, `${at}.transactionHash`))
+    if (owner === undefined && !isPart) throw refuse('foreign-call', at, hash)
+    return owner
+  }
+}
+
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
+
+/** Every transaction was traced but what a chain sends itself. Throws `Malformed`: `call-count`. */
+export const checkComplete = ({ transactions }: Named, traced: ReadonlySet<number>): void => {
+  const missing = transactions.find(
+    ({ index, from }) => from !== ZERO_ADDRESS && !traced.has(index),
+  )
+  if (missing === undefined) return
+  throw new Malformed('call-count', `transaction ${missing.index} has no traces`)
+}

@@ -1,0 +1,111 @@
+import { Outage } from '../../../core/errors.ts'
+import type { Logger } from '../../../core/ops/logger.ts'
+import type { RpcCall } from '../../../core/rpc/endpoint.ts'
+import { type Ask, type Rpc, RpcError } from '../../../core/rpc/pool.ts'
+import type { EvmBlock } from '../../../schemas/events.ts'
+import type { Reading } from './traced-block.ts'
+
+/** One way in which a node may tell something of a block beside its transactions and receipts. */
+export interface Way<T> {
+  readonly call: (block: EvmBlock) => RpcCall
+  /** What the endpoint's answer says; undefined: it does not know the block. Throws `Malformed`. */
+  readonly read: (block: EvmBlock, answer: unknown, reading: WayReading) => Promise<T | undefined>
+}
+
+/** What an answer is read with: the endpoint that gave it, and who is told of transactions that are to be left out. */
+export type WayReading = Pick<Reading, 'spare'> & { readonly ask: Ask }
+
+/** What is told, and by which ways, the preferred one first. */
+export interface TracerOptions<T> {
+  readonly rpc: Rpc
+  readonly log: Logger
+  readonly ways: readonly Way<T>[]
+  /** In words: `calls`. */
+  readonly what: string
+}
+
+/**
+ * What a node says of a method that it does not have, or that its plan leaves out. Sources: JSON-RPC 2.0, EIP-1474.
+ */
+const REFUSED: ReadonlySet<number> = new Set([-32_601, -32_004, -32_600])
+
+/** Asks for what is told of a block; with `spare` it is told without transactions that are out of shape. */
+export type Tracer<T> = (block: EvmBlock, spare?: Reading['spare']) => Promise<T | undefined>
+
+/** What was found out of the endpoints so far, each once. */
+interface Known<T> {
+  /** null: it has none of the ways. */
+  readonly ways: WeakMap<Ask, Way<T> | null>
+  /** One of them has a way. */
+  met: boolean
+}
+
+/**
+ * Asks the first endpoint that has one of the ways; undefined where none has, which is said once. Throws `Outage` while an endpoint
+ * that has one does not answer, `Malformed` for an answer out of shape.
+ */
+export const tracer = <T>(options: TracerOptions<T>): Tracer<T> => {
+  const { rpc, log, what } = options
+  const known: Known<T> = { ways: new WeakMap(), met: false }
+  let warned = false
+  return async (block, spare) => {
+    let refused = false
+    const told = await rpc
+      .attempt(async (ask) => {
+        const held = known.ways.get(ask)
+        const way = held === undefined ? await wayOf(ask, block, options, known) : held
+        refused ||= way === null
+        if (way === null) return undefined
+        const answer = await ask(way.call(block))
+        const value =
+          answer === null
+            ? undefined
+            : await way.read(block, answer, { ask, ...(spare && { spare }) })
+        return value === undefined ? undefined : { value }
+      })
+      .catch((error: unknown) => {
+        if (error instanceof Outage && refused && !known.met) return undefined
+        if (!(error instanceof RpcError)) throw error
+        throw new Outage('rpc', `no ${what} of block ${block.height}`, { cause: error })
+      })
+    if (told !== undefined) return told.value
+    if (known.met || !refused) {
+      throw new Outage('rpc', `the ${what} of ${block.height} are not there`)
+    }
+    if (!warned)
+      log.warn(
+        { height: block.height, what },
+        'no endpoint supports tracing, continuing without traces',
+      )
+    warned = true
+    return undefined
+  }
+}
+
+/** Asks an endpoint once for each way; what goes wrong otherwise says nothing about it. */
+const wayOf = async <T>(
+  ask: Ask,
+  block: EvmBlock,
+  { ways }: TracerOptions<T>,
+  known: Known<T>,
+): Promise<Way<T> | null> => {
+  let found: Way<T> | null = null
+  for (const way of ways) {
+    if (await isRefused(ask, way.call(block))) continue
+    found = way
+    break
+  }
+  known.ways.set(ask, found)
+  known.met ||= found !== null
+  return found
+}
+
+const isRefused = async (ask: Ask, call: RpcCall): Promise<boolean> => {
+  try {
+    await ask(call)
+    return false
+  } catch (error) {
+    if (error instanceof RpcError && REFUSED.has(error.code)) return true
+    throw error
+  }
+}

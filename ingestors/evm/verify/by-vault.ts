@@ -1,0 +1,65 @@
+import type { PoolFact } from '../../../schemas/events.ts'
+import { addressesGiven, wordGiven } from '../abi/result.ts'
+import type { Given, PoolProof, Questions } from './contract.ts'
+
+/**
+ * Proof by the listed contract that holds the tokens of a pool and was told of it once. Sources: balancer/balancer-v2-monorepo
+ * IVault.sol, IBasePool.sol; balancer/balancer-v3-monorepo IVaultExtension.sol.
+ */
+
+const GET_POOL_ID = '0x38fff2d0' // getPoolId()
+const POOL_TOKENS_V2 = '0xf94d4668' // getPoolTokens(bytes32)
+const POOL_TOKENS_V3 = '0xca4f2803' // getPoolTokens(address)
+
+/** The fact from the vaults' answers, one for each listed vault; undefined where none knows the pool. */
+const heldPool = ({ pool, listed }: Questions, answers: readonly Given[]): PoolFact | undefined => {
+  for (const [index, { row, factory }] of listed.entries()) {
+    const tokens = addressesGiven(answers[index])
+    const coins = [
+      ...tokens.filter((each) => each !== pool),
+      ...tokens.filter((each) => each === pool),
+    ]
+    const [tokenA, tokenB] = coins
+    if (tokenA === undefined || tokenB === undefined) continue
+    return {
+      address: pool,
+      tokenA,
+      tokenB,
+      ...(coins.length > 2 && { coins }),
+      protocol: row.id,
+      factory,
+      feePips: null,
+      proven: true,
+    }
+  }
+  return undefined
+}
+
+/** The id that the pool says, if it is one that this pool may have: the Vault makes ids that begin with the pool's address. */
+const idOf = ({ pool, given }: Questions): string | undefined => {
+  const id = wordGiven(given[0])
+  return id?.startsWith(pool) ? id : undefined
+}
+
+/** Pools of Balancer V2: the pool tells its id, the Vault its tokens. */
+export const vaultV2Proof: PoolProof = {
+  ask: (pool) => [{ to: pool, data: GET_POOL_ID }],
+  confirm: (questions) => {
+    const id = idOf(questions)
+    return id === undefined
+      ? []
+      : questions.listed.map(({ factory: to }) => ({ to, data: POOL_TOKENS_V2 + id.slice(2) }))
+  },
+  conclude: (questions, answers) =>
+    idOf(questions) === undefined ? undefined : heldPool(questions, answers),
+}
+
+/** Pools of Balancer V3: the Vault knows them by their address. */
+export const vaultV3Proof: PoolProof = {
+  ask: (pool, listed) =>
+    listed.map(({ factory: to }) => ({
+      to,
+      data: POOL_TOKENS_V3 + pool.slice(2).padStart(64, '0'),
+    })),
+  conclude: (questions) => heldPool(questions, questions.given),
+}

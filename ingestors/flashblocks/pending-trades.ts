@@ -1,0 +1,145 @@
+import { Malformed } from '../../core/errors.ts'
+import { type QuoteBook, stampsAt } from '../../core/prices/quote-assets.ts'
+import type { ChainRow } from '../../schemas/chains.ts'
+import type { EvmBlock, Transaction } from '../../schemas/events.ts'
+import type * as Wire from '../../schemas/wire.ts'
+import { type FactReader, learn, withLearned } from '../decode/metadata-reader.ts'
+import type { ProtocolBook } from '../decode/protocol-registry.ts'
+import { decodeEvmBlock, evmSubjects } from '../evm/decode/block.ts'
+import { eventOf } from '../evm/protocols/families.ts'
+import type { BlockRef } from '../follow/contract.ts'
+import type { Learned, Ledger } from '../publish/metadata-store.ts'
+import { headMaker, type Keyed } from '../to-wire/context.ts'
+import { sided } from '../to-wire/oriented-swap.ts'
+import { tradeEvent } from '../to-wire/trades.ts'
+import type { Flashblock } from './frame.ts'
+import type { Payload } from './payload.ts'
+import { partTransactions, senderOf } from './transactions.ts'
+
+/** What trades of blocks in the making are decoded with. */
+export interface PendingDeps {
+  readonly chain: ChainRow & { readonly chainId: number }
+  readonly book: QuoteBook
+  readonly protocols: ProtocolBook
+  /** Of its own: what it may not know of a block in the making says nothing about the chain. */
+  readonly facts: FactReader
+}
+
+/** The chain as it stands: what it knows, and its newest block. */
+export interface PendingBase {
+  readonly known: Pick<Ledger, 'token' | 'pool' | 'quotes'>
+  readonly tip: BlockRef
+}
+
+/** The trades that a part adds, and the payload behind it. */
+export interface PartTrades {
+  readonly trades: readonly Keyed<Wire.TradeEvent>[]
+  readonly payload: Payload
+}
+
+/** Longest wait for facts of pools that the chain has not met: the next block is not far then. */
+const FACTS_MS = 2_000
+
+/**
+ * Decodes a part as blocks are decoded. Facts that are missing are asked for at the newest block, whose state is there; prices are
+ * those behind it. Throws `Malformed` as `partTransactions`, and `late-facts`; the signal's reason when it aborts.
+ */
+export const partTrades = async (
+  deps: PendingDeps,
+  { payload, frame }: { readonly payload: Payload; readonly frame: Flashblock },
+  { known, tip }: PendingBase,
+  signal: AbortSignal,
+): Promise<PartTrades> => {
+  const { chain, book, protocols, facts } = deps
+  const { chainId } = chain
+  const place = { chainId, index: payload.transactions, logs: payload.logs }
+  const unsigned = partTransactions(frame.transactions, frame.receipts, place)
+  const block = blockOf(chain.id, payload, await signed(unsigned, frame.transactions))
+  const before = withLearned(known, payload.learned)
+  const subjects = evmSubjects(block, protocols)
+  const at = { ...block, hash: tip.hash, height: tip.height }
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(FACTS_MS)])
+  const asked = await learn({ reader: facts, known: before }, subjects, at, limit).catch(
+    (error: unknown) => {
+      if (signal.aborted || !limit.aborted) throw error
+      throw new Malformed('late-facts', `${payload.id}: the node does not say what its pools are`)
+    },
+  )
+  const { token, pool } = withLearned(before, asked)
+  const decoded = decodeEvmBlock(block, { proof: facts.proof, protocols, pool, token })
+  const learned = both(payload.learned, {
+    tokens: asked.tokens,
+    pools: [...asked.pools, ...decoded.pools],
+  })
+  const stamps = stampsAt(known.quotes(), payload.timeMs, book)
+  const context = { chain, block, book, stamps, ...withLearned(known, learned) }
+  const head = headMaker(context)
+  const trades = decoded.swaps
+    .flatMap((swap) => sided(context, swap) ?? [])
+    .map((side, each) => {
+      const index = payload.trades + each
+      return unpriced(tradeEvent(context, side, head({ index, ...side.swap })))
+    })
+  return { trades, payload: behind(payload, { block, trades: trades.length, learned }) }
+}
+
+/** Senders of the transactions whose events may make them traders. */
+const signed = (
+  transactions: readonly Transaction[],
+  raws: readonly string[],
+): Promise<readonly Transaction[]> =>
+  Promise.all(
+    transactions.map(async (tx, place) => {
+      const isTrader = tx.logs.some((log) => {
+        const by = eventOf(log)?.event.by
+        return by !== undefined && by !== 'token'
+      })
+      return tx.from === '' && isTrader ? { ...tx, from: await senderOf(raws[place] ?? '') } : tx
+    }),
+  )
+
+/** The block is named by its payload: its hash changes with every part. */
+const blockOf = (
+  chain: string,
+  { id, height, parentHash, timeMs, coinbase }: Payload,
+  transactions: readonly Transaction[],
+): EvmBlock => ({
+  ...{ vm: 'evm', chain, height, hash: id, parentHash, timeMs, coinbase, transactions },
+  ...{
+    gasLimitRaw: 0n,
+    gasUsedRaw: 0n,
+    baseFeeRaw: 0n,
+    difficultyRaw: 0n,
+    nonce: '0x',
+    extra: '0x',
+  },
+})
+
+/** A part does not tell what its transactions paid. */
+const unpriced = ({ key, event }: Keyed<Wire.TradeEvent>): Keyed<Wire.TradeEvent> => {
+  const { transaction } = event
+  return {
+    key,
+    event: transaction ? { ...event, transaction: { ...transaction, fee: '' } } : event,
+  }
+}
+
+const both = (one: Learned, other: Learned): Learned => ({
+  tokens: [...one.tokens, ...other.tokens],
+  pools: [...one.pools, ...other.pools],
+})
+
+interface Read {
+  readonly block: EvmBlock
+  readonly trades: number
+  readonly learned: Learned
+}
+
+const behind = (payload: Payload, { block: { transactions }, trades, learned }: Read): Payload => ({
+  ...payload,
+  next: payload.next + 1,
+  transactions: payload.transactions + transactions.length,
+  logs: transactions.reduce((sum, { logs }) => sum + logs.length, payload.logs),
+  trades: payload.trades + trades,
+  learned,
+})

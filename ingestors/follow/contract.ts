@@ -1,0 +1,96 @@
+import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import type { PriceEntry } from '../../core/prices/state.ts'
+import type { ReferencePool } from '../../schemas/chains.ts'
+import type { Block } from '../../schemas/events.ts'
+import type { FactReader } from '../decode/metadata-reader.ts'
+import type { ProtocolBook } from '../decode/protocol-registry.ts'
+import type { PrimeAt } from '../decode/seed-prices.ts'
+import type { Refusal } from '../input/rejected-responses.ts'
+import type { Head } from './head-tracker.ts'
+
+/** Names one block. */
+export interface BlockRef {
+  readonly height: number
+  readonly hash: string
+  readonly parentHash: string
+  readonly timeMs: number
+}
+
+/** One operation of a chain, in order: what the ingestor commits, one transaction each. */
+export type ChainOp =
+  | { readonly op: 'apply'; readonly block: Block }
+  /** The newest applied block is no longer canonical. */
+  | { readonly op: 'revert'; readonly ref: BlockRef }
+  /** Every block up to and including this one is final. */
+  | { readonly op: 'finalize'; readonly ref: BlockRef }
+
+/** Where to go on: the applied blocks that are not final, oldest first, the newest last; the last one is the cursor. */
+export interface Position {
+  readonly stack: readonly BlockRef[]
+  /** Newest final block, null before the first FINALIZE. */
+  readonly final: BlockRef | null
+  /** Blocks that are not final lie below the stack: they are beyond the window and cannot be taken back, nor can its oldest. */
+  readonly truncated?: boolean
+  /** Height to go on at where the stack is empty: every block so far was taken back. */
+  readonly from?: number
+}
+
+/** Answer to one call of a contract at a block. */
+export type CallAnswer =
+  | { readonly kind: 'value'; readonly data: string }
+  | { readonly kind: 'reverted' }
+  /** The node has no state for that block: a typed null (R46). */
+  | { readonly kind: 'no-state' }
+
+/** One `eth_call`. */
+export interface Call {
+  readonly to: string
+  readonly data: string
+}
+
+/** Reads state at a block's own hash; retried until answered, aborts with the signal. */
+export interface StateReader {
+  /** Answers in the order of the calls. */
+  calls(
+    calls: readonly Call[],
+    blockHash: string,
+    signal: AbortSignal,
+  ): Promise<readonly CallAnswer[]>
+}
+
+/** What a node tells beside its blocks. */
+export interface NodeAnswers {
+  facts(protocols: ProtocolBook): FactReader
+  /** Prices of quote assets from the state of their reference pools (R45); a pool that cannot be read is passed over. */
+  primes(
+    pools: readonly ReferencePool[],
+    book: QuoteBook,
+    at: PrimeAt,
+  ): Promise<readonly PriceEntry[]>
+}
+
+/** How sure a chain is of the blocks that are read from it: seen, voted for, or settled. */
+export type Commitment = 'processed' | 'confirmed' | 'finalized'
+
+/** A chain to follow: a node, or recorded files. */
+export interface Source {
+  /** What the data comes from, e.g. genesis hash; a data folder belongs to one origin. */
+  readonly origin: string
+  /** Time of the block that a first run starts with, where the source knows it. */
+  readonly startMs?: number
+  /** At which its blocks are read (contract/kafka.md 3.9). */
+  readonly commitment: Commitment
+  /** True: heights need not be contiguous (recorded files, R40). */
+  readonly gaps: boolean
+  /** null: no node to ask; facts come from the caller's tables. */
+  readonly node: NodeAnswers | null
+  /**
+   * Operations after `position`, endless unless the source is a recording. `null` position: from the configured start.
+   * Throws `Outage` (retry later) or `Malformed` (a block no endpoint gives in shape); the caller decides.
+   */
+  operations(position: Position | null, signal: AbortSignal): AsyncIterable<ChainOp>
+  /** Head of the node as last seen, for lag and progress; null before the first answer. */
+  head(): Head | null
+  /** What nodes said since the last time and was not taken; recordings have none. */
+  refusals?(): readonly Refusal[]
+}

@@ -1,0 +1,75 @@
+import { Malformed, Outage } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import { retry } from '../../core/retry.ts'
+import type { ChainOp, Position, Source } from './contract.ts'
+
+/** Pauses between rounds in which nothing was taken. */
+const PAUSE = { firstMs: 100, maxMs: 5_000, tries: Number.POSITIVE_INFINITY } as const
+/** What every endpoint was asked for already when it is thrown: the chain is halted at once, until they say otherwise. */
+const HALTS: ReadonlySet<string> = new Set(['reorg-below-finality', 'reorg-beyond-window'])
+/** Rounds after which a chain that takes nothing is said to stand still. */
+const PATIENCE = 4
+
+/** A chain that is followed through the mistakes of its nodes. */
+export interface Patient {
+  readonly source: Source
+  readonly position: () => Position | null
+  /** Commits an operation; true ends the chain. What it throws is nobody's to wait for. */
+  readonly take: (op: ChainOp) => Promise<boolean>
+  /** Told once when nothing could be read for several rounds because of what the nodes say, or all leave our chain. */
+  readonly onStill: (error: Malformed) => Promise<void>
+  readonly log: Logger
+}
+
+const isHalt = (error: unknown): boolean => error instanceof Malformed && HALTS.has(error.reason)
+
+/** What `take` threw: the session is over. */
+class Ended extends Error {}
+
+/**
+ * Takes operation after operation. What goes wrong on the node's side, no answer or one that is none, is asked for again from
+ * where the chain stands, however long it lasts: another answer may be in shape. A chain that leaves ours
+ * below finality may come back too: it is halted meanwhile. A recording does not change, and an outage that is final stays one: those
+ * are thrown.
+ */
+export const followPatiently = async (patient: Patient, signal: AbortSignal): Promise<void> => {
+  const { source, log, onStill } = patient
+  const isPassing = (error: unknown): boolean =>
+    source.node !== null &&
+    ((error instanceof Outage && error.of === 'rpc' && !error.final) || error instanceof Malformed)
+  /** Why the chain was said to stand still; undefined: it moved since. */
+  let told: string | undefined
+  const tell = async (error: Malformed, attempt: number): Promise<void> => {
+    if (told === error.reason || (!isHalt(error) && attempt !== PATIENCE)) return
+    told = error.reason
+    await onStill(error)
+  }
+  const round = async (attempt: number): Promise<'more' | 'ended'> => {
+    let taken = 0
+    try {
+      for await (const op of source.operations(patient.position(), signal)) {
+        const isEnd = await patient.take(op).catch((cause: unknown) => {
+          throw new Ended('not taken', { cause })
+        })
+        taken += 1
+        told = undefined
+        if (isEnd) return 'ended'
+      }
+      return 'ended'
+    } catch (error) {
+      if (signal.aborted || !isPassing(error)) throw error
+      log.warn({ err: error, attempt }, 'block source failed, retrying')
+      if (taken > 0 && !isHalt(error)) return 'more'
+      if (error instanceof Malformed) await tell(error, attempt)
+      throw error
+    }
+  }
+  try {
+    let outcome = 'more'
+    while (outcome === 'more') {
+      outcome = await retry(round, { ...PAUSE, signal, again: isPassing })
+    }
+  } catch (error) {
+    throw error instanceof Ended ? error.cause : error
+  }
+}

@@ -1,0 +1,40 @@
+import type { Malformed } from '../../core/errors.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import { dropReason } from '../../schemas/reasons.ts'
+
+/** Refusals that wait for a commit to be written with. */
+const WAITING = 16
+
+/** An answer of a node that was not taken. */
+export interface Refusal {
+  readonly reason: string
+  readonly message: string
+  /** Host of the node; null where several gave it or nobody in particular. */
+  readonly endpoint: string | null
+}
+
+/** What nodes of a chain said and was not taken: counted at once, kept for the dead letters of the next commit. */
+export interface RefusalBook {
+  add(error: Pick<Malformed, 'reason' | 'message'>, endpoint: string | null): void
+  /** What came since the last time: one of each reason and endpoint. */
+  take(): readonly Refusal[]
+}
+
+/** An empty book of a chain. */
+export const refusalBook = (chain: string, metrics: Metrics): RefusalBook => {
+  const waiting = new Map<string, Refusal>()
+  return {
+    add: ({ reason, message }, endpoint) => {
+      metrics.ingestDropped.inc({ chain, protocol: 'node', reason: dropReason(reason) })
+      const key = `${reason} ${endpoint}`
+      if (waiting.size < WAITING && !waiting.has(key)) {
+        waiting.set(key, { reason, message, endpoint })
+      }
+    },
+    take: () => {
+      const taken = [...waiting.values()]
+      waiting.clear()
+      return taken
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import { coinType } from '../../../core/move-type.ts'
+import type { MoveDelta } from '../../../schemas/events.ts'
+import type { ChkReader } from './reader.ts'
+import { type ChkVersion, objectRef } from './transaction.ts'
+
+/** What became of an object, or of the balance that an address keeps without one. */
+export interface ChkChange {
+  readonly id: string
+  readonly change: 'created' | 'changed' | 'published' | 'gone'
+  readonly delta?: MoveDelta
+}
+
+/** What counts of the effects of a transaction. */
+export interface ChkEffects {
+  readonly success: boolean
+  /** Computation and storage without the rebate. */
+  readonly feeRaw: bigint
+  readonly changes: readonly ChkChange[]
+  /** Objects that were changed or went away, as they were before. */
+  readonly before: readonly ChkVersion[]
+  /** Objects that were written, as they are since. */
+  readonly after: readonly ChkVersion[]
+}
+
+/** A `TransactionEffects`. Sources: MystenLabs/sui sui-types effects/, execution_status.rs. Throws as the reader. */
+export const chkEffects = (read: ChkReader): ChkEffects =>
+  read.variant('effects', [() => effectsV1(read), () => effectsV2(read)])
+
+/** Computation, storage, rebate; of the rebate a part is kept, which is no fee. */
+const gasUsed = (read: ChkReader): bigint => {
+  const [computation, storage, rebate] = [read.u64(), read.u64(), read.u64()]
+  read.u64()
+  return computation + storage - rebate
+}
+
+/** Who owns an object: the address, where an address does. */
+export const chkOwner = (read: ChkReader): string | null =>
+  read.variant<string | null>('owner', [
+    () => read.id(),
+    () => nobody(read.id),
+    () => nobody(read.u64),
+    () => null,
+    () => {
+      read.u64()
+      return read.id()
+    },
+  ])
+
+const nobody = (skip: () => unknown): null => {
+  skip()
+  return null
+}
+
+const effectsV1 = (read: ChkReader): ChkEffects => {
+  const success = status(read)
+  read.u64()
+  const feeRaw = gasUsed(read)
+  const before = read.list(() => ({ id: read.id(), version: read.u64() }))
+  read.list(() => objectRef(read))
+  read.digest()
+  const after: ChkVersion[] = []
+  const owned = (change: ChkChange['change']) =>
+    read.list((): ChkChange => {
+      const written = objectRef(read)
+      chkOwner(read)
+      after.push(written)
+      return { id: written.id, change }
+    })
+  const changes = [...owned('created'), ...owned('changed'), ...owned('changed')]
+  for (let gone = 0; gone < 3; gone += 1) read.list(() => objectRef(read))
+  objectRef(read)
+  chkOwner(read)
+  read.option(read.digest)
+  read.list(read.digest)
+  return { success, feeRaw, changes, before, after }
+}
+
+const effectsV2 = (read: ChkReader): ChkEffects => {
+  const success = status(read)
+  read.u64()
+  const feeRaw = gasUsed(read)
+  read.digest()
+  read.option(read.u32)
+  read.option(read.digest)
+  read.list(read.digest)
+  const states: States = { version: read.u64(), before: [], after: [] }
+  const changes = read.list(() => changed(read, states))
+  read.list(() => {
+    read.id()
+    const version = () => read.skip(read.u64)
+    const root = () => read.skip(read.u64, read.digest)
+    read.variant('unchanged object', [root, version, version, version, () => undefined])
+  })
+  read.option(read.digest)
+  const { before, after } = states
+  return { success, feeRaw, changes, before, after }
+}
+
+/** Objects as changes name them, and the version that all but packages are written with. */
+interface States {
+  readonly version: bigint
+  readonly before: ChkVersion[]
+  readonly after: ChkVersion[]
+}
+
+const changed = (read: ChkReader, { version, before, after }: States): ChkChange => {
+  const id = read.id()
+  read.variant('input state', [
+    () => undefined,
+    () => {
+      before.push({ id, version: read.u64() })
+      read.skip(read.digest, () => chkOwner(read))
+    },
+  ])
+  let delta: MoveDelta | null = null
+  const written = read.variant<ChkChange['change']>('output state', [
+    () => 'gone',
+    () => {
+      read.skip(read.digest, () => chkOwner(read))
+      after.push({ id, version })
+      return 'changed'
+    },
+    () => {
+      after.push({ id, version: read.u64() })
+      read.digest()
+      return 'published'
+    },
+    () => {
+      delta = balanceWrite(read)
+      return 'gone'
+    },
+  ])
+  const isNew = read.variant('operation', [() => false, () => true, () => false])
+  if (delta !== null) return { id, change: 'gone', delta }
+  if (written === 'published') return { id, change: isNew ? 'published' : 'gone' }
+  return { id, change: written === 'changed' && isNew ? 'created' : written }
+}
+
+const BALANCE = `0x${'2'.padStart(64, '0')}::balance::Balance<`
+
+/** What an address's own balance gained or lost; null for what is no balance of a coin. */
+const balanceWrite = (read: ChkReader): MoveDelta | null => {
+  const owner = read.id()
+  const type = read.type()
+  const sign = read.variant('accumulator operation', [() => 1n, () => -1n])
+  const amountRaw = read.variant<bigint | null>('accumulator value', [
+    read.u64,
+    () => nobody(() => read.skip(read.u64, read.u64)),
+    () => nobody(() => read.list(() => read.skip(read.u64, read.digest))),
+  ])
+  const coin = type.startsWith(BALANCE) ? coinType(type.slice(BALANCE.length, -1)) : undefined
+  return coin === undefined || amountRaw === null
+    ? null
+    : { owner, coin, deltaRaw: sign * amountRaw }
+}
+
+/** True for success; a failure's reason is passed over. */
+const status = (read: ChkReader): boolean =>
+  read.variant('status', [
+    () => true,
+    () => {
+      read.variant('failure', failures(read))
+      read.option(read.u64)
+      return false
+    },
+  ])
+
+/** Failures in the order of their numbers, with what stands behind each. */
+const failures = (read: ChkReader): readonly (() => void)[] => {
+  const plain = (): void => undefined
+  const plains = (count: number) => Array.from({ length: count }, () => plain)
+  const sizes = (): void => read.skip(read.u64, read.u64)
+  const one = (): void => read.skip(read.id)
+  const places = (count: number) => (): void => {
+    for (let place = 0; place < count; place += 1) read.u16()
+  }
+  const location = (): void => {
+    read.id()
+    read.text()
+    places(2)()
+    read.option(read.text)
+  }
+  const argument = (): void => {
+    read.u16()
+    read.variant('argument error', [...plains(4), places(1), places(2), places(1), ...plains(9)])
+  }
+  const upgrade = (): void =>
+    read.variant('upgrade error', [
+      ...[one, one, plain, () => read.skip(read.blob), () => read.skip(read.u8)],
+      () => read.skip(read.id, read.id),
+    ])
+  return [
+    ...plains(4),
+    ...[sizes, sizes, one],
+    ...plains(4),
+    ...[() => read.skip(() => read.option(location)), () => read.skip(location, read.u64)],
+    ...plains(6),
+    ...[argument, () => read.skip(read.u16, read.u8), places(2), places(1), plain, sizes],
+    ...plains(2),
+    ...[upgrade, sizes],
+    ...plains(4),
+    () => read.skip(() => read.list(read.id)),
+    () => read.skip(read.id, read.text),
+    () => read.skip(read.text),
+    plain,
+    ...[sizes, sizes],
+    ...plains(2),
+    one,
+  ]
+}

@@ -1,0 +1,86 @@
+import type { MoveBlock, MoveDelta, MoveEvent, MoveTransaction } from '../../../schemas/events.ts'
+import type { Recorded } from '../../recorded/files.ts'
+import { eventOf } from '../normalize/raw-transaction.ts'
+import type { ChkEffects } from './effects.ts'
+import type { ChkObject } from './objects.ts'
+import type { ChkReader } from './reader.ts'
+import { type ChkExecution, type ChkSummary, checkDigest } from './summary.ts'
+import type { ChkTransaction } from './transaction.ts'
+
+/** An executed transaction as either kind of file holds it. */
+export interface ChkExecuted {
+  readonly transaction: ChkTransaction
+  readonly effects: ChkEffects
+  /** The effects as they stand. */
+  readonly written: Uint8Array
+  readonly events: readonly MoveEvent[]
+  readonly before: readonly ChkObject[]
+  readonly after: readonly ChkObject[]
+}
+
+/** A `TransactionEvents`. Source: MystenLabs/sui sui-types event.rs. Throws as the reader, and `Malformed`: `bad-type`. */
+export const chkEvents = (read: ChkReader): readonly MoveEvent[] =>
+  read.list(() => eventParts(read)).map((said, index) => eventOf({ ...said, index, fields: null }))
+
+const eventParts = (read: ChkReader) => {
+  read.id()
+  read.text()
+  return { sender: read.id(), type: read.struct(), bytes: read.blob() }
+}
+
+/** A transaction that must be the one that the contents name at its place. Throws `Malformed`: `wrong-contents`. */
+export const chkExecuted = (
+  told: ChkExecuted,
+  index: number,
+  named: ChkExecution | undefined,
+): MoveTransaction => {
+  const { transaction, effects, events, after } = told
+  const hash = named?.transaction ?? ''
+  checkDigest('TransactionData', transaction.signed, hash)
+  checkDigest('TransactionEffects', told.written, named?.effects ?? '')
+  const { success, feeRaw, changes } = effects
+  const written = new Map(after.map((object) => [object.id, object]))
+  return {
+    ...{ index, hash },
+    from: transaction.sender,
+    gasOwner: transaction.gasOwner,
+    ...{ feeRaw, success, deltas: deltasOf(told) },
+    events: success ? events : [],
+    calls: success ? transaction.calls : [],
+    objects: changes.flatMap(({ id, change }) => {
+      if (!success || change === 'gone') return []
+      const { type = '', fields = null } = written.get(id) ?? {}
+      return [{ id, type, change, fields }]
+    }),
+  }
+}
+
+/** What coins of addresses were worth before and after, and what their balances gained, by owner and coin. */
+const deltasOf = ({ before, after, effects }: ChkExecuted): readonly MoveDelta[] => {
+  const sums = new Map<string, MoveDelta>()
+  const add = ({ owner, coin, deltaRaw }: MoveDelta): void => {
+    const key = `${owner} ${coin}`
+    const sum = (sums.get(key)?.deltaRaw ?? 0n) + deltaRaw
+    sums.set(key, { owner, coin, deltaRaw: sum })
+  }
+  const worth = ({ owner, coin }: ChkObject, sign: bigint): void => {
+    if (owner === null || coin === null) return
+    add({ owner, coin: coin.type, deltaRaw: sign * coin.amountRaw })
+  }
+  for (const object of before) worth(object, -1n)
+  for (const object of after) worth(object, 1n)
+  for (const { delta } of effects.changes) if (delta !== undefined) add(delta)
+  return [...sums.values()].filter(({ deltaRaw }) => deltaRaw !== 0n)
+}
+
+/** A checkpoint of which everything is there, under its own digest. */
+export const wholeCheckpoint = (
+  chain: string,
+  { height, timeMs, parentHash }: ChkSummary,
+  { hash, transactions }: Pick<MoveBlock, 'hash' | 'transactions'>,
+): Recorded => ({
+  block: { vm: 'move', chain, height, hash, parentHash, timeMs, transactions },
+  whole: true,
+  timed: timeMs > 0,
+  named: true,
+})

@@ -1,0 +1,68 @@
+import { blake2b } from '@noble/hashes/blake2'
+import { base58Encode } from '../../../core/base58.ts'
+import { Malformed } from '../../../core/errors.ts'
+import { nameOfHeight } from '../normalize/json.ts'
+import type { ChkReader } from './reader.ts'
+
+/** What counts of a checkpoint's summary. */
+export interface ChkSummary {
+  readonly height: number
+  /** Digest of the contents. */
+  readonly contents: string
+  readonly parentHash: string
+  readonly timeMs: number
+}
+
+/** What was executed, by digest. */
+export interface ChkExecution {
+  readonly transaction: string
+  readonly effects: string
+}
+
+/** A value's digest, a hash of its type's name and of it. Source: MystenLabs/sui sui-types crypto.rs, `Signable`. */
+export const chkDigest = (type: string, bytes: Uint8Array): string =>
+  base58Encode(blake2b(Buffer.concat([Buffer.from(`${type}::`), bytes]), { dkLen: 32 }))
+
+/** Throws `Malformed` where a value is not the one that was named: `wrong-contents`. */
+export const checkDigest = (type: string, bytes: Uint8Array, digest: string): void => {
+  if (chkDigest(type, bytes) === digest) return
+  throw new Malformed('wrong-contents', `a ${type} is not the one that the checkpoint names`)
+}
+
+/** A `CheckpointSummary`. Source: MystenLabs/sui sui-types messages_checkpoint.rs. Throws as the reader. */
+export const chkSummary = (read: ChkReader): ChkSummary => {
+  read.u64() // epoch
+  const height = Number(read.u64())
+  read.u64() // transactions so far
+  const contents = read.digest()
+  const parentHash = read.option(read.digest) ?? nameOfHeight(0)
+  for (let cost = 0; cost < 4; cost += 1) read.u64()
+  const timeMs = Number(read.u64())
+  const commitments = () => read.list(() => read.variant('commitment', [read.digest, read.digest]))
+  commitments()
+  read.option(() => {
+    read.list(() => read.skip(read.blob, read.u64))
+    read.u64()
+    commitments()
+  })
+  read.blob()
+  return { height, contents, parentHash, timeMs }
+}
+
+/** A `CheckpointContents`: what was executed, in order. Source as of the summary. Throws as the reader. */
+export const chkContents = (read: ChkReader): readonly ChkExecution[] =>
+  read.variant('contents', [() => contentsV1(read), () => contentsV2(read)])
+
+const contentsV1 = (read: ChkReader): readonly ChkExecution[] => {
+  const digests = read.list(() => ({ transaction: read.digest(), effects: read.digest() }))
+  read.list(() => read.list(read.blob))
+  return digests
+}
+
+/** The same, each with its signatures and the versions of what they stand on. */
+const contentsV2 = (read: ChkReader): readonly ChkExecution[] =>
+  read.list(() => {
+    const digests = { transaction: read.digest(), effects: read.digest() }
+    read.list(() => read.skip(read.blob, () => read.option(read.u64)))
+    return digests
+  })

@@ -1,0 +1,234 @@
+import type { MoveCall } from '../../../schemas/events.ts'
+import type { ChkReader } from './reader.ts'
+
+/** What counts of a signed transaction. */
+export interface ChkTransaction {
+  readonly sender: string
+  readonly gasOwner: string
+  readonly calls: readonly MoveCall[]
+  /** What its digest is made of. */
+  readonly signed: Uint8Array
+}
+
+const NO_CALLS: readonly MoveCall[] = []
+
+/** A `SenderSignedData`. Sources: MystenLabs/sui sui-types transaction.rs, messages_consensus.rs. Throws as the reader. */
+export const chkTransaction = (read: ChkReader): ChkTransaction => {
+  const [first] = read.list(() => {
+    read.bytes(3) // intent: scope, version, application
+    const told = chkTransactionData(read)
+    read.list(read.blob)
+    return told
+  })
+  return first ?? { sender: '', gasOwner: '', calls: NO_CALLS, signed: new Uint8Array() }
+}
+
+/** A `TransactionData`, what is signed. Throws as the reader. */
+export const chkTransactionData = (read: ChkReader): ChkTransaction => {
+  const from = read.place()
+  const told = read.variant('transaction data', [() => dataV1(read)])
+  return { ...told, signed: read.since(from) }
+}
+
+const dataV1 = (read: ChkReader): Omit<ChkTransaction, 'signed'> => {
+  const calls = read.variant('transaction', kinds(read))
+  const sender = read.id()
+  read.list(() => objectRef(read))
+  const gasOwner = read.id()
+  read.u64() // price
+  read.u64() // budget
+  read.variant('expiration', [
+    () => undefined,
+    () => read.skip(read.u64),
+    () => validDuring(read),
+    () => validity(read),
+  ])
+  return { sender, gasOwner, calls }
+}
+
+const validDuring = (read: ChkReader): void => {
+  for (let bound = 0; bound < 4; bound += 1) read.option(read.u64)
+  read.digest()
+  read.u32()
+}
+
+const validity = (read: ChkReader): void => {
+  validDuring(read)
+  read.option(() => read.skip(read.u64, () => read.list(read.u32)))
+}
+
+/** An object as it was at one time. */
+export interface ChkVersion {
+  readonly id: string
+  readonly version: bigint
+}
+
+/** Id, version and digest of an object. */
+export const objectRef = (read: ChkReader): ChkVersion => {
+  const id = read.id()
+  const version = read.u64()
+  read.digest()
+  return { id, version }
+}
+
+/** Kinds of transactions in the order of their numbers; only programs call. */
+const kinds = (read: ChkReader): readonly (() => readonly MoveCall[])[] => {
+  const none = (skip: () => void) => (): readonly MoveCall[] => {
+    skip()
+    return NO_CALLS
+  }
+  return [
+    () => program(read),
+    none(() => changeEpoch(read)),
+    none(() => refused(read, 'genesis')),
+    none(() => prologue(read, 1)),
+    none(() => keysUpdate(read)),
+    none(() => endOfEpoch(read)),
+    none(() => randomness(read)),
+    none(() => prologue(read, 2)),
+    none(() => prologue(read, 3)),
+    none(() => prologue(read, 4)),
+    () => program(read),
+  ]
+}
+
+/** No checkpoint but the first holds one, and nobody trades in that. */
+const refused = (read: ChkReader, at: string): void => read.variant(at, [])
+
+const changeEpoch = (read: ChkReader): void => {
+  for (let field = 0; field < 7; field += 1) read.u64()
+  read.list(() => {
+    read.u64()
+    read.list(read.blob)
+    read.list(read.id)
+  })
+}
+
+const prologue = (read: ChkReader, version: 1 | 2 | 3 | 4): void => {
+  read.u64() // epoch
+  read.u64() // round
+  if (version >= 3) read.option(read.u64)
+  read.u64() // time
+  if (version >= 2) read.digest()
+  if (version >= 3) {
+    const canceled = (key: () => void) => (): void =>
+      void read.list(() => {
+        read.digest()
+        read.list(() => {
+          key()
+          read.u64()
+        })
+      })
+    read.variant('assignments', [
+      canceled(() => void read.id()),
+      canceled(() => {
+        read.id()
+        read.u64()
+      }),
+    ])
+  }
+  if (version >= 4) read.digest()
+}
+
+const keysUpdate = (read: ChkReader): void => {
+  read.u64()
+  read.u64()
+  read.list(() => {
+    for (let text = 0; text < 6; text += 1) read.text()
+    read.u64()
+  })
+  read.u64()
+}
+
+const randomness = (read: ChkReader): void => {
+  read.u64()
+  read.u64()
+  read.blob()
+  read.u64()
+}
+
+/** Steps that end an epoch; those that newer nodes added are not read. */
+const endOfEpoch = (read: ChkReader): void =>
+  void read.list(() =>
+    read.variant('end of epoch', [
+      () => changeEpoch(read),
+      () => undefined,
+      () => {
+        for (let field = 0; field < 3; field += 1) read.u64()
+      },
+      () => undefined,
+      () => undefined,
+      () => void read.digest(),
+      () => void read.u64(),
+    ]),
+  )
+
+/** Calls of a program, with the objects that are inputs of theirs. */
+const program = (read: ChkReader): readonly MoveCall[] => {
+  const none = (skip: () => unknown) => (): null => {
+    skip()
+    return null
+  }
+  const inputs = read.list(() =>
+    read.variant<string | null>('input', [
+      none(read.blob),
+      () =>
+        read.variant('object', [
+          () => objectRef(read).id,
+          () => shared(read),
+          () => objectRef(read).id,
+        ]),
+      none(() => withdrawal(read)),
+    ]),
+  )
+  const argument = (): string | null =>
+    read.variant('argument', [
+      () => null,
+      () => inputs[read.u16()] ?? null,
+      none(read.u16),
+      none(() => read.skip(read.u16, read.u16)),
+    ])
+  /** Modules of a package and what they depend on. */
+  const parts = (): void => {
+    read.list(read.blob)
+    read.list(read.id)
+  }
+  const commands = read.list(() =>
+    read.variant<MoveCall | null>('command', [
+      () => {
+        read.id()
+        read.text()
+        read.text()
+        const typeArguments = read.list(read.type)
+        const objects = read.list(argument).filter((id) => id !== null)
+        return { typeArguments, objects }
+      },
+      none(() => read.skip(() => read.list(argument), argument)),
+      none(() => read.skip(argument, () => read.list(argument))),
+      none(() => read.skip(argument, () => read.list(argument))),
+      none(parts),
+      none(() =>
+        read.skip(
+          () => read.option(read.type),
+          () => read.list(argument),
+        ),
+      ),
+      none(() => read.skip(parts, read.id, argument)),
+    ]),
+  )
+  return commands.filter((call) => call !== null)
+}
+
+/** How much may be taken of which balance, and whose. */
+const withdrawal = (read: ChkReader): void => {
+  read.variant('reservation', [read.u64])
+  read.variant('funds', [read.type])
+  read.variant('funder', [() => undefined, () => undefined, () => read.skip(read.id, read.id)])
+}
+
+const shared = (read: ChkReader): string => {
+  const id = read.id()
+  read.u64()
+  read.u8() // mutability
+  return id
+}

@@ -1,0 +1,54 @@
+import type { Decoded, MoveBlock, PoolFact } from '../../../schemas/events.ts'
+import { type Books, emptyDraft, type Subjects } from '../../decode/contract.ts'
+import { protocolBook } from '../../decode/protocol-registry.ts'
+import { moveReaders } from '../protocols/families.ts'
+import { drop, type MoveScope } from '../protocols/tx-context.ts'
+import { coinBirths } from './token-creations.ts'
+import { takeTransfers } from './transfers.ts'
+
+/**
+ * Events of a checkpoint in order; a package proves what its own event types say. Balances are left out: a checkpoint tells
+ * what was added and taken away, never what an owner holds. Pure.
+ */
+export const decodeMoveBlock = (block: MoveBlock, books: Books): Decoded => {
+  const out = emptyDraft()
+  const made = new Map<string, PoolFact>()
+  const readerOf = moveReaders(books.protocols)
+  for (const tx of block.transactions) {
+    if (!tx.success) continue
+    const scope: MoveScope = { tx, out, books, made, objects: undefined }
+    for (const event of tx.events) {
+      const found = readerOf(event)
+      if (found === undefined) continue
+      const listed = { row: found.row, event }
+      const reason = found.reader.read(scope, listed)
+      if (reason !== undefined) drop(scope, listed, reason)
+    }
+    takeTransfers(tx, out.transfers)
+    out.births.push(...coinBirths(tx))
+  }
+  return out
+}
+
+/** Pools that events of listed packages name and no object of their transaction shows, and coins that changed hands; each once. */
+export const moveSubjects = (block: MoveBlock): Subjects => {
+  const readerOf = moveReaders(protocolBook(block.chain))
+  const pools = new Map<string, string>()
+  const tokens = new Set<string>()
+  for (const { success, events, objects, deltas } of block.transactions) {
+    if (!success) continue
+    for (const { coin } of deltas) tokens.add(coin)
+    const written = new Set(objects.map(({ id }) => id))
+    for (const event of events) {
+      const found = readerOf(event)
+      const pool = found?.reader.pool(event)
+      if (found !== undefined && pool !== undefined && !written.has(pool)) {
+        pools.set(pool, found.row.family)
+      }
+    }
+  }
+  return {
+    pools: [...pools].map(([address, family]) => ({ address, family })),
+    tokens: [...tokens],
+  }
+}

@@ -1,0 +1,73 @@
+import { viewOf } from '../../svm/layout/layout.ts'
+
+/** Reads BCS front to back: numbers are little endian, lists and texts stand behind their length. Source: diem/bcs. */
+export interface BcsCursor {
+  readonly bytes: Uint8Array
+  at: number
+  /** More was asked for than there was. */
+  short: boolean
+}
+
+/** A cursor before the first byte. */
+export const bcsOf = (bytes: Uint8Array): BcsCursor => ({ bytes, at: 0, short: false })
+
+/** An unsigned number of up to 16 bytes. */
+export const takeUint = (cursor: BcsCursor, width: 1 | 4 | 8 | 16): bigint | undefined => {
+  const bytes = takeBytes(cursor, width)
+  if (bytes === undefined) return undefined
+  const view = viewOf(bytes)
+  if (width === 1) return BigInt(view.getUint8(0))
+  if (width === 4) return BigInt(view.getUint32(0, true))
+  const low = view.getBigUint64(0, true)
+  return width === 8 ? low : low | (view.getBigUint64(8, true) << 64n)
+}
+
+/** A yes or no; undefined behind the end and for a byte that is neither. */
+export const takeBool = (cursor: BcsCursor): boolean | undefined => {
+  const byte = takeBytes(cursor, 1)?.[0]
+  return byte === 0 ? false : byte === 1 ? true : undefined
+}
+
+/** A length in seven bits a byte, of up to 28 bits: undefined behind the end and for more. */
+export const takeLength = (cursor: BcsCursor): number | undefined => {
+  let length = 0
+  for (let shift = 0; shift < 28; shift += 7) {
+    const byte = takeBytes(cursor, 1)?.[0]
+    if (byte === undefined) return undefined
+    length |= (byte & 0x7f) << shift
+    if (byte < 0x80) return length
+  }
+  return undefined
+}
+
+/** An address with all its digits. */
+export const takeAddress = (cursor: BcsCursor): string | undefined => {
+  const bytes = takeBytes(cursor, 32)
+  return bytes && `0x${Buffer.from(bytes).toString('hex')}`
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/** A text; undefined behind the end and for bytes that are none. */
+export const takeText = (cursor: BcsCursor): string | undefined => {
+  const length = takeLength(cursor)
+  const bytes = length === undefined ? undefined : takeBytes(cursor, length)
+  if (bytes === undefined) return undefined
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** The next bytes; undefined behind the end. */
+export const takeBytes = (cursor: BcsCursor, count: number): Uint8Array | undefined => {
+  const end = cursor.at + count
+  if (end > cursor.bytes.length) {
+    cursor.short = true
+    return undefined
+  }
+  const taken = cursor.bytes.subarray(cursor.at, end)
+  cursor.at = end
+  return taken
+}

@@ -1,0 +1,117 @@
+import { Malformed } from '../../../core/errors.ts'
+import type { MoveBlock, MoveTransaction, RefusedTransaction } from '../../../schemas/events.ts'
+import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { readOrRefuse } from '../../input/skip-invalid.ts'
+import { amountAt, keyAt, wholeAt } from '../../svm/layout/json.ts'
+import { type GrpcObjects, objectsOf, toldByGrpc } from './grpc.ts'
+import { nameOfHeight, protoTimeAt } from './json.ts'
+import { toldByJsonRpc } from './json-rpc.ts'
+import type { ToldTransaction } from './raw-transaction.ts'
+
+/** A checkpoint without its transactions. */
+export type MoveHeader = Omit<MoveBlock, 'transactions'>
+
+const NO_OBJECTS: GrpcObjects = new Map()
+/** Longest base 58 text of 32 bytes. */
+const LONGEST_DIGEST = 44
+
+/**
+ * A checkpoint with its transactions as a block: a `Checkpoint` of `sui.rpc.v2`, or a `sui_getCheckpoint` answer in whose
+ * list the transactions themselves stand. Unknown fields are ignored. Throws `Malformed`; reasons: those of the readers in
+ * `../../input/json.ts` and `./json.ts`, `bad-status`, `no-effects`, `no-transactions`; `lenient`: a transaction that cannot be read is left out.
+ */
+export const normalizeCheckpoint = (
+  value: unknown,
+  chain: string,
+  { lenient = false }: { readonly lenient?: boolean } = {},
+): MoveBlock => {
+  const said = fieldsOf(value, 'checkpoint')
+  const objects = said.objects === undefined ? NO_OBJECTS : objectsOf(said.objects)
+  const list = orElse(said.transactions, 'checkpoint.transactions', { read: listOf, fallback: [] })
+  if (typeof list[0] === 'string') {
+    throw new Malformed('no-transactions', 'the checkpoint names its transactions only')
+  }
+  const refused: RefusedTransaction[] = []
+  const transactions = list.flatMap((said, index) => {
+    const { digest: name } = (said ?? {}) as { readonly digest?: unknown }
+    const place = { name, longest: LONGEST_DIGEST, index, said }
+    const read = (): MoveTransaction => normalizeTransaction(said, { index, objects })
+    return readOrRefuse(read, place, lenient ? refused : undefined) ?? []
+  })
+  return { ...normalizeHeader(said, chain), transactions, ...(refused.length > 0 && { refused }) }
+}
+
+/** Header of a checkpoint in either form; the first of all has no parent. Throws `Malformed`. */
+export const normalizeHeader = (value: unknown, chain: string): MoveHeader => {
+  const said = fieldsOf(value, 'checkpoint')
+  const summary = orElse(said.summary, 'summary', { read: fieldsOf, fallback: said })
+  const parent = summary.previousDigest
+  return {
+    vm: 'move',
+    chain,
+    height: wholeAt(said.sequenceNumber, 'sequenceNumber'),
+    hash: keyAt(said.digest ?? summary.digest, 'digest'),
+    parentHash: orElse(parent, 'previousDigest', { read: keyAt, fallback: nameOfHeight(0) }),
+    timeMs: timeOf(summary),
+  }
+}
+
+/** Time of a checkpoint or transaction in either form; 0 where nothing is told. Throws `Malformed`: `bad-time`, `bad-number`. */
+export const timeOf = ({ timestampMs, timestamp }: Fields): number =>
+  timestampMs === undefined || timestampMs === null
+    ? orElse(timestamp, 'timestamp', { read: protoTimeAt, fallback: 0 })
+    : wholeAt(timestampMs, 'timestampMs')
+
+/** What a transaction is read with. */
+export interface MoveReading {
+  /** Place in the checkpoint. */
+  readonly index: number
+  /** Objects that the checkpoint lists for all its transactions. */
+  readonly objects?: GrpcObjects
+}
+
+/** One transaction with its effects, in either form. Throws `Malformed`. */
+export const normalizeTransaction = (
+  value: unknown,
+  { index, objects = NO_OBJECTS }: MoveReading,
+): MoveTransaction => {
+  const said = fieldsOf(value, 'transaction')
+  if (said.effects === undefined || said.effects === null) {
+    throw new Malformed('no-effects', `transaction ${index} comes without its effects`)
+  }
+  const isJsonRpc = fieldsOf(said.transaction, 'transaction').data !== undefined
+  const told = isJsonRpc ? toldByJsonRpc(said) : toldByGrpc(said, objects)
+  checkOrder(told)
+  const { digest, sender, gasOwner, success, gasUsed, events, deltas, calls } = told
+  return {
+    hash: digest,
+    index,
+    from: sender,
+    gasOwner,
+    feeRaw: feeOf(gasUsed),
+    success,
+    deltas,
+    events: success ? events : [],
+    calls: success ? calls : [],
+    objects: success ? told.objects : [],
+  }
+}
+
+/** Events stand in the order in which they happened, so that their places name them. */
+const checkOrder = ({ events }: ToldTransaction): void => {
+  let last = -1
+  for (const { index } of events) {
+    if (index <= last) throw refuse('event-order', 'eventSeq', index)
+    last = index
+  }
+}
+
+const feeOf = ({ computationCost, storageCost, storageRebate }: Fields): bigint => {
+  const cost = (value: unknown, at: string): bigint =>
+    orElse(value, at, { read: amountAt, fallback: 0n })
+  return (
+    cost(computationCost, 'computationCost') +
+    cost(storageCost, 'storageCost') -
+    cost(storageRebate, 'storageRebate')
+  )
+}

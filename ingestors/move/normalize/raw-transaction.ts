@@ -1,0 +1,41 @@
+import { moveHead, moveType } from '../../../core/move-type.ts'
+import type { MoveCall, MoveDelta, MoveEvent, MoveObject } from '../../../schemas/events.ts'
+import { type Fields, fieldsOf, refuse } from '../../input/json.ts'
+
+/** A transaction as either interface of a node tells it. */
+export interface ToldTransaction {
+  readonly digest: string
+  readonly sender: string
+  readonly gasOwner: string
+  readonly success: boolean
+  /** `computationCost`, `storageCost` and `storageRebate`. */
+  readonly gasUsed: Fields
+  readonly events: readonly MoveEvent[]
+  readonly deltas: readonly MoveDelta[]
+  readonly calls: readonly MoveCall[]
+  readonly objects: readonly MoveObject[]
+}
+
+/** An event's own part, whatever its fields came as. */
+export interface ToldEvent extends Omit<MoveEvent, 'package' | 'name' | 'typeArguments'> {
+  /** As the node prints it. */
+  readonly type: unknown
+}
+
+/**
+ * An event with its type taken apart; arguments beyond all bounds are left out, as anyone may emit them. Throws `Malformed`:
+ * `bad-type`.
+ */
+export const eventOf = ({ type, index, sender, fields, bytes }: ToldEvent): MoveEvent => {
+  const text = typeof type === 'string' ? type : ''
+  const head = moveHead(text)
+  if (head === undefined) throw refuse('bad-type', 'event type', type)
+  const { typeArguments = [] } = moveType(text) ?? {}
+  return { index, ...head, typeArguments, sender, fields, bytes }
+}
+
+/** Fields by name where the node gave an object; some events and objects are no more than a number. */
+export const namedFields = (value: unknown): Fields | null =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? fieldsOf(value, 'fields')
+    : null

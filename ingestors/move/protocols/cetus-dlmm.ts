@@ -1,0 +1,96 @@
+import type { PoolChange } from '../../../schemas/events.ts'
+import { takeChange, takeSwap } from './resolve-swaps.ts'
+import { type Coins, coinsOf, showPool } from './tx-context.ts'
+import { type MoveFamily, type MoveReader, moveEvent } from './types.ts'
+
+const SWAP = {
+  pool: 'address',
+  from: 'coin',
+  target: 'coin',
+  partner: 'address',
+  /** With the fee. */
+  amount_in: 'u64',
+  amount_out: 'u64',
+  fee: 'u64',
+  protocol_fee: 'u64',
+  /** Part of the protocol's fee, nothing without a partner. */
+  ref_fee: 'u64',
+  /** What went out is out already, what comes in is paid afterwards. */
+  vault_a: 'u64',
+  vault_b: 'u64',
+} as const
+
+/** A swap's effect on the vaults. */
+interface Vaulted {
+  readonly coins: Coins | undefined
+  readonly from: string
+  readonly target: string
+  readonly vaultA: bigint | undefined
+  readonly vaultB: bigint | undefined
+  /** What stays in the pool of what comes in: all but the partner's share of the fee. */
+  readonly keptRaw: bigint
+}
+
+const reservesAfter = ({ coins, from, target, vaultA, vaultB, keptRaw }: Vaulted) => {
+  if (coins === undefined || vaultA === undefined || vaultB === undefined) return undefined
+  const [a, b] = coins
+  if (keptRaw < 0n) return undefined
+  if (from === a && target === b) return [vaultA + keptRaw, vaultB] as const
+  return from === b && target === a ? ([vaultA, vaultB + keptRaw] as const) : undefined
+}
+
+const swap = moveEvent({
+  layout: SWAP,
+  needs: ['pool', 'from', 'target', 'amount_in', 'amount_out'],
+  pool: 'pool',
+  take: (scope, listed, { pool, from, target, ...said }) => {
+    const { amount_in: amountInRaw, amount_out: amountOutRaw, ref_fee: partnerRaw = 0n } = said
+    const vaults = { vaultA: said.vault_a, vaultB: said.vault_b, keptRaw: amountInRaw - partnerRaw }
+    const coins = coinsOf(scope, listed, pool)
+    return takeSwap(scope, listed, {
+      ...{ pool, amountInRaw, amountOutRaw, way: { in: from, out: target } },
+      reserves: reservesAfter({ coins, from, target, ...vaults }),
+    })
+  },
+})
+
+/** How all changes of a position begin. Fees that a closed one takes along are no part of the amounts. */
+const moved = (change: PoolChange['kind']): MoveReader =>
+  moveEvent({
+    layout: {
+      pool: 'address',
+      position_id: 'address',
+      active_id: 'i32',
+      total_amount_a: 'u64',
+      total_amount_b: 'u64',
+    },
+    needs: ['pool', 'total_amount_a', 'total_amount_b'],
+    pool: 'pool',
+    take: (scope, listed, { pool, total_amount_a: a, total_amount_b: b }) =>
+      takeChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
+  })
+
+/** Its fee is left alone: it moves with the price, and is changed without a new pool. */
+const created = moveEvent({
+  layout: { pool_id: 'address', coin_type_a: 'coin', coin_type_b: 'coin' },
+  needs: ['pool_id', 'coin_type_a', 'coin_type_b'],
+  take: (scope, listed, { pool_id: pool, coin_type_a: a, coin_type_b: b }) => {
+    showPool(scope, listed, { pool, coins: [a, b] })
+    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
+  },
+})
+
+/**
+ * Liquidity in bins of Cetus, a protocol of its own. What opens a position logs its first liquidity as added. Source: the
+ * package's modules pool, registry and bin.
+ */
+export const cetusDlmm: MoveFamily = {
+  family: 'cetus_dlmm',
+  events: {
+    'pool::SwapEvent': swap,
+    'pool::AddLiquidityEvent': moved('increase'),
+    'pool::RemoveLiquidityEvent': moved('decrease'),
+    'pool::ClosePositionEvent': moved('decrease'),
+    'registry::CreatePoolEvent': created,
+  },
+}

@@ -1,0 +1,99 @@
+import type { PoolChange } from '../../../schemas/events.ts'
+import { takeChange, takeSwap } from './resolve-swaps.ts'
+import { showPool } from './tx-context.ts'
+import { type MoveFamily, type MoveReader, moveEvent } from './types.ts'
+
+const SWAP = {
+  atob: 'bool',
+  pool: 'address',
+  partner: 'address',
+  /** With the fee. */
+  amount_in: 'u64',
+  amount_out: 'u64',
+  ref_amount: 'u64',
+  fee_amount: 'u64',
+  /** Before the swap. */
+  vault_a_amount: 'u64',
+  vault_b_amount: 'u64',
+  before_sqrt_price: 'u128',
+  after_sqrt_price: 'u128',
+  steps: 'u64',
+} as const
+
+/** A swap's effect on the vaults. The partner's share of the fee, where there is a partner, never gets into them. */
+interface Vaulted {
+  readonly aToB: boolean
+  readonly vaultA: bigint | undefined
+  readonly vaultB: bigint | undefined
+  readonly keptRaw: bigint
+  readonly amountOutRaw: bigint
+}
+
+const reservesAfter = ({ aToB, vaultA, vaultB, keptRaw, amountOutRaw }: Vaulted) => {
+  if (vaultA === undefined || vaultB === undefined) return undefined
+  const after = aToB
+    ? ([vaultA + keptRaw, vaultB - amountOutRaw] as const)
+    : ([vaultA - amountOutRaw, vaultB + keptRaw] as const)
+  return after[0] < 0n || after[1] < 0n ? undefined : after
+}
+
+const NOBODY = `0x${'0'.repeat(64)}`
+
+const swap = moveEvent({
+  layout: SWAP,
+  needs: ['atob', 'pool', 'amount_in', 'amount_out'],
+  pool: 'pool',
+  take: (scope, listed, said) => {
+    const { atob: aToB, pool, amount_in: amountInRaw, amount_out: amountOutRaw } = said
+    const partnerRaw = (said.partner ?? NOBODY) === NOBODY ? 0n : (said.ref_amount ?? 0n)
+    const vaults = { vaultA: said.vault_a_amount, vaultB: said.vault_b_amount }
+    return takeSwap(scope, listed, {
+      ...{ pool, amountInRaw, amountOutRaw, way: aToB ? 'a-to-b' : 'b-to-a' },
+      reserves: reservesAfter({ aToB, ...vaults, keptRaw: amountInRaw - partnerRaw, amountOutRaw }),
+      sqrtPriceX64: said.after_sqrt_price,
+    })
+  },
+})
+
+const MOVED = {
+  pool: 'address',
+  position: 'address',
+  tick_lower: 'i32',
+  tick_upper: 'i32',
+  liquidity: 'u128',
+  after_liquidity: 'u128',
+} as const
+const AMOUNTS = { amount_a: 'u64', amount_b: 'u64' } as const
+const MOVED_V1 = { ...MOVED, ...AMOUNTS } as const
+const MOVED_V2 = { ...MOVED, current_sqrt_price: 'u128', ...AMOUNTS } as const
+
+const moved = (change: PoolChange['kind'], layout: typeof MOVED_V1 | typeof MOVED_V2): MoveReader =>
+  moveEvent({
+    layout,
+    needs: ['pool', 'amount_a', 'amount_b'],
+    pool: 'pool',
+    take: (scope, listed, { pool, amount_a: a, amount_b: b }) =>
+      takeChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
+  })
+
+const created = moveEvent({
+  layout: { pool_id: 'address', coin_type_a: 'coin', coin_type_b: 'coin', tick_spacing: 'u32' },
+  needs: ['pool_id', 'coin_type_a', 'coin_type_b'],
+  take: (scope, listed, { pool_id: pool, coin_type_a: a, coin_type_b: b }) => {
+    showPool(scope, listed, { pool, coins: [a, b] })
+    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
+  },
+})
+
+/** Concentrated liquidity of Cetus. Source: CetusProtocol/cetus-contracts packages/cetus_clmm pool.move and factory.move. */
+export const cetus: MoveFamily = {
+  family: 'cetus',
+  events: {
+    'pool::SwapEvent': swap,
+    'pool::AddLiquidityEvent': moved('increase', MOVED_V1),
+    'pool::AddLiquidityV2Event': moved('increase', MOVED_V2),
+    'pool::RemoveLiquidityEvent': moved('decrease', MOVED_V1),
+    'pool::RemoveLiquidityV2Event': moved('decrease', MOVED_V2),
+    'factory::CreatePoolEvent': created,
+  },
+}

@@ -1,0 +1,45 @@
+import type { MoveEvent } from '../../../schemas/events.ts'
+import type { ProtocolRow } from '../../../schemas/protocols.ts'
+import type { ProtocolBook } from '../../decode/protocol-registry.ts'
+import { aftermath } from './aftermath.ts'
+import { bluefin } from './bluefin.ts'
+import { cetus } from './cetus.ts'
+import { cetusDlmm } from './cetus-dlmm.ts'
+import { deepbook } from './deepbook.ts'
+import { momentum } from './momentum.ts'
+import { turbos } from './turbos.ts'
+import type { MoveFamily, MoveReader } from './types.ts'
+
+/** Every Move decoder family. Adding one is adding its file here. */
+const MOVE_FAMILIES: readonly MoveFamily[] = [
+  cetus,
+  cetusDlmm,
+  turbos,
+  momentum,
+  bluefin,
+  deepbook,
+  aftermath,
+]
+
+const BY_FAMILY: ReadonlyMap<ProtocolRow['family'], MoveFamily> = new Map(
+  MOVE_FAMILIES.map((family) => [family.family, family]),
+)
+
+/** How an event is read, and whose it is. */
+interface FoundReader {
+  readonly row: ProtocolRow
+  readonly reader: MoveReader
+}
+
+/**
+ * Finds the reader of an event by the package that first defined its type. The package that was called is another one after
+ * an upgrade, and anyone's where it was called by a router.
+ */
+export const moveReaders =
+  (book: ProtocolBook): ((event: MoveEvent) => FoundReader | undefined) =>
+  ({ package: owner, name }) => {
+    const row = book.factory(owner)
+    const events = row && BY_FAMILY.get(row.family)?.events
+    const reader = events && Object.hasOwn(events, name) ? events[name] : undefined
+    return row && reader && { row, reader }
+  }

@@ -1,0 +1,83 @@
+import type { PoolChange } from '../../../schemas/events.ts'
+import { takeChange, takeSwap } from './resolve-swaps.ts'
+import { feePipsOf, showPool } from './tx-context.ts'
+import { type MoveFamily, type MoveReader, moveEvent } from './types.ts'
+
+/** Its reserves are left alone: whether they are those before or after the swap is not said. */
+const swap = moveEvent({
+  layout: {
+    sender: 'address',
+    pool_id: 'address',
+    x_for_y: 'bool',
+    amount_x: 'u64',
+    amount_y: 'u64',
+    sqrt_price_before: 'u128',
+    sqrt_price_after: 'u128',
+    liquidity: 'u128',
+    tick_index: 'i32',
+    fee_amount: 'u64',
+    protocol_fee: 'u64',
+    reserve_x: 'u64',
+    reserve_y: 'u64',
+  },
+  needs: ['pool_id', 'x_for_y', 'amount_x', 'amount_y'],
+  pool: 'pool_id',
+  take: (scope, listed, { pool_id: pool, x_for_y: xForY, amount_x: x, amount_y: y, ...said }) =>
+    takeSwap(scope, listed, {
+      pool,
+      way: xForY ? 'a-to-b' : 'b-to-a',
+      amountInRaw: xForY ? x : y,
+      amountOutRaw: xForY ? y : x,
+      trader: said.sender,
+      sqrtPriceX64: said.sqrt_price_after,
+      liquidityRaw: said.liquidity,
+    }),
+})
+
+const moved = (change: PoolChange['kind']): MoveReader =>
+  moveEvent({
+    layout: {
+      sender: 'address',
+      pool_id: 'address',
+      position_id: 'address',
+      liquidity: 'u128',
+      amount_x: 'u64',
+      amount_y: 'u64',
+      upper_tick_index: 'i32',
+      lower_tick_index: 'i32',
+      reserve_x: 'u64',
+      reserve_y: 'u64',
+    },
+    needs: ['pool_id', 'amount_x', 'amount_y'],
+    pool: 'pool_id',
+    take: (scope, listed, { pool_id: pool, amount_x: x, amount_y: y, sender: owner }) =>
+      takeChange(scope, listed, { pool, change, amountsRaw: [x, y], owner }),
+  })
+
+const created = moveEvent({
+  layout: {
+    sender: 'address',
+    pool_id: 'address',
+    type_x: 'coin',
+    type_y: 'coin',
+    /** Millionths. */
+    fee_rate: 'u64',
+    tick_spacing: 'u32',
+  },
+  needs: ['pool_id', 'type_x', 'type_y'],
+  take: (scope, listed, { pool_id: pool, type_x: x, type_y: y, sender: owner, ...said }) => {
+    showPool(scope, listed, { pool, coins: [x, y], feePips: feePipsOf(said.fee_rate) })
+    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n], owner })
+  },
+})
+
+/** Concentrated liquidity of Momentum. Source: mmt-finance/mmt-contract-interface mmt_v3/sources. */
+export const momentum: MoveFamily = {
+  family: 'momentum',
+  events: {
+    'trade::SwapEvent': swap,
+    'liquidity::AddLiquidityEvent': moved('increase'),
+    'liquidity::RemoveLiquidityEvent': moved('decrease'),
+    'create_pool::PoolCreatedEvent': created,
+  },
+}

@@ -1,0 +1,102 @@
+import type { PoolChange } from '../../../schemas/events.ts'
+import { type Coins, coinsOf, type ListedEvent, type MoveScope } from './tx-context.ts'
+
+/** A swap as its event says it. */
+export interface SaidMoveSwap {
+  readonly pool: string
+  /** From the pool's first coin to its second, or the other way; or the coins themselves. */
+  readonly way: 'a-to-b' | 'b-to-a' | { readonly in: string; readonly out: string }
+  readonly amountInRaw: bigint
+  readonly amountOutRaw: bigint
+  /** Where the event says it; else who sent the transaction. */
+  readonly trader?: string | undefined
+  /** After the swap, in the pool's own order. */
+  readonly reserves?: readonly [bigint, bigint] | undefined
+  /** Square root price after the swap with 64 binary places. */
+  readonly sqrtPriceX64?: bigint | undefined
+  readonly liquidityRaw?: bigint | undefined
+}
+
+/** Adds a swap; the reason when nothing moved. Coins that nothing tells stay unknown. */
+export const takeSwap = (
+  scope: MoveScope,
+  listed: ListedEvent,
+  said: SaidMoveSwap,
+): string | undefined => {
+  const { pool, way, amountInRaw, amountOutRaw, reserves, sqrtPriceX64, liquidityRaw } = said
+  if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
+  const [tokenIn, tokenOut] =
+    typeof way === 'object' ? [way.in, way.out] : legs(coinsOf(scope, listed, pool), way)
+  scope.out.swaps.push({
+    kind: 'swap',
+    ...placeOf(scope, listed),
+    pool,
+    protocol: listed.row.id,
+    trader: said.trader ?? scope.tx.from,
+    tokenIn,
+    tokenOut,
+    amountInRaw,
+    amountOutRaw,
+    ...(reserves && { reserves }),
+    ...(sqrtPriceX64 !== undefined && { sqrtPriceX96: sqrtPriceX64 << 32n }),
+    ...(liquidityRaw !== undefined && { liquidityRaw }),
+  })
+  return undefined
+}
+
+const legs = (
+  coins: Coins | undefined,
+  way: 'a-to-b' | 'b-to-a',
+): readonly [string | null, string | null] => {
+  const [a, b] = coins ?? [null, null]
+  return way === 'a-to-b' ? [a, b] : [b, a]
+}
+
+/** Liquidity that moved, or a pool that opened, as its event says it. */
+export interface SaidMoveChange {
+  readonly pool: string
+  readonly change: PoolChange['kind']
+  readonly amountsRaw: readonly [bigint, bigint]
+  /** Where the event names them; else the pool's. */
+  readonly coins?: Coins
+  readonly owner?: string | undefined
+  readonly reserves?: readonly [bigint, bigint] | undefined
+}
+
+/**
+ * Adds a change of a pool; the reason when nothing tells its coins. A position that moved no coins (a poke before fees are
+ * collected) is no change.
+ */
+export const takeChange = (
+  scope: MoveScope,
+  listed: ListedEvent,
+  { pool, change, amountsRaw, reserves, ...said }: SaidMoveChange,
+): string | undefined => {
+  const [amountARaw, amountBRaw] = amountsRaw
+  if (change !== 'initialize' && amountARaw === 0n && amountBRaw === 0n) return undefined
+  const coins = said.coins ?? coinsOf(scope, listed, pool)
+  if (coins === undefined) return 'unknown-pool'
+  const [tokenA, tokenB] = coins
+  scope.out.poolChanges.push({
+    kind: change,
+    ...placeOf(scope, listed),
+    pool,
+    protocol: listed.row.id,
+    owner: said.owner ?? scope.tx.from,
+    ...{ tokenA, tokenB, amountARaw, amountBRaw },
+    ...(reserves && { reserves }),
+  })
+  return undefined
+}
+
+const placeOf = ({ tx }: MoveScope, { event }: ListedEvent) => ({
+  txIndex: tx.index,
+  logIndex: event.index,
+})
+
+/** Both, where both are there. */
+export const bothOf = (
+  a: bigint | undefined,
+  b: bigint | undefined,
+): readonly [bigint, bigint] | undefined =>
+  a === undefined || b === undefined ? undefined : [a, b]

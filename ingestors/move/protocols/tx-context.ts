@@ -1,0 +1,132 @@
+import { type MoveType, moveType } from '../../../core/move-type.ts'
+import { CHAINS } from '../../../schemas/chains.ts'
+import type { MoveEvent, MoveObject, MoveTransaction, PoolFact } from '../../../schemas/events.ts'
+import type { ProtocolRow } from '../../../schemas/protocols.ts'
+import type { Books, Draft } from '../../decode/contract.ts'
+
+/** The chain's coin: trades, balances and transfers name it alike, it has no wrapped form (R29). */
+export const { nativeAddress: SUI } = CHAINS.sui
+
+/** One transaction while its events are read in order. */
+export interface MoveScope {
+  readonly tx: MoveTransaction
+  readonly out: Draft
+  readonly books: Books
+  /** Pools that the block showed so far. */
+  readonly made: Map<string, PoolFact>
+  /** Objects that the transaction wrote by id, made when the first one is asked for. */
+  objects: ReadonlyMap<string, MoveObject> | undefined
+}
+
+/** An event of a listed package. */
+export interface ListedEvent {
+  readonly row: ProtocolRow
+  readonly event: MoveEvent
+}
+
+/** Coins in the pool's own order. */
+export type Coins = readonly [a: string, b: string]
+
+/**
+ * Coins of a pool: the block showed it, its object's type names them, a fact is known, or, without a node to ask, the calls
+ * that take it agree on them. undefined: nothing tells.
+ */
+export const coinsOf = (scope: MoveScope, listed: ListedEvent, pool: string): Coins | undefined => {
+  const { books, made } = scope
+  const shown = provenCoins(made.get(pool))
+  if (shown !== undefined) return shown
+  const typed = coinsOfObject(scope, listed.row, pool)
+  if (typed !== undefined) {
+    showPool(scope, listed, { pool, coins: typed })
+    return typed
+  }
+  const known = provenCoins(books.pool(pool))
+  if (known !== undefined) return known
+  return books.proof === 'evidence' ? coinsOfCalls(scope, pool) : undefined
+}
+
+/** Coins of a pool that the block showed or a fact tells. */
+export const shownCoins = ({ books, made }: MoveScope, pool: string): Coins | undefined =>
+  provenCoins(made.get(pool)) ?? provenCoins(books.pool(pool))
+
+const provenCoins = (fact: PoolFact | undefined): Coins | undefined =>
+  fact?.proven === true ? [fact.tokenA, fact.tokenB] : undefined
+
+/** A listed package shows a pool, which proves it: keeps what is not known yet. */
+export const showPool = (
+  { out, books, made }: MoveScope,
+  { row, event }: ListedEvent,
+  { pool, coins: [tokenA, tokenB], feePips }: ShownPool,
+): void => {
+  const fact: PoolFact = {
+    address: pool,
+    tokenA,
+    tokenB,
+    protocol: row.id,
+    factory: packageOf(row, event),
+    feePips: feePips ?? row.feePips ?? null,
+    proven: true,
+  }
+  made.set(pool, fact)
+  const known = books.pool(pool)
+  if (known?.proven !== true || known.tokenA !== tokenA) out.pools.push(fact)
+}
+
+/** The package that defines a row's pools stands first; later ones only define some of its events. */
+const packageOf = ({ factories }: ProtocolRow, event: MoveEvent): string => {
+  const [first = event.package, ...later] = factories.sui ?? []
+  return later.includes(event.package) ? first : event.package
+}
+
+interface ShownPool {
+  readonly pool: string
+  readonly coins: Coins
+  /** Hundredths of a basis point. */
+  readonly feePips?: number | undefined
+}
+
+/** A fee in millionths as an event says it; undefined for one that cannot be. */
+export const feePipsOf = (fee: bigint | undefined): number | undefined =>
+  fee !== undefined && fee > 0n && fee <= 1_000_000n ? Number(fee) : undefined
+
+/** Pools of all families but Aftermath's are objects of the type `pool::Pool<A, B, …>` of the package that logs for them. */
+const POOL = 'pool::Pool'
+
+/** Coins by the type of the pool's object, where the transaction wrote it. */
+export const coinsOfObject = (
+  scope: MoveScope,
+  row: ProtocolRow,
+  pool: string,
+): Coins | undefined => {
+  scope.objects ??= new Map(scope.tx.objects.map((object) => [object.id, object]))
+  const type = moveType(scope.objects.get(pool)?.type ?? '')
+  if (type === undefined || scope.books.protocols.factory(type.package)?.id !== row.id)
+    return undefined
+  return coinsOfPool(type)
+}
+
+/** Coins of a pool by the type of its object; undefined for an object that is no pool. Who defined the type is the caller's to check. */
+export const coinsOfPool = ({ name, typeArguments }: MoveType): Coins | undefined =>
+  name === POOL ? pairOf(typeArguments) : undefined
+
+/** The first two of a pool's types are its coins; a third is a fee. */
+const pairOf = ([a, b]: readonly string[]): Coins | undefined =>
+  a === undefined || b === undefined ? undefined : [a, b]
+
+/** Routers may call for several pools at once: only calls for two coins, and a fee perhaps, tell something. */
+const coinsOfCalls = ({ tx }: MoveScope, pool: string): Coins | undefined => {
+  let found: Coins | undefined
+  for (const { objects, typeArguments } of tx.calls) {
+    if (!objects.includes(pool)) continue
+    const coins = typeArguments.length > 3 ? undefined : pairOf(typeArguments)
+    if (coins === undefined) return undefined
+    if (found !== undefined && String(found) !== String(coins)) return undefined
+    found = coins
+  }
+  return found
+}
+
+/** Notes that an event was not taken, and why. */
+export const drop = ({ tx, out }: MoveScope, { row, event }: ListedEvent, reason: string): void => {
+  out.dropped.push({ reason, txHash: tx.hash, logIndex: event.index, protocol: row.id })
+}

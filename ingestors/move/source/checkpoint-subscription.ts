@@ -1,0 +1,68 @@
+import type { Logger } from '../../../core/ops/logger.ts'
+import type { Rpc } from '../../../core/rpc/pool.ts'
+import type { MoveBlock } from '../../../schemas/events.ts'
+import type { BlockRef } from '../../follow/contract.ts'
+import type { HeadWatch } from '../../follow/head-tracker.ts'
+import { fieldsOf } from '../../input/json.ts'
+import { wholeAt } from '../../svm/layout/json.ts'
+import { normalizeHeader } from '../normalize/checkpoint.ts'
+import { METHOD, pushedCheckpoint, WHOLE } from './node-queries.ts'
+
+/** Pushed checkpoints that wait to be taken; each may be a megabyte. */
+const WAITING = 16
+
+/** Checkpoints that nodes push. */
+export interface MovePushes {
+  /** The pushed checkpoint that extends the tip; null when none was, or it cannot be read or has to be asked for. */
+  take(tip: BlockRef): MoveBlock | null
+}
+
+interface Waiting {
+  readonly height: number
+  readonly said: unknown
+}
+
+/**
+ * Listens to `SubscribeCheckpoints`: whole checkpoints, from the newest on. What cannot be read, comes late or is lost is asked
+ * for instead.
+ */
+export const listenForCheckpoints = (
+  rpc: Rpc,
+  heads: HeadWatch,
+  { chain, log }: { readonly chain: string; readonly log: Logger },
+): MovePushes => {
+  const byParent = new Map<string, Waiting>()
+  const onCheckpoint = (notice: unknown): void => {
+    const said = fieldsOf(notice, 'notice')
+    const { height, hash, parentHash } = normalizeHeader(said.checkpoint, chain)
+    if (height !== wholeAt(said.cursor, 'notice.cursor')) return
+    byParent.delete(parentHash)
+    byParent.set(parentHash, { height, said: said.checkpoint })
+    for (const [oldest] of byParent) if (byParent.size > WAITING) byParent.delete(oldest)
+    heads.see({ height, hash })
+  }
+  const call = { method: METHOD.subscribe, params: [{ readMask: { paths: WHOLE } }] }
+  const guarded = (notice: unknown): void => {
+    try {
+      onCheckpoint(notice)
+    } catch (error) {
+      log.warn({ err: error }, 'invalid notification')
+    }
+  }
+  rpc.subscribe(call, guarded, 'first')
+  return {
+    take: (tip) => {
+      const waiting = byParent.get(tip.hash)
+      if (waiting === undefined) return null
+      byParent.delete(tip.hash)
+      const { height, said } = waiting
+      if (height !== tip.height + 1) return null
+      try {
+        return pushedCheckpoint(said, chain, height)
+      } catch (error) {
+        log.warn({ err: error, height }, 'invalid checkpoint in notification')
+        return null
+      }
+    },
+  }
+}

@@ -1,0 +1,143 @@
+import { LRUCache } from 'lru-cache'
+import { Outage } from '../../../core/errors.ts'
+import { moveType } from '../../../core/move-type.ts'
+import type { Logger } from '../../../core/ops/logger.ts'
+import { retry } from '../../../core/retry.ts'
+import type { Ask, Rpc } from '../../../core/rpc/pool.ts'
+import type { PoolFact, TokenFact } from '../../../schemas/events.ts'
+import type { FactReader } from '../../decode/metadata-reader.ts'
+import type { ProtocolBook } from '../../decode/protocol-registry.ts'
+import { fieldsOf, orElse } from '../../input/json.ts'
+import { cleanText } from '../../input/text.ts'
+import { amountAt, wholeAt } from '../../svm/layout/json.ts'
+import { MAX_NAME, MAX_SYMBOL } from '../decode/token-creations.ts'
+import { textAt } from '../normalize/json.ts'
+import { coinsOfPool } from '../protocols/tx-context.ts'
+import { isNotFound, METHOD } from './node-queries.ts'
+
+/** Checkpoints before a coin or pool that the node knew nothing of is asked for again. */
+const ASK_AGAIN = 4_096
+/** Coins and pools that are remembered as unknown. */
+const SILENT = 20_000
+
+/** What facts are read with. */
+export interface MoveFactOptions {
+  readonly protocols: ProtocolBook
+  readonly log: Logger
+}
+
+/**
+ * Facts of coins and pools that existed before the block that first names them, as they are now (R46): a pool's coins never
+ * change, nor a coin's decimals. A supply is told only where it is fixed: what can be minted or burned changes without an event.
+ */
+export const moveFacts = (rpc: Rpc, { protocols, log }: MoveFactOptions): FactReader => {
+  const silent = new LRUCache<string, number>({ max: SILENT })
+  return {
+    origin: 'node',
+    proof: 'facts',
+    read: async ({ pools, tokens }, { height }, signal) => {
+      const wanted = (addresses: readonly string[]): readonly string[] =>
+        addresses.filter(
+          (each) => height - (silent.get(each) ?? Number.NEGATIVE_INFINITY) >= ASK_AGAIN,
+        )
+      const known = async <T extends object>(
+        addresses: readonly string[],
+        read: (ask: Ask, address: string) => Promise<T | null>,
+      ): Promise<readonly T[]> => {
+        const found = await Promise.all(
+          wanted(addresses).map(async (address) => {
+            const fact = await persistent(rpc, (ask) => read(ask, address), { log, signal })
+            if (fact === null) silent.set(address, height)
+            return fact
+          }),
+        )
+        return found.filter((fact) => fact !== null)
+      }
+      const places = pools.map(({ address }) => address)
+      return {
+        pools: await known(places, (ask, address) => poolFact(ask, address, protocols)),
+        tokens: await known(tokens, coinFact),
+      }
+    },
+  }
+}
+
+interface Persistence {
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+/** Asked until an endpoint answers; null = it knows nothing. */
+const persistent = <T extends object>(
+  rpc: Rpc,
+  read: (ask: Ask) => Promise<T | null>,
+  { log, signal }: Persistence,
+): Promise<T | null> =>
+  retry(
+    async () => {
+      const found = await rpc.attempt((ask) => read(ask))
+      if (found === undefined) throw new Outage('rpc', 'no endpoint answers for facts')
+      return found
+    },
+    {
+      firstMs: 200,
+      maxMs: 10_000,
+      tries: Number.POSITIVE_INFINITY,
+      signal,
+      again: (error) => !(error instanceof Outage && error.final),
+      onRetry: (error, attempt) =>
+        log.warn({ err: error, attempt }, 'metadata lookup failed, retrying'),
+    },
+  )
+
+/** The answer, or null where the node does not have what was asked for. */
+const answered = (ask: Ask, method: string, request: object): Promise<unknown> =>
+  ask({ method, params: [request] }).catch((error: unknown) => {
+    if (isNotFound(error)) return null
+    throw error
+  })
+
+const coinFact = async (ask: Ask, address: string): Promise<TokenFact | null> => {
+  const said = await answered(ask, METHOD.coin, { coinType: address })
+  if (said === null) return null
+  const { metadata, treasury } = fieldsOf(said, 'coin info')
+  const told = orElse(metadata, 'metadata', { read: fieldsOf, fallback: null })
+  if (told === null) return null
+  const text = (value: unknown, limit: number): string | null =>
+    cleanText(orElse(value, 'metadata text', { read: textAt, fallback: '' }), limit)
+  const decimals = orElse(told.decimals, 'decimals', { read: wholeAt, fallback: null })
+  return {
+    address,
+    decimals: decimals === null || decimals > 255 ? null : decimals,
+    name: text(told.name, MAX_NAME),
+    symbol: text(told.symbol, MAX_SYMBOL),
+    totalSupplyRaw: fixedSupply(orElse(treasury, 'treasury', { read: fieldsOf, fallback: {} })),
+  }
+}
+
+const fixedSupply = ({ supplyState, totalSupply }: Readonly<Record<string, unknown>>) =>
+  supplyState === 'FIXED'
+    ? orElse(totalSupply, 'totalSupply', { read: amountAt, fallback: null })
+    : null
+
+const POOL_PATHS = { paths: ['object_id', 'object_type'] }
+
+const poolFact = async (
+  ask: Ask,
+  address: string,
+  protocols: ProtocolBook,
+): Promise<PoolFact | null> => {
+  const said = await answered(ask, METHOD.object, { objectId: address, readMask: POOL_PATHS })
+  if (said === null) return null
+  const object = fieldsOf(fieldsOf(said, 'answer').object, 'object')
+  const text = orElse(object.objectType, 'objectType', { read: textAt, fallback: '' })
+  const type = moveType(text)
+  const row = type && protocols.factory(type.package)
+  const coins = type && coinsOfPool(type)
+  if (row === undefined || coins === undefined) return null
+  const [tokenA, tokenB] = coins
+  return {
+    ...{ address, tokenA, tokenB, protocol: row.id },
+    ...{ factory: type?.package ?? null, feePips: row.feePips ?? null, proven: true },
+  }
+}

@@ -1,0 +1,148 @@
+import { Malformed } from '../../../core/errors.ts'
+import type { MoveBlock, MoveTransaction } from '../../../schemas/events.ts'
+import { type Fields, fieldsOf, orElse } from '../../input/json.ts'
+import type { Recorded } from '../../recorded/files.ts'
+import { keyAt, wholeAt } from '../../svm/layout/json.ts'
+import { normalizeCheckpoint, normalizeTransaction, timeOf } from '../normalize/checkpoint.ts'
+import { addressAt, nameOfHeight } from '../normalize/json.ts'
+import { jsonRpcEvent } from '../normalize/json-rpc.ts'
+import { namedFields } from '../normalize/raw-transaction.ts'
+
+/**
+ * A file of recorded answers of a Sui node, in either form, bare, in their JSON-RPC envelope or named by their method: a
+ * checkpoint with its transactions, a transaction, a list or a page of transactions of one checkpoint, or an extract that
+ * holds nothing but events. What is no whole checkpoint becomes a block of its own with the recorded number, or number 0. Throws
+ * `Malformed`; reasons of `normalizeCheckpoint`, `unknown-shape` and `two-checkpoints`.
+ */
+export const recordedMove = (chain: string, file: Fields): Recorded => {
+  const said = opened(file)
+  if (Array.isArray(said)) return several(chain, {}, said)
+  const shape = fieldsOf(said, 'file')
+  if (shape.sequenceNumber !== undefined) return whole(chain, shape)
+  if (PARTS.some((part) => shape[part] !== undefined)) return lone(chain, [shape])
+  const list = shape.events ?? shape.data ?? (shape.type === undefined ? undefined : [shape])
+  if (!Array.isArray(list)) throw new Malformed('unknown-shape', 'neither checkpoint nor events')
+  return several(chain, shape, list)
+}
+
+/** A list of events, which have types, or of transactions, which have digests. */
+const several = (chain: string, around: Fields, list: readonly unknown[]): Recorded => {
+  const items = list.map((each) => fieldsOf(each, 'event or transaction'))
+  const [first = {}] = items
+  return first.type === undefined && first.digest !== undefined
+    ? lone(chain, items)
+    : extract(chain, around, items)
+}
+
+/** What only an answer about a transaction has. */
+const PARTS = ['transaction', 'effects', 'objectChanges', 'balanceChanges'] as const
+
+/** Methods whose answers are recordings, and the messages around them. */
+const ENVELOPES = [
+  'sui_getTransactionBlock',
+  'sui_multiGetTransactionBlocks',
+  'sui_getCheckpoint',
+  'sui_getEvents',
+  'suix_queryEvents',
+  'suix_queryTransactionBlocks',
+  'result',
+] as const
+
+/** A method's name around an envelope is as deep as they go. */
+const opened = (file: Fields, depth = 0): unknown => {
+  for (const name of depth > 2 ? [] : ENVELOPES) {
+    const inner = file[name]
+    if (inner === undefined) continue
+    return Array.isArray(inner) ? inner : opened(fieldsOf(inner, name), depth + 1)
+  }
+  const checkpoint = namedFields(file.checkpoint)
+  if (checkpoint !== null) return checkpoint
+  const transaction = namedFields(file.transaction)
+  return transaction?.digest !== undefined && transaction.transaction !== undefined
+    ? transaction
+    : file
+}
+
+const whole = (chain: string, said: Fields): Recorded => {
+  const block = normalizeCheckpoint(said, chain)
+  return { block, whole: true, timed: block.timeMs > 0, named: true }
+}
+
+/** Recordings may leave parts out. What emitted events succeeded, and who sent them is their sender. */
+const NO_EFFECTS = { status: { success: true, status: 'success' }, gasUsed: {} }
+
+const completed = (said: Fields): Fields => {
+  const isJsonRpc = said.objectChanges !== undefined || Array.isArray(said.events)
+  const list = isJsonRpc ? said.events : namedFields(said.events)?.events
+  const [first] = Array.isArray(list) ? list : []
+  const { sender } = namedFields(first) ?? {}
+  const transaction = isJsonRpc ? { data: { sender } } : { sender }
+  return {
+    ...said,
+    effects: said.effects ?? NO_EFFECTS,
+    transaction: said.transaction ?? transaction,
+  }
+}
+
+const lone = (chain: string, list: readonly Fields[]): Recorded => {
+  const [first = {}] = list
+  const height = heightOf(first)
+  for (const said of list) {
+    const other = heightOf(said)
+    if (other !== height) {
+      throw new Malformed('two-checkpoints', `transactions of ${height} and of ${other}`)
+    }
+  }
+  const transactions = list.map((said, place) =>
+    normalizeTransaction(completed(said), {
+      index: orElse(said.transactionIndex, 'transactionIndex', { read: wholeAt, fallback: place }),
+    }),
+  )
+  return single(chain, { height, timeMs: timeOf(first), transactions })
+}
+
+const heightOf = ({ checkpoint }: Fields): number =>
+  orElse(checkpoint, 'checkpoint', { read: wholeAt, fallback: 0 })
+
+/** Events with nothing around them, each transaction's together. */
+const extract = (chain: string, said: Fields, events: readonly Fields[]): Recorded => {
+  const byDigest = new Map<string, Fields[]>()
+  for (const event of events) {
+    const digest = namedFields(event.id)?.txDigest ?? said.digest
+    const name = orElse(digest, 'digest', { read: keyAt, fallback: nameOfHeight(0) })
+    byDigest.set(name, [...(byDigest.get(name) ?? []), event])
+  }
+  const sender = orElse(said.sender, 'sender', { read: addressAt, fallback: '' })
+  const transactions = [...byDigest].map(([hash, list], index): MoveTransaction => {
+    const own = list.map(jsonRpcEvent).sort((a, b) => a.index - b.index)
+    const from = sender === '' ? (own[0]?.sender ?? '') : sender
+    return {
+      ...{ hash, index, from, gasOwner: from, feeRaw: 0n, success: true },
+      ...{ events: own, deltas: [], calls: [], objects: [] },
+    }
+  })
+  const [first = {}] = events
+  return single(chain, {
+    height: heightOf(said),
+    timeMs: timeOf(said.timestampMs === undefined ? first : said),
+    transactions,
+  })
+}
+
+const single = (
+  chain: string,
+  { height, timeMs, transactions }: Pick<MoveBlock, 'height' | 'timeMs' | 'transactions'>,
+): Recorded => ({
+  block: {
+    vm: 'move',
+    chain,
+    height,
+    hash: nameOfHeight(height),
+    parentHash: nameOfHeight(Math.max(height - 1, 0)),
+    timeMs,
+    transactions,
+  },
+  whole: false,
+  timed: timeMs > 0,
+  named: false,
+})

@@ -1,0 +1,157 @@
+import { Malformed, Outage } from '../../../core/errors.ts'
+import type { Logger } from '../../../core/ops/logger.ts'
+import type { Metrics } from '../../../core/ops/metrics.ts'
+import { type GrpcServices, grpcEndpoint, grpcServices } from '../../../core/rpc/grpc.ts'
+import { type Identity, openRpc, type Rpc } from '../../../core/rpc/pool.ts'
+import { type ChainRow, reorgBound } from '../../../schemas/chains.ts'
+import type { MoveBlock } from '../../../schemas/events.ts'
+import type { BlockRef, Source } from '../../follow/contract.ts'
+import { farBlocks, type HeadWatch, headWatch } from '../../follow/head-tracker.ts'
+import { type FollowedNode, followNode } from '../../follow/node-follower.ts'
+import { prefetcher } from '../../follow/prefetch.ts'
+import { type RefusalBook, refusalBook } from '../../input/rejected-responses.ts'
+import { leniently } from '../../input/skip-invalid.ts'
+import { listenForCheckpoints, type MovePushes } from './checkpoint-subscription.ts'
+import { moveFacts } from './metadata-reader.ts'
+import { METHOD, readCheckpoint, readHeader, readInfo, serviceInfo } from './node-queries.ts'
+
+/** What a source of a Sui chain is made of. */
+export interface MoveSourceOptions {
+  readonly chain: ChainRow
+  /** Addresses of gRPC, `http` or `https`. */
+  readonly urls: readonly string[]
+  readonly concurrency: number
+  /** Calls per second and endpoint; absent = no limit. */
+  readonly perSecond?: number
+  readonly timeoutMs: number
+  /** First checkpoint when there is no position; null = the newest. */
+  readonly from: number | null
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+/** Rounds over all endpoints for one checkpoint; then it is taken without the transactions that are nowhere in shape. */
+const BLOCK_TRIES = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
+
+/** Opens a Sui node as a source. Throws `Outage` when no endpoint answers, `final` when they serve different chains. */
+export const moveSource = async (options: MoveSourceOptions): Promise<Source> => {
+  const { chain, signal, log, from } = options
+  const services: GrpcServices = grpcServices('sui.proto')
+  const refusals = refusalBook(chain.id, options.metrics)
+  const rpc = openRpc({
+    ...options,
+    chain: chain.id,
+    identity: oneChain(),
+    onMalformed: refusals.add,
+    endpointOf: (url, timeoutMs) => grpcEndpoint(url, { services, timeoutMs }),
+  })
+  signal.addEventListener('abort', () => rpc.close(), { once: true })
+  const info = await rpc.attempt(readInfo)
+  if (info === undefined) throw new Outage('rpc', 'no endpoint tells its chain')
+  const heads = watchHeads(rpc, options)
+  const head = await heads.refresh()
+  const first = await rpc.attempt((ask) => readHeader(ask, chain.id, from ?? head.height))
+  const pushes = listenForCheckpoints(rpc, heads, { chain: chain.id, log })
+  const node = nodeOf({ rpc, heads, refusals, pushes, options })
+  return {
+    origin: `${chain.id}:${info.chainId}`,
+    ...(first && { startMs: first.timeMs }),
+    commitment: 'finalized',
+    gaps: false,
+    node: {
+      facts: (protocols) => moveFacts(rpc, { protocols, log }),
+      // No pool states a price in its type; the first trades do.
+      primes: async () => [],
+    },
+    head: heads.newest,
+    refusals: refusals.take,
+    operations: (position, stop) => followNode(node(), position, { from, stop }),
+  }
+}
+
+/** Endpoints of one chain have one first checkpoint: that of the first that answers. */
+const oneChain = (): Identity => {
+  let wanted: string | undefined
+  return {
+    call: { method: METHOD.info, params: [{}] },
+    accepts: (answer) => {
+      const { chainId } = serviceInfo(answer)
+      wanted ??= chainId
+      return chainId === wanted
+    },
+    name: 'the first checkpoint of the first endpoint',
+  }
+}
+
+const watchHeads = (rpc: Rpc, { chain, signal }: MoveSourceOptions): HeadWatch =>
+  headWatch({
+    isNews: (told, held) => told.height > held.height,
+    ask: async () => {
+      const [info] = await rpc.survey({
+        work: readInfo,
+        heightOf: ({ height }) => height,
+        far: farBlocks(chain.blockTimeMs),
+      })
+      if (info === undefined) throw new Outage('rpc', 'no endpoint has a checkpoint')
+      return { height: info.height, hash: null }
+    },
+    signal,
+  })
+
+interface NodeParts {
+  readonly rpc: Rpc
+  readonly heads: HeadWatch
+  readonly refusals: RefusalBook
+  readonly pushes: MovePushes
+  readonly options: MoveSourceOptions
+}
+
+/** The node as each new follower asks it: with nothing fetched ahead. Checkpoints are certified: all are canonical and final. */
+const nodeOf =
+  ({ rpc, heads, refusals, pushes, options }: NodeParts) =>
+  (): FollowedNode => {
+    const { chain, concurrency, signal } = options
+    const persistent = (tip: BlockRef | null, height: number): Promise<MoveBlock | undefined> => {
+      const read = (lenient: boolean): Promise<MoveBlock | undefined> =>
+        rpc.attempt(async (ask) => {
+          const block = await readCheckpoint(ask, { chain: chain.id, lenient }, height)
+          return block === undefined || tip === null ? block : onTopOf(tip, block)
+        })
+      return leniently(read, { ...BLOCK_TRIES, signal })
+    }
+    const blocks = prefetcher({ concurrency, fetch: (height) => persistent(null, height) })
+    return {
+      heads,
+      spacing: 'dense',
+      blockTimeMs: chain.blockTimeMs,
+      reorgBound: reorgBound(chain),
+      nowMs: Date.now,
+      next: async (tip, from, head) => {
+        const height = tip === null ? from : tip.height + 1
+        if (head.height < height) return undefined
+        const pushed = tip === null ? null : pushes.take(tip)
+        const block = pushed ?? (await blocks.take(height, head))
+        if (block === undefined || tip === null || block.parentHash === tip.hash) return block
+        blocks.clear()
+        return persistent(tip, height)
+      },
+      forget: blocks.clear,
+      above: (tip, fits) =>
+        rpc.attempt(async (ask) => {
+          const block = await readCheckpoint(ask, { chain: chain.id }, tip.height + 1)
+          if (block !== undefined) fits(block)
+          return block
+        }),
+      isCanonical: async () => true,
+      isReplacedEverywhere: async () => false,
+      finalHeight: async () => Number.MAX_SAFE_INTEGER,
+      refuse: (error) => refusals.add(error, null),
+    }
+  }
+
+/** Throws `Malformed` for a checkpoint that does not name the one below it: nothing is ever taken back, so one endpoint errs. */
+const onTopOf = ({ height, hash }: BlockRef, block: MoveBlock): MoveBlock => {
+  if (block.parentHash === hash) return block
+  throw new Malformed('not-chained', `checkpoint ${block.height} is not on top of our ${height}`)
+}

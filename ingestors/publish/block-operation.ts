@@ -1,0 +1,252 @@
+import type { Commit, OutRecord, Span } from '../../core/bus/contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { enterBlock, foldBlock, type QuoteTrade } from '../../core/prices/fold.ts'
+import { type QuoteBook, stampsAt } from '../../core/prices/quote-assets.ts'
+import type { PriceEntry, QuoteState } from '../../core/prices/state.ts'
+import type { ChainRow } from '../../schemas/chains.ts'
+import type { Block, Decoded, TokenFact } from '../../schemas/events.ts'
+import type { Feed } from '../../schemas/feeds.ts'
+import type { BlockEvent } from '../../schemas/wire.ts'
+import { withLearned } from '../decode/metadata-reader.ts'
+import { coinChanges } from '../evm/decode/native-balance-changes.ts'
+import { trackOutcomes } from '../evm/decode/outcome-tokens.ts'
+import { nativeMoves } from '../evm/normalize/native-transfers.ts'
+import { parentHeightOf } from '../follow/chain-position.ts'
+import type { BlockRef, Commitment } from '../follow/contract.ts'
+import { blockEvents, type Found } from '../to-wire/block-events.ts'
+import type { FactOrigin } from '../to-wire/tokens.ts'
+import {
+  type BlockHeader,
+  blockEvent,
+  blockHeader,
+  blockRecord,
+  type Cursor,
+  headerOf,
+  NO_HEADER,
+} from './block-record.ts'
+import { type Learned, type Ledger, type Pending, stateChanges } from './metadata-store.ts'
+import {
+  type Chunk,
+  chunksOf,
+  encodedRecords,
+  type OperationMeta,
+  revertedChunks,
+} from './record-batches.ts'
+import type { Applied } from './resume.ts'
+import { track } from './running-balances.ts'
+
+/** What every operation of one chain is made with. */
+export interface Workshop {
+  readonly chain: ChainRow
+  readonly book: QuoteBook
+  readonly codec: Codec
+  /** Those of the chain that are on. Default: none. */
+  readonly feeds?: ReadonlySet<Feed>
+  readonly partitions: (topic: string) => number
+  /** Name of the state store, and the partition of it that this ingestor owns. */
+  readonly store: string
+  readonly partition: number
+  readonly nowMs: () => number
+  /** At which the source reads blocks. */
+  readonly commitment: Commitment
+}
+
+/** An operation that is ready to be committed, and what is true once it is. */
+export interface Prepared {
+  readonly commit: Commit
+  readonly pending: Pending
+  readonly cursor: Cursor
+  readonly seq: number
+  readonly chunks: readonly Chunk[]
+  /** The `{c}.blocks` record as it was written; throws before the commit has sealed it. */
+  readonly event: () => BlockEvent
+}
+
+/** A block with everything that was found out about it. */
+export interface ReadBlock {
+  readonly block: Block
+  readonly learned: Learned
+  readonly decoded: Decoded
+  readonly origin: FactOrigin
+  /** Prices that a start or a gap is primed with (R45). */
+  readonly primes: readonly PriceEntry[]
+  /** Dead letters that go into the same commit. */
+  readonly letters: readonly OutRecord[]
+  /** Operations that fall out of the reorg window with this one. */
+  readonly expired: readonly number[]
+}
+
+/** Makes the APPLY of a block: `seq` is the operation's own, `cursor` what it leaves behind. */
+export const applyOperation = (
+  workshop: Workshop,
+  ledger: Ledger,
+  { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
+  read: ReadBlock,
+): Prepared => {
+  const { chain, book } = workshop
+  const { block, decoded } = read
+  const { told, learned } = factsOf(read, ledger)
+  const facts = withLearned(ledger, learned)
+  const tracked = track(block, decoded, learned.tokens, ledger.amount)
+  const entered = enterBlock(ledger.quotes(), parentHeightOf(block) + 1, read.primes)
+  const stamps = stampsAt(entered, block.timeMs, book)
+  const context = { chain, block, book, stamps, ...facts }
+  const wanted = wantedOf(workshop, ledger, read)
+  const found = { decoded, tracked, learned: told, origin: read.origin }
+  const events = blockEvents(context, { ...found, ...wanted })
+  const { height, timeMs } = block
+  const trades = quoteTrades(decoded, (pool) => facts.pool(pool)?.proven === true)
+  const quotes = foldBlock(entered, { height, timeMs, trades }, book)
+  const meta = metaOf(workshop, 'OP_APPLY', seq, block)
+  const chunks = chunksOf(events, chain.id, workshop.partitions)
+  const { outcomes } = wanted
+  const amounts = outcomes ? new Map([...tracked.amounts, ...outcomes.amounts]) : tracked.amounts
+  const pending = ledger.apply({ seq, quotes, learned, amounts, expired: read.expired })
+  return prepared(workshop, pending, {
+    meta,
+    header: blockHeader(block),
+    cursor,
+    chunks,
+    letters: read.letters,
+  })
+}
+
+/** What the chain's feeds add to a block. */
+const wantedOf = (
+  { chain, feeds }: Workshop,
+  { amount }: Ledger,
+  { block, decoded }: ReadBlock,
+): Pick<Found, 'feeds' | 'outcomes' | 'natives' | 'coins'> => {
+  if (feeds === undefined || feeds.size === 0) return {}
+  const hasNatives = block.vm === 'evm' && feeds.has('native-transfers')
+  return {
+    feeds,
+    ...(hasNatives && { natives: nativeMoves(block, chain) }),
+    ...(block.vm === 'evm' && block.coins && { coins: coinChanges(block.coins, chain) }),
+    ...(feeds.has('predictions') && { outcomes: trackOutcomes(decoded.predictions, amount) }),
+  }
+}
+
+/**
+ * What a block teaches: facts that were asked for (`told`, which travel as such), and with them what its own events say of the
+ * tokens that were born and the pools that were made in it.
+ */
+const factsOf = (
+  { learned, decoded }: ReadBlock,
+  ledger: Ledger,
+): { readonly told: readonly TokenFact[]; readonly learned: Learned } => {
+  const born = new Map(decoded.births.map(({ fact }) => [fact.address, fact]))
+  const told = learned.tokens.filter(({ address }) => !born.has(address))
+  const pools = decoded.pools.filter(({ address }) => ledger.pool(address)?.proven !== true)
+  return {
+    told,
+    learned: { tokens: [...told, ...born.values()], pools: [...learned.pools, ...pools] },
+  }
+}
+
+/** Makes the REVERT of the newest applied block from the records that its APPLY wrote. */
+export const revertOperation = (
+  workshop: Workshop,
+  ledger: Ledger,
+  { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
+  applied: Applied,
+  chunks: readonly Chunk[],
+): Prepared => {
+  return prepared(workshop, ledger.revert(applied.seq), {
+    meta: metaOf(workshop, 'OP_REVERT', seq, applied.ref),
+    header: headerOf(applied.event),
+    cursor,
+    chunks: revertedChunks(chunks),
+    letters: [],
+  })
+}
+
+/** Makes the FINALIZE up to `ref`; `settled` are the operations that can no longer be taken back. */
+export const finalizeOperation = (
+  workshop: Workshop,
+  ledger: Ledger,
+  { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
+  ref: BlockRef,
+  settled: readonly number[],
+): Prepared => {
+  const meta = metaOf(workshop, 'OP_FINALIZE', seq, ref)
+  const parts = { meta, header: NO_HEADER, cursor, chunks: [], letters: [] }
+  return prepared(workshop, ledger.forget(settled), parts)
+}
+
+/** Trades of a block as the price table reads them. */
+const quoteTrades = (
+  { swaps }: Decoded,
+  isProven: (pool: string) => boolean,
+): readonly QuoteTrade[] =>
+  swaps.flatMap(({ pool, tokenIn, tokenOut, amountInRaw, amountOutRaw }) =>
+    tokenIn === null || tokenOut === null
+      ? []
+      : [
+          {
+            pool,
+            proven: isProven(pool),
+            tokenA: tokenIn,
+            tokenB: tokenOut,
+            amountARaw: amountInRaw,
+            amountBRaw: amountOutRaw,
+          },
+        ],
+  )
+
+const COMMITMENTS = {
+  processed: 'COMMITMENT_PROCESSED',
+  confirmed: 'COMMITMENT_CONFIRMED',
+  finalized: 'COMMITMENT_FINALIZED',
+} as const
+
+const metaOf = (
+  { chain, nowMs, commitment }: Workshop,
+  op: 'OP_APPLY' | 'OP_REVERT' | 'OP_FINALIZE',
+  seq: number,
+  ref: BlockRef,
+): OperationMeta => ({
+  chain: chain.id,
+  op,
+  seq,
+  commitment: COMMITMENTS[op === 'OP_FINALIZE' ? 'finalized' : commitment],
+  height: ref.height,
+  slot: ref.height,
+  hash: ref.hash,
+  parent_hash: ref.parentHash,
+  block_time: ref.timeMs,
+  produced_at: nowMs(),
+})
+
+interface Parts {
+  readonly meta: OperationMeta
+  readonly header: BlockHeader
+  readonly cursor: Cursor
+  readonly chunks: readonly Chunk[]
+  readonly letters: readonly OutRecord[]
+}
+
+const prepared = (workshop: Workshop, pending: Pending, parts: Parts): Prepared => {
+  const { codec, store, partition } = workshop
+  const { meta, cursor, chunks } = parts
+  let sealed: BlockEvent | undefined
+  const quotes: QuoteState = pending.quotes
+  return {
+    commit: {
+      records: [...encodedRecords(chunks, meta, codec), ...parts.letters],
+      seal: (spans: readonly Span[]) => {
+        sealed = blockEvent({ ...parts, quotes }, spans)
+        return [blockRecord(sealed, codec)]
+      },
+      state: stateChanges(pending.changes, store, partition),
+    },
+    pending,
+    cursor,
+    seq: meta.seq,
+    chunks,
+    event: () => {
+      if (sealed === undefined) throw new Error(`operation ${meta.seq} is not committed`)
+      return sealed
+    },
+  }
+}

@@ -1,0 +1,194 @@
+import type { OutRecord } from '../../core/bus/contract.ts'
+import { partitionOf } from '../../core/bus/partition.ts'
+import type { Codec, Draft } from '../../core/codec/contract.ts'
+import { topicName } from '../../schemas/topics.ts'
+import type * as Wire from '../../schemas/wire.ts'
+import type { BlockEvents } from '../to-wire/block-events.ts'
+import type { Keyed } from '../to-wire/context.ts'
+
+/** Most events of one record, and most bytes of its events before encoding (contract/kafka.md 2.3). */
+export const MAX_RECORD_EVENTS = 250
+export const MAX_RECORD_BYTES = 512 * 1_024
+
+/** Data topics that an ingestor writes, in the order in which it writes them. */
+export const FAMILIES = [
+  'tokens',
+  'tokenMetadata',
+  'tokenSupplies',
+  'trades',
+  'pools',
+  'transfers',
+  'balances',
+  'holderDeltas',
+] as const
+
+/** Topics of optional feeds, written behind them. */
+export const FEED_FAMILIES = [
+  ...(['calls', 'events', 'minerRewards', 'uncles'] as const),
+  ...(['instructions', 'rewards', 'orders'] as const),
+  ...(['predictionTrades', 'predictionManagements', 'predictionSettlements'] as const),
+] as const
+export type Family = (typeof FAMILIES)[number] | (typeof FEED_FAMILIES)[number]
+
+/** Everything that may have been written for a block. */
+export const ALL_FAMILIES: readonly Family[] = [...FAMILIES, ...FEED_FAMILIES]
+
+/** Messages of the data topics: all have the shape `{meta, events[]}`. */
+export const FAMILY_MESSAGES = {
+  tokens: 'token.TokenEvents',
+  tokenMetadata: 'token.TokenEvents',
+  tokenSupplies: 'token.supply.TokenSupplyEvents',
+  trades: 'dex.trade.TradeEvents',
+  pools: 'dex.pool.DexPoolEvents',
+  transfers: 'transfer.TransferEvents',
+  balances: 'balance.BalanceEvents',
+  holderDeltas: 'balance.BalanceEvents',
+  calls: 'evm.call.CallEvents',
+  events: 'evm.log.LogEvents',
+  minerRewards: 'evm.reward.MinerRewardEvents',
+  uncles: 'evm.uncle.UncleEvents',
+  instructions: 'svm.instruction.InstructionEvents',
+  rewards: 'svm.reward.RewardEvents',
+  orders: 'dex.order.OrderEvents',
+  predictionTrades: 'prediction.PredictionTradeEvents',
+  predictionManagements: 'prediction.PredictionManagementEvents',
+  predictionSettlements: 'prediction.PredictionSettlementEvents',
+} as const satisfies Record<Family, keyof Wire.Messages>
+type DataMessage = (typeof FAMILY_MESSAGES)[Family]
+
+/** One record of a block operation before encoding: events of one key. */
+export interface Chunk {
+  readonly family: Family
+  readonly topic: string
+  readonly partition: number
+  readonly key: string
+  readonly events: readonly Draft<AnyEvent>[]
+}
+type AnyEvent =
+  | Wire.TradeEvent
+  | Wire.DexPoolEvent
+  | Wire.TransferEvent
+  | Wire.TokenEvent
+  | Wire.BalanceEvent
+  | Wire.TokenSupplyEvent
+  | Wire.CallEvent
+  | Wire.LogEvent
+  | Wire.MinerRewardEvent
+  | Wire.UncleEvent
+  | Wire.InstructionEvent
+  | Wire.RewardEvent
+  | Wire.OrderEvent
+  | Wire.PredictionTradeEvent
+  | Wire.PredictionManagementEvent
+  | Wire.PredictionSettlementEvent
+
+/** Meta of a block operation; the place among the records of a partition is added to each. */
+export type OperationMeta = Omit<Wire.EventMeta, 'part' | 'parts'>
+
+/** Groups a block's events by key and cuts the groups into records, in a fixed order. */
+export const chunksOf = (
+  events: BlockEvents,
+  chain: string,
+  partitions: (topic: string) => number,
+): readonly Chunk[] =>
+  ALL_FAMILIES.flatMap((family) => {
+    const list = events[family] ?? []
+    if (list.length === 0) return []
+    const topic = topicName(family, chain)
+    return chunksByKey(list, { family, topic, partitions: partitions(topic) })
+  })
+
+/** Where events are written, and as what. */
+interface Destination {
+  readonly family: Family
+  readonly topic: string
+  readonly partitions: number
+}
+
+/** Groups events by key and cuts the groups into records, in a fixed order. */
+export const chunksByKey = (
+  list: readonly Keyed<AnyEvent>[],
+  { family, topic, partitions }: Destination,
+): readonly Chunk[] => {
+  const groups = new Map<string, Draft<AnyEvent>[]>()
+  for (const { key, event } of list) {
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [event])
+    else group.push(event)
+  }
+  return [...groups].flatMap(([key, group]) => {
+    const partition = partitionOf(key, partitions)
+    return cut(group).map((part) => ({ family, topic, partition, key, events: part }))
+  })
+}
+
+/** The records that take a block's records back: the same bodies, newest first. */
+export const revertedChunks = (chunks: readonly Chunk[]): readonly Chunk[] =>
+  chunks.toReversed().map((chunk) => ({ ...chunk, events: chunk.events.toReversed() }))
+
+/** Encodes a block operation's records and numbers them within their partitions. Throws `Malformed` for a body that does not fit. */
+export const encodedRecords = (
+  chunks: readonly Chunk[],
+  meta: OperationMeta,
+  codec: Codec,
+): readonly OutRecord[] => {
+  const totals = new Map<string, number>()
+  for (const chunk of chunks) totals.set(placeOf(chunk), (totals.get(placeOf(chunk)) ?? 0) + 1)
+  const seen = new Map<string, number>()
+  return chunks.map((chunk) => {
+    const part = seen.get(placeOf(chunk)) ?? 0
+    seen.set(placeOf(chunk), part + 1)
+    const parts = totals.get(placeOf(chunk)) ?? 1
+    // The parent of a block is told by its own record in `{c}.blocks`.
+    const whole: Wire.EventMeta = { part, ...meta, parent_hash: '', parts }
+    const message = FAMILY_MESSAGES[chunk.family]
+    const value = { meta: whole, events: chunk.events } as Draft<Wire.Messages[DataMessage]>
+    return {
+      topic: chunk.topic,
+      partition: chunk.partition,
+      key: chunk.key,
+      value: codec.encode(message, value),
+      headers: recordHeaders(whole),
+    }
+  })
+}
+
+/** Headers of every record: what routers and dead letters need without decoding (contract/kafka.md 2.4). */
+export const recordHeaders = (meta: Wire.EventMeta): Readonly<Record<string, string>> => ({
+  seq: String(meta.seq),
+  op: meta.op.charAt('OP_'.length),
+  part: `${meta.part}/${meta.parts}`,
+  chain: meta.chain,
+  height: String(meta.height),
+  hash: meta.hash,
+  ct: 'application/vnd.confluent.avro',
+})
+
+const placeOf = ({ topic, partition }: Chunk): string => `${topic}/${partition}`
+
+const cut = <T>(events: readonly T[]): readonly (readonly T[])[] => {
+  const parts: T[][] = []
+  let part: T[] = []
+  let bytes = 0
+  for (const event of events) {
+    const size = weightOf(event)
+    if (part.length > 0 && (part.length === MAX_RECORD_EVENTS || bytes + size > MAX_RECORD_BYTES)) {
+      parts.push(part)
+      part = []
+      bytes = 0
+    }
+    part.push(event)
+    bytes += size
+  }
+  if (part.length > 0) parts.push(part)
+  return parts
+}
+
+/** Bytes of a value's texts and numbers, a little above what Avro takes for them. */
+const weightOf = (value: unknown): number => {
+  if (typeof value === 'string') return Buffer.byteLength(value) + 2
+  if (typeof value !== 'object' || value === null) return 8
+  let sum = 0
+  for (const item of Object.values(value)) sum += weightOf(item)
+  return sum
+}

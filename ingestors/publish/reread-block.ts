@@ -1,0 +1,51 @@
+import type { Bus } from '../../core/bus/contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { Malformed } from '../../core/errors.ts'
+import { topicName } from '../../schemas/topics.ts'
+import type { BlockEvent, TopicSpan } from '../../schemas/wire.ts'
+import { ALL_FAMILIES, type Chunk, FAMILY_MESSAGES } from './record-batches.ts'
+
+/** Reads the records of an applied block again from where its `{c}.blocks` record says they lie. Throws `Malformed` when they are gone. */
+export const chunksAt = async (
+  bus: Bus,
+  codec: Codec,
+  event: BlockEvent,
+): Promise<readonly Chunk[]> => {
+  const chunks: Chunk[] = []
+  for (const family of ALL_FAMILIES) {
+    const topic = topicName(family, event.meta.chain)
+    const message = FAMILY_MESSAGES[family]
+    for (const span of event.spans.filter((candidate) => candidate.topic === topic)) {
+      for (const { key, value } of await recordsOf(bus, span, event.meta.seq)) {
+        const { events } = codec.decode(message, value)
+        chunks.push({ family, topic, partition: span.partition, key, events })
+      }
+    }
+  }
+  return chunks
+}
+
+interface Found {
+  readonly key: string
+  readonly value: Uint8Array
+}
+
+const recordsOf = async (bus: Bus, span: TopicSpan, seq: number): Promise<readonly Found[]> => {
+  const found: Found[] = []
+  const { topic, partition, records, base_offset: from } = span
+  // No further than needed: only where another writer's records lie between them is the end of the partition asked for.
+  let [at, end] = [from, from + records]
+  while (found.length < records && at < end) {
+    for await (const record of bus.read(topic, partition, at, Math.min(at + records, end))) {
+      const { key, value, headers } = record
+      if (value !== null && headers.seq === String(seq)) found.push({ key, value })
+    }
+    at += records
+    if (at === end) end = await endOf(bus, topic, partition)
+  }
+  if (found.length >= records) return found.slice(0, records)
+  throw new Malformed('records-gone', `${topic}/${partition}: records of operation ${seq} are gone`)
+}
+
+const endOf = async (bus: Bus, topic: string, partition: number): Promise<number> =>
+  (await bus.ends(topic)).find((each) => each.partition === partition)?.end ?? 0

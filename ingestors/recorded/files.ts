@@ -1,0 +1,91 @@
+import type { ChainExtra } from '../../core/config/config.ts'
+import { Malformed } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
+import { MAX_TRACE_DEPTH } from '../../core/rpc/endpoint.ts'
+import { CHAIN_WORDS, chainRow, type Vm } from '../../schemas/chains.ts'
+import type { Block } from '../../schemas/events.ts'
+import { recordedEvm } from '../evm/source/recorded.ts'
+import { type Fields, fieldsOf } from '../input/json.ts'
+import { isCheckpointBlob, recordedBlob } from '../move/source/checkpoint-blob.ts'
+import { isCheckpointFile, recordedCheckpoint } from '../move/source/checkpoint-file.ts'
+import { recordedMove } from '../move/source/recorded.ts'
+import { recordedSvm } from '../svm/source/recorded.ts'
+
+/** A recording as a block (R40). */
+export interface Recorded {
+  /** Without a recorded header everything that only a header tells is zero or empty. */
+  readonly block: Block
+  /** As far as the file tells, all transactions of the block are here. */
+  readonly whole: boolean
+  /** The block's time is recorded; otherwise `block.timeMs` is 0. */
+  readonly timed: boolean
+  /** The block's hash is recorded; otherwise it is made up from the height. */
+  readonly named: boolean
+}
+
+/**
+ * A recorded file: a checkpoint file of Sui by its name, JSON otherwise. `factories` are those that the configuration adds: what a
+ * Solana program says is kept only where the program is known. Throws `Malformed`; the reasons of `recordedBlock`, of
+ * `recordedCheckpoint` and of `recordedBlob`, and `not-json`.
+ */
+export const recordedFile = async (
+  chain: string,
+  file: string,
+  content: string | Uint8Array,
+  factories: ChainExtra['factories'] = [],
+): Promise<Recorded> => {
+  if (chainRow(chain)?.vm === 'move' && typeof content !== 'string') {
+    if (isCheckpointFile(file)) return recordedCheckpoint(chain, content)
+    if (isCheckpointBlob(file)) return recordedBlob(chain, content)
+  }
+  return recordedBlock(chain, parsed(content), factories)
+}
+
+const parsed = (content: string | Uint8Array): unknown => {
+  try {
+    const text = typeof content === 'string' ? content : Buffer.from(content).toString('utf8')
+    return parseJson(text, { maxDepth: MAX_TRACE_DEPTH })
+  } catch (cause) {
+    throw new Malformed('not-json', 'the file is not JSON', { cause })
+  }
+}
+
+/**
+ * A parsed file of what a node of the chain answered, also in its JSON-RPC messages; the shapes are those of `recordedEvm`, `recordedSvm` and
+ * `recordedMove`. Throws `Malformed`; their reasons and `other-chain`.
+ */
+export const recordedBlock = (
+  chain: string,
+  json: unknown,
+  factories: ChainExtra['factories'] = [],
+): Recorded => {
+  const file = fieldsOf(json, 'file')
+  if (typeof file.chain === 'string' && CHAIN_WORDS[file.chain] !== chain) {
+    throw new Malformed('other-chain', `recorded on ${file.chain.slice(0, 40)}, read as ${chain}`)
+  }
+  return READERS[chainRow(chain)?.vm ?? 'evm'](chain, file, factories)
+}
+
+/** Answers out of their JSON-RPC messages: that of the whole file, and those that stand in it by the name of their method. */
+const opened = (file: Fields): Fields => {
+  const whole = answerIn(file)
+  return Object.fromEntries(
+    Object.entries(isFields(whole) ? whole : file).map(([name, each]) => [name, answerIn(each)]),
+  )
+}
+
+const answerIn = (value: unknown): unknown =>
+  isFields(value) && value.jsonrpc !== undefined && value.result !== undefined
+    ? value.result
+    : value
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+type Reader = (chain: string, file: Fields, factories: ChainExtra['factories']) => Recorded
+
+const READERS: Readonly<Record<Vm, Reader>> = {
+  evm: (chain, file) => recordedEvm(chain, opened(file)),
+  svm: (chain, file, factories) => recordedSvm(chain, opened(file), factories),
+  move: (chain, file) => recordedMove(chain, file),
+}

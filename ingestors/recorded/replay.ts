@@ -1,0 +1,196 @@
+import { readFile as readBytes } from 'node:fs/promises'
+import type { ChainExtra } from '../../core/config/config.ts'
+import { Malformed } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { ChainRow, Vm } from '../../schemas/chains.ts'
+import type { Block, MoveTransaction, PoolFact, SvmTransaction } from '../../schemas/events.ts'
+import { PROTOCOLS, type ProtocolRow } from '../../schemas/protocols.ts'
+import { type FactReader, tableFacts } from '../decode/metadata-reader.ts'
+import type { FactTable } from '../decode/metadata-table.ts'
+import { primePools } from '../decode/seed-prices.ts'
+import { tipOf } from '../follow/chain-position.ts'
+import type { BlockRef, ChainOp, Commitment, Position, Source } from '../follow/contract.ts'
+import { type Recorded, recordedFile } from './files.ts'
+
+/** Blocks between two FINALIZE operations: a recording is final, and rollups wait for that. */
+const FINAL_EVERY = 32
+
+/** At which a node of the chain would have been read (contract/kafka.md 3.9). */
+const COMMITMENTS: Readonly<Record<Vm, Commitment>> = {
+  evm: 'processed',
+  svm: 'confirmed',
+  move: 'finalized',
+}
+
+/** What is replayed. */
+export interface Recordings {
+  readonly chain: ChainRow
+  /** Recorded answers of nodes and checkpoint files, as `recordedFile` reads them; in any order. */
+  readonly files: readonly string[]
+  readonly facts?: FactTable
+  readonly extra?: ChainExtra
+  readonly log: Logger
+  readonly readFile?: (file: string) => Promise<string | Uint8Array>
+}
+
+/** A source of recorded blocks, and the facts that come with it. */
+export interface RecordedSource extends Source {
+  readonly facts: FactReader
+  /** Files that hold no time and so no place in a chain. */
+  readonly skipped: readonly string[]
+}
+
+/** Files of one block. */
+interface Place {
+  readonly ref: BlockRef
+  readonly files: readonly string[]
+}
+
+/**
+ * Recordings as a source (R40): ordered by height, files of one block joined, no continuity between blocks. Every file is
+ * read once before the first block is given, and again when its turn comes, so memory holds one block at a time. Throws
+ * `Malformed` for a file that is no recording of this chain, or for two blocks of one height.
+ */
+export const recordedSource = async (recordings: Recordings): Promise<RecordedSource> => {
+  const { chain, log, facts, extra, readFile = (file) => readBytes(file) } = recordings
+  const read = async (file: string): Promise<Recorded> =>
+    recordedFile(chain.id, file, await readFile(file), extra?.factories)
+  const { places, skipped } = await index(recordings.files, read)
+  for (const file of skipped) log.warn({ file }, 'skipped recording without a block time')
+  log.warn(
+    { chain: chain.id, blocks: places.length },
+    'replaying recordings without checks of continuity and receipt counts',
+  )
+  const pools = [...(facts?.pools ?? []), ...referenceFacts(chain, extra)]
+  return {
+    origin: `${chain.id}:recorded`,
+    commitment: COMMITMENTS[chain.vm],
+    gaps: true,
+    node: null,
+    facts: tableFacts(facts?.tokens, pools),
+    skipped,
+    head: () => places.at(-1)?.ref ?? null,
+    operations: (position, signal) => replayed({ places, read, signal }, position),
+  }
+}
+
+const refOf = ({ height, hash, parentHash, timeMs }: Block): BlockRef => ({
+  height,
+  hash,
+  parentHash,
+  timeMs,
+})
+
+const index = async (
+  files: readonly string[],
+  read: (file: string) => Promise<Recorded>,
+): Promise<{ readonly places: readonly Place[]; readonly skipped: readonly string[] }> => {
+  const byHeight = new Map<number, { ref: BlockRef; named: boolean; files: string[] }>()
+  const untimed = new Set<string>()
+  for (const file of files) {
+    const { block, timed, named } = await read(file).catch((error: unknown) => {
+      if (!(error instanceof Malformed)) throw error
+      throw new Malformed(error.reason, `${file}: ${error.message}`, { cause: error })
+    })
+    const held = byHeight.get(block.height)
+    if (!timed) untimed.add(file)
+    if (held === undefined) {
+      byHeight.set(block.height, { ref: refOf(block), named, files: [file] })
+    } else if (held.named && named && held.ref.hash !== block.hash) {
+      throw new Malformed('two-blocks', `${file}: another block of height ${block.height}`)
+    } else {
+      held.files.push(file)
+      if (named ? timed || !held.named : timed && !held.named) held.ref = refOf(block)
+      held.named ||= named
+    }
+  }
+  const all = [...byHeight.values()].sort((a, b) => a.ref.height - b.ref.height)
+  const isTimed = (place: Place): boolean => place.files.some((file) => !untimed.has(file))
+  return {
+    places: all.filter(isTimed),
+    skipped: all.filter((place) => !isTimed(place)).flatMap((place) => place.files),
+  }
+}
+
+interface Replaying {
+  readonly places: readonly Place[]
+  readonly read: (file: string) => Promise<Recorded>
+  readonly signal: AbortSignal
+}
+
+async function* replayed(
+  { places, read, signal }: Replaying,
+  position: Position | null,
+): AsyncGenerator<ChainOp> {
+  const tip = tipOf(position)
+  const rest = places.filter(({ ref }) => ref.height > (tip?.height ?? -1))
+  let newest = tip
+  const final = position?.final?.height ?? -1
+  let open = (position?.stack ?? []).filter(({ height }) => height > final).length
+  for (const place of rest) {
+    if (signal.aborted) return
+    const block = joined(await Promise.all(place.files.map(read)))
+    yield { op: 'apply', block }
+    newest = refOf(block)
+    open += 1
+    if (open < FINAL_EVERY) continue
+    yield { op: 'finalize', ref: newest }
+    open = 0
+  }
+  if (newest !== null && open > 0) yield { op: 'finalize', ref: newest }
+}
+
+/** Several recordings of one block: the header of the one that says most, every transaction once. */
+const joined = (recordings: readonly Recorded[]): Block => {
+  const rank = ({ whole, named, timed }: Recorded): number =>
+    (whole ? 4 : 0) + (named ? 2 : 0) + (timed ? 1 : 0)
+  const sorted = recordings.toSorted((a, b) => rank(b) - rank(a))
+  const [first] = sorted
+  if (first === undefined) throw new Error('a place without files')
+  const timeMs = sorted.find(({ timed }) => timed)?.block.timeMs ?? first.block.timeMs
+  const blocks = sorted.map(({ block }) => block)
+  const { block } = first
+  if (block.vm === 'evm') {
+    const all = blocks.flatMap((each) => (each.vm === 'evm' ? each.transactions : []))
+    return { ...block, timeMs, transactions: united(all) }
+  }
+  if (block.vm === 'svm') {
+    const all = blocks.flatMap((each) => (each.vm === 'svm' ? each.transactions : []))
+    return { ...block, timeMs, transactions: placed(first, united(all)) }
+  }
+  const all = blocks.flatMap((each) => (each.vm === 'move' ? each.transactions : []))
+  return { ...block, timeMs, transactions: placed(first, united(all)) }
+}
+
+/** Every transaction once, as it came first, in block order. */
+const united = <T extends Block['transactions'][number]>(all: readonly T[]): readonly T[] => {
+  const transactions = new Map<string, T>()
+  for (const transaction of all) {
+    if (!transactions.has(transaction.hash)) transactions.set(transaction.hash, transaction)
+  }
+  return [...transactions.values()].sort((a, b) => a.index - b.index)
+}
+
+/** A single transaction of Solana or Sui does not say where it stood in its block: several of them are counted in one order. */
+const placed = <T extends SvmTransaction | MoveTransaction>(
+  { whole }: Recorded,
+  transactions: readonly T[],
+): readonly T[] =>
+  whole
+    ? transactions
+    : transactions
+        .toSorted((a, b) => a.index - b.index || (a.hash < b.hash ? -1 : 1))
+        .map((transaction, index) => ({ ...transaction, index }))
+
+/** The chain's reference pools are known without a node: they may move prices in a replay (R50). */
+const referenceFacts = (chain: ChainRow, extra?: ChainExtra): readonly PoolFact[] =>
+  primePools(chain, extra).map(({ pool, token, quote, protocol }) => {
+    const [tokenA = '', tokenB = ''] = [token, quote].sort()
+    const factory = factoryOf(protocol, chain.id)
+    return { address: pool, tokenA, tokenB, protocol, factory, feePips: null, proven: true }
+  })
+
+const factoryOf = (protocol: string, chain: string): string | null => {
+  const rows: readonly ProtocolRow[] = PROTOCOLS
+  return rows.find(({ id }) => id === protocol)?.factories[chain]?.[0] ?? null
+}

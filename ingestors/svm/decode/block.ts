@@ -1,0 +1,48 @@
+import type { Decoded, PoolFact, SvmBlock } from '../../../schemas/events.ts'
+import { type Books, emptyDraft, type Subjects } from '../../decode/contract.ts'
+import { svmReaders } from '../protocols/families.ts'
+import { drop, type Newborn, type SvmScope } from '../protocols/tx-context.ts'
+import { isRead } from '../protocols/types.ts'
+import { takeBalances } from './balance-changes.ts'
+import { handBirths } from './token-creations.ts'
+
+/**
+ * Events of a Solana block in the order in which instructions ran; a program proves its own pools. A failed transaction did
+ * nothing but pay its fee, which is a change of the payer's coin. Pure.
+ */
+export const decodeSvmBlock = (block: SvmBlock, books: Books): Decoded => {
+  const out = emptyDraft()
+  const made = new Map<string, PoolFact>()
+  const readerOf = svmReaders(books.protocols)
+  let newborn: Newborn = { mints: new Map(), texts: new Map(), launched: new Set() }
+  for (const tx of block.transactions) {
+    if (tx.success) {
+      const scope: SvmScope = { tx, out, books, made, newborn, holders: undefined }
+      let at = 0
+      for (const instruction of tx.instructions) {
+        if (isRead(instruction)) {
+          const program = readerOf(instruction.program)
+          const reason = program?.read(scope, instruction, at)
+          if (program && reason) drop(scope, { protocol: program.protocol, logIndex: at }, reason)
+        }
+        at += 1
+      }
+      if (newborn.mints.size > 0 || newborn.launched.size > 0) {
+        out.births.push(...handBirths(scope))
+        newborn = { mints: new Map(), texts: new Map(), launched: new Set() }
+      }
+    }
+    takeBalances(tx, out.balances)
+  }
+  return out
+}
+
+/** Tokens that the block's token accounts hold, each once. Pools need no look-up: their programs show them. */
+export const svmSubjects = (block: SvmBlock): Subjects => {
+  const tokens = new Set<string>()
+  for (const { success, tokenBalances } of block.transactions) {
+    if (!success) continue
+    for (const { mint } of tokenBalances) tokens.add(mint)
+  }
+  return { pools: [], tokens: [...tokens] }
+}

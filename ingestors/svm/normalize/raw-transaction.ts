@@ -1,0 +1,147 @@
+import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { base64At, keyAt, signatureAt, wholeAt } from '../layout/json.ts'
+import { reEncoded } from './parsed-instructions.ts'
+import { readTransaction } from './wire-transaction.ts'
+
+/** An instruction as a node told it, its program and accounts by name. */
+export interface ToldInstruction {
+  readonly program: string
+  readonly accounts: readonly string[]
+  /** Base 58 text, bytes, or null where a parser of the node kept neither. */
+  readonly data: string | Uint8Array | null
+  /** null: an older recording that does not say. */
+  readonly depth: number | null
+}
+
+/** A transaction as a node told it, whatever the encoding was. */
+export interface ToldTransaction {
+  readonly version: 'legacy' | 0 | 1
+  readonly hash: string
+  readonly signatures: number
+  /** Static accounts, then writable and read-only ones of look-up tables: what every index counts in. */
+  readonly keys: readonly string[]
+  readonly instructions: readonly ToldInstruction[]
+}
+
+/**
+ * Reads `transaction` and `meta` of `getTransaction` or of an element of `getBlock`, encodings `json`, `jsonParsed` and
+ * `base64`; as `json` also with bytes instead of base 58 in instructions. Throws `Malformed`: the readers' reasons, `unknown-encoding`, `unknown-version`, `short-transaction`, `bad-index`.
+ */
+export const toldTransaction = (said: Fields, meta: Fields): ToldTransaction => {
+  const { transaction } = said
+  if (Array.isArray(transaction)) return binaryTransaction(transaction, meta)
+  const { message, signatures } = fieldsOf(transaction, 'transaction')
+  const { accountKeys, instructions } = fieldsOf(message, 'message')
+  const signed = listOf(signatures, 'signatures')
+  const keys = keysOf(listOf(accountKeys, 'accountKeys'), meta)
+  return {
+    version: versionOf(said.version),
+    hash: signatureAt(signed[0], 'signatures[0]'),
+    signatures: signed.length,
+    keys,
+    instructions: listOf(instructions, 'instructions').map((each) => toldInstruction(each, keys)),
+  }
+}
+
+/** Instructions below the message's own, by the index of the one that called them. Throws as `toldTransaction`. */
+export const toldInner = (
+  meta: Fields,
+  { keys, instructions }: ToldTransaction,
+): ReadonlyMap<number, readonly ToldInstruction[]> => {
+  const inner = new Map<number, readonly ToldInstruction[]>()
+  const groups = orElse(meta.innerInstructions, 'innerInstructions', { read: listOf, fallback: [] })
+  for (const group of groups) {
+    const said = fieldsOf(group, 'innerInstructions[]')
+    const index = wholeAt(said.index, 'innerInstructions[].index')
+    if (index >= instructions.length || inner.has(index)) {
+      throw refuse('bad-index', 'innerInstructions[].index', index)
+    }
+    const list = listOf(said.instructions, 'innerInstructions[].instructions')
+    inner.set(
+      index,
+      list.map((each) => toldInstruction(each, keys)),
+    )
+  }
+  return inner
+}
+
+const versionOf = (version: unknown): 'legacy' | 0 | 1 => {
+  if (version === undefined || version === null || version === 'legacy') return 'legacy'
+  if (version === 0 || version === 1) return version
+  throw refuse('unknown-version', 'version', version)
+}
+
+const binaryTransaction = (pair: readonly unknown[], meta: Fields): ToldTransaction => {
+  const [text, encoding] = pair
+  if (encoding !== 'base64') throw refuse('unknown-encoding', 'transaction[1]', encoding)
+  const wire = readTransaction(base64At(text, 'transaction[0]'))
+  const keys = keysOf(wire.staticKeys, meta)
+  return {
+    version: wire.version,
+    hash: wire.signature,
+    signatures: wire.signatures,
+    keys,
+    instructions: wire.instructions.map(({ programIndex, accounts, data }) => ({
+      program: nameAt(keys, programIndex),
+      accounts: Array.from(accounts, (index) => nameAt(keys, index)),
+      data,
+      depth: 1,
+    })),
+  }
+}
+
+const NO_FIELDS: Fields = {}
+
+/** `jsonParsed` lists what look-up tables gave among the keys and has no `loadedAddresses`. */
+const keysOf = (listed: readonly unknown[], meta: Fields): readonly string[] => {
+  const loaded = orElse(meta.loadedAddresses, 'loadedAddresses', {
+    read: fieldsOf,
+    fallback: NO_FIELDS,
+  })
+  const more = (list: unknown, at: string): readonly unknown[] =>
+    orElse(list, at, { read: listOf, fallback: [] })
+  return [
+    ...listed.map((key) => (typeof key === 'string' ? key : fieldsOf(key, 'accountKeys[]').pubkey)),
+    ...more(loaded.writable, 'loadedAddresses.writable'),
+    ...more(loaded.readonly, 'loadedAddresses.readonly'),
+  ].map((key) => keyAt(key, 'accountKeys[]'))
+}
+
+const nameAt = (keys: readonly string[], index: number): string => {
+  const name = keys[index]
+  if (name === undefined) throw refuse('bad-index', `account of ${keys.length}`, index)
+  return name
+}
+
+const toldInstruction = (value: unknown, keys: readonly string[]): ToldInstruction => {
+  const said = fieldsOf(value, 'instruction')
+  const depth = orElse(said.stackHeight, 'stackHeight', { read: wholeAt, fallback: null })
+  if (said.programIdIndex === undefined) return { ...namedInstruction(said), depth }
+  const { data, accounts } = said
+  if (typeof data !== 'string' && !(data instanceof Uint8Array)) {
+    throw refuse('bad-base58', 'instruction.data', data)
+  }
+  const indexes = accounts instanceof Uint8Array ? Array.from(accounts) : accounts
+  return {
+    program: nameAt(keys, wholeAt(said.programIdIndex, 'programIdIndex')),
+    accounts: listOf(indexes, 'instruction.accounts').map((index) =>
+      nameAt(keys, wholeAt(index, 'instruction.accounts[]')),
+    ),
+    data,
+    depth,
+  }
+}
+
+/** `jsonParsed`: names instead of indexes, and fields instead of data where the node knows the program. */
+const namedInstruction = (said: Fields): Omit<ToldInstruction, 'depth'> => {
+  const program = keyAt(said.programId, 'programId')
+  if (said.parsed !== undefined) return { program, ...reEncoded(program, said.parsed) }
+  if (typeof said.data !== 'string') throw refuse('bad-base58', 'instruction.data', said.data)
+  return {
+    program,
+    accounts: listOf(said.accounts, 'instruction.accounts').map((key) =>
+      keyAt(key, 'instruction.accounts[]'),
+    ),
+    data: said.data,
+  }
+}

@@ -1,0 +1,242 @@
+import type { SvmInstruction } from '../../../schemas/events.ts'
+import { byTag, offsetsOf, textsAt, u64 } from '../layout/layout.ts'
+import { heldAfter, mintedBelow } from './spl-token.ts'
+import { pathOf, type SvmScope, showPool } from './tx-context.ts'
+import {
+  alsoTold,
+  byInstruction,
+  type CpiEvent,
+  EVENT_START,
+  type EventRow,
+  type InstructionReader,
+  type SvmFamily,
+  selfCalls,
+} from './types.ts'
+import { takeVaultSwap, type VaultSwap } from './vault-swap.ts'
+
+/** Where every form of a trade names its accounts. */
+const TRADE = {
+  curve: 2,
+  userIn: 3,
+  userOut: 4,
+  baseVault: 5,
+  quoteVault: 6,
+  base: 7,
+  quote: 8,
+  user: 9,
+} as const
+
+const isTrade = byTag<true>({
+  f8c69e91e17587c8: true, // swap
+  '414b3f4ceb5b5b88': true, // swap2
+  b75d992818e6c297: true, // swap2_with_transfer_hook
+})
+
+/** The first layout; direction 0 sells, 1 buys. */
+const TRADED = offsetsOf({
+  curve: 'key',
+  config: 'key',
+  direction: 'u8',
+  hasReferral: 'bool',
+  paramIn: 'u64',
+  minimumOut: 'u64',
+  actualIn: 'u64',
+  amountOut: 'u64',
+  nextSqrtPrice: 'u128',
+  tradingFee: 'u64',
+  protocolFee: 'u64',
+  referralFee: 'u64',
+  amountIn: 'u64',
+})
+
+/** Told behind the first one for the same trade. */
+const TRADED_2 = offsetsOf({
+  curve: 'key',
+  config: 'key',
+  direction: 'u8',
+  hasReferral: 'bool',
+  param0: 'u64',
+  param1: 'u64',
+  swapMode: 'u8',
+  amountIn: 'u64',
+  excludedFeeIn: 'u64',
+  amountLeft: 'u64',
+  amountOut: 'u64',
+  nextSqrtPrice: 'u128',
+  tradingFee: 'u64',
+  protocolFee: 'u64',
+  referralFee: 'u64',
+  quoteReserve: 'u64',
+  migrationThreshold: 'u64',
+})
+
+const TRADED_2_TAG = 'bd4233a826507599'
+
+const amount = ({ view }: CpiEvent, offset: number): bigint => u64(view, EVENT_START + offset)
+
+const readTrade = (
+  scope: SvmScope,
+  event: CpiEvent,
+  layout: Readonly<Record<'amountIn' | 'amountOut', number>>,
+): string | undefined => {
+  const { accounts, data } = event.caller
+  if (isTrade(data, 0) === undefined) return 'unknown-instruction'
+  if (accounts.length <= TRADE.user) return 'missing-account'
+  const named = (index: number): string => accounts[index] ?? ''
+  return takeVaultSwap(scope, event, {
+    pool: named(TRADE.curve),
+    trader: named(TRADE.user),
+    tokens: [named(TRADE.base), named(TRADE.quote)],
+    vaults: [named(TRADE.baseVault), named(TRADE.quoteVault)],
+    paysFirst: event.view.getUint8(EVENT_START + TRADED.direction) === 0,
+    userIn: named(TRADE.userIn),
+    userOut: named(TRADE.userOut),
+    toldRaw: [amount(event, layout.amountIn), amount(event, layout.amountOut)],
+    ...(layout === TRADED_2 && curveOf(scope, event)),
+  })
+}
+
+/** The quote that counts towards the migration is told without the fees that lie beside it in the vault. */
+const curveOf = (scope: SvmScope, event: CpiEvent): Pick<VaultSwap, 'reserves' | 'more'> => {
+  const { callerAt, caller } = event
+  const baseRaw = heldAfter(scope, callerAt, caller.accounts[TRADE.baseVault] ?? '')
+  const realQuoteRaw = amount(event, TRADED_2.quoteReserve)
+  const goalRaw = amount(event, TRADED_2.migrationThreshold)
+  const realTokenRaw = baseRaw ?? null
+  return {
+    reserves: baseRaw === undefined ? undefined : [baseRaw, realQuoteRaw],
+    more: {
+      curve: { virtualQuoteRaw: null, virtualTokenRaw: null, realQuoteRaw, realTokenRaw },
+      ...(goalRaw > 0n && { curveProgress: Math.min(1, Number(realQuoteRaw) / Number(goalRaw)) }),
+    },
+  }
+}
+
+const readFirst: EventRow['read'] = (scope, event) =>
+  alsoTold(scope, event, TRADED_2_TAG) ? undefined : readTrade(scope, event, TRADED)
+const readSecond: EventRow['read'] = (scope, event) => readTrade(scope, event, TRADED_2)
+
+/** Where every form of an opening names its accounts. */
+const OPEN = { creator: 2, base: 3, quote: 4, curve: 5 } as const
+
+const isOpening = byTag<true>({
+  '8c55d7b06636684f': true, // initialize_virtual_pool_with_spl_token
+  a2d0681ceb203b31: true, // initialize_virtual_pool_with_spl_token2
+  a976334e916edc9b: true, // initialize_virtual_pool_with_token2022
+  b40c1c96a766a29d: true, // initialize_virtual_pool_with_token2022_2
+  b60de9b12a918702: true, // initialize_virtual_pool_with_token2022_transfer_hook
+  e2af7f0d26833af3: true, // initialize_virtual_pool_with_token2022_transfer_hook2
+})
+
+const OPENED = offsetsOf({
+  curve: 'key',
+  config: 'key',
+  creator: 'key',
+  base: 'key',
+  type: 'u8',
+  activationPoint: 'u64',
+})
+
+/** Name, symbol and address of the metadata are the instruction's own arguments. */
+const textsOf = ({ data }: SvmInstruction & { readonly data: Uint8Array }) => textsAt(data, 8, 3)
+
+const readOpened: EventRow['read'] = (scope, event) => {
+  const { caller, callerAt, row } = event
+  if (isOpening(caller.data, 0) === undefined) return 'unknown-instruction'
+  const { accounts } = caller
+  const creator = accounts[OPEN.creator]
+  const mint = accounts[OPEN.base]
+  const quote = accounts[OPEN.quote]
+  const pool = accounts[OPEN.curve]
+  if (!creator || !mint || !quote || !pool) return 'missing-account'
+  const told = textsOf(caller)
+  if (told === undefined) return 'short-data'
+  const [name = '', symbol = '', uri = ''] = told.texts
+  const made = scope.newborn.mints.get(mint)
+  const suppliedRaw = mintedBelow(scope, callerAt, mint)
+  const txIndex = scope.tx.index
+  const path = pathOf(caller)
+  scope.newborn.launched.add(mint)
+  showPool(scope, event, { address: pool, tokenA: mint, tokenB: quote })
+  scope.out.births.push({
+    kind: 'birth',
+    txIndex,
+    logIndex: callerAt,
+    path,
+    fact: {
+      address: mint,
+      decimals: made?.decimals ?? null,
+      name,
+      symbol,
+      totalSupplyRaw: suppliedRaw,
+      uri,
+      ...(made && { program: made.program }),
+      ...(made?.mintAuthority && { mintAuthority: made.mintAuthority }),
+      ...(made?.freezeAuthority && { freezeAuthority: made.freezeAuthority }),
+    },
+    dev: creator,
+    creators: [creator],
+    launch: { protocol: row.id, pool },
+  })
+  scope.out.poolChanges.push({
+    kind: 'initialize',
+    txIndex,
+    logIndex: callerAt,
+    path,
+    pool,
+    protocol: row.id,
+    owner: creator,
+    tokenA: mint,
+    tokenB: quote,
+    amountARaw: suppliedRaw,
+    amountBRaw: 0n,
+    reserves: [suppliedRaw, 0n],
+  })
+  return undefined
+}
+
+/** No event tells a migration: its instruction names the curve, the new pool and the token. */
+const readMigration =
+  (to: string, tokenAt: number): InstructionReader =>
+  ({ scope, row, instruction, at }) => {
+    const [curve, , , , pool] = instruction.accounts
+    const token = instruction.accounts[tokenAt]
+    if (curve === undefined || pool === undefined || token === undefined) return 'missing-account'
+    scope.out.migrations.push({
+      kind: 'migration',
+      txIndex: scope.tx.index,
+      logIndex: at,
+      path: pathOf(instruction),
+      token,
+      from: { protocol: row.id, pool: curve },
+      to: { protocol: to, pool },
+    })
+    return undefined
+  }
+
+const told = selfCalls({
+  '1b3c15d58aaabb93': { bytes: TRADED.end, read: readFirst }, // EvtSwap
+  [TRADED_2_TAG]: { bytes: TRADED_2.end, read: readSecond }, // EvtSwap2
+  '863ba8785e3372e7': { bytes: TRADED_2.end, read: readSecond }, // EvtSwap2WithTransferHook
+  e432f655cb428625: { bytes: OPENED.end, read: readOpened }, // EvtInitializePool
+  d589a435c14a0f6e: { bytes: OPENED.end, read: readOpened }, // EvtInitializePoolWithTransferHook
+})
+
+const ran = byInstruction({
+  '1b013016b43f76d9': readMigration('meteora_damm_v1', 7), // migrate_meteora_damm
+  '9ca9e66735e45040': readMigration('meteora_damm_v2', 13), // migration_damm_v2
+})
+
+/**
+ * Meteora's launch curves, on which many launchpads stand; contract/chains.md 4.6. Source: MeteoraAg/dynamic-bonding-curve
+ * programs/dynamic-bonding-curve/src/event.
+ */
+export const meteoraDbc: SvmFamily = {
+  family: 'meteora_dbc',
+  reader: (row, program) => {
+    const readTold = told(row, program)
+    const readRan = ran(row, program)
+    return (scope, instruction, at) =>
+      readTold(scope, instruction, at) ?? readRan(scope, instruction, at)
+  },
+}

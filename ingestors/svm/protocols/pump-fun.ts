@@ -1,0 +1,136 @@
+import { isZeroKey, keyAt, offsetsOf, textsAt, u64 } from '../layout/layout.ts'
+import { completingEvent, tradeEvent } from './pump-fun-trade.ts'
+import { mintedBelow } from './spl-token.ts'
+import { pathOf, showPool, WRAPPED_SOL } from './tx-context.ts'
+import { EVENT_START, type EventRow, type SvmFamily, selfCalls } from './types.ts'
+
+/** Behind name, symbol and address of the metadata; the first layout ended with the user. */
+const CREATE = offsetsOf({ mint: 'key', curve: 'key', user: 'key' })
+
+const CREATE_CURVE = offsetsOf({
+  creator: 'key',
+  timestamp: 'i64',
+  virtualToken: 'u64',
+  virtualSol: 'u64',
+  realToken: 'u64',
+  totalSupply: 'u64',
+})
+
+const CREATE_MODES = offsetsOf({ tokenProgram: 'key', mayhemMode: 'bool', cashback: 'bool' })
+
+const CREATE_QUOTE = offsetsOf({ mint: 'key', virtual: 'u64' })
+
+/** What every token started with before events said it. Source: pump-public-docs, PUMP_PROGRAM_README.md. */
+const USUAL_REAL_TOKENS = 793_100_000_000_000n
+const USUAL_SUPPLY = 1_000_000_000_000_000n
+const DECIMALS = 6
+
+const readCreate: EventRow['read'] = (scope, event) => {
+  const { data, view, caller, row } = event
+  const told = textsAt(data, EVENT_START, 3)
+  if (told === undefined || data.length < told.end + CREATE.end) return 'short-data'
+  const [name = '', symbol = '', uri = ''] = told.texts
+  const curveAt = told.end + CREATE.end
+  const modesAt = curveAt + CREATE_CURVE.end
+  const quoteAt = modesAt + CREATE_MODES.end
+  const has = (start: number, { end }: { readonly end: number }) => data.length >= start + end
+  const [mint, pool, user] = [
+    keyAt(data, told.end + CREATE.mint),
+    keyAt(data, told.end + CREATE.curve),
+    keyAt(data, told.end + CREATE.user),
+  ]
+  const withCurve = has(curveAt, CREATE_CURVE)
+  const creator = withCurve ? keyAt(data, curveAt + CREATE_CURVE.creator) : user
+  const ownQuote = has(quoteAt, CREATE_QUOTE) && !isZeroKey(view, quoteAt + CREATE_QUOTE.mint)
+  const quoteMint = ownQuote ? keyAt(data, quoteAt + CREATE_QUOTE.mint) : WRAPPED_SOL
+  const set = scope.newborn.mints.get(mint)
+  const program = has(modesAt, CREATE_MODES) ? keyAt(data, modesAt) : set?.program
+  const txIndex = scope.tx.index
+  const logIndex = event.callerAt
+  const path = pathOf(caller)
+  const saidRaw = withCurve ? u64(view, curveAt + CREATE_CURVE.totalSupply) : USUAL_SUPPLY
+  // In mayhem mode as much again is made for the agent, of which the event does not speak.
+  const mintedRaw = mintedBelow(scope, event.callerAt, mint)
+  const suppliedRaw = mintedRaw > saidRaw ? mintedRaw : saidRaw
+  scope.newborn.launched.add(mint)
+  showPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
+  scope.out.births.push({
+    kind: 'birth',
+    txIndex,
+    logIndex,
+    path,
+    fact: {
+      address: mint,
+      decimals: set?.decimals ?? DECIMALS,
+      name,
+      symbol,
+      totalSupplyRaw: suppliedRaw,
+      uri,
+      ...(program !== undefined && { program }),
+    },
+    dev: user,
+    creators: [creator],
+    launch: { protocol: row.id, pool },
+  })
+  const realRaw = withCurve ? u64(view, curveAt + CREATE_CURVE.realToken) : USUAL_REAL_TOKENS
+  scope.out.poolChanges.push({
+    kind: 'initialize',
+    txIndex,
+    logIndex,
+    path,
+    pool,
+    protocol: row.id,
+    owner: user,
+    tokenA: mint,
+    tokenB: quoteMint,
+    amountARaw: realRaw,
+    amountBRaw: 0n,
+    reserves: [realRaw, 0n],
+    ...(withCurve && {
+      curve: {
+        virtualQuoteRaw: has(quoteAt, CREATE_QUOTE)
+          ? u64(view, quoteAt + CREATE_QUOTE.virtual)
+          : u64(view, curveAt + CREATE_CURVE.virtualSol),
+        virtualTokenRaw: u64(view, curveAt + CREATE_CURVE.virtualToken),
+        realQuoteRaw: 0n,
+        realTokenRaw: realRaw,
+      },
+    }),
+  })
+  return undefined
+}
+
+const MIGRATED = offsetsOf({
+  user: 'key',
+  mint: 'key',
+  mintAmount: 'u64',
+  solAmount: 'u64',
+  migrationFee: 'u64',
+  curve: 'key',
+  timestamp: 'i64',
+  pool: 'key',
+})
+
+const readMigrated: EventRow['read'] = (scope, { data, row, caller, callerAt }) => {
+  scope.out.migrations.push({
+    kind: 'migration',
+    txIndex: scope.tx.index,
+    logIndex: callerAt,
+    path: pathOf(caller),
+    token: keyAt(data, EVENT_START + MIGRATED.mint),
+    from: { protocol: row.id, pool: keyAt(data, EVENT_START + MIGRATED.curve) },
+    to: { protocol: 'pumpswap', pool: keyAt(data, EVENT_START + MIGRATED.pool) },
+  })
+  return undefined
+}
+
+/** The pump.fun launchpad and its curves; contract/chains.md 4.2. Source: pump-fun/pump-public-docs idl/pump.json. */
+export const pumpFun: SvmFamily = {
+  family: 'pump_fun',
+  reader: selfCalls({
+    bddb7fd34ee661ee: tradeEvent,
+    '6fb06d8b316cd5fb': completingEvent,
+    '1b72a94ddeeb6376': { bytes: CREATE.end, read: readCreate }, // CreateEvent
+    bde95db95c94ea94: { bytes: MIGRATED.end, read: readMigrated }, // CompletePumpAmmMigrationEvent
+  }),
+}

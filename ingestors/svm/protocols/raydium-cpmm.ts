@@ -1,0 +1,134 @@
+import { offsetsOf, u64, viewOf } from '../layout/layout.ts'
+import { heldAfter } from './spl-token.ts'
+import {
+  byInstruction,
+  type InstructionReader,
+  LOG_EVENT_START,
+  type Reading,
+  type SvmFamily,
+} from './types.ts'
+import { type Change, loggedOf, namedBy, type Pair, takeChange, takeHop } from './vault-hops.ts'
+
+/** Vaults before the swap without the fees that they keep for others; the amounts are what the curve saw. */
+const SWAP_EVENT = offsetsOf({
+  pool: 'key',
+  inputVault: 'u64',
+  outputVault: 'u64',
+  inputAmount: 'u64',
+  outputAmount: 'u64',
+})
+
+/** Vaults before the change. */
+const CHANGE_EVENT = offsetsOf({
+  pool: 'key',
+  lpAmount: 'u64',
+  vault0: 'u64',
+  vault1: 'u64',
+  amount0: 'u64',
+  amount1: 'u64',
+  transferFee0: 'u64',
+  transferFee1: 'u64',
+})
+
+const SWAPPED = { tag: '40c6cde8260871e2', bytes: SWAP_EVENT.end }
+const CHANGED = { tag: '79a3cdc939da753c', bytes: CHANGE_EVENT.end }
+
+/** Numbers of the log event that tells of this pool, by the place of their field. */
+const numbersOf = (reading: Reading, event: typeof SWAPPED, pool: string) => {
+  const data = loggedOf(reading, event, { pool })
+  if (data === undefined) return undefined
+  const view = viewOf(data)
+  return (offset: number): bigint => u64(view, LOG_EVENT_START + offset)
+}
+
+const SWAP = { trader: 0, pool: 3, vaultIn: 6, vaultOut: 7, mintIn: 10, mintOut: 11 } as const
+
+const readSwap: InstructionReader = (reading) => {
+  const named = namedBy(reading, SWAP)
+  if (named === undefined) return 'missing-account'
+  const { trader, pool, vaultIn, vaultOut, mintIn, mintOut } = named
+  const at = numbersOf(reading, SWAPPED, pool)
+  const reservesInOut: Pair | undefined = at && [
+    at(SWAP_EVENT.inputVault) + at(SWAP_EVENT.inputAmount),
+    at(SWAP_EVENT.outputVault) - at(SWAP_EVENT.outputAmount),
+  ]
+  return takeHop(reading, {
+    pool,
+    trader,
+    vaults: [vaultIn, vaultOut],
+    mints: [mintIn, mintOut],
+    told: reservesInOut && { reservesInOut },
+  })
+}
+
+/** Where a change of liquidity names its accounts. */
+type Form = Readonly<Record<'owner' | 'pool' | 'vault0' | 'vault1' | 'mint0' | 'mint1', number>>
+
+const LIQUIDITY: Form = { owner: 0, pool: 2, vault0: 6, vault1: 7, mint0: 10, mint1: 11 }
+const INITIALIZE: Form = { owner: 0, pool: 3, vault0: 10, vault1: 11, mint0: 4, mint1: 5 }
+const INITIALIZE_WITH_PERMISSION: Form = {
+  owner: 1,
+  pool: 4,
+  vault0: 11,
+  vault1: 12,
+  mint0: 5,
+  mint1: 6,
+}
+
+/** What a change says of the pool: what the vaults got or gave, where its transfers do not tell, and what they hold then. */
+interface Told {
+  readonly amountsRaw?: Pair | undefined
+  readonly reserves?: Pair | undefined
+}
+
+/** A deposit's amounts are without, a withdrawal's are before what the token keeps of a transfer. */
+const toldBy = (reading: Reading, pool: string, kind: 'increase' | 'decrease'): Told => {
+  const at = numbersOf(reading, CHANGED, pool)
+  if (at === undefined) return {}
+  const amountsRaw: Pair = [at(CHANGE_EVENT.amount0), at(CHANGE_EVENT.amount1)]
+  const [before0, before1] = [at(CHANGE_EVENT.vault0), at(CHANGE_EVENT.vault1)]
+  if (kind === 'increase') {
+    return { amountsRaw, reserves: [before0 + amountsRaw[0], before1 + amountsRaw[1]] }
+  }
+  const paid0 = amountsRaw[0] + at(CHANGE_EVENT.transferFee0)
+  const paid1 = amountsRaw[1] + at(CHANGE_EVENT.transferFee1)
+  return { reserves: [before0 - paid0, before1 - paid1] }
+}
+
+/** A pool opens with what its vaults hold then; nothing logs it. */
+const openedWith = ({ scope, at }: Reading, vaults: readonly [string, string]): Told => {
+  const held0 = heldAfter(scope, at, vaults[0])
+  const held1 = heldAfter(scope, at, vaults[1])
+  return held0 === undefined || held1 === undefined ? {} : { amountsRaw: [held0, held1] }
+}
+
+const readChange =
+  (kind: Change['kind'], form: Form): InstructionReader =>
+  (reading) => {
+    const named = namedBy(reading, form)
+    if (named === undefined) return 'missing-account'
+    const { owner, pool, vault0, vault1, mint0, mint1 } = named
+    const vaults = [vault0, vault1] as const
+    const opens = kind === 'initialize'
+    const { amountsRaw: toldRaw, reserves } = opens
+      ? openedWith(reading, vaults)
+      : toldBy(reading, pool, kind)
+    return takeChange(reading, {
+      ...{ kind, pool, owner, vaults, toldRaw },
+      mints: [mint0, mint1],
+      reservesOf: (amountsRaw) => (opens ? amountsRaw : reserves),
+    })
+  }
+
+/** Raydium's constant-product pools; contract/chains.md 4.4. Source: raydium-io/raydium-cp-swap programs/cp-swap. */
+export const raydiumCpmm: SvmFamily = {
+  family: 'raydium_cpmm',
+  reader: byInstruction({
+    '8fbe5adac41e33de': readSwap, // swap_base_input
+    '37d96256a34ab4ad': readSwap, // swap_base_output
+    afaf6d1f0d989bed: readChange('initialize', INITIALIZE), // initialize
+    '3f37fe4131b25979': readChange('initialize', INITIALIZE_WITH_PERMISSION), // initialize_with_permission
+    f223c68952e1f2b6: readChange('increase', LIQUIDITY), // deposit
+    b712469c946da122: readChange('decrease', LIQUIDITY), // withdraw
+  }),
+}

@@ -1,0 +1,134 @@
+import { CHAINS } from '../../../schemas/chains.ts'
+import type { PoolFact, Spot, SvmInstruction, SvmTransaction } from '../../../schemas/events.ts'
+import type { ProtocolRow } from '../../../schemas/protocols.ts'
+import type { Books, Draft } from '../../decode/contract.ts'
+
+/** How the chain's coin is named: in trades and pools, and in balances and transfers (R29). */
+export const { wrappedNative: WRAPPED_SOL, nativeAddress: SOL } = CHAINS.sol
+
+/** Whose tokens a token account holds, and which. */
+export interface Holder {
+  readonly owner: string
+  readonly mint: string
+  /** What it holds after the transaction; null: it is gone. */
+  readonly postRaw: bigint | null
+}
+
+/** A mint that the transaction set up. */
+export interface MadeMint extends Spot {
+  readonly program: string
+  readonly decimals: number
+  readonly mintAuthority: string | null
+  readonly freezeAuthority: string | null
+  /** Called by a listed program: its own liquidity or launch token. */
+  readonly listed: boolean
+}
+
+/** Name, symbol and address of the metadata document. */
+export type MintTexts = readonly [name: string, symbol: string, uri: string]
+
+/** Mints that a transaction set up, by address. */
+export interface Newborn {
+  readonly mints: Map<string, MadeMint>
+  readonly texts: Map<string, MintTexts>
+  /** Mints whose birth a launchpad told. */
+  readonly launched: Set<string>
+}
+
+/** One transaction while its instructions are read in the order in which they ran. */
+export interface SvmScope {
+  readonly tx: SvmTransaction
+  readonly out: Draft
+  readonly books: Books
+  /** Pools that the block showed so far. */
+  readonly made: Map<string, PoolFact>
+  readonly newborn: Newborn
+  /** Token accounts by address, made when the first one is asked for. */
+  holders: ReadonlyMap<string, Holder> | undefined
+}
+
+/** Whose tokens an account holds, and which. */
+export const holderOf = (scope: SvmScope, account: string): Holder | undefined => {
+  if (scope.holders === undefined) {
+    const holders = new Map<string, Holder>()
+    for (const balance of scope.tx.tokenBalances) holders.set(balance.account, balance)
+    scope.holders = holders
+  }
+  return scope.holders.get(account)
+}
+
+/** Place among the instructions of the transaction. */
+export const pathOf = ({
+  outer,
+  inner,
+}: SvmInstruction): { readonly outer: number; readonly inner: number | null } => ({ outer, inner })
+
+/** Place of the instruction that called the one at `at`; -1: the transaction itself did. */
+export const callerAt = ({ tx }: SvmScope, at: number): number => {
+  const { instructions } = tx
+  const called = instructions[at]
+  if (called === undefined) return -1
+  for (let before = at - 1; before >= 0; before -= 1) {
+    const item = instructions[before]
+    if (item === undefined || item.outer !== called.outer) return -1
+    if (item.depth === called.depth - 1) return before
+  }
+  return -1
+}
+
+/** Everything that ran below the instruction at `at`, in order. */
+export const ranBelow = ({ tx }: SvmScope, at: number): readonly SvmInstruction[] => {
+  const { instructions } = tx
+  const caller = instructions[at]
+  const ran: SvmInstruction[] = []
+  if (caller === undefined) return ran
+  for (let next = at + 1; next < instructions.length; next += 1) {
+    const item = instructions[next]
+    if (item === undefined || item.outer !== caller.outer || item.depth <= caller.depth) break
+    ran.push(item)
+  }
+  return ran
+}
+
+/** The instructions that the one at `at` called itself, in order. */
+export const calledBy = (scope: SvmScope, at: number): readonly SvmInstruction[] => {
+  const below = (scope.tx.instructions[at]?.depth ?? 0) + 1
+  return ranBelow(scope, at).filter(({ depth }) => depth === below)
+}
+
+/** What is known of a pool so far, in this block or before it. */
+export const knownPool = ({ books, made }: SvmScope, address: string): PoolFact | undefined =>
+  made.get(address) ?? books.pool(address)
+
+/**
+ * A program shows its pool, which proves it: keeps what is not known yet. A fact from elsewhere may have the tokens the other
+ * way round.
+ */
+export const showPool = (
+  scope: SvmScope,
+  { row, program }: { readonly row: ProtocolRow; readonly program: string },
+  { address, tokenA, tokenB }: Pick<PoolFact, 'address' | 'tokenA' | 'tokenB'>,
+): void => {
+  const known = knownPool(scope, address)
+  if (known?.proven === true && known.tokenA === tokenA) return
+  const fact: PoolFact = {
+    address,
+    tokenA,
+    tokenB,
+    protocol: row.id,
+    factory: program,
+    feePips: row.feePips ?? null,
+    proven: true,
+  }
+  scope.made.set(address, fact)
+  scope.out.pools.push(fact)
+}
+
+/** Notes that the instruction at `logIndex` was not taken, and why. */
+export const drop = (
+  { tx, out }: SvmScope,
+  { protocol, logIndex }: { readonly protocol: string; readonly logIndex: number },
+  reason: string,
+): void => {
+  out.dropped.push({ reason, txHash: tx.hash, logIndex, protocol })
+}

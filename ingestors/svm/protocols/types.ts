@@ -1,0 +1,190 @@
+import type { SvmInstruction } from '../../../schemas/events.ts'
+import type { ProtocolRow } from '../../../schemas/protocols.ts'
+import { byTag, viewOf, wordAt } from '../layout/layout.ts'
+import { loggedData } from '../layout/log-lines.ts'
+import { calledBy, callerAt, type SvmScope } from './tx-context.ts'
+
+/** An instruction whose data was kept. */
+export interface ReadInstruction extends SvmInstruction {
+  readonly data: Uint8Array
+}
+
+/** The instruction is of a program that decoders read. */
+export const isRead = (instruction: SvmInstruction | undefined): instruction is ReadInstruction =>
+  instruction !== undefined && instruction.data !== null
+
+/**
+ * Reads one instruction of a program at its place in the transaction's list: adds to the scope, or says why it could not be
+ * taken.
+ */
+export type SvmReader = (
+  scope: SvmScope,
+  instruction: ReadInstruction,
+  at: number,
+) => string | undefined
+
+/** A decoder family: how the programs of its protocols are read. */
+export interface SvmFamily {
+  readonly family: ProtocolRow['family']
+  readonly reader: (row: ProtocolRow, program: string) => SvmReader
+}
+
+/** An instruction of a listed program while it is read. */
+export interface Ran {
+  readonly row: ProtocolRow
+  readonly program: string
+  readonly instruction: ReadInstruction
+  readonly at: number
+}
+
+/** The same with its transaction. */
+export interface Reading extends Ran {
+  readonly scope: SvmScope
+}
+
+/** Reads an instruction of known type; the reason when it cannot be taken. */
+export type InstructionReader = (reading: Reading) => string | undefined
+
+/** Reader of a program by the first eight bytes of its instructions. */
+export const byInstruction = (
+  instructions: Readonly<Record<string, InstructionReader>>,
+): SvmFamily['reader'] => {
+  const readerAt = byTag(instructions)
+  return (row, program) => (scope, instruction, at) =>
+    readerAt(instruction.data, 0)?.({ scope, row, program, instruction, at })
+}
+
+/**
+ * An event that a program told by calling itself, or in its log: then the instruction that wrote it is its own caller. Its
+ * fields start at `EVENT_START`.
+ */
+export interface CpiEvent {
+  readonly row: ProtocolRow
+  readonly program: string
+  readonly data: Uint8Array
+  readonly view: DataView
+  readonly at: number
+  readonly instruction: SvmInstruction
+  /** What told it. */
+  readonly caller: ReadInstruction
+  readonly callerAt: number
+}
+
+/** Fields of an event lie behind the self-call's tag and the event's own. */
+export const EVENT_START = 16
+
+/** Reads an event of known type; the reason when it cannot be taken. */
+export type EventReader = (scope: SvmScope, event: CpiEvent) => string | undefined
+
+/** Bytes that an event has at least, and what reads it. */
+export interface EventRow {
+  readonly bytes: number
+  readonly read: EventReader
+}
+
+/** First half and second half of the tag of a self-call, sha256("anchor:event") read backwards. Source: anchor-lang. */
+const SELF_CALL = [0xe445a52e, 0x51cb9a1d] as const
+
+/**
+ * Reader of a program that tells its events by calling itself. Such a call is signed by an address that only the program can
+ * sign for, so a real one stands right below an instruction of the same program.
+ */
+export const selfCalls = (events: Readonly<Record<string, EventRow>>): SvmFamily['reader'] => {
+  const eventAt = byTag(events)
+  return (row, program) => (scope, instruction, at) => {
+    const { data } = instruction
+    if (data.length < EVENT_START) return undefined
+    if (wordAt(data, 0) !== SELF_CALL[0] || wordAt(data, 4) !== SELF_CALL[1]) return undefined
+    const event = eventAt(data, 8)
+    if (event === undefined) return undefined
+    if (data.length < EVENT_START + event.bytes) return 'short-data'
+    const above = callerAt(scope, at)
+    const caller = scope.tx.instructions[above]
+    if (!isRead(caller) || caller.program !== program) return 'foreign-event'
+    const view = viewOf(data)
+    return event.read(scope, { row, program, data, view, at, instruction, caller, callerAt: above })
+  }
+}
+
+/** The instruction that told an event also told one of another type: a newer layout of the same. */
+export const alsoTold = (
+  scope: SvmScope,
+  { program, callerAt: above }: CpiEvent,
+  tag: string,
+): boolean => {
+  const wanted = [Number.parseInt(tag.slice(0, 8), 16), Number.parseInt(tag.slice(8), 16)] as const
+  return calledBy(scope, above).some(
+    (called) =>
+      called.program === program &&
+      isRead(called) &&
+      wordAt(called.data, 0) === SELF_CALL[0] &&
+      wordAt(called.data, 8) === wanted[0] &&
+      wordAt(called.data, 12) === wanted[1],
+  )
+}
+
+/** Fields of a log event lie behind its tag. */
+export const LOG_EVENT_START = 8
+
+const BEFORE_LOG = new Uint8Array(EVENT_START - LOG_EVENT_START)
+
+/**
+ * Reader of a program that tells its events in its log, by the lines that each instruction wrote itself. `silent` reads
+ * instructions, by their first eight bytes, that wrote none of these events: logs are cut at 10 kB.
+ */
+export const logEvents = (
+  events: Readonly<Record<string, EventRow>>,
+  silent: Readonly<Record<string, InstructionReader>> = {},
+): SvmFamily['reader'] => {
+  const eventAt = byTag(events)
+  const unheard = byInstruction(silent)
+  return (row, program) => {
+    const readSilent = unheard(row, program)
+    return (scope, instruction, at) => {
+      const reasons: (string | undefined)[] = []
+      for (const told of loggedData(instruction)) {
+        const event = eventAt(told, 0)
+        if (event === undefined) continue
+        const data = Buffer.concat([BEFORE_LOG, told])
+        const view = viewOf(data)
+        const caller = instruction
+        reasons.push(
+          data.length < EVENT_START + event.bytes
+            ? 'short-data'
+            : event.read(scope, {
+                row,
+                program,
+                data,
+                view,
+                at,
+                instruction,
+                caller,
+                callerAt: at,
+              }),
+        )
+      }
+      return reasons.length === 0
+        ? readSilent(scope, instruction, at)
+        : reasons.find((reason) => reason !== undefined)
+    }
+  }
+}
+
+/** A log event: its first eight bytes in hex, and how many its fields have at least. */
+export interface LogEventRow {
+  readonly tag: string
+  readonly bytes: number
+}
+
+/**
+ * Log events of one type that an instruction wrote itself, in the order in which it wrote them. Logs are cut at 10 kB, so an
+ * event may be missing: nothing may hang on it that the transaction's transfers tell as well.
+ */
+export const loggedBy = (
+  instruction: SvmInstruction,
+  { tag, bytes }: LogEventRow,
+): readonly Uint8Array[] =>
+  loggedData(instruction).filter(
+    (data) =>
+      data.length >= LOG_EVENT_START + bytes && data.toString('hex', 0, LOG_EVENT_START) === tag,
+  )

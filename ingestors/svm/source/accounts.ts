@@ -1,0 +1,71 @@
+import { Outage } from '../../../core/errors.ts'
+import type { Logger } from '../../../core/ops/logger.ts'
+import { retry } from '../../../core/retry.ts'
+import type { Rpc } from '../../../core/rpc/pool.ts'
+import { fieldsOf, listOf, refuse } from '../../input/json.ts'
+import { base64At, keyAt } from '../layout/json.ts'
+import type { Commitment } from './node-queries.ts'
+
+/** An account as it is now. */
+export interface Account {
+  /** Program that may change it. */
+  readonly owner: string
+  readonly data: Uint8Array
+}
+
+/**
+ * Accounts in the order in which they were asked for, null where there is none. A Solana node keeps no state of earlier
+ * slots: the answer is that of the newest block of the commitment. Repeated until an endpoint answers; aborts with the signal.
+ */
+export type AccountReader = (
+  addresses: readonly string[],
+  signal: AbortSignal,
+) => Promise<readonly (Account | null)[]>
+
+/** Most accounts of one call. Source: agave rpc, MAX_MULTIPLE_ACCOUNTS. */
+const PER_CALL = 100
+
+/** Reads accounts from a node. */
+export const accountReader = (
+  rpc: Rpc,
+  { commitment, log }: { readonly commitment: Commitment; readonly log: Logger },
+): AccountReader => {
+  const part = async (addresses: readonly string[]): Promise<readonly (Account | null)[]> => {
+    const found = await rpc.attempt(async (ask) => {
+      const params = [addresses, { commitment, encoding: 'base64' }]
+      const { value } = fieldsOf(await ask({ method: 'getMultipleAccounts', params }), 'accounts')
+      const list = listOf(value, 'accounts.value')
+      if (list.length !== addresses.length) throw refuse('account-count', 'accounts', list.length)
+      return list.map(accountOf)
+    })
+    if (found === undefined) throw new Outage('rpc', 'no endpoint answers for accounts')
+    return found
+  }
+  return async (addresses, signal) => {
+    const parts = Array.from({ length: Math.ceil(addresses.length / PER_CALL) }, (_, index) =>
+      addresses.slice(index * PER_CALL, (index + 1) * PER_CALL),
+    )
+    const found = await Promise.all(
+      parts.map((each) =>
+        retry(() => part(each), {
+          firstMs: 200,
+          maxMs: 10_000,
+          tries: Number.POSITIVE_INFINITY,
+          signal,
+          again: (error) => !(error instanceof Outage && error.final),
+          onRetry: (error, attempt) =>
+            log.warn({ err: error, attempt }, 'account lookup failed, retrying'),
+        }),
+      ),
+    )
+    return found.flat()
+  }
+}
+
+const accountOf = (value: unknown): Account | null => {
+  if (value === null) return null
+  const { owner, data } = fieldsOf(value, 'account')
+  const [text, encoding] = listOf(data, 'account.data')
+  if (encoding !== 'base64') throw refuse('unknown-encoding', 'account.data[1]', encoding)
+  return { owner: keyAt(owner, 'account.owner'), data: base64At(text, 'account.data[0]') }
+}

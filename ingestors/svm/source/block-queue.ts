@@ -1,0 +1,126 @@
+import pLimit from 'p-limit'
+import { Outage } from '../../../core/errors.ts'
+import type { SvmBlock } from '../../../schemas/events.ts'
+import type { BlockRef } from '../../follow/contract.ts'
+import type { Head } from '../../follow/head-tracker.ts'
+import { leniently } from '../../input/skip-invalid.ts'
+import type { SlotAnswer } from './node-queries.ts'
+
+/**
+ * Rounds over all endpoints for one block. What is not in shape after that is nowhere in shape: if it is one transaction, the block
+ * is taken without it.
+ */
+const BLOCK_TRIES = { firstMs: 100, maxMs: 2_000, tries: 5 } as const
+/** Blocks fetched ahead of the one that is consumed, while catching up: each may be ten megabytes of JSON. */
+const AHEAD = 8
+/** Slots that are listed in one call. */
+const LIST = 1_000
+
+/** What the queue asks. */
+export interface BlockCalls {
+  list(range: { readonly from: number; readonly to: number }): Promise<readonly number[]>
+  /** `lenient`: without the transactions that cannot be read. */
+  read(slot: number, lenient: boolean): Promise<SlotAnswer<SvmBlock>>
+  /** A pushed block that extends the tip; null when none was. */
+  pushed(tip: BlockRef): Promise<SvmBlock | null>
+}
+
+/** Blocks of a chain in slot order, fetched ahead. */
+export interface BlockQueue {
+  /** The next block above the tip, or from slot `from` on; undefined = not there yet. Throws `Outage` or `Malformed`. */
+  next(tip: BlockRef | null, from: number, head: Head): Promise<SvmBlock | undefined>
+  forget(): void
+}
+
+/** An empty queue. */
+export const blockQueue = (
+  calls: BlockCalls,
+  { concurrency, signal }: { readonly concurrency: number; readonly signal: AbortSignal },
+): BlockQueue => {
+  const limit = pLimit(Math.min(AHEAD, concurrency))
+  const ahead = new Map<number, Promise<SlotAnswer<SvmBlock>>>()
+  let listed: readonly number[] = []
+  let listedTo = -1
+  let given = -1
+  const forget = (): void => {
+    ahead.clear()
+    listed = []
+    listedTo = -1
+  }
+  const fetchAhead = (): void => {
+    for (const slot of listed.slice(0, AHEAD)) {
+      if (ahead.has(slot)) continue
+      const block = limit(() => persistent(calls, slot, signal))
+      block.catch(() => undefined)
+      ahead.set(slot, block)
+    }
+  }
+  const dropTo = (slot: number): void => {
+    listed = listed.filter((each) => each > slot)
+    for (const each of ahead.keys()) if (each <= slot) ahead.delete(each)
+  }
+  /** Lists the slots above `after`; false when the head is reached. */
+  const listMore = async (after: number, head: Head): Promise<boolean> => {
+    const from = Math.max(after, listedTo) + 1
+    if (from > head.height) return false
+    const to = Math.min(head.height, from + LIST - 1)
+    listed = await calls.list({ from, to })
+    const last = listed.at(-1)
+    if (last === undefined && to === head.height) return false
+    listedTo = last ?? to
+    return true
+  }
+  const give = (block: SvmBlock): SvmBlock => {
+    given = block.height
+    dropTo(block.height)
+    return block
+  }
+  return {
+    forget,
+    next: async (tip, from, head) => {
+      const after = tip?.height ?? from - 1
+      if (after < given) forget()
+      dropTo(after)
+      const pushed = tip === null ? null : await calls.pushed(tip)
+      if (pushed !== null) return give(pushed)
+      while (listed.length > 0 || (await listMore(after, head))) {
+        const [slot] = listed
+        if (slot === undefined) continue
+        fetchAhead()
+        const block = await ahead.get(slot)
+        if (block === undefined) {
+          forget()
+          return undefined
+        }
+        if (block !== 'skipped') return give(block)
+        dropTo(slot)
+      }
+      return undefined
+    },
+  }
+}
+
+/** A block that is listed and not yet to be had is asked for again for a while. */
+const persistent = (
+  calls: BlockCalls,
+  slot: number,
+  signal: AbortSignal,
+): Promise<SlotAnswer<SvmBlock>> =>
+  leniently(
+    async (lenient) => {
+      const block = await calls.read(slot, lenient)
+      if (block === undefined) throw new NotYet()
+      return block
+    },
+    { ...BLOCK_TRIES, signal },
+  ).catch((error: unknown) => {
+    if (error instanceof NotYet) return undefined
+    throw error
+  })
+
+/** Every endpoint that answered lacks the block so far. */
+class NotYet extends Outage {
+  constructor() {
+    super('rpc', 'no endpoint has the block yet')
+  }
+}

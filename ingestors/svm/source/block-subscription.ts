@@ -1,0 +1,125 @@
+import type { Logger } from '../../../core/ops/logger.ts'
+import type { Rpc } from '../../../core/rpc/pool.ts'
+import type { SvmBlock } from '../../../schemas/events.ts'
+import type { BlockRef } from '../../follow/contract.ts'
+import type { HeadWatch } from '../../follow/head-tracker.ts'
+import { fieldsOf } from '../../input/json.ts'
+import { wholeAt } from '../layout/json.ts'
+import { normalizeHeader } from '../normalize/block.ts'
+import type { SvmPrograms } from '../programs/programs.ts'
+import { blockOptions, type Commitment, unhurried } from './node-queries.ts'
+
+/** Pushed blocks that wait to be taken; each may be ten megabytes of JSON. */
+const WAITING = 8
+/** Slots that pushed blocks may lie behind the tip of the cluster, which is not confirmed yet, and still be the newest. */
+const CONFIRM_SLOTS = 4
+
+/** What pushes are read with. */
+export interface PushOptions {
+  readonly chain: string
+  readonly commitment: Commitment
+  readonly programs: SvmPrograms
+  readonly log: Logger
+}
+
+/** A block that was pushed. */
+export interface PushedBlock {
+  readonly slot: number
+  /** In the shape of `getBlock`. */
+  readonly said: unknown
+  /** Brings each transaction into that shape; absent: they are. */
+  readonly shapeOf?: (transaction: unknown) => unknown
+}
+
+/** Blocks that nodes push, by whatever way. */
+export interface Pushes {
+  /** The pushed block that extends the tip; null when none was, or it cannot be read. */
+  take(tip: BlockRef): Promise<SvmBlock | null>
+  /** Keeps a block; `isNews`: the chain's head is at it. Throws `Malformed` for a header that is none. */
+  block(pushed: PushedBlock, isNews: boolean): void
+  /** The cluster is at a slot: time to ask for the newest confirmed one, where no block tells. */
+  slot(slot: number): void
+}
+
+/** A desk on which nothing lies yet. */
+export const pushDesk = (heads: HeadWatch, { chain, programs, log }: PushOptions): Pushes => {
+  const byParent = new Map<string, PushedBlock>()
+  let pushedTo = -1
+  let asking = false
+  return {
+    block: (pushed, isNews) => {
+      const { slot, said } = pushed
+      const { hash, parentHash } = normalizeHeader(said, { chain, slot })
+      byParent.delete(parentHash)
+      byParent.set(parentHash, pushed)
+      for (const [oldest] of byParent) if (byParent.size > WAITING) byParent.delete(oldest)
+      if (!isNews) return
+      pushedTo = slot
+      heads.see({ height: slot, hash })
+    },
+    slot: (slot) => {
+      if (asking || slot <= pushedTo + CONFIRM_SLOTS) return
+      asking = true
+      heads
+        .refresh()
+        .catch((error: unknown) =>
+          log.debug({ err: error }, 'failed to fetch block for slot notification'),
+        )
+        .finally(() => {
+          asking = false
+        })
+    },
+    take: async (tip) => {
+      const waiting = byParent.get(tip.hash)
+      if (waiting === undefined) return null
+      byParent.delete(tip.hash)
+      const { slot, said, shapeOf } = waiting
+      if (slot <= tip.height) return null
+      return unhurried(said, { chain, slot, programs }, shapeOf).catch((error: unknown) => {
+        log.warn({ err: error, slot }, 'invalid block in notification')
+        return null
+      })
+    },
+  }
+}
+
+/** Which subscriptions are kept. */
+export interface Listening {
+  /** False: whole blocks come by another way. */
+  readonly wantsBlocks: boolean
+  readonly commitment: Commitment
+  readonly log: Logger
+}
+
+/**
+ * Listens to `blockSubscribe`, where the node offers it, and to `slotSubscribe`, which says when to ask for the newest
+ * confirmed slot. A notice that cannot be read is passed over: the block is asked for then.
+ */
+export const listenForBlocks = (
+  rpc: Rpc,
+  pushes: Pushes,
+  { wantsBlocks, commitment, log }: Listening,
+): void => {
+  const onBlock = (notice: unknown): void => {
+    const { slot: at, block } = fieldsOf(fieldsOf(notice, 'notice').value, 'notice.value')
+    if (block === null || block === undefined) return
+    pushes.block({ slot: wholeAt(at, 'notice.value.slot'), said: block }, true)
+  }
+  const onSlot = (notice: unknown): void =>
+    pushes.slot(wholeAt(fieldsOf(notice, 'notice').slot, 'notice.slot'))
+  const blockParams = ['all', { ...blockOptions(commitment), showRewards: true }]
+  const blocks = { method: 'blockSubscribe', params: blockParams }
+  if (wantsBlocks) rpc.subscribe(blocks, guarded(onBlock, log), 'first')
+  rpc.subscribe({ method: 'slotSubscribe', params: [] }, guarded(onSlot, log))
+}
+
+/** A reader of notices that passes over what it cannot read. */
+export const guarded =
+  <Rest extends readonly unknown[]>(read: (notice: unknown, ...rest: Rest) => void, log: Logger) =>
+  (notice: unknown, ...rest: Rest): void => {
+    try {
+      read(notice, ...rest)
+    } catch (error) {
+      log.warn({ err: error }, 'invalid notification')
+    }
+  }

@@ -1,0 +1,135 @@
+import type { Logger } from '../../../core/ops/logger.ts'
+import {
+  type GrpcEndpoint,
+  grpcEndpoint,
+  grpcServices,
+  keepStreaming,
+  type StreamControl,
+} from '../../../core/rpc/grpc.ts'
+import { type Rpc, RpcError } from '../../../core/rpc/pool.ts'
+import { fieldsOf } from '../../input/json.ts'
+import { wholeAt } from '../layout/json.ts'
+import { normalizeHeader } from '../normalize/block.ts'
+import { guarded, type Pushes } from './block-subscription.ts'
+import { type Commitment, readHeader } from './node-queries.ts'
+import { wireBlock, wireTransaction } from './yellowstone.ts'
+
+const SUBSCRIBE = 'geyser.Geyser/Subscribe'
+
+/** Whether an address is that of a Yellowstone stream and not of calls. */
+export const isStream = (url: string): boolean => /^grpcs?:/.test(url)
+
+/** What streams are opened with. */
+export interface StreamOptions {
+  readonly chain: string
+  /** `grpc` or `grpcs` addresses, best first. */
+  readonly urls: readonly string[]
+  readonly commitment: Commitment
+  readonly timeoutMs: number
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+/** One place to stream from. */
+interface Place {
+  readonly endpoint: GrpcEndpoint
+  /** Its blocks are not those of the nodes that are asked: never used again. */
+  foreign: boolean
+}
+
+/** What was heard over all streams. */
+interface Heard {
+  newestSlot: number
+  /** A place refused to begin at a slot: the next one is not asked to. */
+  refusedSlot: boolean
+}
+
+/**
+ * Streams blocks and slots over Yellowstone gRPC from one place after the other, again from the slot behind the newest when
+ * one broke; what was missed is asked for. A stream names no chain, so its first block is compared with that of the nodes that
+ * are asked before its head counts.
+ */
+export const streamBlocks = (rpc: Rpc, pushes: Pushes, options: StreamOptions): void => {
+  const { urls, timeoutMs, signal, log } = options
+  if (urls.length === 0) return
+  const services = grpcServices('geyser.proto')
+  const places = urls.map(
+    (url): Place => ({ endpoint: grpcEndpoint(url, { services, timeoutMs }), foreign: false }),
+  )
+  const close = (): void => {
+    for (const { endpoint } of places) endpoint.close()
+  }
+  signal.addEventListener('abort', close, { once: true })
+  const heard: Heard = { newestSlot: -1, refusedSlot: false }
+  let turn = 0
+  keepStreaming(async (stop) => {
+    const usable = places.filter(({ foreign }) => !foreign)
+    const place = usable[turn % usable.length]
+    if (place === undefined) return null
+    turn += 1
+    const request = requestOf(options.commitment, heard.refusedSlot ? -1 : heard.newestSlot)
+    heard.refusedSlot = false
+    try {
+      const reader = readerOf({ rpc, pushes, heard, place, options })
+      const onMessage = guarded(reader, log)
+      return await place.endpoint.stream({ method: SUBSCRIBE, request, onMessage }, stop)
+    } catch (error) {
+      heard.refusedSlot = error instanceof RpcError
+      if (!stop.aborted)
+        log.warn({ err: error, endpoint: place.endpoint.label }, 'stream disconnected')
+      throw error
+    }
+  }, signal)
+}
+
+/** Every transaction of every block, and slots as they reach the commitment. */
+const requestOf = (commitment: Commitment, newestSlot: number): object => ({
+  blocks: { blocks: { includeTransactions: true, includeAccounts: false, includeEntries: false } },
+  slots: { slots: { filterByCommitment: true } },
+  commitment: commitment.toUpperCase(),
+  ...(newestSlot >= 0 && { fromSlot: newestSlot + 1 }),
+})
+
+interface Reader {
+  readonly rpc: Rpc
+  readonly pushes: Pushes
+  readonly heard: Heard
+  readonly place: Place
+  readonly options: StreamOptions
+}
+
+/** Reads what one stream says. */
+const readerOf = ({ rpc, pushes, heard, place, options }: Reader) => {
+  const { chain, commitment, log } = options
+  let proof: 'none' | 'asked' | 'ours' = 'none'
+  /** Compares a block with that of the nodes that are asked; they may not have it yet. */
+  const prove = async (slot: number, hash: string, stream: StreamControl): Promise<void> => {
+    proof = 'asked'
+    const header = await readHeader(rpc, { chain, slot }, commitment).catch(() => undefined)
+    proof = 'none'
+    if (header === undefined || header === 'skipped') return
+    if (header.hash === hash) {
+      proof = 'ours'
+      return
+    }
+    place.foreign = true
+    log.error({ endpoint: place.endpoint.label, slot }, 'stream serves another chain, not used')
+    stream.end()
+  }
+  const onBlock = (value: unknown, stream: StreamControl): void => {
+    const said = wireBlock(value)
+    const slot = wholeAt(said.slot, 'block.slot')
+    const isOurs = proof === 'ours'
+    pushes.block({ slot, said, shapeOf: wireTransaction }, isOurs)
+    if (isOurs) heard.newestSlot = Math.max(heard.newestSlot, slot)
+    if (proof === 'none') void prove(slot, normalizeHeader(said, { chain, slot }).hash, stream)
+  }
+  return (message: unknown, stream: StreamControl): void => {
+    const { block, slot, ping } = fieldsOf(message, 'update')
+    if (ping !== undefined) stream.send({ ping: { id: 1 } })
+    else if (block !== undefined) onBlock(block, stream)
+    else if (slot !== undefined && proof === 'ours') {
+      pushes.slot(wholeAt(fieldsOf(slot, 'slot').slot, 'slot.slot'))
+    }
+  }
+}

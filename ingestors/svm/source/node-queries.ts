@@ -1,0 +1,169 @@
+import { setImmediate as breathe } from 'node:timers/promises'
+import { Malformed, Outage } from '../../../core/errors.ts'
+import { type Ask, type Rpc, RpcError } from '../../../core/rpc/pool.ts'
+import type { RefusedTransaction, SvmBlock, SvmTransaction } from '../../../schemas/events.ts'
+import { listOf } from '../../input/json.ts'
+import { wholeAt } from '../layout/json.ts'
+import {
+  eachTransaction,
+  normalizeHeader,
+  type Reading,
+  type SvmHeader,
+} from '../normalize/block.ts'
+
+/** How sure a block must be to be published: voted for by two thirds of the stake, or rooted. */
+export type Commitment = 'confirmed' | 'finalized'
+
+/** Newest transaction version that is read; a block with a newer one is refused by the node. */
+const MAX_VERSION = 1
+/** Transactions that are read between two turns of the event loop. */
+const TURN = 64
+
+/** Error codes of `getBlock`. Source: agave rpc-client-api custom_error.rs; contract/chains.md 1.4. */
+const CODE = {
+  pruned: -32_001,
+  notYet: [-32_004, -32_014, -32_016],
+  skipped: [-32_007, -32_009],
+  newerVersion: -32_015,
+} as const
+
+/** Fields of `getBlock`, also those that `blockSubscribe` takes. */
+export const blockOptions = (commitment: Commitment) => ({
+  commitment,
+  encoding: 'json',
+  transactionDetails: 'full',
+  maxSupportedTransactionVersion: MAX_VERSION,
+})
+
+/** What a node says of a slot: the answer, that it never had a block, or (undefined) that it does not know yet. */
+export type SlotAnswer<T> = T | 'skipped' | undefined
+
+/** A refusal of `getBlock` as what it means. */
+const refused = (error: unknown, slot: number): 'skipped' | undefined => {
+  if (!(error instanceof RpcError)) throw error
+  const { code } = error
+  if (CODE.notYet.some((each) => each === code)) return undefined
+  if (CODE.skipped.some((each) => each === code)) return 'skipped'
+  if (code === CODE.newerVersion) {
+    throw new Malformed('unknown-version', `block ${slot}: ${error.message}`, { cause: error })
+  }
+  const why = code === CODE.pruned ? 'no longer holds it' : error.message
+  throw new Outage('rpc', `block ${slot}: the node ${why}`, { cause: error })
+}
+
+const getBlock = (ask: Ask, slot: number, options: object): Promise<unknown> =>
+  ask({ method: 'getBlock', params: [slot, options] }).catch((error: unknown) =>
+    refused(error, slot),
+  )
+
+/** All endpoints, or one of them. */
+export type Asked = Pick<Rpc, 'attempt'>
+
+/** One endpoint alone: what it throws is thrown. */
+export const oneEndpoint = (ask: Ask): Asked => ({ attempt: (work) => work(ask) })
+
+/** Asks every endpoint for a slot; one that calls it skipped may have jumped over it, so the others are asked too. */
+const everywhere = async <T>(
+  rpc: Asked,
+  read: (ask: Ask) => Promise<SlotAnswer<T>>,
+): Promise<SlotAnswer<T>> => {
+  let skipped = false
+  const found = await rpc.attempt(async (ask) => {
+    const answer = await read(ask)
+    if (answer !== 'skipped') return answer
+    skipped = true
+    return undefined
+  })
+  return found ?? (skipped ? 'skipped' : undefined)
+}
+
+/** A block without its transactions. Throws `Outage` or `Malformed`. */
+export const readHeader = (
+  rpc: Asked,
+  reading: Pick<Reading, 'chain' | 'slot'>,
+  commitment: Commitment,
+): Promise<SlotAnswer<SvmHeader>> =>
+  everywhere(rpc, async (ask) => {
+    const options = {
+      ...blockOptions(commitment),
+      transactionDetails: 'none',
+      rewards: false,
+    }
+    const said = await getBlock(ask, reading.slot, options)
+    if (said === 'skipped') return said
+    return said === undefined || said === null ? undefined : normalizeHeader(said, reading)
+  })
+
+/**
+ * A whole block; `lenient` without the transactions that cannot be read. Throws `Outage`, or `Malformed` with the reasons of
+ * `normalizeBlock` and `no-time`.
+ */
+export const readBlock = (
+  rpc: Asked,
+  reading: Reading & { readonly lenient?: boolean },
+  commitment: Commitment,
+): Promise<SlotAnswer<SvmBlock>> =>
+  everywhere(rpc, async (ask) => {
+    const options = { ...blockOptions(commitment), rewards: true }
+    const said = await getBlock(ask, reading.slot, options)
+    if (said === 'skipped') return said
+    return said === undefined || said === null ? undefined : unhurried(said, reading)
+  })
+
+/**
+ * `normalizeBlock` with turns of the event loop in between: a block may hold thousands of transactions. `shapeOf` as that of
+ * `eachTransaction`.
+ */
+export const unhurried = async (
+  said: unknown,
+  reading: Reading & { readonly lenient?: boolean },
+  shapeOf?: (transaction: unknown) => unknown,
+): Promise<SvmBlock> => {
+  const header = normalizeHeader(said, reading)
+  if (header.timeMs === 0) throw new Malformed('no-time', `block ${reading.slot} has no time`)
+  const transactions: SvmTransaction[] = []
+  const refused: RefusedTransaction[] = []
+  let read = 0
+  const transactionsOf = eachTransaction(said, reading.programs, {
+    ...(reading.lenient && { refused }),
+    ...(shapeOf && { shapeOf }),
+  })
+  for (const transaction of transactionsOf) {
+    if (transaction !== undefined) transactions.push(transaction)
+    read += 1
+    if (read % TURN === 0) await breathe()
+  }
+  return { ...header, transactions, ...(refused.length > 0 && { refused }) }
+}
+
+/** Slots of a range that have a block, ascending. Throws `Outage` or `Malformed`. */
+export const listSlots = async (
+  rpc: Asked,
+  { from, to }: { readonly from: number; readonly to: number },
+  commitment: Commitment,
+): Promise<readonly number[]> => {
+  const listed = await rpc.attempt(async (ask) => {
+    const said = await ask({ method: 'getBlocks', params: [from, to, { commitment }] })
+    const slots = listOf(said, 'getBlocks').map((slot) => wholeAt(slot, 'getBlocks[]'))
+    slots.forEach((slot, index) => {
+      if (slot < Math.max(from, (slots[index - 1] ?? -1) + 1) || slot > to) {
+        throw new Malformed('slot-order', `getBlocks of ${from} to ${to} gave slot ${slot}`)
+      }
+    })
+    return slots
+  })
+  return listed ?? []
+}
+
+/** Newest slots of a commitment by endpoint, highest first. Throws `Outage` when none answers. */
+export const readSlots = (
+  rpc: Rpc,
+  commitment: Commitment,
+  far?: number,
+): Promise<readonly number[]> =>
+  rpc.survey({
+    work: async (ask) =>
+      wholeAt(await ask({ method: 'getSlot', params: [{ commitment }] }), 'getSlot'),
+    heightOf: (slot) => slot,
+    ...(far !== undefined && { far }),
+  })

@@ -1,0 +1,98 @@
+import { base58Encode } from '../../../core/base58.ts'
+import type { ChainExtra } from '../../../core/config/config.ts'
+import { Malformed } from '../../../core/errors.ts'
+import type { SvmBlock } from '../../../schemas/events.ts'
+import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import type { Recorded } from '../../recorded/files.ts'
+import { wholeAt } from '../layout/json.ts'
+import { normalizeHeader, normalizeTransaction, timeOf } from '../normalize/block.ts'
+import { ALL_PROGRAMS, type SvmPrograms, withFactories, withOrders } from '../programs/programs.ts'
+import { getBlockShape } from './yellowstone.ts'
+
+/** Recordings are short: order books are read whether anybody asks or not. */
+const RECORDED = withOrders(ALL_PROGRAMS)
+
+/** What a block is called whose hash is not recorded: 32 bytes that hold its slot. */
+const nameOfSlot = (slot: number): string => {
+  const bytes = Buffer.alloc(32)
+  bytes.writeBigUInt64BE(BigInt(slot), 24)
+  return base58Encode(bytes)
+}
+
+/**
+ * A file of recorded answers of a Solana node, bare or named by their method: `getTransaction` (`getTransactionJson` where
+ * only that is there), `getBlock`, the `value` of a `blockNotification`, or a Yellowstone block update. A transaction
+ * becomes a block that holds it alone, with its slot and time; without a slot, at slot 0. A `getBlock` answer does not name
+ * its slot: it is `slot` beside it, else the one after its parent's. Throws `Malformed`; reasons of `normalizeBlock` and
+ * `unknown-shape`.
+ */
+export const recordedSvm = (
+  chain: string,
+  file: Fields,
+  factories: ChainExtra['factories'],
+): Recorded => {
+  const programs = factories.length === 0 ? RECORDED : withFactories(RECORDED, factories)
+  const reading = { chain, programs }
+  const transaction = file.getTransaction ?? file.getTransactionJson
+  if (transaction !== undefined) return lone(reading, fieldsOf(transaction, 'getTransaction'))
+  if (file.meta !== undefined) return lone(reading, file)
+  const block = file.getBlock ?? noticed(file) ?? file
+  const said = fieldsOf(block, 'block')
+  if (said.parentBlockhash !== undefined) return whole(reading, getBlockShape(said), file)
+  if (said.blockhash !== undefined) return whole(reading, said, file)
+  throw new Malformed('unknown-shape', 'neither a recorded block nor a transaction')
+}
+
+/** The block inside a notification, of a node's socket or of Yellowstone. */
+const noticed = (file: Fields): unknown => {
+  const step = (value: unknown, key: string): unknown =>
+    orElse(value, key, { read: fieldsOf, fallback: null })?.[key]
+  const pushed = step(step(file.params, 'result'), 'value')
+  return pushed === undefined ? file.block : (step(pushed, 'block') ?? undefined)
+}
+
+interface Reading {
+  readonly chain: string
+  readonly programs: SvmPrograms
+}
+
+const lone = ({ chain, programs }: Reading, said: Fields): Recorded => {
+  const slot = orElse(said.slot, 'slot', { read: wholeAt, fallback: 0 })
+  const index = orElse(said.transactionIndex, 'transactionIndex', { read: wholeAt, fallback: 0 })
+  const transaction = normalizeTransaction(said, { index, programs })
+  const timeMs = timeOf(said.blockTime, 'blockTime')
+  const block: SvmBlock = {
+    vm: 'svm',
+    chain,
+    height: slot,
+    hash: nameOfSlot(slot),
+    parentHash: nameOfSlot(0),
+    timeMs,
+    parentSlot: Math.max(slot - 1, 0),
+    blockHeight: null,
+    txCount: 1,
+    rewardsCount: 0,
+    transactions: transaction === undefined ? [] : [transaction],
+  }
+  return { block, whole: false, timed: timeMs > 0, named: false }
+}
+
+/** Elements may say where they stood; those of an extract do. */
+const whole = ({ chain, programs }: Reading, said: Fields, file: Fields): Recorded => {
+  const listed = said.slot ?? file.slot
+  const slot =
+    listed === undefined || listed === null
+      ? wholeAt(said.parentSlot, 'block.parentSlot') + 1
+      : wholeAt(listed, 'slot')
+  const header = normalizeHeader(said, { chain, slot })
+  const seen = new Set<number>()
+  const transactions = listOf(said.transactions, 'block.transactions').flatMap((each, place) => {
+    const told = fieldsOf(each, 'transaction').transactionIndex
+    const index = orElse(told, 'transactionIndex', { read: wholeAt, fallback: place })
+    if (seen.has(index)) throw refuse('tx-order', 'transactionIndex', index)
+    seen.add(index)
+    return normalizeTransaction(each, { index, programs }) ?? []
+  })
+  transactions.sort((a, b) => a.index - b.index)
+  return { block: { ...header, transactions }, whole: true, timed: header.timeMs > 0, named: true }
+}

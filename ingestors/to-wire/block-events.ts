@@ -1,0 +1,112 @@
+import type { BalanceChange, Decoded, Spot, TokenFact, Transfer } from '../../schemas/events.ts'
+import type * as Wire from '../../schemas/wire.ts'
+import type { Tracked } from '../publish/running-balances.ts'
+import { headMaker, type Keyed, type MappingContext } from './context.ts'
+import { type FeedEvents, feedEvents, type Wanted } from './feeds.ts'
+import { sided } from './oriented-swap.ts'
+import { changeEvent, isPublished, swapEvent } from './pools.ts'
+import { birthEvent, type FactOrigin, factEvent, migrationEvent, TOKEN_KIND } from './tokens.ts'
+import { tradeEvent } from './trades.ts'
+import { balanceEvent, supplyEvent, transferEvent } from './transfers.ts'
+
+/** Everything that one block publishes in data topics, each in the order of its event index. */
+export interface BlockEvents extends FeedEvents {
+  readonly trades: readonly Keyed<Wire.TradeEvent>[]
+  readonly pools: readonly Keyed<Wire.DexPoolEvent>[]
+  readonly transfers: readonly Keyed<Wire.TransferEvent>[]
+  readonly tokens: readonly Keyed<Wire.TokenEvent>[]
+  readonly tokenMetadata: readonly Keyed<Wire.TokenEvent>[]
+  readonly balances: readonly Keyed<Wire.BalanceEvent>[]
+  /** The same events as `balances`, keyed by token: what counts holders must see a token's owners in one lane. */
+  readonly holderDeltas: readonly Keyed<Wire.BalanceEvent>[]
+  readonly tokenSupplies: readonly Keyed<Wire.TokenSupplyEvent>[]
+}
+
+/** What was found in a block, ready to be mapped. */
+export interface Found extends Wanted {
+  readonly decoded: Decoded
+  readonly tracked: Tracked
+  /** Facts that this block was the first to need. */
+  readonly learned: readonly TokenFact[]
+  readonly origin: FactOrigin
+  /** Moves of the chain's coin that no log tells. */
+  readonly natives?: readonly Transfer[]
+  /** What accounts hold of the chain's coin, behind all other balances. */
+  readonly coins?: readonly BalanceChange[]
+}
+
+/** Type of the moves of a chain's coin. */
+const NATIVE_KIND = 'native'
+
+const inChainOrder = (one: Spot, other: Spot): number =>
+  one.txIndex - other.txIndex || one.logIndex - other.logIndex
+
+const decimalsTold = ({ balances }: Decoded): ReadonlyMap<string, number> =>
+  new Map(balances.flatMap(({ token, decimals }) => (decimals === null ? [] : [[token, decimals]])))
+
+/** Maps what was found in a block to wire events. */
+export const blockEvents = (
+  given: MappingContext,
+  { decoded, tracked, learned, origin, natives = [], coins = [], ...wanted }: Found,
+): BlockEvents => {
+  const context = { ...given, told: decimalsTold(decoded) }
+  const place = headMaker(context)
+  const tokenKind = TOKEN_KIND[context.chain.vm]
+  const onToken = (at: Spot, index: number) =>
+    place({ ...at, pool: '', protocol: tokenKind, index })
+  const onCoin = (at: Spot, index: number) =>
+    place({ ...at, pool: '', protocol: NATIVE_KIND, index })
+  const swaps = decoded.swaps.flatMap((swap) => sided(context, swap) ?? [])
+  const poolEvents = [
+    ...swaps.map((swap) => ({ at: swap.swap, swap })),
+    ...decoded.poolChanges.flatMap((change) =>
+      isPublished(change) ? [{ at: change, change }] : [],
+    ),
+  ].sort((a, b) => inChainOrder(a.at, b.at))
+  const launches = [...decoded.births, ...decoded.migrations].sort(inChainOrder)
+  const balances = [
+    ...tracked.balances.map((balance, index) =>
+      balanceEvent(context, balance, onToken(balance, index)),
+    ),
+    ...coins.map((coin, place) => {
+      const index = tracked.balances.length + place
+      return balanceEvent(context, coin, onCoin(coin, index))
+    }),
+  ]
+  return {
+    trades: swaps.map((swap, index) => tradeEvent(context, swap, place({ index, ...swap.swap }))),
+    pools: poolEvents.map((item, index) =>
+      'swap' in item
+        ? swapEvent(context, item.swap, place({ index, ...item.swap.swap }))
+        : changeEvent(context, item.change, place({ index, ...item.change })),
+    ),
+    transfers: [
+      ...decoded.transfers.map((transfer, index) =>
+        transferEvent(context, transfer, onToken(transfer, index)),
+      ),
+      ...natives.map((move, place) => {
+        const index = decoded.transfers.length + place
+        return transferEvent(context, move, onCoin(move, index))
+      }),
+    ],
+    tokens: launches.map((launch, index) => {
+      const from = launch.kind === 'birth' ? launch.launch : launch.from
+      const { protocol = tokenKind, pool = '' } = from ?? {}
+      const head = place({ ...launch, protocol, pool, index })
+      return launch.kind === 'birth'
+        ? birthEvent(context, launch, head)
+        : migrationEvent(context, launch, head)
+    }),
+    tokenMetadata: learned.map((fact, index) => factEvent(context, fact, origin, index)),
+    balances,
+    // Whoever counts holders reads the balance alone.
+    holderDeltas: balances.map(({ event: { balance } }) => ({
+      key: balance?.token_address ?? '',
+      event: { balance: balance ?? null },
+    })),
+    tokenSupplies: tracked.supplies.map((supply, index) =>
+      supplyEvent(context, supply, onToken(supply, index)),
+    ),
+    ...feedEvents(context, decoded, wanted),
+  }
+}

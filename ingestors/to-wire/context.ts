@@ -1,0 +1,125 @@
+import { decimalText } from '../../core/amounts.ts'
+import type { Draft } from '../../core/codec/contract.ts'
+import type { QuoteBook, Stamp } from '../../core/prices/quote-assets.ts'
+import { NO_STAMP } from '../../core/prices/quote-assets.ts'
+import type { ChainRow } from '../../schemas/chains.ts'
+import type { Block, CurveState, PoolFact, Spot, TokenFact } from '../../schemas/events.ts'
+import type * as Wire from '../../schemas/wire.ts'
+
+/** What the mapping of one block needs beside the block. */
+export interface MappingContext {
+  readonly chain: ChainRow
+  readonly block: Block
+  readonly book: QuoteBook
+  /** Prices of quote assets as of the end of the block before (R44). */
+  readonly stamps: ReadonlyMap<string, Stamp>
+  readonly token: (address: string) => TokenFact | undefined
+  readonly pool: (address: string) => PoolFact | undefined
+  /** Decimals that the block itself tells of tokens: Solana's balances name them. */
+  readonly told?: ReadonlyMap<string, number>
+}
+
+/** An event with the record key it travels under. */
+export interface Keyed<Event> {
+  readonly key: string
+  readonly event: Draft<Event>
+}
+
+/** Where an event stands, and what its head says of it. */
+export interface Place extends Spot {
+  readonly pool: string
+  readonly protocol: string
+  /** Ordinal of the event in its block and topic. */
+  readonly index: number
+}
+
+/** The four headers of every event. */
+export type Head = Pick<Draft<Wire.TradeEvent>, 'instruction' | 'block' | 'transaction' | 'd_app'>
+
+/** Makes heads of events: knows the block's transactions. */
+export const headMaker = (context: MappingContext): ((place: Place) => Head) => {
+  const transactions = new Map<number, Transaction>(
+    context.block.transactions.map((tx) => [tx.index, tx]),
+  )
+  const block = blockHead(context.block)
+  // Events of one transaction share its head, which the record then carries once.
+  const made = new Map<number, Draft<Wire.Transaction> | null>()
+  const transaction = (txIndex: number): Draft<Wire.Transaction> | null => {
+    const known = made.get(txIndex)
+    if (known !== undefined) return known
+    const head = transactionHead(transactions.get(txIndex))
+    made.set(txIndex, head)
+    return head
+  }
+  return (place) => ({
+    instruction: instructionHead(place),
+    block,
+    transaction: transaction(place.txIndex),
+    d_app: {
+      program_address: context.pool(place.pool)?.factory ?? '',
+      inner_program_address: '',
+      chain: context.chain.wire as Wire.Chain,
+    },
+  })
+}
+
+type Transaction = Block['transactions'][number]
+
+const instructionHead = ({ path, protocol, index, logIndex }: Place): Draft<Wire.Instruction> => ({
+  index: path?.outer ?? 0,
+  ...(path !== undefined &&
+    path.inner !== null && { is_inner_instruction: true, inner_instruction_index: path.inner }),
+  type: protocol,
+  event_index: index,
+  log_index: logIndex,
+})
+
+/** The block of an event: on Solana its slot beside its number, which a recording may not know. */
+export const blockHead = (block: Block): Wire.Block => ({
+  timestamp: block.timeMs,
+  hash: block.hash,
+  height: block.vm === 'svm' ? (block.blockHeight ?? block.height) : block.height,
+  slot: block.height,
+})
+
+const transactionHead = (tx: Transaction | undefined): Draft<Wire.Transaction> | null =>
+  tx === undefined
+    ? null
+    : {
+        // What Sui pays back for storage can be more than the fee: the wire has no amounts below zero.
+        fee: String(tx.feeRaw < 0n ? 0n : tx.feeRaw),
+        fee_payer: 'gasOwner' in tx ? tx.gasOwner : tx.from,
+        index: tx.index,
+        signature: tx.hash,
+        signer: tx.from,
+        status: tx.success ? 'STATUS_SUCCESS' : 'STATUS_FAILED',
+      }
+
+/** Decimals of a token: from its facts, from the tables of quote assets and chains, or as its block tells them; null = unknown. */
+export const decimalsOf = (context: MappingContext, address: string): number | null => {
+  const { token, book, told, chain } = context
+  if (address === chain.nativeAddress) return chain.nativeDecimals
+  const known = token(address)?.decimals ?? book.assets.get(address)?.decimals
+  return known ?? told?.get(address) ?? null
+}
+
+/** Prices that the trades and pool events of a quote are stamped with. */
+export const stampText = ({ stamps }: MappingContext, quote: string) => {
+  const { usd, native } = stamps.get(quote) ?? NO_STAMP
+  return { quote_price_in_usd: decimalText(usd), quote_price_in_native: decimalText(native) }
+}
+
+/** A reserve of a pool; unknown where it was not told or cannot be. */
+export const rawText = (raw: bigint | undefined): string =>
+  raw === undefined || raw < 0n ? '' : String(raw)
+
+/** A bonding curve as it is after an event, where there is one. */
+export const curveRecord = (curve: CurveState | undefined) =>
+  curve && {
+    bonding_curve: {
+      virtual_quote_reserves: rawText(curve.virtualQuoteRaw ?? undefined),
+      virtual_token_reserves: rawText(curve.virtualTokenRaw ?? undefined),
+      real_quote_reserves: rawText(curve.realQuoteRaw),
+      real_token_reserves: rawText(curve.realTokenRaw ?? undefined),
+    },
+  }

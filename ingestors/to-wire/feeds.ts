@@ -1,0 +1,51 @@
+import type { Decoded } from '../../schemas/events.ts'
+import type { Feed } from '../../schemas/feeds.ts'
+import type * as Wire from '../../schemas/wire.ts'
+import type { Outcomes } from '../evm/decode/outcome-tokens.ts'
+import type { Keyed, MappingContext } from './context.ts'
+import { callEvents, logEvents, minerRewardEvents, uncleEvents } from './evm-feeds.ts'
+import { type PredictionEvents, predictionEvents } from './prediction-feeds.ts'
+import { instructionEvents, orderEvents, rewardEvents } from './svm-feeds.ts'
+
+/** What a block publishes in the topics of optional feeds; absent where a feed is off. */
+export interface FeedEvents extends Partial<PredictionEvents> {
+  readonly calls?: readonly Keyed<Wire.CallEvent>[]
+  readonly events?: readonly Keyed<Wire.LogEvent>[]
+  readonly minerRewards?: readonly Keyed<Wire.MinerRewardEvent>[]
+  readonly uncles?: readonly Keyed<Wire.UncleEvent>[]
+  readonly instructions?: readonly Keyed<Wire.InstructionEvent>[]
+  readonly rewards?: readonly Keyed<Wire.RewardEvent>[]
+  readonly orders?: readonly Keyed<Wire.OrderEvent>[]
+}
+
+/** What is published beside trades. */
+export interface Wanted {
+  /** Those of the chain that are on. Default: none. */
+  readonly feeds?: ReadonlySet<Feed>
+  /** What is known of outcome tokens, where prediction markets are published. */
+  readonly outcomes?: Outcomes
+}
+
+/** Maps what the chain's feeds ask for. */
+export const feedEvents = (
+  { block }: MappingContext,
+  { predictions }: Decoded,
+  { feeds, outcomes }: Wanted,
+): FeedEvents => {
+  if (feeds === undefined || feeds.size === 0) return {}
+  if (block.vm === 'evm') {
+    return {
+      ...(feeds.has('calls') && { calls: callEvents(block) }),
+      ...(feeds.has('events') && { events: logEvents(block) }),
+      ...(feeds.has('miner-rewards') && { minerRewards: minerRewardEvents(block) }),
+      ...(feeds.has('uncles') && { uncles: uncleEvents(block) }),
+      ...(outcomes && predictionEvents(block, predictions, outcomes)),
+    }
+  }
+  if (block.vm !== 'svm') return {}
+  return {
+    ...(feeds.has('instructions') && { instructions: instructionEvents(block) }),
+    ...(feeds.has('rewards') && { rewards: rewardEvents(block) }),
+    ...(feeds.has('orders') && { orders: orderEvents(block) }),
+  }
+}

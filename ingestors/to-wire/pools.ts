@@ -1,0 +1,130 @@
+import { decimalText } from '../../core/amounts.ts'
+import type { Draft } from '../../core/codec/contract.ts'
+import { orient } from '../../core/prices/quote-assets.ts'
+import type { PoolChange } from '../../schemas/events.ts'
+import type * as Wire from '../../schemas/wire.ts'
+import {
+  curveRecord,
+  decimalsOf,
+  type Head,
+  type Keyed,
+  type MappingContext,
+  rawText,
+  stampText,
+} from './context.ts'
+import { accountsOf, keeperOf, type Sided, type Vaults, vaults } from './oriented-swap.ts'
+
+interface PoolSides {
+  readonly pool: string
+  readonly keeper: string
+  readonly base: string
+  readonly quote: string
+  readonly baseRaw: bigint
+  readonly quoteRaw: bigint
+  readonly wallet: string
+  readonly vaultA: string
+  readonly vaultB: string
+}
+
+const poolRecord = (
+  context: MappingContext,
+  { pool, keeper, base, quote, baseRaw, quoteRaw, wallet, vaultA, vaultB }: PoolSides,
+  vault: Vaults,
+): Draft<Wire.DexPool> => ({
+  address: pool,
+  token_a_vault_address: vaultA,
+  token_a_vault_owner_address: keeper,
+  token_a_address: base,
+  token_a_amount: String(baseRaw),
+  token_a_vault_pre_amount: vault.basePre,
+  token_a_vault_post_amount: vault.basePost,
+  token_a_decimals: decimalsOf(context, base),
+  token_b_vault_address: vaultB,
+  token_b_vault_owner_address: keeper,
+  token_b_address: quote,
+  token_b_amount: String(quoteRaw),
+  token_b_vault_pre_amount: vault.quotePre,
+  token_b_vault_post_amount: vault.quotePost,
+  token_b_decimals: decimalsOf(context, quote),
+  lp_wallet: wallet,
+})
+
+/** A swap as what it did to its pool. */
+export const swapEvent = (
+  context: MappingContext,
+  side: Sided,
+  place: Head,
+): Keyed<Wire.DexPoolEvent> => ({
+  key: side.base,
+  event: {
+    type: 'DEX_POOL_EVENT_TYPE_SWAP',
+    ...place,
+    ...stampText(context, side.quote),
+    pool: poolRecord(
+      context,
+      {
+        pool: side.swap.pool,
+        ...side,
+        ...accountsOf(side),
+        keeper: keeperOf(side.swap),
+        wallet: '',
+      },
+      vaults(side),
+    ),
+    ...(side.swap.curveProgress !== undefined && {
+      pool_processed: { curve_progress: decimalText(side.swap.curveProgress) },
+    }),
+    ...curveRecord(side.swap.curve),
+  },
+})
+
+/** A change that the wire has a type for; what a V3 position collects was taken out by its `decrease` already. */
+export type PublishedChange = PoolChange & { readonly kind: keyof typeof CHANGE_TYPES }
+
+/** True for changes that the wire has a type for. */
+export const isPublished = (change: PoolChange): change is PublishedChange =>
+  change.kind in CHANGE_TYPES
+
+const CHANGE_TYPES = {
+  initialize: 'DEX_POOL_EVENT_TYPE_INITIALIZE',
+  increase: 'DEX_POOL_EVENT_TYPE_INCREASE_LIQUIDITY',
+  decrease: 'DEX_POOL_EVENT_TYPE_DECREASE_LIQUIDITY',
+} as const
+
+/** Liquidity that moved, or a pool that opened. */
+export const changeEvent = (
+  context: MappingContext,
+  change: PublishedChange,
+  place: Head,
+): Keyed<Wire.DexPoolEvent> => {
+  const keeper = keeperOf(change)
+  const { base, quote } = orient(change.tokenA, change.tokenB, context.book)
+  const flip = <T>(pair: readonly [T, T]): readonly [T, T] =>
+    base === change.tokenA ? pair : [pair[1], pair[0]]
+  const [baseRaw, quoteRaw] = flip([change.amountARaw, change.amountBRaw])
+  const [basePost, quotePost] = change.reserves === undefined ? [] : flip(change.reserves)
+  const moved = (post: bigint | undefined, raw: bigint): bigint | undefined =>
+    post === undefined ? undefined : change.kind === 'decrease' ? post + raw : post - raw
+  return {
+    key: base,
+    event: {
+      type: CHANGE_TYPES[change.kind],
+      ...place,
+      ...stampText(context, quote),
+      pool: poolRecord(
+        context,
+        {
+          ...{ pool: change.pool, base, quote, baseRaw, quoteRaw, wallet: change.owner },
+          ...{ keeper, vaultA: keeper, vaultB: keeper },
+        },
+        {
+          basePre: rawText(moved(basePost, baseRaw)),
+          basePost: rawText(basePost),
+          quotePre: rawText(moved(quotePost, quoteRaw)),
+          quotePost: rawText(quotePost),
+        },
+      ),
+      ...curveRecord(change.curve),
+    },
+  }
+}

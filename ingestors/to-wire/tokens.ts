@@ -1,0 +1,125 @@
+import type { Draft } from '../../core/codec/contract.ts'
+import type { Vm } from '../../schemas/chains.ts'
+import type { Birth, LaunchPlace, Migration, TokenFact } from '../../schemas/events.ts'
+import { protocolRow } from '../../schemas/protocols.ts'
+import type * as Wire from '../../schemas/wire.ts'
+import { blockHead, type Head, type Keyed, type MappingContext } from './context.ts'
+
+/** Where a token's facts come from: the node's own answers, or rows that the operator gave. */
+export type FactOrigin = 'node' | 'file'
+
+/** `token.Token.decimals` of a token whose decimals are not known: the wire has no null there. */
+export const UNKNOWN_DECIMALS = -1
+
+/** Kind of token that a virtual machine has: the type of events that belong to no protocol. */
+export const TOKEN_KIND: Readonly<Record<Vm, string>> = {
+  evm: 'erc20',
+  svm: 'spl_token',
+  move: 'coin',
+}
+
+const tokenRecord = (
+  { chain }: MappingContext,
+  fact: TokenFact,
+  additional: Readonly<Record<string, string>>,
+): Draft<Wire.Token> => ({
+  address: fact.address,
+  name: fact.name ?? '',
+  symbol: fact.symbol ?? '',
+  decimals: fact.decimals ?? UNKNOWN_DECIMALS,
+  uri: fact.uri ?? '',
+  additional_metadata: {
+    ...additional,
+    ...(fact.totalSupplyRaw !== null && { total_supply: String(fact.totalSupplyRaw) }),
+  },
+  ...(chain.vm === 'svm' && {
+    solana_extra: {
+      fungible: true,
+      program_address: fact.program ?? '',
+      mint_authority: fact.mintAuthority ?? '',
+      freeze_authority: fact.freezeAuthority ?? '',
+    },
+  }),
+  ...(chain.vm === 'evm' && { evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' } }),
+})
+
+/** Facts of a token, in the block that first needed them. */
+export const factEvent = (
+  context: MappingContext,
+  fact: TokenFact,
+  origin: FactOrigin,
+  index: number,
+): Keyed<Wire.TokenEvent> => ({
+  key: fact.address,
+  event: {
+    instruction: {
+      index: 0,
+      type: TOKEN_KIND[context.chain.vm],
+      event_index: index,
+      log_index: 0,
+    },
+    block: blockHead(context.block),
+    d_app: { chain: context.chain.wire as Wire.Chain },
+    type: 'EVENT_TYPE_UPDATED',
+    token: tokenRecord(context, fact, { facts: origin }),
+  },
+})
+
+const launchRecord = ({ chain, pool }: MappingContext, place: LaunchPlace): Draft<Wire.Launch> => {
+  const row = protocolRow(place.protocol)
+  return {
+    program_address: pool(place.pool)?.factory ?? row?.factories[chain.id]?.[0] ?? '',
+    protocol_family: place.protocol,
+    protocol_name: row?.name ?? '',
+    pool_address: place.pool,
+  }
+}
+
+const txOf = (head: Head): string => head.transaction?.signature ?? ''
+
+/** A token that came to be. */
+export const birthEvent = (
+  context: MappingContext,
+  { fact, dev, creators, launch }: Birth,
+  head: Head,
+): Keyed<Wire.TokenEvent> => ({
+  key: fact.address,
+  event: {
+    type: 'EVENT_TYPE_CREATED',
+    ...head,
+    token: {
+      creators: creators.map((address) => ({ address, verified: true, share: 0 })),
+      ...tokenRecord(context, fact, { facts: 'birth' }),
+    },
+    ...(launch && { launch_from: launchRecord(context, launch) }),
+    created_at: context.block.timeMs,
+    created_slot: context.block.height,
+    created_tx: txOf(head),
+    dev,
+  },
+})
+
+/** A token that left its curve for a pool. */
+export const migrationEvent = (
+  context: MappingContext,
+  { token, from, to }: Migration,
+  head: Head,
+): Keyed<Wire.TokenEvent> => ({
+  key: token,
+  event: {
+    type: 'EVENT_TYPE_MIGRATED',
+    ...head,
+    token: tokenRecord(context, context.token(token) ?? unknownFact(token), {}),
+    launch_from: launchRecord(context, from),
+    ...(to && { migrated_to: launchRecord(context, to) }),
+    migrated_at: context.block.timeMs,
+  },
+})
+
+const unknownFact = (address: string): TokenFact => ({
+  address,
+  decimals: null,
+  name: null,
+  symbol: null,
+  totalSupplyRaw: null,
+})

@@ -1,0 +1,212 @@
+import { bucketEnd, bucketStart, RESOLUTION_NAMES, type Resolution } from '../../core/time.ts'
+import type { CandlestickDimension } from '../../schemas/wire.ts'
+import { type Bucket, type Fold, ladderOf, merge } from './fold.ts'
+
+type Buckets = Partial<Record<Resolution, Bucket>>
+
+/** A change of a block that was taken back: when it was, and the version of its retraction. */
+interface Removal {
+  readonly timeMs: number
+  readonly version: number
+}
+
+/** All candles of one token, pool or pair that can still change. */
+export interface Series {
+  readonly key: string
+  readonly token: string
+  readonly dimension: CandlestickDimension
+  readonly address: string
+  decimals: number
+  /** Final trades of the newest bucket of each resolution. */
+  base: Buckets
+  /** Final and unfinalized trades of the newest bucket of each resolution. */
+  tips: Buckets
+  /** Folds of blocks that came since the last flush; `startMs` is the block time. */
+  pending: Bucket[]
+  removed: Removal[]
+  /** Unfinalized blocks with trades of this series. */
+  hotBlocks: number
+  /** When the first of the base's buckets ends. */
+  nextEndMs: number
+  /** The end under which the state lists the series; undefined = it does not. */
+  listedMs: number | undefined
+}
+
+/** A candle to be published; `fold: null` is a bucket that a reorg emptied. */
+export interface Candle {
+  readonly series: Series
+  readonly resolution: Resolution
+  readonly startMs: number
+  readonly fold: Fold | null
+  readonly version: number
+  readonly isFinal: boolean
+}
+
+/** Takes a candle; a later one of the same series, resolution and bucket replaces it. */
+export type Publish = (candle: Candle) => void
+
+/** Time up to which everything is final, with the operation that said so. */
+export interface Finality {
+  readonly seq: number
+  readonly timeMs: number
+}
+
+const DIMENSIONS: Readonly<Record<string, CandlestickDimension>> = {
+  T: 'CANDLESTICK_DIMENSION_TOKEN_ADDRESS',
+  P: 'CANDLESTICK_DIMENSION_POOL_ADDRESS',
+  A: 'CANDLESTICK_DIMENSION_PAIR',
+}
+
+/** `(seq << 16) | part` as a double, exact below 2^53. */
+export const versionOf = (seq: number, part: number): number => seq * 65_536 + part
+
+/** A trade's pair and pool, and whether its base is a stablecoin. */
+export interface Traded {
+  readonly base: string
+  readonly quote: string
+  readonly pool: string
+  readonly stable: boolean
+}
+
+/** Keys of the series that a trade belongs to; stablecoins have no candles of their own (contract/kafka.md 2.2). */
+export const seriesKeys = ({ base, quote, pool, stable }: Traded): readonly string[] => [
+  ...(stable ? [] : [`T|${base}|${base}`]),
+  `P|${base}|${pool}`,
+  `A|${base}|${base < quote ? `${base}-${quote}` : `${quote}-${base}`}`,
+]
+
+/** A series without candles. */
+export const newSeries = (key: string, decimals: number): Series => {
+  const [letter = '', token = '', address = ''] = key.split('|')
+  return {
+    key,
+    token,
+    dimension: DIMENSIONS[letter] ?? 'CANDLESTICK_DIMENSION_UNSPECIFIED',
+    address,
+    decimals,
+    base: {},
+    tips: {},
+    pending: [],
+    removed: [],
+    hotBlocks: 0,
+    nextEndMs: Number.POSITIVE_INFINITY,
+    listedMs: undefined,
+  }
+}
+
+const onto = (below: Bucket | undefined, list: readonly Bucket[]): readonly Bucket[] => {
+  const first = list[0]
+  if (below === undefined || first === undefined || below.startMs !== first.startMs) return list
+  return [{ startMs: first.startMs, fold: merge(below.fold, first.fold) }, ...list.slice(1)]
+}
+
+/** Takes in the folds since the last flush and publishes every bucket that they touched. */
+export const settle = (series: Series, publish: Publish): void => {
+  const ladder = ladderOf(series.pending)
+  for (const resolution of RESOLUTION_NAMES) {
+    const list = onto(series.tips[resolution], ladder[resolution])
+    for (const { startMs, fold } of list) {
+      publish({ series, resolution, startMs, fold, version: fold.version, isFinal: false })
+    }
+    const tip = list.at(-1)
+    if (tip !== undefined) series.tips[resolution] = tip
+  }
+  series.pending = []
+}
+
+const startsOf = (series: Series, resolution: Resolution): ReadonlyMap<number, number> => {
+  const starts = new Map<number, number>()
+  for (const { startMs } of series.pending) starts.set(bucketStart(startMs, resolution), 0)
+  for (const { timeMs, version } of series.removed) {
+    const start = bucketStart(timeMs, resolution)
+    starts.set(start, Math.max(version, starts.get(start) ?? 0))
+  }
+  return starts
+}
+
+/** Folds again what is left after a retraction, from the unfinalized blocks in chain order; publishes what it touched. */
+export const refold = (series: Series, hot: readonly Bucket[], publish: Publish): void => {
+  const ladder = ladderOf(hot)
+  for (const resolution of RESOLUTION_NAMES) {
+    const base = series.base[resolution]
+    const list = onto(base, ladder[resolution])
+    for (const [startMs, version] of startsOf(series, resolution)) {
+      const found = list.find((bucket) => bucket.startMs === startMs)
+      const fold = found?.fold ?? (base?.startMs === startMs ? base.fold : null)
+      publish({
+        series,
+        resolution,
+        startMs,
+        fold,
+        version: Math.max(version, fold?.version ?? 0),
+        isFinal: false,
+      })
+    }
+    const tip = list.at(-1) ?? base
+    if (tip === undefined) delete series.tips[resolution]
+    else series.tips[resolution] = tip
+  }
+  series.pending = []
+  series.removed = []
+}
+
+/** When the first of the final buckets ends. */
+export const nextEnd = ({ base }: Series): number => {
+  let end = Number.POSITIVE_INFINITY
+  for (const resolution of RESOLUTION_NAMES) {
+    const bucket = base[resolution]
+    if (bucket !== undefined) end = Math.min(end, bucketEnd(bucket.startMs, resolution))
+  }
+  return end
+}
+
+/** Publishes a bucket for the last time: its end is final. */
+export const close = (
+  series: Series,
+  resolution: Resolution,
+  bucket: Bucket,
+  finalities: readonly Finality[],
+  publish: Publish,
+): void => {
+  const end = bucketEnd(bucket.startMs, resolution)
+  const seq = finalities.find(({ timeMs }) => timeMs >= end)?.seq ?? finalities.at(-1)?.seq ?? 0
+  publish({
+    series,
+    resolution,
+    startMs: bucket.startMs,
+    fold: bucket.fold,
+    version: Math.max(versionOf(seq, 0), bucket.fold.version),
+    isFinal: true,
+  })
+  if (series.base[resolution]?.startMs === bucket.startMs) delete series.base[resolution]
+  if (series.tips[resolution]?.startMs === bucket.startMs) delete series.tips[resolution]
+}
+
+/** Merges folds that became final, in chain order, into the base. Buckets that a later final trade has passed are closed. */
+export const makeFinal = (
+  series: Series,
+  parts: readonly Bucket[],
+  finalities: readonly Finality[],
+  publish: Publish,
+): void => {
+  const ladder = ladderOf(parts)
+  for (const resolution of RESOLUTION_NAMES) {
+    const before = series.base[resolution]
+    const tip = series.tips[resolution]
+    const list = onto(before, ladder[resolution])
+    const first = list[0]
+    const last = list.at(-1)
+    if (first === undefined || last === undefined) continue
+    if (before !== undefined && before.startMs !== first.startMs) {
+      close(series, resolution, before, finalities, publish)
+    }
+    for (const passed of list.slice(0, -1)) close(series, resolution, passed, finalities, publish)
+    const whole = series.hotBlocks === 0 && tip?.startMs === last.startMs
+    series.base[resolution] = whole ? tip : last
+  }
+  series.nextEndMs = nextEnd(series)
+}
+
+/** True when nothing of the series can change any more. */
+export const isOver = (series: Series): boolean =>
+  series.hotBlocks === 0 && series.pending.length === 0 && Object.keys(series.base).length === 0

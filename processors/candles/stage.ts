@@ -1,0 +1,312 @@
+import { Malformed } from '../../core/errors.ts'
+import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import { bucketEnd, RESOLUTION_NAMES } from '../../core/time.ts'
+import type { EventMeta, TradeEvent } from '../../schemas/wire.ts'
+import { bookOf, isStable } from '../runtime/quote-assets.ts'
+import type {
+  Flushed,
+  Folding,
+  Operation,
+  Publication,
+  Stage,
+  StageState,
+} from '../runtime/stage.ts'
+import { isBuy, valueRaw, valuesOf } from '../runtime/valuation.ts'
+import { makeCandleDraft } from './events.ts'
+import { absorb, type Bucket, type Fold, foldOf, type StoredFold, storedFold } from './fold.ts'
+import {
+  close,
+  type Finality,
+  makeFinal,
+  type Publish,
+  refold,
+  type Series,
+  seriesKeys,
+  settle,
+  versionOf,
+} from './series.ts'
+import { makeSeriesStore, type SeriesStore } from './store.ts'
+
+/** An unfinalized block: its fold per series. */
+interface HotBlock {
+  readonly hash: string
+  readonly height: number
+  readonly timeMs: number
+  readonly folds: ReadonlyMap<string, Fold>
+}
+
+interface StoredHot extends Omit<HotBlock, 'folds'> {
+  readonly folds: readonly (readonly [series: string, decimals: number, fold: StoredFold])[]
+}
+
+/** Series without unfinalized trades that stay in memory, per lane. */
+const RESTING_KEPT = 4_096
+
+const numberOr = (text: string, unknown: number): number => (text === '' ? unknown : Number(text))
+
+/** A trade as a fold of one; undefined for trades that make no candle: suspect, failed, or without a USD price. */
+const foldOfTrade = (event: TradeEvent, version: number): Fold | undefined => {
+  const { trade, trade_processed: processed, transaction } = event
+  if (trade === null || processed === null) return undefined
+  if (processed.is_token_a_price_in_usd_suspect) return undefined
+  if (transaction?.status === 'STATUS_FAILED') return undefined
+  const usd = numberOr(processed.token_a_price_in_usd, 0)
+  if (!(usd > 0) || !Number.isFinite(usd)) return undefined
+  const native = numberOr(processed.token_a_price_in_native, Number.NaN)
+  const { valueUsd, valueNative } = valuesOf(event, trade)
+  return {
+    openUsd: usd,
+    highUsd: usd,
+    lowUsd: usd,
+    closeUsd: usd,
+    openNative: native,
+    highNative: native,
+    lowNative: native,
+    closeNative: native,
+    volumeRaw: BigInt(trade.user_a_amount === '' ? 0 : trade.user_a_amount),
+    usdRaw: valueRaw(valueUsd) ?? 0n,
+    nativeRaw: valueRaw(valueNative) ?? 0n,
+    trades: 1,
+    buys: isBuy(trade) ? 1 : 0,
+    version,
+  }
+}
+
+interface PricedTrade {
+  readonly index: number
+  readonly fold: Fold
+  readonly keys: readonly string[]
+  readonly decimals: number
+}
+
+const tradesOf = (operation: Operation, book: QuoteBook): readonly PricedTrade[] => {
+  const trades: PricedTrade[] = []
+  let sorted = true
+  for (const { topic, value, part } of operation.records) {
+    if (topic !== 'tradesProcessed') continue
+    const version = versionOf(operation.block.meta.seq, part)
+    for (const event of value.events) {
+      const { trade } = event
+      const fold = foldOfTrade(event, version)
+      if (fold === undefined || trade === null) continue
+      const index = event.instruction?.event_index ?? 0
+      sorted &&= index >= (trades.at(-1)?.index ?? 0)
+      trades.push({
+        index,
+        fold,
+        keys: seriesKeys({
+          base: trade.token_a_address,
+          quote: trade.token_b_address,
+          pool: trade.pool_address,
+          stable: isStable(trade.token_a_address, book),
+        }),
+        decimals: trade.token_a_decimals ?? 0,
+      })
+    }
+  }
+  return sorted ? trades : trades.toSorted((one, other) => one.index - other.index)
+}
+
+/** Candles of one lane: final trades folded into a base, each unfinalized block kept apart (contract/kafka.md 3.8). */
+class CandleFolding implements Folding {
+  readonly #bookOf: (chain: string) => QuoteBook
+  readonly #series: SeriesStore
+  readonly #dirty = new Set<Series>()
+  readonly #changes = new Map<string, string | null>()
+  #hot: HotBlock[] = []
+  #finalities: { readonly seq: number; readonly height: number }[] = []
+  #newest: EventMeta | undefined
+
+  constructor(state: StageState, { book, restingKept = RESTING_KEPT }: CandleOptions) {
+    this.#bookOf = bookOf(book)
+    this.#series = makeSeriesStore(state, restingKept)
+    const hot = [...state.entries('h/')].map(([, text]) => this.#hotOf(JSON.parse(text)))
+    this.#hot = hot.toSorted((one, other) => one.height - other.height)
+    for (const { folds } of this.#hot) {
+      for (const key of folds.keys()) this.#series.at(key).hotBlocks += 1
+    }
+    const parts = this.#partsBySeries(this.#hot)
+    for (const series of this.#series.inUse) {
+      refold(series, parts.get(series) ?? [], () => undefined)
+    }
+  }
+
+  /** Series in memory. */
+  get held(): number {
+    return this.#series.held
+  }
+
+  step(operation: Operation): readonly Publication[] {
+    const { meta, final_height: height } = operation.block
+    this.#newest = meta
+    if (meta.op === 'OP_APPLY') this.#apply(operation)
+    else if (meta.op === 'OP_REVERT') this.#revert(operation)
+    else this.#finalities.push({ seq: meta.seq, height })
+    return []
+  }
+
+  flush(): Flushed {
+    const draft = makeCandleDraft()
+    const { publish } = draft
+    const shortened = new Set([...this.#dirty].filter(({ removed }) => removed.length > 0))
+    const parts =
+      shortened.size === 0 ? undefined : this.#partsBySeries(this.#hot, (one) => shortened.has(one))
+    for (const series of this.#dirty) {
+      if (series.removed.length > 0) refold(series, parts?.get(series) ?? [], publish)
+      else settle(series, publish)
+    }
+    this.#finalize(publish)
+    for (const series of this.#dirty) this.#series.release(series)
+    this.#dirty.clear()
+    const changes = [...this.#changes, ...this.#series.changes()]
+    this.#changes.clear()
+    const publications = this.#newest === undefined ? [] : draft.records(this.#newest)
+    return { publications, changes }
+  }
+
+  #hotOf(stored: StoredHot): HotBlock {
+    for (const [key, decimals] of stored.folds) this.#series.at(key, decimals)
+    return { ...stored, folds: new Map(stored.folds.map(([key, , fold]) => [key, foldOf(fold)])) }
+  }
+
+  #apply(operation: Operation): void {
+    const { chain, hash, height, block_time: timeMs } = operation.block.meta
+    if (timeMs < (this.#hot.at(-1)?.timeMs ?? 0)) {
+      throw new Malformed('time', `block ${height} is older than the block before it`)
+    }
+    const folds = new Map<string, Fold>()
+    for (const { fold, keys, decimals } of tradesOf(operation, this.#bookOf(chain))) {
+      for (const key of keys) {
+        const draft = folds.get(key)
+        if (draft !== undefined) absorb(draft, fold)
+        else {
+          folds.set(key, { ...fold })
+          this.#series.at(key).decimals = decimals
+        }
+      }
+    }
+    for (const [key, fold] of folds) {
+      const series = this.#series.at(key)
+      series.pending.push({ startMs: timeMs, fold })
+      series.hotBlocks += 1
+      this.#dirty.add(series)
+    }
+    const block = { hash, height, timeMs, folds }
+    this.#hot.push(block)
+    this.#changes.set(`h/${hash}`, this.#hotText(block))
+  }
+
+  #hotText({ folds, ...block }: HotBlock): string {
+    const stored: StoredHot = {
+      ...block,
+      folds: [...folds].map(([key, fold]) => [
+        key,
+        this.#series.at(key).decimals,
+        storedFold(fold),
+      ]),
+    }
+    return JSON.stringify(stored)
+  }
+
+  #revert(operation: Operation): void {
+    const { hash, seq } = operation.block.meta
+    const block = this.#hot.findLast((one) => one.hash === hash)
+    if (block === undefined) {
+      throw new Malformed('revert', `block ${hash} is taken back but was not applied`)
+    }
+    this.#hot = this.#hot.filter((one) => one !== block)
+    this.#changes.set(`h/${hash}`, null)
+    const version = versionOf(seq, operation.records.at(-1)?.part ?? 0)
+    for (const key of block.folds.keys()) {
+      const series = this.#series.at(key)
+      series.hotBlocks -= 1
+      series.removed.push({ timeMs: block.timeMs, version })
+      this.#dirty.add(series)
+    }
+  }
+
+  /** What blocks did to each series, in chain order: one look at each block, however many series there are. */
+  #partsBySeries(
+    blocks: readonly HotBlock[],
+    isWanted: (series: Series) => boolean = () => true,
+  ): ReadonlyMap<Series, Bucket[]> {
+    const parts = new Map<Series, Bucket[]>()
+    for (const { timeMs, folds } of blocks) {
+      for (const [key, fold] of folds) {
+        const series = this.#series.at(key)
+        if (!isWanted(series)) continue
+        const list = parts.get(series)
+        if (list === undefined) parts.set(series, [{ startMs: timeMs, fold }])
+        else list.push({ startMs: timeMs, fold })
+      }
+    }
+    return parts
+  }
+
+  #finalize(publish: Publish): void {
+    const height = this.#finalities.at(-1)?.height
+    if (height === undefined) return
+    const finalities = this.#finalities.flatMap(({ seq, height: upTo }): Finality[] => {
+      const newest = this.#hot.findLast((block) => block.height <= upTo)
+      return newest === undefined ? [] : [{ seq, timeMs: newest.timeMs }]
+    })
+    this.#finalities = []
+    const done = this.#hot.filter((block) => block.height <= height)
+    this.#hot = this.#hot.filter((block) => block.height > height)
+    const changed = new Set<Series>()
+    for (const [series, parts] of this.#partsOf(done)) {
+      makeFinal(series, parts, finalities, publish)
+      changed.add(series)
+    }
+    this.#closePast(finalities, publish, changed)
+    for (const series of changed) {
+      this.#dirty.add(series)
+      this.#series.saved(series)
+    }
+  }
+
+  #partsOf(done: readonly HotBlock[]): ReadonlyMap<Series, Bucket[]> {
+    for (const { hash, folds } of done) {
+      this.#changes.set(`h/${hash}`, null)
+      for (const key of folds.keys()) this.#series.at(key).hotBlocks -= 1
+    }
+    return this.#partsBySeries(done)
+  }
+
+  /** Closes what has ended, in an order that neither memory nor a restart changes. */
+  #closePast(finalities: readonly Finality[], publish: Publish, changed: Set<Series>): void {
+    const finalMs = finalities.at(-1)?.timeMs ?? 0
+    const due = this.#series.due(finalMs).toSorted((one, other) => (one.key < other.key ? -1 : 1))
+    for (const resolution of RESOLUTION_NAMES) {
+      for (const series of due) {
+        const bucket = series.base[resolution]
+        if (bucket === undefined || bucketEnd(bucket.startMs, resolution) > finalMs) continue
+        close(series, resolution, bucket, finalities, publish)
+        changed.add(series)
+      }
+    }
+  }
+}
+
+/** What candles are folded with. */
+interface CandleOptions {
+  /** Quote assets; default: the chain's own table. */
+  readonly book?: QuoteBook | undefined
+  /** Series without unfinalized trades that stay in memory. */
+  readonly restingKept?: number
+}
+
+/** Candles over a state that earlier flushes wrote. */
+export const loadCandles = (state: StageState, options: CandleOptions = {}): CandleFolding =>
+  new CandleFolding(state, options)
+
+/**
+ * `dex.trades.processed` to `candlesticks`: every token that is no stablecoin, pool and pair in 18 resolutions, each candle an upsert
+ * by `version`. An event is a changed second with the coarser candles that it lies in (docs/kafka.md).
+ */
+export const CANDLES: Stage = {
+  app: 'candles',
+  inputs: ['tradesProcessed'],
+  outputs: ['candlesticks'],
+  load: (state, book) => loadCandles(state, { book }),
+}

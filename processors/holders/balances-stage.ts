@@ -1,0 +1,108 @@
+import { decimalText } from '../../core/amounts.ts'
+import { Malformed } from '../../core/errors.ts'
+import { NO_STAMP, type QuoteBook, type Stamp } from '../../core/prices/quote-assets.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import type { Balance, BalanceEvent, BalanceProcessed, BlockEvent } from '../../schemas/wire.ts'
+import { type Enrichment, foldEnrichment } from '../runtime/enrichment.ts'
+import { bookOf, stampsOf } from '../runtime/quote-assets.ts'
+import type { Stage } from '../runtime/stage.ts'
+import { times, unitsOf } from '../runtime/valuation.ts'
+
+/** What an owner, or one of its token accounts, holds of a token, and when it was seen. */
+interface Held {
+  readonly raw: string
+  readonly firstMs: number
+  readonly lastMs: number
+}
+
+/** A token's price and decimals where the chain itself prices it: quote assets and the coin. */
+interface Money {
+  readonly stamp: Stamp
+  readonly decimals: number | null
+}
+
+const NO_MONEY: Money = { stamp: NO_STAMP, decimals: null }
+
+/** Prices of one block, reckoned once for all of its balances. */
+const makeMoney = (given?: QuoteBook): ((token: string, block: BlockEvent) => Money) => {
+  const books = bookOf(given)
+  let known: { readonly block: BlockEvent; readonly stamps: ReadonlyMap<string, Stamp> } | undefined
+  return (token, block) => {
+    const { chain } = block.meta
+    const row = chainRow(chain)
+    const book = books(chain)
+    const isCoin = token === row?.nativeAddress
+    const asset = book.assets.get(token)
+    if (!isCoin && asset === undefined) return NO_MONEY
+    if (known?.block !== block) known = { block, stamps: stampsOf(block, book) }
+    return {
+      stamp: known.stamps.get(isCoin ? book.native : token) ?? NO_STAMP,
+      decimals: isCoin ? (row?.nativeDecimals ?? null) : (asset?.decimals ?? null),
+    }
+  }
+}
+
+const valuesOf = (balance: Balance, { stamp, decimals }: Money) => {
+  const value = (amount: string, price: number | null): string =>
+    price === null ? '' : decimalText(times(unitsOf(amount, balance.decimals ?? decimals), price))
+  return {
+    pre_amount_in_native: value(balance.pre_amount, stamp.native),
+    pre_amount_in_usd: value(balance.pre_amount, stamp.usd),
+    post_amount_in_native: value(balance.post_amount, stamp.native),
+    post_amount_in_usd: value(balance.post_amount, stamp.usd),
+    token_price_in_usd: decimalText(stamp.usd),
+  }
+}
+
+type Balancing = Enrichment<BalanceEvent, BalanceProcessed, Held>
+
+const balancing = (money: (token: string, block: BlockEvent) => Money): Balancing => ({
+  batches: ({ records }) =>
+    records.flatMap(({ topic, key, value }) => (topic === 'balances' ? [{ key, value }] : [])),
+  enrich: ({ balance }, known, { timeMs }, block) => {
+    if (balance === null) throw new Malformed('balance', 'a balance event without a balance')
+    const { account_owner_address: owner, token_address: token, post_amount: post } = balance
+    const account = balance.token_account_address
+    const ownerKey = `o/${owner}|${token}`
+    const before = known(ownerKey)
+    // Where an owner is its own account the sum is that account.
+    const accountKey = account === '' || account === owner ? null : `a/${owner}|${token}|${account}`
+    const held = accountKey === null ? before : known(accountKey)
+    const sum = BigInt(before?.raw ?? 0) + BigInt(post) - BigInt(held?.raw ?? 0)
+    const firstMs = before?.firstMs ?? timeMs
+    const seen = { firstMs, lastMs: timeMs }
+    const owned = [ownerKey, { raw: String(sum), ...seen }] as const
+    return {
+      // An empty account is as good as one that was never seen.
+      writes:
+        accountKey === null
+          ? [owned]
+          : [owned, [accountKey, post === '0' ? null : { raw: post, ...seen }]],
+      processed: {
+        owner_post_amount: String(sum),
+        ...valuesOf(balance, money(token, block)),
+        owner_pre_amount: before?.raw ?? '0',
+        owner_first_time: firstMs,
+        owner_pre_time: before?.lastMs ?? 0,
+      },
+    }
+  },
+  finish: (event, processed) => ({ ...event, balance_processed: processed }),
+  publish: ({ key, value }) => ({
+    topic: 'balancesProcessed',
+    key,
+    value: { meta: value.meta, events: value.events },
+  }),
+})
+
+/**
+ * `balances` to `balances.processed`, one record for one: what the owner holds over all accounts of it that were seen, before and
+ * after, when it was first seen, and the value of quote assets and the coin. Other tokens' values stay "": their price
+ * lies in another lane, readers join the newest one.
+ */
+export const BALANCES: Stage = {
+  app: 'balances',
+  inputs: ['balances'],
+  outputs: ['balancesProcessed'],
+  load: (state, book) => foldEnrichment(balancing(makeMoney(book)), state),
+}

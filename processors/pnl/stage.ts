@@ -1,0 +1,165 @@
+import { Malformed } from '../../core/errors.ts'
+import { type QuoteBook, rankOf } from '../../core/prices/quote-assets.ts'
+import type { EventMeta, TradeEvent, WalletTradePnlEvent } from '../../schemas/wire.ts'
+import { versionOf } from '../candles/series.ts'
+import { bookOf } from '../runtime/quote-assets.ts'
+import type { Folding, Operation, Publication, Stage, StageState } from '../runtime/stage.ts'
+import { makeLayers } from '../runtime/unfinalized-store.ts'
+import { isBuy, valueRaw, valuesOf } from '../runtime/valuation.ts'
+import { type Holder, pnlEvent, pnlTrade } from './events.ts'
+import {
+  afterDeal,
+  type Deal,
+  NO_POSITION,
+  type Position,
+  positionOf,
+  type StoredPosition,
+  storedOf,
+} from './position.ts'
+
+/** Most rows of one record: keeps a record far below the log's limit. */
+const ROWS_PER_RECORD = 500
+
+/** Rows of an unfinalized block, in chain order: a retraction repeats them. */
+interface Told {
+  readonly rows: readonly WalletTradePnlEvent[]
+}
+
+const keyOf = ({ wallet, token }: Holder): string => `${token}|${wallet}`
+
+const holderOf = (key: string): Holder => {
+  const cut = key.indexOf('|')
+  return { token: key.slice(0, cut), wallet: key.slice(cut + 1) }
+}
+
+interface Dealt extends Holder {
+  readonly deal: Deal
+  readonly place: { readonly tx: string; readonly eventIndex: number }
+}
+
+/** The trade as a deal of its wallet; undefined for trades that are no position: failed ones, and those of money itself (R5). */
+const dealtOf = (event: TradeEvent, timeMs: number, book: QuoteBook): Dealt | undefined => {
+  const { trade, transaction, instruction, trade_processed: processed } = event
+  if (trade === null || transaction?.status === 'STATUS_FAILED') return undefined
+  const { token_a_address: token, user_a_account_owner_address: wallet } = trade
+  if (wallet === '' || rankOf(token, book) > 0) return undefined
+  return {
+    wallet,
+    token,
+    deal: {
+      buy: isBuy(trade),
+      amountRaw: BigInt(trade.user_a_amount === '' ? 0 : trade.user_a_amount),
+      usd: valueRaw(valuesOf(event, trade).valueUsd),
+      timeMs,
+      decimals: trade.token_a_decimals,
+      priceUsd: processed?.token_a_price_in_usd_lasted ?? '',
+    },
+    place: { tx: transaction?.signature ?? '', eventIndex: instruction?.event_index ?? 0 },
+  }
+}
+
+const dealsOf = ({ block, records }: Operation, book: QuoteBook): readonly Dealt[] =>
+  records
+    .flatMap(({ topic, value }) =>
+      topic === 'tradesProcessed'
+        ? value.events.flatMap((event) => dealtOf(event, block.meta.block_time, book) ?? [])
+        : [],
+    )
+    .toSorted((one, other) => one.place.eventIndex - other.place.eventIndex)
+
+interface Outcome {
+  readonly positions: readonly (readonly [key: string, position: Position])[]
+  readonly rows: readonly WalletTradePnlEvent[]
+}
+
+const groupBy = <Item>(items: Iterable<Item>, keyOfItem: (item: Item) => string) => {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const key = keyOfItem(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+const publicationsOf = (meta: EventMeta, { positions, rows }: Outcome): readonly Publication[] => {
+  const version = versionOf(meta.seq, 0)
+  const rowsOf = groupBy(rows, ({ wallet_address }) => wallet_address)
+  const records = [...groupBy(positions, ([key]) => holderOf(key).wallet)].flatMap(
+    ([wallet, held]) => {
+      const trades = rowsOf.get(wallet) ?? []
+      const events = held.map(([key, position]) => pnlEvent(holderOf(key), position, version))
+      const chunks = Math.max(1, Math.ceil(trades.length / ROWS_PER_RECORD))
+      return Array.from({ length: chunks }, (_, index) => ({
+        wallet,
+        events: index === chunks - 1 ? events : [],
+        trades: trades.slice(index * ROWS_PER_RECORD, (index + 1) * ROWS_PER_RECORD),
+      }))
+    },
+  )
+  return records.map(({ wallet, events, trades }, part) => ({
+    topic: 'walletTokenPnls',
+    key: wallet,
+    value: { meta: { ...meta, part, parts: records.length }, events, trades },
+  }))
+}
+
+const loadPnl = (state: StageState, given?: QuoteBook): Folding => {
+  const layers = makeLayers<StoredPosition, Told>(state)
+  const books = bookOf(given)
+  const apply = (operation: Operation): Outcome => {
+    const { hash, height, block_time: timeMs, chain } = operation.block.meta
+    const positions = new Map<string, Position>()
+    const rows: WalletTradePnlEvent[] = []
+    for (const dealt of dealsOf(operation, books(chain))) {
+      const key = keyOf(dealt)
+      const stored = positions.has(key) ? undefined : layers.get(key)
+      const before = positions.get(key) ?? (stored ? positionOf(stored) : NO_POSITION)
+      const outcome = afterDeal(before, dealt.deal)
+      positions.set(key, outcome.position)
+      rows.push(pnlTrade(dealt, dealt.deal, outcome, dealt.place))
+    }
+    if (operation.records.length > 0) {
+      const values = new Map([...positions].map(([key, position]) => [key, storedOf(position)]))
+      layers.apply({ hash, height, timeMs, values, extra: { rows } })
+    }
+    return { positions: [...positions], rows }
+  }
+  const revert = (operation: Operation): Outcome => {
+    if (operation.records.length === 0) return { positions: [], rows: [] }
+    const { hash } = operation.block.meta
+    const block = layers.revert(hash)
+    if (block === undefined) {
+      throw new Malformed('revert', `block ${hash} is taken back but was not applied`)
+    }
+    const positions = [...block.values.keys()].map((key) => {
+      const before = layers.get(key)
+      return [key, before === undefined ? NO_POSITION : positionOf(before)] as const
+    })
+    return { positions, rows: block.extra.rows.toReversed() }
+  }
+  return {
+    step: (operation) => {
+      const { meta, final_height: finalHeight } = operation.block
+      if (meta.op === 'OP_FINALIZE') {
+        layers.finalize(finalHeight)
+        return []
+      }
+      return publicationsOf(meta, meta.op === 'OP_REVERT' ? revert(operation) : apply(operation))
+    },
+    flush: () => ({ publications: [], changes: layers.changes() }),
+  }
+}
+
+/**
+ * `dex.trades.processed` to `wallet-token-pnls`: after each block the positions that it changed, and what each of its trades did
+ * to them. A retraction brings the positions from before the block and repeats the undone rows, newest first; a position
+ * without a trade has no buys and no sells.
+ */
+export const PNL: Stage = {
+  app: 'pnl',
+  inputs: ['tradesProcessed'],
+  outputs: ['walletTokenPnls'],
+  load: loadPnl,
+}

@@ -1,0 +1,358 @@
+import type {
+  Bus,
+  GroupOffset,
+  Lane,
+  LaneState,
+  LogRecord,
+  OutRecord,
+  Running,
+  StateChange,
+} from '../../core/bus/contract.ts'
+import { deadLetter, orPoison, placeByHeaders } from '../../core/bus/dead-letter.ts'
+import type { Codec, Draft } from '../../core/codec/contract.ts'
+import { Malformed } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import { pace } from '../../core/runtime/pace.ts'
+import { stateTopic, topicName } from '../../schemas/topics.ts'
+import type { EventMeta, Messages } from '../../schemas/wire.ts'
+import { type Aligned, type Aligner, makeAligner, type Progress } from './block-aligner.ts'
+import { decodeInput, emptyInput, type InputRecord, type InputTopic, isInput } from './inputs.ts'
+import {
+  type Flushed,
+  type Operation,
+  type Publication,
+  SPREAD,
+  STAGE_MESSAGES,
+  type Stage,
+  type StageState,
+} from './stage.ts'
+
+/** What every stage and sink works with. */
+export interface ProcessDeps {
+  readonly chain: string
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly metrics: Metrics
+  readonly log: Logger
+  /** Quote assets of the chain with the configured ones (R50); absent: the chain's own table. */
+  readonly book?: QuoteBook
+}
+
+/** How far a lane of a stage or sink is. */
+export interface LaneStatus {
+  readonly partition: number
+  /** Newest operation folded; null before the first. */
+  readonly seq: number | null
+  readonly height: number
+  /** Block time of that operation. */
+  readonly blockTimeMs: number
+  /** Why the lane cannot go on; it stays where it is. */
+  readonly halted?: string
+}
+
+/** A lane that repeats work which fails. */
+export interface Failing {
+  readonly partition: number
+  /** When it failed first, epoch milliseconds. */
+  readonly sinceMs: number
+  readonly error: string
+}
+
+/** A running stage or sink. */
+export interface StageRunning extends Running {
+  readonly group: string
+  lanes(): readonly LaneStatus[]
+  /** Lanes that wait for something outside to recover. Absent: the bus starts such lanes again. */
+  failing?(): readonly Failing[]
+}
+
+const TAKE = { maxRecords: 2_000, maxWaitMs: 250 }
+/** Records of one topic that may wait for the others. */
+const MOST_WAITING = 4_000
+/** Operations of one commit. */
+const MOST_OPERATIONS = 256
+const PROGRESS = 'progress'
+/** Prefix of what the stage keeps, beside the lane's own progress. */
+const STAGE = 's/'
+const BEFORE_ALL: Progress = { seq: null, blocksNext: 0 }
+
+/** The change of a lane's state that makes it go on behind an operation. */
+export const progressChange = (
+  app: string,
+  chain: string,
+  partition: number,
+  progress: Progress,
+): StateChange => ({
+  ...{ store: stateTopic(app, chain), partition, key: PROGRESS },
+  value: Buffer.from(JSON.stringify(progress)),
+})
+
+interface Arrived {
+  readonly record: LogRecord
+  readonly input: InputTopic
+  readonly decoded: InputRecord | Malformed
+}
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
+
+const progressOf = (bytes: Uint8Array | undefined): Progress =>
+  bytes === undefined ? BEFORE_ALL : JSON.parse(textOf(bytes))
+
+const headersOf = (meta: EventMeta): Record<string, string> => ({
+  seq: String(meta.seq),
+  op: meta.op === 'OP_REVERT' ? 'R' : meta.op === 'OP_FINALIZE' ? 'F' : 'A',
+  part: `${meta.part}/${meta.parts}`,
+  chain: meta.chain,
+  height: String(meta.height),
+  hash: meta.hash,
+  ct: 'application/vnd.confluent.avro',
+})
+
+/** The parent of a block is told by its own record in `{c}.blocks`. */
+const encoded = (codec: Codec, { topic, value }: Publication): Buffer => {
+  const { meta, ...body } = value
+  return codec.encode(STAGE_MESSAGES[topic], {
+    meta: meta && { ...meta, parent_hash: '' },
+    ...body,
+  } as Draft<Messages[(typeof STAGE_MESSAGES)[typeof topic]]>)
+}
+
+/** A lane's store as the stage reads it: texts, and nothing of the lane's own. */
+const stageState = (state: LaneState): StageState => ({
+  get: (key) => {
+    const bytes = state.get(STAGE + key)
+    return bytes && textOf(bytes)
+  },
+  *entries(prefix) {
+    for (const [key, bytes] of state.entries(STAGE + prefix)) {
+      yield [key.slice(STAGE.length), textOf(bytes)]
+    }
+  },
+})
+
+const operationOf = ({ block, arrivals }: Aligned<Arrived>): Operation => ({
+  block,
+  records: arrivals.map(({ value: { record, input, decoded }, part }, index) => {
+    const meta = { ...block.meta, part: part ?? index }
+    const taken = decoded instanceof Malformed ? emptyInput(input, meta) : decoded
+    return { ...taken, key: record.key, part: part ?? taken.value.meta?.part ?? index }
+  }),
+})
+
+class StageLane {
+  readonly #stage: Stage
+  readonly #deps: ProcessDeps
+  readonly #lane: Lane
+  readonly #report: (status: LaneStatus) => void
+  readonly #inputs: ReadonlyMap<string, InputTopic>
+  readonly #blocks: string
+  #status: LaneStatus
+
+  constructor(stage: Stage, deps: ProcessDeps, lane: Lane, report: (status: LaneStatus) => void) {
+    this.#stage = stage
+    this.#deps = deps
+    this.#lane = lane
+    this.#report = report
+    this.#inputs = inputsOf(stage, deps.chain)
+    this.#blocks = topicName('blocks', deps.chain)
+    this.#status = { partition: lane.partition, seq: null, height: 0, blockTimeMs: 0 }
+  }
+
+  async run(): Promise<void> {
+    const { chain } = this.#deps
+    const state = await this.#lane.state(stateTopic(this.#stage.app, chain))
+    const progress = progressOf(state.get(PROGRESS))
+    this.#status = { ...this.#status, seq: progress.seq }
+    this.#report(this.#status)
+    const folding = this.#stage.load(stageState(state), this.#deps.book)
+    const aligner = makeAligner<Arrived>({
+      blocksTopic: this.#blocks,
+      partition: this.#lane.partition,
+      inputs: [...this.#inputs.keys()].map((topic) => ({ topic, spansOf: topic })),
+      progress,
+    })
+    while (!this.#lane.signal.aborted) {
+      const without = aligner.ahead(MOST_WAITING)
+      const records = await this.#lane.take({ ...TAKE, without })
+      const rest = pace()
+      for (const record of records) {
+        this.#push(aligner, record)
+        const others = rest()
+        if (others) await others
+      }
+      for (;;) {
+        const ready = readyOf(aligner)
+        if (ready.length === 0) break
+        const published: Publication[] = []
+        for (const aligned of ready) {
+          published.push(...folding.step(operationOf(aligned)))
+          await rest()
+        }
+        const { publications, changes } = folding.flush()
+        await rest()
+        await this.#commit(aligner, ready, {
+          publications: [...published, ...publications],
+          changes,
+        })
+      }
+    }
+  }
+
+  halted(error: Malformed): void {
+    this.#report({ ...this.#status, halted: `${error.reason}: ${error.message}` })
+  }
+
+  #push(aligner: Aligner<Arrived>, record: LogRecord): void {
+    const { codec } = this.#deps
+    if (record.topic === this.#blocks) {
+      if (record.value === null) throw new Malformed('blocks', 'a block operation without a body')
+      aligner.pushBlock(record.offset, codec.decode('block.BlockEvent', record.value))
+      return
+    }
+    const input = this.#inputs.get(record.topic)
+    if (input === undefined) throw new Malformed('topic', `${record.topic} is no input`)
+    const poisonOr = orPoison(() => decodeInput(codec, input, record.value))
+    const decoded = poisonOr instanceof Malformed ? poisonOr : poisonOr.value
+    const place =
+      decoded instanceof Malformed
+        ? placeByHeaders(record)
+        : { seq: decoded.value.meta?.seq ?? null, part: decoded.value.meta?.part ?? null }
+    const { topic, offset } = record
+    aligner.push({ topic, offset, ...place, value: { record, input, decoded } })
+  }
+
+  async #commit(
+    aligner: Aligner<Arrived>,
+    ready: readonly Aligned<Arrived>[],
+    flushed: Flushed,
+  ): Promise<void> {
+    const { chain, metrics } = this.#deps
+    const { partition } = this.#lane
+    const { app } = this.#stage
+    const group = `${app}.${chain}`
+    const { offsets, progress } = aligner.position()
+    const store = stateTopic(app, chain)
+    const change = (key: string, value: string | null): StateChange => ({
+      store,
+      partition,
+      key,
+      value: value === null ? null : Buffer.from(value),
+    })
+    const next: GroupOffset[] = [...offsets].map(([topic, offset]) => ({
+      topic,
+      partition,
+      offset,
+    }))
+    await this.#lane.writer.commit({
+      records: [...this.#outRecords(flushed.publications), ...this.#deadLetters(group, ready)],
+      state: [
+        ...flushed.changes.map(([key, value]) => change(STAGE + key, value)),
+        progressChange(app, chain, partition, progress),
+      ],
+      offsets: { group, next },
+    })
+    const records = ready.reduce((sum, { arrivals }) => sum + arrivals.length, 0)
+    metrics.recordsProcessed.inc({ app: group }, records)
+    this.#advance(ready)
+  }
+
+  #outRecords(publications: readonly Publication[]): readonly OutRecord[] {
+    const { chain, codec } = this.#deps
+    const { partition } = this.#lane
+    return publications.map((publication) => {
+      const { topic, key, value } = publication
+      const headers = value.meta && headersOf(value.meta)
+      return {
+        topic: topicName(topic, chain),
+        key,
+        value: encoded(codec, publication),
+        ...(SPREAD.has(topic)
+          ? { headers: { ...headers, src: String(partition) } }
+          : { partition, ...(headers && { headers }) }),
+      }
+    })
+  }
+
+  #deadLetters(group: string, ready: readonly Aligned<Arrived>[]): readonly OutRecord[] {
+    const { log, metrics } = this.#deps
+    return ready.flatMap(({ arrivals }) =>
+      arrivals.flatMap(({ value: { record, decoded } }) => {
+        if (!(decoded instanceof Malformed)) return []
+        metrics.eventsDropped.inc({ stage: this.#stage.app, reason: decoded.reason })
+        log.error(
+          { group, topic: record.topic, offset: record.offset, err: decoded },
+          'undecodable record sent to dead-letter topic',
+        )
+        return [deadLetter(group, record, decoded)]
+      }),
+    )
+  }
+
+  #advance(ready: readonly Aligned<Arrived>[]): void {
+    const newest = ready.at(-1)?.block.meta
+    if (newest === undefined) return
+    const { seq, height, block_time: blockTimeMs } = newest
+    const app = `${this.#stage.app}.${this.#deps.chain}`
+    this.#deps.metrics.processLagSeconds.set({ app }, Math.max(0, Date.now() - blockTimeMs) / 1_000)
+    this.#status = { partition: this.#lane.partition, seq, height, blockTimeMs }
+    this.#report(this.#status)
+  }
+}
+
+/** Inputs of a stage by full name. Throws for one that nobody writes to the log. */
+const inputsOf = (stage: Stage, chain: string): ReadonlyMap<string, InputTopic> =>
+  new Map(
+    stage.inputs.map((input) => {
+      if (!isInput(input)) throw new Error(`${stage.app} reads ${input}, which no ingestor writes`)
+      return [topicName(input, chain), input]
+    }),
+  )
+
+const readyOf = (aligner: Aligner<Arrived>): readonly Aligned<Arrived>[] => {
+  const ready: Aligned<Arrived>[] = []
+  for (let records = 0; ready.length < MOST_OPERATIONS && records < TAKE.maxRecords; ) {
+    const next = aligner.next()
+    if (next === undefined) break
+    ready.push(next)
+    records += next.arrivals.length
+  }
+  return ready
+}
+
+/**
+ * Runs a stage over a chain: every lane loads its state, folds block operations and commits publications, state and
+ * offsets together. A lane whose input breaks the contract halts with its reason in `lanes()`.
+ */
+export const startStage = async (stage: Stage, deps: ProcessDeps): Promise<StageRunning> => {
+  const { chain, bus, log } = deps
+  const group = `${stage.app}.${chain}`
+  const statuses = new Map<number, LaneStatus>()
+  const running = await bus.subscribe({
+    group,
+    topics: [...inputsOf(stage, chain).keys()],
+    broadcast: [topicName('blocks', chain)],
+    broadcastFrom: async (lane) => {
+      const state = await lane.state(stateTopic(stage.app, chain))
+      return progressOf(state.get(PROGRESS)).blocksNext
+    },
+    run: async (lane) => {
+      const work = new StageLane(stage, deps, lane, (status) =>
+        statuses.set(lane.partition, status),
+      )
+      try {
+        await work.run()
+      } catch (error) {
+        if (!(error instanceof Malformed)) throw error
+        log.error(
+          { group, partition: lane.partition, err: error },
+          'partition halted on invalid input',
+        )
+        // The lane ends here: what is wrong with its input does not get better by trying again.
+        work.halted(error)
+      }
+    },
+  })
+  return { group, lanes: () => [...statuses.values()], stop: () => running.stop() }
+}

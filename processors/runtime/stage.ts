@@ -1,0 +1,85 @@
+import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import type { BlockEvent, Messages } from '../../schemas/wire.ts'
+
+/** Messages of the topics that stages read and write. */
+export const STAGE_MESSAGES = {
+  trades: 'dex.trade.TradeEvents',
+  tradesProcessed: 'dex.trade.TradeEvents',
+  pools: 'dex.pool.DexPoolEvents',
+  poolsProcessed: 'dex.pool.DexPoolEvents',
+  tokens: 'token.TokenEvents',
+  tokenMetadata: 'token.TokenEvents',
+  tokensCreated: 'token.TokenEvents',
+  tokensMigrated: 'token.TokenEvents',
+  tokensProcessed: 'token.TokenEvents',
+  transfers: 'transfer.TransferEvents',
+  transfersProcessed: 'transfer.TransferEvents',
+  balances: 'balance.BalanceEvents',
+  balancesProcessed: 'balance.BalanceEvents',
+  holderDeltas: 'balance.BalanceEvents',
+  tokenSupplies: 'token.supply.TokenSupplyEvents',
+  tokenSuppliesProcessed: 'token.supply.TokenSupplyEvents',
+  tokenPrices: 'token.price.TokenPriceEvents',
+  tokenMarketCaps: 'token.market_cap.TokenMarketCapEvents',
+  tokenHoldings: 'token.holding.TokenHoldingEvents',
+  candlesticks: 'candlestick.CandlestickEvents',
+  tradeStats: 'trade.stat.TradeStatEvents',
+  walletTokenPnls: 'wallet.pnl.WalletTokenPnlEvents',
+} as const satisfies Record<string, keyof Messages>
+
+/** A topic that stages read or write. */
+export type StageTopic = keyof typeof STAGE_MESSAGES
+
+/** The message of a topic, decoded. */
+export type ValueOf<Topic extends StageTopic> = Messages[(typeof STAGE_MESSAGES)[Topic]]
+
+/** A decoded record of one topic. */
+export type StageRecord = {
+  readonly [Topic in StageTopic]: { readonly topic: Topic; readonly value: ValueOf<Topic> }
+}[StageTopic]
+
+/** One record of an operation: which key and which part of the operation in its topic. */
+export type OperationRecord = StageRecord & { readonly key: string; readonly part: number }
+
+/** One block operation as a stage folds it; records in (topic, part) order, none for FINALIZE. */
+export interface Operation {
+  readonly block: BlockEvent
+  readonly records: readonly OperationRecord[]
+}
+
+/** A record that a stage publishes; at the lane's own partition but for topics that are keyed otherwise (`SPREAD`). */
+export type Publication = StageRecord & { readonly key: string }
+
+/** Topics whose key is not the lane's: a record goes to its key's partition and carries the lane as header `src`. */
+export const SPREAD: ReadonlySet<StageTopic> = new Set<StageTopic>(['walletTokenPnls'])
+
+/** What one flush gives to one commit. A null change removes the key. */
+export interface Flushed {
+  readonly publications: readonly Publication[]
+  readonly changes: readonly (readonly [key: string, value: string | null])[]
+}
+
+/** The state of one stage in one lane, as committed: what a flush gave is in it before the next step. Reads are synchronous. */
+export interface StageState {
+  get(key: string): string | undefined
+  /** Entries whose key starts with the prefix, in the order of their keys' UTF-8 bytes. */
+  entries(prefix: string): Iterable<readonly [key: string, value: string]>
+}
+
+/** The state of one lane at work: same state and operations, same answers; no clock, no I/O. */
+export interface Folding {
+  /** Folds an operation. What it returns belongs to that operation: later stages of the pipeline fold it in the same step. */
+  step(operation: Operation): readonly Publication[]
+  /** Upserts and state changes since the last flush. They are committed before the next step. */
+  flush(): Flushed
+}
+
+/** A stage: a fold over block operations. After a failed commit its state is thrown away and loaded again. */
+export interface Stage {
+  /** Names the stage; its state lies under this prefix. */
+  readonly app: string
+  readonly inputs: readonly StageTopic[]
+  readonly outputs: readonly StageTopic[]
+  /** `book`: quote assets of the chain; without it those of the chain's own table count. */
+  load(state: StageState, book?: QuoteBook): Folding
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import type { JsonRows, Warehouse } from '../../core/clickhouse/client.ts'
+import { refusalOf } from '../../core/clickhouse/rejections.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+
+/** Rows of one lane for one table, and the token of their insert. */
+export interface InsertPart extends JsonRows {
+  readonly token: string
+}
+
+/** Inserts of a process: what its lanes write to one table at the same time becomes one statement. */
+export interface Inserter {
+  /**
+   * Resolves once the rows are stored. Throws what the engine said: of a refused statement each part is inserted apart, so that
+   * a part is refused for its own rows only. A signal takes out rows whose statement has not begun.
+   */
+  insert(table: string, part: InsertPart, signal?: AbortSignal): Promise<void>
+}
+
+/** What an inserter works with. */
+export interface InserterDeps {
+  readonly warehouse: Pick<Warehouse, 'insert'>
+  readonly metrics: Pick<Metrics, 'insertSeconds'>
+}
+
+/** How long the first rows wait for those of other lanes. */
+const GATHER_MS = 100
+/** Text that is inserted without waiting for more, and the most of one statement; a part that is longer stands alone. */
+const ENOUGH_BYTES = 1_048_576
+const MOST_BYTES = 16_777_216
+
+interface Waiting {
+  readonly part: InsertPart
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Token of a statement: the same parts have the same one, in whatever order they came. */
+const tokenOf = (parts: readonly Waiting[]): string => {
+  const [first] = parts
+  if (parts.length === 1 && first) return first.part.token
+  const tokens = parts.map(({ part }) => part.token).toSorted()
+  return createHash('sha1').update(tokens.join()).digest('hex')
+}
+
+const sizeOf = ({ part }: Waiting): number => part.text.length
+
+/** Parts of one table: one statement under way, the next one gathering. */
+class TableInserts {
+  readonly #table: string
+  readonly #deps: InserterDeps
+  #waiting: Waiting[] = []
+  #timer: NodeJS.Timeout | undefined
+  #isRunning = false
+
+  constructor(table: string, deps: InserterDeps) {
+    this.#table = table
+    this.#deps = deps
+  }
+
+  add(waiting: Waiting): void {
+    this.#waiting.push(waiting)
+    this.#plan()
+  }
+
+  /** Whether the part was still waiting. */
+  remove(waiting: Waiting): boolean {
+    const index = this.#waiting.indexOf(waiting)
+    if (index !== -1) this.#waiting.splice(index, 1)
+    return index !== -1
+  }
+
+  #plan(): void {
+    if (this.#isRunning || this.#waiting.length === 0) return
+    const bytes = this.#waiting.reduce((sum, each) => sum + sizeOf(each), 0)
+    if (bytes >= ENOUGH_BYTES) {
+      void this.#flush()
+      return
+    }
+    this.#timer ??= setTimeout(() => void this.#flush(), GATHER_MS)
+  }
+
+  /** What waited while a statement ran is sent at once: it has been gathering all that time. */
+  async #flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#isRunning = true
+    while (this.#waiting.length > 0) await this.#store(this.#take())
+    this.#isRunning = false
+  }
+
+  #take(): readonly Waiting[] {
+    let bytes = 0
+    const beyond = this.#waiting.findIndex((each) => {
+      bytes += sizeOf(each)
+      return bytes > MOST_BYTES
+    })
+    return this.#waiting.splice(0, beyond === -1 ? this.#waiting.length : Math.max(1, beyond))
+  }
+
+  async #store(parts: readonly Waiting[]): Promise<void> {
+    try {
+      await this.#insert(parts)
+    } catch (error) {
+      if (parts.length > 1 && refusalOf(error) !== 'passing') {
+        for (const each of parts) await this.#store([each])
+        return
+      }
+      for (const { reject } of parts) reject(error)
+      return
+    }
+    for (const { resolve } of parts) resolve()
+  }
+
+  async #insert(parts: readonly Waiting[]): Promise<void> {
+    const { warehouse, metrics } = this.#deps
+    const table = this.#table
+    const end = metrics.insertSeconds.startTimer({ table })
+    const rows = {
+      text: parts.map(({ part }) => part.text).join('\n'),
+      count: parts.reduce((sum, { part }) => sum + part.count, 0),
+    }
+    await warehouse.insert(table, rows, { token: tokenOf(parts) })
+    end()
+  }
+}
+
+/** The inserter of a process. It holds only what lanes wait for; lanes bound that. */
+export const makeInserter = (deps: InserterDeps): Inserter => {
+  const tables = new Map<string, TableInserts>()
+  const inserts = (table: string): TableInserts => {
+    const known = tables.get(table) ?? new TableInserts(table, deps)
+    tables.set(table, known)
+    return known
+  }
+  return {
+    insert: async (table, part, signal) => {
+      signal?.throwIfAborted()
+      const queue = inserts(table)
+      let leave: (() => void) | undefined
+      try {
+        await new Promise<void>((resolve, reject) => {
+          const waiting = { part, resolve, reject }
+          leave = () => {
+            if (queue.remove(waiting)) reject(signal?.reason)
+          }
+          signal?.addEventListener('abort', leave, { once: true })
+          queue.add(waiting)
+        })
+      } finally {
+        if (leave) signal?.removeEventListener('abort', leave)
+      }
+    },
+  }
+}

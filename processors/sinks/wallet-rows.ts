@@ -1,0 +1,188 @@
+import type {
+  BalanceEvents,
+  TokenHoldingEvent,
+  TokenHoldingEvents,
+  WalletTokenPnlEvents,
+} from '../../schemas/wire.ts'
+import {
+  knownDecimal,
+  POSITION_SHAPE,
+  total256,
+  totalDecimal,
+  VALUE_SHAPE,
+} from '../runtime/bounds.ts'
+import {
+  coinPrice,
+  placeColumns,
+  priceColumn,
+  type Row,
+  timeText,
+  transactionColumns,
+  valueColumn,
+  versionColumns,
+} from './rows.ts'
+
+/** Base units; sums of lying tokens may leave the column's range on both sides. */
+const sumColumn = total256
+
+/** Token units as text; null when unknown, or more than any token has. */
+const amountColumn = (text: string): string | null => knownDecimal(text, POSITION_SHAPE)
+
+/** A sum in USD as text, never more than the column holds; 0 when unknown. */
+const usdSumColumn = (text: string): string => totalDecimal(text, VALUE_SHAPE)
+
+/** A value in USD as text; null when unknown, or more money than there is. */
+const usdColumn = (text: string): string | null => knownDecimal(text, VALUE_SHAPE)
+
+/** Rows of `{c}_balance_updates`. */
+export const balanceRows = ({ meta, events }: BalanceEvents): readonly Row[] =>
+  events.flatMap((event) => {
+    const { balance, balance_processed: processed, instruction } = event
+    if (meta === null || balance === null) return []
+    const value = (text: string | undefined) => valueColumn(priceColumn(text ?? ''))
+    return [
+      {
+        ix_index: instruction?.index ?? 0,
+        ...placeColumns(meta, event),
+        ...transactionColumns(meta, event, coinPrice('', '')),
+        token_address: balance.token_address,
+        decimals: balance.decimals,
+        token_account: balance.token_account_address,
+        owner: balance.account_owner_address,
+        pre_balance: balance.pre_amount,
+        post_balance: balance.post_amount,
+        owner_balance: sumColumn(processed?.owner_post_amount || balance.post_amount),
+        pre_balance_usd: value(processed?.pre_amount_in_usd),
+        post_balance_usd: value(processed?.post_amount_in_usd),
+        pre_balance_native: value(processed?.pre_amount_in_native),
+        post_balance_native: value(processed?.post_amount_in_native),
+        price_usd: priceColumn(processed?.token_price_in_usd ?? ''),
+        lifecycle: balance.lifecycle.replace('ACCOUNT_LIFECYCLE_', ''),
+        ...versionColumns(meta, instruction?.event_index ?? 0),
+      },
+    ]
+  })
+
+/**
+ * Rows of `{c}_token_holders` and `{c}_wallet_balances`: the owner as the change left it. A retraction writes the owner as the
+ * change had found it, or removes an owner that was never seen before.
+ */
+export const holderRows = ({ meta, events }: BalanceEvents): readonly Row[] =>
+  events.flatMap(({ balance, balance_processed: processed, instruction }) => {
+    if (meta === null || balance === null || processed === null) return []
+    const reverted = meta.op === 'OP_REVERT'
+    const version = versionColumns(meta, instruction?.event_index ?? 0)
+    return [
+      {
+        token_address: balance.token_address,
+        holder: balance.account_owner_address,
+        decimals: balance.decimals,
+        balance: sumColumn(reverted ? processed.owner_pre_amount : processed.owner_post_amount),
+        first_seen: timeText(processed.owner_first_time),
+        last_seen: timeText(reverted ? processed.owner_pre_time : meta.block_time),
+        ...version,
+        _del: reverted && processed.owner_pre_time === 0 ? 1 : 0,
+      },
+    ]
+  })
+
+const GROUPS = [
+  'creators',
+  'fresh',
+  'sandwich',
+  'bundle',
+  'sniper',
+  'dev',
+  'pro',
+  'insider',
+  'smart',
+  'kol',
+  'phishing',
+  'bluechip',
+  'rat',
+] as const
+
+/** Groups that are known: [count, amount, ratio] by name. */
+const groupsColumn = (event: TokenHoldingEvent): Row =>
+  Object.fromEntries(
+    GROUPS.flatMap((name) => {
+      const [amount, ratio] = [event[`${name}_amount`], event[`${name}_ratio`]]
+      if (amount === '') return []
+      return [
+        [name, { count: event[`${name}_count`], amount: sumColumn(amount), ratio: Number(ratio) }],
+      ]
+    }),
+  )
+
+const HOUR_MS = 3_600_000
+
+/** Rows of `{c}_token_holdings`. A state without any holder is none: it stands for an hour that a reorg emptied (R41). */
+export const holdingRows = ({ events }: TokenHoldingEvents): readonly Row[] =>
+  events.map((event) => ({
+    token_address: event.token_address,
+    hour: Math.floor(event.timestamp / HOUR_MS) * (HOUR_MS / 1_000),
+    changed_at: timeText(event.timestamp),
+    holders: event.holders,
+    top10_holders: event.top10_holders,
+    top10_amount: sumColumn(event.top10_amount),
+    top10_ratio: priceColumn(event.top10_ratio),
+    top50_holders: event.top50_holders,
+    top50_amount: sumColumn(event.top50_amount),
+    top50_ratio: priceColumn(event.top50_ratio),
+    top100_holders: event.top100_holders,
+    top100_amount: sumColumn(event.top100_amount),
+    top100_ratio: priceColumn(event.top100_ratio),
+    groups: groupsColumn(event),
+    _ver: String(event.version),
+    _del: event.holders === 0 ? 1 : 0,
+  }))
+
+/** Rows of `{c}_wallet_token_pnl`. A position without any trade is none: a reorg took them all. */
+export const pnlRows = ({ events }: WalletTokenPnlEvents): readonly Row[] =>
+  events.map((event) => ({
+    wallet: event.wallet_address,
+    token_address: event.token_address,
+    buy_amount: amountColumn(event.buy_amount),
+    buy_amount_usd: usdSumColumn(event.buy_amount_in_usd),
+    buys: event.buys,
+    sell_amount: amountColumn(event.sell_amount),
+    sell_amount_usd: usdSumColumn(event.sell_amount_in_usd),
+    sells: event.sells,
+    realized_usd: usdSumColumn(event.realized_profit_in_usd),
+    total_realized_usd: usdSumColumn(event.total_realized_profit_in_usd),
+    position_amount: amountColumn(event.position_amount),
+    position_cost_usd: usdSumColumn(event.position_cost_in_usd),
+    last_price_usd: priceColumn(event.token_price_in_usd),
+    open_time: timeText(event.open_time),
+    close_time: timeText(event.close_time),
+    first_time: timeText(event.first_time),
+    last_time: timeText(event.last_time),
+    wins: event.wins,
+    losses: event.losses,
+    _ver: String(event.version),
+    _del: event.buys + event.sells === 0 ? 1 : 0,
+  }))
+
+/** Rows of `{c}_wallet_pnl_trades`; a retracted trade is the same row with `_del = 1` and a newer version. */
+export const pnlTradeRows = ({ meta, trades }: WalletTokenPnlEvents): readonly Row[] =>
+  meta === null
+    ? []
+    : trades.map((trade) => ({
+        block_time: timeText(meta.block_time),
+        block_slot: meta.slot,
+        block_height: meta.height,
+        block_hash: meta.hash,
+        tx_hash: trade.tx,
+        event_index: trade.event_index,
+        wallet: trade.wallet_address,
+        token_address: trade.token_address,
+        side: trade.side,
+        amount: amountColumn(trade.amount),
+        amount_usd: usdColumn(trade.amount_in_usd),
+        realized_usd: usdSumColumn(trade.realized_profit_in_usd),
+        cost_usd: usdSumColumn(trade.cost_in_usd),
+        unknown_amount: amountColumn(trade.unknown_amount),
+        position_amount: amountColumn(trade.position_amount),
+        position_cost_usd: usdSumColumn(trade.position_cost_in_usd),
+        ...versionColumns(meta, trade.event_index),
+      }))

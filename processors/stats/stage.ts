@@ -1,0 +1,355 @@
+import { decimalNumber, decimalText, unitsText } from '../../core/amounts.ts'
+import type { DexPoolEvent, EventMeta, TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
+import { versionOf } from '../candles/series.ts'
+import type {
+  Flushed,
+  Folding,
+  Operation,
+  Publication,
+  Stage,
+  StageState,
+} from '../runtime/stage.ts'
+import { isBuy, over, valueText } from '../runtime/valuation.ts'
+import {
+  bucketOf,
+  bucketOfTrade,
+  emptyBucket,
+  joinBuckets,
+  type SideSum,
+  type StatBucket,
+  type StoredBucket,
+  storedBucket,
+} from './bucket.ts'
+import type { Kind } from './recency.ts'
+import { makeStatStore, type StatStore } from './store.ts'
+import { decimalsAt, nextChange, type Part, statsAt, type WindowStat } from './token.ts'
+
+const MINUTE_MS = 60_000
+/** Minutes between two blocks from which on every token is looked at again. */
+const LONG_GAP = 60
+/** Tokens that did not change since the last flush that stay in memory, per lane. */
+const IDLE_KEPT = 1_024
+
+const minuteOf = (timeMs: number): number => Math.floor(timeMs / MINUTE_MS)
+
+/** An unfinalized block: what it did per token. */
+interface HotBlock {
+  readonly hash: string
+  readonly height: number
+  readonly timeMs: number
+  readonly parts: ReadonlyMap<string, Part>
+}
+
+interface StoredHot extends Omit<HotBlock, 'parts'> {
+  readonly parts: readonly (readonly [
+    token: string,
+    bucket: StoredBucket,
+    seen: Part['seen'],
+    decimals: number | null,
+  ])[]
+}
+
+/** When a token's statistics changed last. */
+interface Change {
+  readonly timeMs: number
+  readonly version: number
+}
+
+interface Draft {
+  bucket: StatBucket
+  decimals: number | null
+  readonly seen: Record<Kind, Set<string>>
+}
+
+const newDraft = (minute: number): Draft => ({
+  bucket: emptyBucket(minute),
+  decimals: null,
+  seen: {
+    buyers: new Set(),
+    sellers: new Set(),
+    traders: new Set(),
+    pools: new Set(),
+    programs: new Set(),
+  },
+})
+
+const takeTrade = (draft: Draft, event: TradeEvent, bucket: StatBucket): void => {
+  const { trade, d_app } = event
+  if (trade === null) return
+  draft.bucket = joinBuckets(draft.bucket, bucket)
+  draft.decimals = trade.token_a_decimals ?? draft.decimals
+  const trader = trade.user_a_account_owner_address
+  draft.seen[isBuy(trade) ? 'buyers' : 'sellers'].add(trader)
+  draft.seen.traders.add(trader)
+  draft.seen.pools.add(trade.pool_address)
+  draft.seen.programs.add(d_app?.program_address ?? '')
+}
+
+const takeLiquidity = (draft: Draft, { pool_processed: processed }: DexPoolEvent): void => {
+  const liquidityUsd = decimalNumber(processed?.token_a_liquidity?.liquidity_in_usd ?? '')
+  if (liquidityUsd !== null) draft.bucket = { ...draft.bucket, liquidityUsd }
+}
+
+const partOf = ({ bucket, decimals, seen }: Draft): Part => ({
+  bucket,
+  decimals,
+  seen: {
+    buyers: [...seen.buyers],
+    sellers: [...seen.sellers],
+    traders: [...seen.traders],
+    pools: [...seen.pools],
+    programs: [...seen.programs],
+  },
+})
+
+const inBlockOrder = <
+  Event extends { readonly instruction: { readonly event_index: number } | null },
+>(
+  events: readonly Event[],
+): readonly Event[] =>
+  events.toSorted(
+    (one, other) => (one.instruction?.event_index ?? 0) - (other.instruction?.event_index ?? 0),
+  )
+
+const partsOf = ({ block, records }: Operation): ReadonlyMap<string, Part> => {
+  const minute = minuteOf(block.meta.block_time)
+  const drafts = new Map<string, Draft>()
+  const draftOf = (token: string): Draft => {
+    const draft = drafts.get(token) ?? newDraft(minute)
+    drafts.set(token, draft)
+    return draft
+  }
+  const trades = records.flatMap((one) => (one.topic === 'tradesProcessed' ? one.value.events : []))
+  for (const event of inBlockOrder(trades)) {
+    const bucket = bucketOfTrade(event, minute)
+    const token = event.trade?.token_a_address
+    if (bucket !== undefined && token !== undefined) takeTrade(draftOf(token), event, bucket)
+  }
+  const pools = records.flatMap((one) => (one.topic === 'poolsProcessed' ? one.value.events : []))
+  for (const event of inBlockOrder(pools)) {
+    const token = event.pool?.token_a_address
+    if (token !== undefined) takeLiquidity(draftOf(token), event)
+  }
+  return new Map([...drafts].map(([token, draft]) => [token, partOf(draft)]))
+}
+
+const sideTexts = <Side extends 'buy' | 'sell'>(side: Side, sum: SideSum, decimals: number) =>
+  ({
+    [`${side}_volume`]: unitsText(sum.raw, decimals),
+    [`${side}_volume_in_usd`]: valueText(sum.usdRaw),
+    [`${side}_volume_in_native`]: valueText(sum.nativeRaw),
+  }) as Readonly<
+    Record<`${Side}_volume` | `${Side}_volume_in_usd` | `${Side}_volume_in_native`, string>
+  >
+
+const ratio = (now: number | null, before: number | null): string => {
+  const quotient = over(now, before)
+  return decimalText(quotient === null ? null : quotient - 1)
+}
+
+const eventOf = (
+  token: string,
+  decimals: number,
+  { timeMs, version }: Change,
+  window: WindowStat,
+): TradeStatEvent => {
+  const { buy, sell, usd, native, distinct, liquidityUsd, liquidityBefore } = window
+  const volume = Number(buy.usdRaw + sell.usdRaw)
+  return {
+    token_address: token,
+    resolution: window.name,
+    timestamp: String(timeMs),
+    open_in_usd: decimalText(usd?.open ?? null),
+    open_in_native: decimalText(native?.open ?? null),
+    close_in_usd: decimalText(usd?.close ?? null),
+    close_in_native: decimalText(native?.close ?? null),
+    high_in_usd: decimalText(usd?.high ?? null),
+    high_in_native: decimalText(native?.high ?? null),
+    low_in_usd: decimalText(usd?.low ?? null),
+    low_in_native: decimalText(native?.low ?? null),
+    buys: buy.count,
+    sells: sell.count,
+    ...distinct,
+    ...sideTexts('buy', buy, decimals),
+    ...sideTexts('sell', sell, decimals),
+    volume_change_ratio: ratio(volume, Number(window.usdRawBefore)),
+    liquidity_in_usd: decimalText(liquidityUsd),
+    liquidity_change_ratio: ratio(liquidityUsd, liquidityBefore),
+    version,
+    is_final: false,
+  }
+}
+
+/** Statistics of one lane: final minutes per token, each unfinalized block apart (contract/kafka.md 3.8). */
+class StatFolding implements Folding {
+  readonly #tokens: StatStore
+  readonly #changed = new Map<string, Change>()
+  readonly #writes = new Map<string, string | null>()
+  #hot: HotBlock[] = []
+  /** Time of the newest final block; 0 before the first. */
+  #finalMs = 0
+  /** Minute with which every window ends. */
+  #minute = 0
+  #newest: EventMeta | undefined
+
+  constructor(state: StageState, idleKept: number) {
+    this.#finalMs = Number(state.get('final') ?? 0)
+    this.#tokens = makeStatStore(state, minuteOf(this.#finalMs), idleKept)
+    this.#hot = [...state.entries('h/')]
+      .map(([, text]) => hotOf(text))
+      .sort((one, other) => one.height - other.height)
+    this.#minute = minuteOf(this.#nowMs())
+  }
+
+  /** Tokens in memory. */
+  get held(): number {
+    return this.#tokens.held
+  }
+
+  step(operation: Operation): readonly Publication[] {
+    const { meta, final_height: height } = operation.block
+    if (meta.op === 'OP_FINALIZE') this.#finalize(height)
+    else {
+      this.#newest = meta
+      if (meta.op === 'OP_APPLY') this.#apply(operation)
+      else this.#revert(meta)
+      this.#tick(meta)
+    }
+    return []
+  }
+
+  flush(): Flushed {
+    const publications = this.#publications()
+    const changes = [...this.#writes, ...this.#tokens.changes()]
+    this.#changed.clear()
+    this.#writes.clear()
+    return { publications, changes }
+  }
+
+  #nowMs(): number {
+    return this.#hot.at(-1)?.timeMs ?? this.#finalMs
+  }
+
+  #apply(operation: Operation): void {
+    const { hash, height, block_time: timeMs, seq } = operation.block.meta
+    const parts = partsOf(operation)
+    const block: HotBlock = { hash, height, timeMs, parts }
+    this.#hot.push(block)
+    this.#writes.set(`h/${hash}`, hotText(block))
+    for (const token of parts.keys()) this.#change(token, timeMs, seq)
+  }
+
+  #revert({ hash, seq }: EventMeta): void {
+    const block = this.#hot.find((one) => one.hash === hash)
+    if (block === undefined) return
+    this.#hot = this.#hot.filter((one) => one !== block)
+    this.#writes.set(`h/${hash}`, null)
+    for (const token of block.parts.keys()) this.#change(token, this.#nowMs(), seq)
+  }
+
+  #change(token: string, timeMs: number, seq: number): void {
+    this.#changed.set(token, { timeMs, version: versionOf(seq, 0) })
+  }
+
+  /** Windows roll with the minutes of block time: tokens with a minute that enters or leaves one have changed. */
+  #tick({ seq }: EventMeta): void {
+    const nowMs = this.#nowMs()
+    const minute = minuteOf(nowMs)
+    if (minute === this.#minute) return
+    const [from, to] = [Math.min(minute, this.#minute), Math.max(minute, this.#minute)]
+    this.#minute = minute
+    const isLong = to - from > LONG_GAP
+    const moves = (buckets: readonly Pick<StatBucket, 'minute'>[]): boolean =>
+      isLong || (nextChange(buckets, from) ?? Number.POSITIVE_INFINITY) <= to
+    // Without a minute nothing moves: tokens of which neither is known are not looked at.
+    const hot = this.#hotParts(() => true)
+    const final = this.#tokens.dueBy(isLong ? Number.POSITIVE_INFINITY : to)
+    for (const token of new Set([...hot.keys(), ...final])) {
+      if (this.#changed.get(token)?.version === versionOf(seq, 0)) continue
+      const unfinalized = hot.get(token)?.map(({ bucket }) => bucket) ?? []
+      if (moves(unfinalized) || moves(this.#tokens.at(token).sums.minutes)) {
+        this.#change(token, nowMs, seq)
+      }
+    }
+  }
+
+  #hotParts(wanted: (token: string) => boolean): ReadonlyMap<string, readonly Part[]> {
+    const hot = new Map<string, Part[]>()
+    for (const { parts } of this.#hot) {
+      for (const [token, part] of parts) {
+        if (!wanted(token)) continue
+        const list = hot.get(token)
+        if (list === undefined) hot.set(token, [part])
+        else list.push(part)
+      }
+    }
+    return hot
+  }
+
+  #finalize(height: number): void {
+    const done = this.#hot.filter((block) => block.height <= height)
+    if (done.length === 0) return
+    this.#hot = this.#hot.filter((block) => block.height > height)
+    this.#finalMs = done.at(-1)?.timeMs ?? this.#finalMs
+    this.#writes.set('final', String(this.#finalMs))
+    for (const { hash } of done) this.#writes.set(`h/${hash}`, null)
+    const parts = done.flatMap((block) => [...block.parts])
+    this.#tokens.makeFinal(parts, minuteOf(this.#finalMs))
+  }
+
+  #publications(): readonly Publication[] {
+    const meta = this.#newest
+    if (meta === undefined || this.#changed.size === 0) return []
+    const hot = this.#hotParts((token) => this.#changed.has(token))
+    const parts = this.#changed.size
+    return [...this.#changed].map(([token, change], part) => ({
+      topic: 'tradeStats',
+      key: token,
+      value: {
+        meta: { ...meta, op: 'OP_APPLY', part, parts },
+        events: statsAt(this.#tokens.at(token), hot.get(token) ?? [], this.#minute).map((window) =>
+          eventOf(token, decimalsAt(this.#tokens.at(token), hot.get(token) ?? []), change, window),
+        ),
+      },
+    }))
+  }
+}
+
+const hotOf = (text: string): HotBlock => {
+  const { parts, ...block }: StoredHot = JSON.parse(text)
+  return {
+    ...block,
+    parts: new Map(
+      parts.map(([token, bucket, seen, decimals]) => [
+        token,
+        { bucket: bucketOf(bucket), seen, decimals },
+      ]),
+    ),
+  }
+}
+
+const hotText = ({ parts, ...block }: HotBlock): string =>
+  JSON.stringify({
+    ...block,
+    parts: [...parts].map(([token, { bucket, seen, decimals }]) => [
+      token,
+      storedBucket(bucket),
+      seen,
+      decimals,
+    ]),
+  })
+
+/** Statistics over a state that earlier flushes wrote; `idleKept` tokens stay in memory beside those of the next flush. */
+export const loadStats = (state: StageState, idleKept = IDLE_KEPT): StatFolding =>
+  new StatFolding(state, idleKept)
+
+/**
+ * `dex.trades.processed` and `dex.pools.processed` to `trade-stats`: eight windows per base token, on a grid of block-time
+ * minutes, each an upsert by `version`. Suspect trades count but set no price (contract/rest.md 4.1, 4.2).
+ */
+export const TRADE_STATS: Stage = {
+  app: 'trade-stats',
+  inputs: ['tradesProcessed', 'poolsProcessed'],
+  outputs: ['tradeStats'],
+  load: (state) => loadStats(state),
+}

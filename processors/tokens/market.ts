@@ -1,0 +1,95 @@
+import { decimalNumber, decimalText, rawOf, unitsText } from '../../core/amounts.ts'
+import type {
+  MarketCap,
+  TokenEvent,
+  TokenSupplyEvent,
+  TradeEvent,
+  Transfer,
+  TransferProcessed,
+} from '../../schemas/wire.ts'
+import { times, unitsOf } from '../runtime/valuation.ts'
+import type { BurntChange } from './burns.ts'
+
+/** Last good price of a token, its supply, and what of it lies at burn addresses. */
+export interface Market {
+  readonly usd: number | null
+  readonly native: number | null
+  /** Token units as text; "" = unknown. */
+  readonly supply: string
+  /** Token units as text. */
+  readonly burnt: string
+}
+
+/** A token of which nothing is known. */
+export const NO_MARKET: Market = { usd: null, native: null, supply: '', burnt: '0' }
+
+/** True where two markets say the same. */
+export const isSameMarket = (one: Market, other: Market): boolean =>
+  one.usd === other.usd &&
+  one.native === other.native &&
+  one.supply === other.supply &&
+  one.burnt === other.burnt
+
+/** The market after a trade: its price counts unless it is suspect, failed or has none. */
+export const afterTrade = (
+  market: Market,
+  { trade_processed: processed, transaction }: TradeEvent,
+): Market => {
+  const price = decimalNumber(processed?.token_a_price_in_usd ?? '')
+  const counts =
+    processed !== null &&
+    !processed.is_token_a_price_in_usd_suspect &&
+    transaction?.status !== 'STATUS_FAILED' &&
+    price !== null &&
+    price > 0
+  return counts
+    ? { ...market, usd: price, native: decimalNumber(processed.token_a_price_in_native) }
+    : market
+}
+
+/** The market after a supply event that tells the supply behind it. */
+export const afterSupply = (market: Market, { token_supply: supply }: TokenSupplyEvent): Market => {
+  const after = supply?.post_amount_with_decimals ?? ''
+  return after === '' ? market : { ...market, supply: after }
+}
+
+/** The market after facts of its token: they count until a supply event says more. */
+export const afterFacts = (market: Market, { token }: TokenEvent): Market => {
+  const raw = token?.additional_metadata.total_supply
+  if (market.supply !== '' || raw === undefined || token === null || token.decimals === -1) {
+    return market
+  }
+  return { ...market, supply: unitsText(BigInt(raw), token.decimals) }
+}
+
+/** The market after an account of a burn address changed. */
+export const afterBurn = (market: Market, change: BurntChange): Market => {
+  const raw = rawOf(market.burnt, change.decimals) + change.postRaw - change.preRaw
+  return { ...market, burnt: unitsText(raw > 0n ? raw : 0n, change.decimals) }
+}
+
+/** The total supply, and price times what of it circulates; "" where either is unknown. */
+export const capOf = (token: string, { usd, native, supply, burnt }: Market): MarketCap => {
+  const total = decimalNumber(supply)
+  const units = total === null ? null : Math.max(0, total - Number(burnt))
+  return {
+    token_address: token,
+    total_supply_amount: supply,
+    market_cap_in_native: decimalText(times(units, native)),
+    market_cap_in_usd: decimalText(times(units, usd)),
+  }
+}
+
+/** A transfer's worth at its token's price; "" where that is unknown. */
+export const worthOf = (
+  { token_amount: amount, token_decimals: decimals }: Transfer,
+  { usd, native }: Pick<Market, 'usd' | 'native'>,
+): TransferProcessed => {
+  const units = unitsOf(amount, decimals)
+  return {
+    token_amount_in_native: decimalText(times(units, native)),
+    token_amount_in_usd: decimalText(times(units, usd)),
+    token_price_in_native: decimalText(native),
+    token_price_in_usd: decimalText(usd),
+  }
+}

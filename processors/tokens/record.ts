@@ -1,0 +1,101 @@
+import type { EventMeta, Launch, Token, TokenEvent, Transaction } from '../../schemas/wire.ts'
+
+/** What is known of a token: facts, when it came to be or was first seen, and where it trades. */
+export interface TokenRecord {
+  readonly token: Token
+  readonly createdAtMs: number
+  readonly createdSlot: number
+  /** "" where the first sight was no transaction. */
+  readonly createdTx: string
+  readonly dev: string
+  readonly launch: Launch | null
+  readonly migrated: Launch | null
+  /** 0 = it did not migrate. */
+  readonly migratedAtMs: number
+}
+
+/** A token of which only the address and perhaps its decimals are known; -1 = unknown. */
+export const bareToken = (address: string, decimals: number | null): Token => ({
+  address,
+  name: '',
+  symbol: '',
+  decimals: decimals ?? -1,
+  uri: '',
+  metadata_address: '',
+  creators: [],
+  additional_metadata: {},
+  solana_extra: null,
+  evm_extra: null,
+})
+
+/** A token as its first sight shows it. */
+export const firstSight = (token: Token, meta: EventMeta, tx: Transaction | null): TokenRecord => ({
+  token,
+  createdAtMs: meta.block_time,
+  createdSlot: meta.slot,
+  createdTx: tx?.signature ?? '',
+  dev: '',
+  launch: null,
+  migrated: null,
+  migratedAtMs: 0,
+})
+
+/** A token as its birth says; what a sight before it in the same block knew is replaced. */
+export const bornAs = (event: TokenEvent, token: Token): TokenRecord => ({
+  token,
+  createdAtMs: event.created_at,
+  createdSlot: event.created_slot,
+  createdTx: event.created_tx,
+  dev: event.dev,
+  launch: event.launch_from,
+  migrated: null,
+  migratedAtMs: 0,
+})
+
+/** Newer facts over older ones; what they do not know stays. */
+export const withFacts = (before: Token, facts: Token): Token => ({
+  ...before,
+  ...facts,
+  name: facts.name || before.name,
+  symbol: facts.symbol || before.symbol,
+  uri: facts.uri || before.uri,
+  decimals: facts.decimals === -1 ? before.decimals : facts.decimals,
+  creators: facts.creators.length > 0 ? facts.creators : before.creators,
+  solana_extra: facts.solana_extra ?? before.solana_extra,
+  evm_extra: facts.evm_extra ?? before.evm_extra,
+})
+
+/** Facts of a token with the height at which they held. */
+export const withHeight = (token: Token, height: number): Token => ({
+  ...token,
+  additional_metadata: { ...token.additional_metadata, facts_height: String(height) },
+})
+
+/** The whole record as an upsert carries it. */
+export const recordEvent = (record: TokenRecord): TokenEvent => ({
+  instruction: null,
+  block: null,
+  transaction: null,
+  d_app: null,
+  type: 'EVENT_TYPE_UPDATED',
+  token: record.token,
+  token_processed: null,
+  launch_from: record.launch,
+  migrated_to: record.migrated,
+  created_at: record.createdAtMs,
+  created_slot: record.createdSlot,
+  created_tx: record.createdTx,
+  dev: record.dev,
+  migrated_at: record.migratedAtMs,
+})
+
+/** A migration with everything that is known of its token. */
+export const migrationOf = (event: TokenEvent, record: TokenRecord): TokenEvent => ({
+  ...event,
+  token: record.token,
+  launch_from: record.launch ?? event.launch_from,
+  created_at: record.createdAtMs,
+  created_slot: record.createdSlot,
+  created_tx: record.createdTx,
+  dev: record.dev,
+})

@@ -1,0 +1,174 @@
+import type { EventMeta, TokenEvent, TokenEvents } from '../../schemas/wire.ts'
+import type {
+  Folding,
+  Operation,
+  OperationRecord,
+  Publication,
+  Stage,
+  StageState,
+} from '../runtime/stage.ts'
+import { makeLayers } from '../runtime/unfinalized-store.ts'
+import {
+  bareToken,
+  bornAs,
+  firstSight,
+  migrationOf,
+  recordEvent,
+  type TokenRecord,
+  withFacts,
+  withHeight,
+} from './record.ts'
+
+type Known = (address: string) => TokenRecord | undefined
+type Note = (address: string, record: TokenRecord) => void
+
+const factsSeen = (event: TokenEvent, meta: EventMeta, known: Known, note: Note): void => {
+  const { token, transaction } = event
+  if (token === null) return
+  const facts = withHeight(token, meta.height)
+  const before = known(token.address)
+  note(
+    token.address,
+    before
+      ? { ...before, token: withFacts(before.token, facts) }
+      : firstSight(facts, meta, transaction),
+  )
+}
+
+const launchSeen = (event: TokenEvent, meta: EventMeta, known: Known, note: Note): void => {
+  const { token, transaction } = event
+  if (token === null) return
+  const before = known(token.address)
+  if (event.type === 'EVENT_TYPE_CREATED') {
+    note(token.address, bornAs(event, withHeight(token, meta.height)))
+  } else if (event.type === 'EVENT_TYPE_MIGRATED') {
+    const record = before ?? firstSight(token, meta, transaction)
+    note(token.address, {
+      ...record,
+      launch: record.launch ?? event.launch_from,
+      migrated: event.migrated_to,
+      migratedAtMs: event.migrated_at,
+    })
+  }
+}
+
+/** Tokens that were first seen in a trade; the first trade in the block of the first sight names its transaction. */
+const tradesSeen = ({ block, records }: Operation, known: Known, note: Note): void => {
+  const { meta } = block
+  const seen = new Set<string>()
+  for (const { topic, value } of records) {
+    if (topic !== 'trades') continue
+    for (const { trade, transaction } of value.events) {
+      if (trade === null || seen.has(trade.token_a_address)) continue
+      const { token_a_address: address, token_a_decimals: decimals } = trade
+      seen.add(address)
+      const before = known(address)
+      if (before === undefined) {
+        note(address, firstSight(bareToken(address, decimals), meta, transaction))
+      } else if (before.createdTx === '' && before.createdSlot === meta.slot) {
+        note(address, { ...before, createdTx: transaction?.signature ?? '' })
+      }
+    }
+  }
+}
+
+const notesOf = (operation: Operation, before: Known): ReadonlyMap<string, TokenRecord> => {
+  const { meta } = operation.block
+  const noted = new Map<string, TokenRecord>()
+  const known: Known = (address) => noted.get(address) ?? before(address)
+  const note: Note = (address, record) => noted.set(address, record)
+  for (const { topic, value } of operation.records) {
+    if (topic === 'tokens') for (const event of value.events) launchSeen(event, meta, known, note)
+  }
+  for (const { topic, value } of operation.records) {
+    if (topic !== 'tokenMetadata') continue
+    for (const event of value.events) factsSeen(event, meta, known, note)
+  }
+  tradesSeen(operation, known, note)
+  return noted
+}
+
+interface Outcome {
+  readonly address: string
+  readonly record: TokenRecord
+  /** The token was first seen in a block that is gone. */
+  readonly gone: boolean
+}
+
+const upserts = (meta: EventMeta, outcomes: readonly Outcome[]): readonly Publication[] =>
+  outcomes.map(({ address, record, gone }, part) => ({
+    topic: 'tokensProcessed',
+    key: address,
+    value: {
+      meta: { ...meta, op: gone ? 'OP_REVERT' : 'OP_APPLY', part, parts: outcomes.length },
+      events: [recordEvent(record)],
+    },
+  }))
+
+const kindOf = (
+  topic: 'tokensCreated' | 'tokensMigrated',
+  { key, value }: { readonly key: string; readonly value: TokenEvents },
+  events: readonly TokenEvent[],
+): readonly Publication[] =>
+  events.length === 0 ? [] : [{ topic, key, value: { meta: value.meta, events } }]
+
+/** Creations and migrations of an operation, as `tokens` has them: a retraction repeats them with its own operation. */
+const launches = (records: readonly OperationRecord[], known: Known): readonly Publication[] =>
+  records.flatMap((record) => {
+    if (record.topic !== 'tokens') return []
+    const { events } = record.value
+    const created = events.filter(({ type }) => type === 'EVENT_TYPE_CREATED')
+    const migrated = events.flatMap((event) => {
+      const held = event.type === 'EVENT_TYPE_MIGRATED' && known(event.token?.address ?? '')
+      return held ? [migrationOf(event, held)] : []
+    })
+    return [
+      ...kindOf('tokensCreated', record, created),
+      ...kindOf('tokensMigrated', record, migrated),
+    ]
+  })
+
+const loadTokens = (state: StageState): Folding => {
+  const layers = makeLayers<TokenRecord, null>(state)
+  const apply = (operation: Operation): readonly Publication[] => {
+    const { meta } = operation.block
+    const { hash, height, block_time: timeMs } = meta
+    const values = notesOf(operation, layers.get)
+    if (values.size > 0) layers.apply({ hash, height, timeMs, values, extra: null })
+    const outcomes = [...values].map(([address, record]) => ({ address, record, gone: false }))
+    return [...launches(operation.records, layers.get), ...upserts(meta, outcomes)]
+  }
+  const revert = (operation: Operation): readonly Publication[] => {
+    const { meta } = operation.block
+    const gone = launches(operation.records, layers.get)
+    const block = layers.revert(meta.hash)
+    const outcomes = [...(block?.values ?? [])].flatMap(([address, removed]) => {
+      const before = layers.get(address)
+      const record = before ?? removed
+      return record === null ? [] : [{ address, record, gone: before === undefined }]
+    })
+    return [...gone, ...upserts(meta, outcomes)]
+  }
+  return {
+    step: (operation) => {
+      const { meta, final_height: height } = operation.block
+      if (meta.op === 'OP_REVERT') return revert(operation)
+      if (meta.op === 'OP_APPLY') return apply(operation)
+      layers.finalize(height)
+      return []
+    },
+    flush: () => ({ publications: [], changes: layers.changes() }),
+  }
+}
+
+/**
+ * The launch tracker: births, migrations, facts and first sights in trades to `tokens.processed`, the whole current record of a
+ * token, an upsert; a token whose only sight was taken back is published once more as `OP_REVERT`. Births and migrations also
+ * go to `tokens.created` and `tokens.migrated`.
+ */
+export const TOKENS: Stage = {
+  app: 'tokens',
+  inputs: ['tokens', 'tokenMetadata', 'trades'],
+  outputs: ['tokensProcessed', 'tokensCreated', 'tokensMigrated'],
+  load: loadTokens,
+}

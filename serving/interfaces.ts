@@ -1,0 +1,83 @@
+import type { Fault } from '../core/errors.ts'
+import type { PlanName } from '../schemas/plans.ts'
+
+/** Who is calling, once the credential was found good. */
+export interface Principal {
+  readonly kind: 'api-key' | 'jwt'
+  /** Owner of plan, quota and webhooks. */
+  readonly orgId: string
+  readonly appId: string
+  /** Key id of an API key, `jti` of an access token. */
+  readonly credentialId: string
+  readonly plan: PlanName
+  readonly scopes: readonly string[]
+  /** null = does not expire. */
+  readonly expiresAtMs: number | null
+}
+
+/** Where a request carried a credential; the first one present decides (contract/auth.md 6). */
+export interface Credentials {
+  readonly authorization?: string | undefined
+  readonly apiKey?: string | undefined
+  /** `token` query parameter or connect token of a socket. */
+  readonly token?: string | undefined
+}
+
+/** Credentials that can no longer be used. */
+export interface Gone {
+  readonly appId: string
+  /** Only this one; absent: every credential of the application. */
+  readonly credentialId?: string
+  /** Only those of this kind. */
+  readonly kind?: Principal['kind']
+}
+
+/** The one guard of HTTP, GraphQL and sockets. Accounts are maps over the compacted control topics. */
+export interface Guard {
+  /** A principal, or the fault to answer; `undefined` when no credential is present at all. */
+  identify(credentials: Credentials): Promise<Principal | Fault | undefined>
+  /** The same at once, for credentials that `identify` has seen: an access token it has not seen is not good here. */
+  authenticate(credentials: Credentials): Principal | Fault | undefined
+  /** Called when a credential that may be in use was revoked, disabled or deleted; returns the way to stop listening. */
+  onRevoked(listener: (gone: Gone) => void): () => void
+}
+
+/** Answer of the limiter for one request. */
+export interface RateState {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Unix seconds when the bucket is full again. */
+  readonly resetAt: number
+  readonly retryAfterSeconds: number
+}
+
+/** Rate limits per organization, quota and charges. Units are thousandths of a CU. */
+export interface Meter {
+  /** One request of an organization, or of an address without a credential. */
+  take(subject: { readonly principal: Principal } | { readonly ip: string }): Promise<RateState>
+  /**
+   * Holds the worst case before the work; throws `Fault` FORBIDDEN (`reason: quota_exhausted`) when the quota is used up.
+   * `route` is the name under which the charge is shown: method and path without version, `graphql`, `streams`.
+   */
+  reserve(principal: Principal, milliUnits: number, route?: string): Reservation
+}
+
+/** A held charge: settled with what it cost, or given back. */
+export interface Reservation {
+  settle(milliUnits: number): void
+  release(): void
+}
+
+/** Newest and first block of a chain in the store (R34). */
+export interface ChainFreshness {
+  readonly head: number
+  readonly headTimeMs: number
+  readonly since: number
+  readonly sinceTimeMs: number
+}
+
+/** Reads freshness; cached for at most a second. null: nothing ingested yet. */
+export interface Freshness {
+  of(chain: string): Promise<ChainFreshness | null>
+}

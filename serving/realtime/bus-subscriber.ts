@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Bus, LogRecord, Running } from '../../core/bus/contract.ts'
+import { CHANNEL_TOPICS } from '../../schemas/channels.ts'
+import { topicName } from '../../schemas/topics.ts'
+import type { Hub } from './hub.ts'
+
+/** What the feed reads and whom it tells. */
+export interface FeedOptions {
+  readonly bus: Bus
+  readonly hub: Hub
+  readonly chains: readonly string[]
+  /** Called between records when much was published: time to look at slow sockets. */
+  readonly onPressure: () => void
+}
+
+/** Records per partition that refill the history at a start. */
+const REFILL_RECORDS = 2_000
+/** Shared bytes after which slow sockets are looked at: a fraction of what one socket may queue. */
+const PRESSURE_BYTES = 256 * 1_024
+/** Records after which other work gets its turn. */
+const TURN_RECORDS = 200
+
+/** Follows the topics of every chain into the hub; returns when names are known and the history is refilled. */
+export const startFeed = async (options: FeedOptions): Promise<Running> => {
+  const running: Running[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all(running.map((tail) => tail.stop()))
+  }
+  try {
+    for (const chain of options.chains) {
+      running.push(await followNames(options, chain))
+      running.push(await followStreams(options, chain))
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  options.hub.goLive()
+  return { stop }
+}
+
+const followNames = async ({ bus, hub }: FeedOptions, chain: string): Promise<Running> => {
+  let caughtUp = (): void => undefined
+  const known = new Promise<void>((resolve) => {
+    caughtUp = resolve
+  })
+  const tail = await bus.tail({
+    topics: [topicName('tokensProcessed', chain), topicName('tokenPrices', chain)],
+    from: 'earliest',
+    onRecords: (records) => {
+      for (const record of records) hub.accept(record)
+    },
+    onCaughtUp: caughtUp,
+  })
+  await known
+  return tail
+}
+
+/** How far a partition was read; a record beyond that, when the tail begins, shows what lies between. */
+interface Place {
+  next: number
+  tailed: boolean
+}
+
+/** The tail starts before the refill reads, and waits for it, so no record falls between the two. */
+const followStreams = async (options: FeedOptions, chain: string): Promise<Running> => {
+  const { bus } = options
+  const trades = topicName('tradesProcessed', chain)
+  const places = new Map<number, Place>()
+  let refilled = (): void => undefined
+  const ready = new Promise<void>((resolve) => {
+    refilled = resolve
+  })
+  const accept = acceptor(options)
+  const acceptTrades = async (record: LogRecord): Promise<void> => {
+    const place = places.get(record.partition) ?? { next: record.offset, tailed: true }
+    if (record.offset < place.next) return
+    if (!place.tailed) {
+      for await (const missed of bus.read(trades, record.partition, place.next, record.offset)) {
+        await accept(missed)
+      }
+    }
+    places.set(record.partition, { next: record.offset + 1, tailed: true })
+    await accept(record)
+  }
+  const named = namer(options, chain)
+  const tail = await bus.tail({
+    topics: CHANNEL_TOPICS.map((topic) => topicName(topic, chain)),
+    from: 'latest',
+    onRecords: async (records) => {
+      await ready
+      await named()
+      for (const record of records) {
+        await (record.topic === trades ? acceptTrades(record) : accept(record))
+      }
+    },
+  })
+  try {
+    await refill(options, { trades, places, accept })
+    await named()
+  } catch (error) {
+    await Promise.all([refilled(), tail.stop()])
+    throw error
+  } finally {
+    refilled()
+  }
+  return tail
+}
+
+const refill = async (
+  { bus, hub }: FeedOptions,
+  lane: {
+    readonly trades: string
+    readonly places: Map<number, Place>
+    readonly accept: (record: LogRecord) => Promise<void>
+  },
+): Promise<void> => {
+  const { trades, places, accept } = lane
+  const ends = await bus.ends(trades)
+  const origin = randomUUID()
+  for (const { partition, low, end } of ends) {
+    const startOffset = Math.max(low, end - REFILL_RECORDS)
+    hub.openLane({ topic: trades, partition, partitions: ends.length, startOffset, origin })
+    for await (const record of bus.read(trades, partition, startOffset, end)) await accept(record)
+    places.set(partition, { next: end, tailed: false })
+  }
+}
+
+/** Gives the lanes their lasting epoch as soon as the chain has a first block. */
+const namer = ({ bus, hub }: FeedOptions, chain: string) => {
+  let known = false
+  return async (): Promise<void> => {
+    if (known) return
+    const origin = await originOf(bus, chain)
+    known = origin !== undefined
+    if (origin !== undefined) hub.setOrigin(topicName('tradesProcessed', chain), origin)
+  }
+}
+
+const acceptor = ({ hub, onPressure }: FeedOptions) => {
+  let records = 0
+  let lookedAt = 0
+  return async (record: LogRecord): Promise<void> => {
+    hub.accept(record)
+    records += 1
+    const pressed = hub.published - lookedAt > PRESSURE_BYTES
+    if (!pressed && records % TURN_RECORDS !== 0) return
+    await nextTurn()
+    if (!pressed) return
+    lookedAt = hub.published
+    onPressure()
+  }
+}
+
+/** The first record of `{c}.blocks` never expires, so it names this life of the chain's topics. */
+const originOf = async (bus: Bus, chain: string): Promise<string | undefined> => {
+  const topic = topicName('blocks', chain)
+  const [first] = await bus.ends(topic)
+  for await (const record of bus.read(topic, 0, first?.low ?? 0)) {
+    return `${record.offset}@${record.timestampMs}`
+  }
+  return undefined
+}

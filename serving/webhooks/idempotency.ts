@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import type { OutRecord } from '../../core/bus/contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { Fault } from '../../core/errors.ts'
+import type { WebhookEndpointBody } from '../../schemas/api/webhook.ts'
+import { globalTopic } from '../../schemas/topics.ts'
+import type { WebhookRequest } from '../../schemas/wire.ts'
+
+/** Control topic of answered create calls. */
+export const REQUESTS = globalTopic('controlWebhookRequests')
+
+/** How long an idempotency key is good. Source: contract/billing-errors.md 8. */
+const KEPT_MS = 86_400_000
+/** Keys of one organization; then the oldest are forgotten. */
+const MOST_KEYS = 1_000
+const KEY = /^[\x21-\x7e]{8,255}$/
+
+/** Create calls that carried an idempotency key, with what they were answered. */
+export interface RequestBook {
+  put(recordKey: string, request: WebhookRequest | null): void
+  find(orgId: string, keyHash: string): WebhookRequest | undefined
+  /** Records that keep a request, and end those of its organization that are too old or too many. */
+  recordsOf(request: WebhookRequest): readonly OutRecord[]
+}
+
+/** A create call under its idempotency key. */
+export type KeyedCall = Pick<WebhookRequest, 'org_id' | 'key_hash' | 'body_hash'>
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** The call as it is remembered; undefined = without a key. Throws `Fault` for a key that is none. */
+export const keyedCall = (
+  orgId: string,
+  key: string | undefined,
+  body: unknown,
+): KeyedCall | undefined => {
+  if (key === undefined) return undefined
+  if (!KEY.test(key)) {
+    throw new Fault('INVALID_PARAMETER', 'Idempotency-Key has 8 to 255 printable characters', {
+      parameter: 'Idempotency-Key',
+    })
+  }
+  return { org_id: orgId, key_hash: digest(key), body_hash: digest(JSON.stringify(body)) }
+}
+
+/** What the call was answered when it came first. Throws `Fault` IDEMPOTENCY_CONFLICT when that was another call. */
+export const answerBefore = (
+  { find }: Pick<RequestBook, 'find'>,
+  call: KeyedCall | undefined,
+): WebhookEndpointBody | undefined => {
+  const before = call && find(call.org_id, call.key_hash)
+  if (!before) return undefined
+  if (before.body_hash !== call.body_hash) throw new Fault('IDEMPOTENCY_CONFLICT')
+  return JSON.parse(before.response)
+}
+
+/** Empty. Records are put in the order of the log, so that each organization's oldest comes first. */
+export const makeRequestBook = (codec: Codec, nowMs: () => number): RequestBook => {
+  const byOrg = new Map<string, Map<string, WebhookRequest>>()
+  const isOld = ({ created_at }: WebhookRequest): boolean => created_at <= nowMs() - KEPT_MS
+  return {
+    put: (recordKey, request) => {
+      const [orgId = '', keyHash = ''] = recordKey.split('/')
+      const own = byOrg.get(orgId) ?? new Map<string, WebhookRequest>()
+      own.delete(keyHash)
+      if (request) own.set(keyHash, request)
+      if (own.size > 0) byOrg.set(orgId, own)
+      else byOrg.delete(orgId)
+    },
+    find: (orgId, keyHash) => {
+      const request = byOrg.get(orgId)?.get(keyHash)
+      return request && !isOld(request) ? request : undefined
+    },
+    recordsOf: (request) => {
+      const held = [...(byOrg.get(request.org_id)?.values() ?? [])]
+      const tooMany = Math.max(0, held.length + 1 - MOST_KEYS)
+      const ended = held.filter((each, place) => place < tooMany || isOld(each))
+      return [
+        ...ended
+          .filter(({ key_hash }) => key_hash !== request.key_hash)
+          .map((each) => recordOf(each, null)),
+        recordOf(request, codec.encode('control.WebhookRequest', request)),
+      ]
+    },
+  }
+}
+
+const recordOf = ({ org_id, key_hash }: KeyedCall, value: Uint8Array | null): OutRecord => ({
+  topic: REQUESTS,
+  partition: 0,
+  key: `${org_id}/${key_hash}`,
+  value,
+})

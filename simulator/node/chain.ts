@@ -1,0 +1,103 @@
+import type { Logger } from '../../core/ops/logger.ts'
+import { openArchive } from './archive.ts'
+import { makeShow, type Show } from './chain-view.ts'
+import type { BlockHead, MadeBlock, Producer } from './producer.ts'
+import { openSnapshots } from './snapshots.ts'
+
+/** The chain as a node shows it at this moment. */
+export interface ShownChain<P, Block extends MadeBlock>
+  extends Pick<
+    Show<Block>,
+    'head' | 'block' | 'byHash' | 'isOnShow' | 'read' | 'heightOfTransaction' | 'pin' | 'onHead'
+  > {
+  readonly producer: P
+  readonly genesisHash: string
+  /** Replaces the newest `depth` blocks; the canonical ones return with the next block. Throws RangeError. */
+  reorg(depth: number): void
+  stop(): Promise<void>
+}
+
+/** How a chain runs. */
+export interface RunOptions {
+  readonly nowMs: () => number
+  /** Mean blocks between scheduled reorgs; 0 = none. */
+  readonly reorgEvery: number
+  readonly checkpointDir: string | undefined
+  readonly log: Logger
+}
+
+/** How often the clock is looked at. */
+const TICK_MS = 50
+
+/** Jobs one after the other; a job that throws ends the queue and is logged. */
+const makeQueue = (log: Logger) => {
+  let work: Promise<void> = Promise.resolve()
+  let closed = false
+  return {
+    isClosed: () => closed,
+    add: (job: () => Promise<void>): void => {
+      work = work
+        .then(() => (closed ? undefined : job()))
+        .catch((error: unknown) => {
+          closed = true
+          log.fatal({ err: error }, 'simulated chain crashed')
+        })
+    },
+    close: (): Promise<void> => {
+      closed = true
+      return work
+    },
+  }
+}
+
+/** Opens a chain; everything up to now is there when it resolves. */
+export const runChain = async <
+  Head extends BlockHead,
+  Block extends Head & MadeBlock,
+  P extends Producer<Head, Block>,
+>(
+  producer: P & Producer<Head, Block>,
+  options: RunOptions & { readonly deepestReorg: number },
+): Promise<ShownChain<P, Block>> => {
+  const { nowMs, log } = options
+  const { spec, codec } = producer
+  const { block: genesis, state } = producer.genesis()
+  const first = { header: producer.headOf(genesis), values: [...state.values] }
+  const origin = { spec, codec, genesis: first }
+  const snapshots = await openSnapshots(origin, { dir: options.checkpointDir, log })
+  const archive = await openArchive(producer, snapshots)
+  const show = makeShow(archive, producer, options.reorgEvery)
+  const heightNow = (): number => Math.max(0, producer.heightAt(nowMs()))
+  const isDue = (): boolean => show.head().height < heightNow()
+  await show.jump(heightNow())
+  log.info({ height: show.head().height, hash: show.head().hash }, 'simulated chain listening')
+
+  const queue = makeQueue(log)
+  let busy = false
+  const follow = async (): Promise<void> => {
+    while (!queue.isClosed() && isDue()) await show.step()
+    if (!queue.isClosed()) await show.prepare()
+    busy = false
+  }
+  const timer = setInterval(() => {
+    if (busy || !isDue()) return
+    busy = true
+    queue.add(follow)
+  }, TICK_MS)
+
+  return {
+    ...show,
+    producer,
+    genesisHash: genesis.hash,
+    reorg: (depth) => {
+      const most = Math.min(options.deepestReorg, show.head().height - 1)
+      if (!Number.isInteger(depth) || depth < 1 || depth > most)
+        throw new RangeError(`depth of a reorg is 1 to ${most}`)
+      queue.add(() => show.reorg(depth))
+    },
+    stop: () => {
+      clearInterval(timer)
+      return queue.close()
+    },
+  }
+}

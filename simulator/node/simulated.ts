@@ -1,0 +1,33 @@
+import type { ChainExtra } from '../../core/config/config.ts'
+import type { Endpoint } from './server.ts'
+
+/** Things that exist and have trades, for a first look. */
+export interface Examples {
+  /** Name of the chain as the API takes it. */
+  readonly chain: 'ethereum' | 'sol'
+  readonly token: string
+  readonly pool: string
+  readonly wallet: string
+  readonly txHash: string
+}
+
+/** The newest block; `height` is what orders blocks: the number, on Solana the slot. */
+export interface ShownHead {
+  readonly height: number
+  readonly hash: string
+  readonly timeMs: number
+}
+
+/** A made-up chain of any kind, ready to be served. */
+export interface SimulatedChain {
+  readonly chain: {
+    readonly genesisHash: string
+    reorg(depth: number): void
+    stop(): Promise<void>
+  }
+  readonly endpoint: Endpoint
+  /** What an ingestor must be told about this chain. */
+  readonly extra: ChainExtra
+  readonly examples: Examples
+  head(): ShownHead
+}

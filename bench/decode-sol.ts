@@ -1,5 +1,5 @@
 import type { Books } from '../ingestors/decode/contract.ts'
-import { PROGRAM } from '../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../schemas/chains.ts'
 import type { SvmBlock, SvmInstruction, SvmTransaction, Swap } from '../schemas/events.ts'
@@ -26,7 +26,7 @@ const blockOf = (transactions: readonly SvmTransaction[], length: number): SvmBl
 const onlyTrades = (tx: SvmTransaction): SvmTransaction => ({
   ...tx,
   instructions: tx.instructions.filter(
-    ({ program }) => program === PROGRAM.pumpFun || program === PROGRAM.pumpSwap,
+    ({ program }) => program === PROGRAM_IDS.pumpFun || program === PROGRAM_IDS.pumpSwap,
   ),
   tokenBalances: [],
   lamports: [],

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import type { ChainExtra } from '../core/config/config.ts'
 import type { Logger } from '../core/ops/logger.ts'
 import { openEvm } from './evm/open.ts'
-import { serveEndpoint } from './node/server.ts'
-import type { Examples, ShownHead } from './node/simulated.ts'
+import { startJsonRpcServer } from './node/server.ts'
+import type { ChainHead, ExampleEntities } from './node/simulated.ts'
 import { openSvm } from './svm/open.ts'
 
 /** How to run a made-up chain. Same seed, rate and genesis: the same chain, byte for byte. */
@@ -34,20 +34,20 @@ export interface Simulator {
   readonly genesisHash: string
   /** What an ingestor must be told about this chain: factories, quotes and reference pools that no table lists. */
   readonly extra: ChainExtra
-  readonly examples: Examples
-  head(): ShownHead
+  readonly examples: ExampleEntities
+  head(): ChainHead
   /** Replaces the newest blocks at once, `depth` counts blocks; the canonical ones come back with the next block. Throws RangeError. */
   reorg(depth: number): void
   stop(): Promise<void>
 }
 
 /** How much faster than the clock the chain of pace `fast` goes. */
-const FAST_FACTOR = 120
+const FAST_PACE_FACTOR = 120
 
-const clockOf = ({ pace, nowMs = Date.now }: SimulatorOptions, genesisMs: number) => {
+const chainClock = ({ pace, nowMs = Date.now }: SimulatorOptions, genesisMs: number) => {
   if (pace !== 'fast') return nowMs
   const startedMs = nowMs()
-  return (): number => genesisMs + (nowMs() - startedMs) * FAST_FACTOR
+  return (): number => genesisMs + (nowMs() - startedMs) * FAST_PACE_FACTOR
 }
 
 /** Starts a chain and its JSON-RPC node; everything up to now is there when it resolves. */
@@ -64,13 +64,13 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
   const open = chain === 'sol' ? openSvm : openEvm
   const simulated = await open({
     spec: { seed, ratePerSecond, genesisMs },
-    nowMs: clockOf(options, genesisMs),
+    nowMs: chainClock(options, genesisMs),
     reorgEvery,
     checkpointDir:
       checkpointDir === undefined || chain === 'eth' ? checkpointDir : join(checkpointDir, chain),
     log,
   })
-  const server = await serveEndpoint(simulated.endpoint, { host, port, log })
+  const server = await startJsonRpcServer(simulated.endpoint, { host, port, log })
   return {
     httpUrl: `http://${host}:${server.port}`,
     wsUrl: `ws://${host}:${server.port}`,

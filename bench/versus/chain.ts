@@ -8,7 +8,7 @@ import {
   parseAbiItem,
 } from 'viem'
 import type { ChainExtra } from '../../core/config/config.ts'
-import { type Random, randomOf } from '../../simulator/node/random.ts'
+import { createRandom, type Random } from '../../simulator/node/random.ts'
 import { type Anvil, accountAt, startAnvil } from '../../test/support/anvil.ts'
 import { deployer, sorted } from '../../test/support/deployer.ts'
 
@@ -197,7 +197,7 @@ const transferOf = ({ tokens }: Market, random: Random): Sent => {
 
 /** Everybody's allowances in one block, then one block after the other with swaps between transfers. */
 const trade = async (anvil: Anvil, market: Market, size: ChainSize): Promise<void> => {
-  const random = randomOf(13)
+  const random = createRandom(13)
   const nonces = new Map<number, number>()
   const mine = async (sent: readonly Sent[]): Promise<void> => {
     const calls = sent.map(({ trader, to, data }) => {

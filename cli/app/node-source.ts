@@ -6,16 +6,16 @@ import { primePools } from '../../ingestors/decode/seed-prices.ts'
 import { evmSource } from '../../ingestors/evm/source/source.ts'
 import type { Source } from '../../ingestors/follow/contract.ts'
 import { deferredSource } from '../../ingestors/follow/lazy-source.ts'
-import { moveSource } from '../../ingestors/move/source/source.ts'
+import { openMoveSource } from '../../ingestors/move/source/source.ts'
 import {
   ALL_PROGRAMS,
-  pumpProfile,
+  pumpFunProfile,
+  withAllInstructions,
   withFactories,
-  withInstructions,
-  withOrders,
+  withOrderBooks,
 } from '../../ingestors/svm/programs/programs.ts'
-import { isStream } from '../../ingestors/svm/source/grpc-stream.ts'
-import { svmSource } from '../../ingestors/svm/source/source.ts'
+import { isGrpcUrl } from '../../ingestors/svm/source/grpc-stream.ts'
+import { openSvmSource } from '../../ingestors/svm/source/source.ts'
 import type { ChainRow, Vm } from '../../schemas/chains.ts'
 import { feedsOf } from '../../schemas/feeds.ts'
 
@@ -67,16 +67,16 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
   if (vm === 'svm') {
     const extra = config.chainExtra[chain.id]
     const pools = primePools(chain, extra).map(({ pool }) => pool)
-    const chosen = profile === 'pump' ? pumpProfile(pools) : ALL_PROGRAMS
+    const chosen = profile === 'pump' ? pumpFunProfile(pools) : ALL_PROGRAMS
     const known = withFactories(chosen, extra?.factories ?? [])
-    const programs = limits.feeds.has('orders') ? withOrders(known) : known
+    const programs = limits.feeds.has('orders') ? withOrderBooks(known) : known
     const isWhole = limits.feeds.has('instructions')
-    return svmSource({
+    return openSvmSource({
       ...{ ...rest, ...limits, chain },
-      programs: isWhole ? withInstructions(programs) : programs,
+      programs: isWhole ? withAllInstructions(programs) : programs,
     })
   }
-  if (vm === 'move') return moveSource({ ...rest, ...limits, chain })
+  if (vm === 'move') return openMoveSource({ ...rest, ...limits, chain })
   assert(chainId !== undefined, `${chain.id} has no chain id`)
   return evmSource({ ...rest, ...limits, chain: { ...chain, chainId } })
 }
@@ -107,7 +107,7 @@ const misfitsOf = ({
 }: Pick<NodeSourceOptions, 'chain' | 'urls'>): readonly ConfigProblem[] => {
   const variable = `RPC_URLS_${chain.apiName.toUpperCase()}`
   const wrong = urls.filter((url) => !SCHEMES[chain.vm].test(url))
-  const isStreamOnly = chain.vm === 'svm' && urls.length > 0 && urls.every(isStream)
+  const isStreamOnly = chain.vm === 'svm' && urls.length > 0 && urls.every(isGrpcUrl)
   return [
     ...wrong.map((url) => ({
       variable,

@@ -6,10 +6,10 @@ import { CHAIN_WORDS, chainRow, type Vm } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { recordedEvm } from '../evm/source/recorded.ts'
 import { type Fields, fieldsOf } from '../input/json.ts'
-import { isCheckpointBlob, recordedBlob } from '../move/source/checkpoint-blob.ts'
-import { isCheckpointFile, recordedCheckpoint } from '../move/source/checkpoint-file.ts'
-import { recordedMove } from '../move/source/recorded.ts'
-import { recordedSvm } from '../svm/source/recorded.ts'
+import { isBinpbFile, parseBinpbFile } from '../move/source/checkpoint-blob.ts'
+import { isChkFile, parseChkFile } from '../move/source/checkpoint-file.ts'
+import { parseMoveRecording } from '../move/source/recorded.ts'
+import { parseSvmRecording } from '../svm/source/recorded.ts'
 
 /** A recording as a block (R40). */
 export interface Recorded {
@@ -35,8 +35,8 @@ export const recordedFile = async (
   factories: ChainExtra['factories'] = [],
 ): Promise<Recorded> => {
   if (chainRow(chain)?.vm === 'move' && typeof content !== 'string') {
-    if (isCheckpointFile(file)) return recordedCheckpoint(chain, content)
-    if (isCheckpointBlob(file)) return recordedBlob(chain, content)
+    if (isChkFile(file)) return parseChkFile(chain, content)
+    if (isBinpbFile(file)) return parseBinpbFile(chain, content)
   }
   return recordedBlock(chain, parsed(content), factories)
 }
@@ -86,6 +86,6 @@ type Reader = (chain: string, file: Fields, factories: ChainExtra['factories']) 
 
 const READERS: Readonly<Record<Vm, Reader>> = {
   evm: (chain, file) => recordedEvm(chain, opened(file)),
-  svm: (chain, file, factories) => recordedSvm(chain, opened(file), factories),
-  move: (chain, file) => recordedMove(chain, file),
+  svm: (chain, file, factories) => parseSvmRecording(chain, opened(file), factories),
+  move: (chain, file) => parseMoveRecording(chain, file),
 }

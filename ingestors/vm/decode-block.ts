@@ -2,8 +2,8 @@ import type { Block, Decoded } from '../../schemas/events.ts'
 import type { Books, Subjects } from '../decode/contract.ts'
 import type { ProtocolBook } from '../decode/protocol-registry.ts'
 import { decodeEvmBlock, evmSubjects } from '../evm/decode/block.ts'
-import { decodeMoveBlock, moveSubjects } from '../move/decode/block.ts'
-import { decodeSvmBlock, svmSubjects } from '../svm/decode/block.ts'
+import { decodeMoveBlock, moveRequiredLookups } from '../move/decode/block.ts'
+import { decodeSvmBlock, svmRequiredLookups } from '../svm/decode/block.ts'
 
 /**
  * Events of a block in chain order, one swap per pool hop; contract/chains.md 2. Pure. What has the shape of a known event and
@@ -17,5 +17,5 @@ export const decodeBlock = (block: Block, books: Books): Decoded => {
 /** Pools and tokens that events of the block name, each once; what is already known is the caller's to leave out. */
 export const subjectsOf = (block: Block, protocols: ProtocolBook): Subjects => {
   if (block.vm === 'evm') return evmSubjects(block, protocols)
-  return block.vm === 'svm' ? svmSubjects(block) : moveSubjects(block)
+  return block.vm === 'svm' ? svmRequiredLookups(block) : moveRequiredLookups(block)
 }

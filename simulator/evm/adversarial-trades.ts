@@ -1,22 +1,22 @@
-import { LOGS } from './logs.ts'
-import { addressAt, Reverted, transfer } from './machine.ts'
-import { correctionOf, deviationOf, rawForUsd } from './prices.ts'
+import type { BlockBuilder } from './block-builder.ts'
+import { LOG_ENCODERS } from './event-logs.ts'
+import { accountAddress, Reverted, transfer } from './execution.ts'
+import { correctionOf, deviationOf, rawForUsd } from './fair-prices.ts'
 import { popularPool } from './retail-traders.ts'
 import type { Pool } from './scenario.ts'
-import type { Desk } from './trader.ts'
-import { failingTrade, trade } from './trading.ts'
-import { callData } from './transactions.ts'
-import { pairSwap, reservesOf } from './v2-pair.ts'
+import { submitFailingTrade, submitTrade } from './submit-trade.ts'
+import { callDataEncoder } from './transactions.ts'
+import { pairReserves, pairSwap } from './v2-pair.ts'
 
-const DATA = {
-  swap: callData('swap(uint256,uint256,address,bytes)'),
-  go: callData('execute(uint256,uint256)'),
+const CALL_DATA = {
+  swap: callDataEncoder('swap(uint256,uint256,address,bytes)'),
+  go: callDataEncoder('execute(uint256,uint256)'),
 } as const
 
 /** Largest number of forged logs in one transaction. */
-const FORGED_MOST = 34
+const MAX_FORGED_LOGS = 34
 
-const opened = (desk: Desk, wanted: (pool: Pool) => boolean): Pool | undefined => {
+const randomOpenPool = (desk: BlockBuilder, wanted: (pool: Pool) => boolean): Pool | undefined => {
   const { layout, state, world } = desk.machine
   const pools = world.pools.filter(
     (pool) => wanted(pool) && state.get(layout.pool(pool.index, 'liquidity')) > 0n,
@@ -24,7 +24,7 @@ const opened = (desk: Desk, wanted: (pool: Pool) => boolean): Pool | undefined =
   return pools.length === 0 ? undefined : desk.random.pick(pools)
 }
 
-const isMeme = ({ thin, weight, version, baseToken }: Pool): boolean =>
+const isMemePool = ({ thin, weight, version, baseToken }: Pool): boolean =>
   !thin &&
   weight > 0 &&
   version === 2 &&
@@ -32,36 +32,44 @@ const isMeme = ({ thin, weight, version, baseToken }: Pool): boolean =>
   baseToken.quirk !== 'taxed'
 
 /** A whale moves a pool that holds next to nothing far off the market, another brings it back. */
-const thinTrade = (desk: Desk): number => {
+const illiquidPoolTrade = (desk: BlockBuilder): number => {
   const { machine, random } = desk
-  const pool = opened(desk, ({ thin }) => thin)
+  const pool = randomOpenPool(desk, ({ thin }) => thin)
   if (pool === undefined) return 0
   const trader = random.pick(machine.world.byRole.whale).index
   if (Math.abs(deviationOf(machine, pool)) > 0.2)
-    return trade(desk, { trader, pools: [pool], ...correctionOf(machine, pool, 0.98) })
+    return submitTrade(desk, { trader, pools: [pool], ...correctionOf(machine, pool, 0.98) })
   const tokenIn = random.chance(0.5) ? pool.baseToken : pool.quoteToken
   const usd = pool.usd * (0.3 + 0.9 * random.unit())
-  return trade(desk, { trader, pools: [pool], tokenIn, amountIn: rawForUsd(machine, tokenIn, usd) })
+  return submitTrade(desk, {
+    trader,
+    pools: [pool],
+    tokenIn,
+    amountIn: rawForUsd(machine, tokenIn, usd),
+  })
 }
 
 /** Next to nothing is swapped: rounding decides the price. On V3 the output may be zero. */
-const dustTrade = (desk: Desk): number => {
+const dustTrade = (desk: BlockBuilder): number => {
   const { machine, random } = desk
   const pool = random.chance(0.3)
-    ? opened(desk, (made) => made.version === 3 && made.quoteToken.symbol === 'USDC' && !made.thin)
-    : opened(desk, isMeme)
+    ? randomOpenPool(
+        desk,
+        (made) => made.version === 3 && made.quoteToken.symbol === 'USDC' && !made.thin,
+      )
+    : randomOpenPool(desk, isMemePool)
   if (pool === undefined) return 0
   const trader = random.pick(machine.world.byRole.whale).index
   const tokenIn = pool.version === 3 ? pool.baseToken : pool.quoteToken
   const amountIn = pool.version === 3 ? 1n : BigInt(2 + random.below(2_000))
-  return trade(desk, { trader, pools: [pool], tokenIn, amountIn })
+  return submitTrade(desk, { trader, pools: [pool], tokenIn, amountIn })
 }
 
 /** Somebody pays dollars and asks a pair for one base unit: a price beyond reason. */
-const hugePrice = (desk: Desk): number => {
+const extremePriceTrade = (desk: BlockBuilder): number => {
   const { machine, random } = desk
   const { byRole, flashContract } = machine.world
-  const pool = opened(desk, (made) => isMeme(made) && made.baseToken.decimals >= 9)
+  const pool = randomOpenPool(desk, (made) => isMemePool(made) && made.baseToken.decimals >= 9)
   if (pool === undefined) return 0
   const trader = random.pick(byRole.whale).index
   const { baseToken, quoteToken } = pool
@@ -70,7 +78,7 @@ const hugePrice = (desk: Desk): number => {
   const sent = desk.submit({
     from: trader,
     to: flashContract.address,
-    input: DATA.go(amount, 1n),
+    input: CALL_DATA.go(amount, 1n),
     gas: 130_000,
     run: () => {
       transfer(machine, quoteToken, { from: trader, to: pool.account, amount })
@@ -82,28 +90,39 @@ const hugePrice = (desk: Desk): number => {
 }
 
 /** A whale shakes a pool that people trade in. */
-const largeTrade = (desk: Desk): number => {
+const largeTrade = (desk: BlockBuilder): number => {
   const { machine, random } = desk
-  const pool = opened(desk, isMeme)
+  const pool = randomOpenPool(desk, isMemePool)
   if (pool === undefined) return 0
   const trader = random.pick(machine.world.byRole.whale).index
   const tokenIn = random.chance(0.6) ? pool.quoteToken : pool.baseToken
   const usd = Math.min(pool.usd * (0.06 + 0.1 * random.unit()), 80_000)
-  return trade(desk, { trader, pools: [pool], tokenIn, amountIn: rawForUsd(machine, tokenIn, usd) })
+  return submitTrade(desk, {
+    trader,
+    pools: [pool],
+    tokenIn,
+    amountIn: rawForUsd(machine, tokenIn, usd),
+  })
 }
 
 /** One of the trades that a price table must not believe. */
-export const suspectTrade = (desk: Desk): number =>
-  desk.random.pick([thinTrade, thinTrade, dustTrade, hugePrice, largeTrade])(desk)
+export const suspectTrade = (desk: BlockBuilder): number =>
+  desk.random.pick([
+    illiquidPoolTrade,
+    illiquidPoolTrade,
+    dustTrade,
+    extremePriceTrade,
+    largeTrade,
+  ])(desk)
 
 /** A flash swap that is paid back in both tokens of the pair. */
-export const flashSwap = (desk: Desk): number => {
+export const flashSwap = (desk: BlockBuilder): number => {
   const { machine, random } = desk
   const { byRole, flashContract } = machine.world
-  const pool = opened(desk, isMeme)
+  const pool = randomOpenPool(desk, isMemePool)
   if (pool === undefined) return 0
   const trader = random.pick(byRole.arbitrageur).index
-  const [reserve0, reserve1] = reservesOf(machine, pool)
+  const [reserve0, reserve1] = pairReserves(machine, pool)
   const out1 = (reserve1 * BigInt(1 + random.below(20))) / 10_000n
   const in1 = out1 / 2n
   const adjusted1 = (reserve1 - out1 + in1) * 1_000n - in1 * 3n
@@ -115,7 +134,7 @@ export const flashSwap = (desk: Desk): number => {
   const sent = desk.submit({
     from: trader,
     to: flashContract.address,
-    input: DATA.swap(0n, out1, flashContract.address, '0x01'),
+    input: CALL_DATA.swap(0n, out1, flashContract.address, '0x01'),
     gas: 210_000,
     run: () =>
       pairSwap(machine, pool, {
@@ -132,20 +151,20 @@ export const flashSwap = (desk: Desk): number => {
 }
 
 /** Swap events of contracts that are no pools: a bare emitter, and a pair that names a factory which does not know it. */
-export const forgedSwaps = (desk: Desk): number => {
+export const forgedSwaps = (desk: BlockBuilder): number => {
   const { machine, random } = desk
   const { byRole, forgery, fakePair } = machine.world
   const forger = random.pick(byRole.forger)
   const amount = (): bigint => BigInt(1 + random.below(1_000_000)) * 10n ** 15n
-  const count = random.chance(0.2) ? FORGED_MOST : 1 + random.below(3)
+  const count = random.chance(0.2) ? MAX_FORGED_LOGS : 1 + random.below(3)
   const emitV2 = (from: typeof forgery): void => {
     const [paid, got] = [amount(), amount()]
-    const victim = addressAt(machine.world, random.pick(byRole.retail).index)
-    machine.logs.push(LOGS.swapV2(from.address, forger.address, paid, 0n, 0n, got, victim))
+    const victim = accountAddress(machine.world, random.pick(byRole.retail).index)
+    machine.logs.push(LOG_ENCODERS.swapV2(from.address, forger.address, paid, 0n, 0n, got, victim))
   }
   const run = (): void => {
     if (random.chance(0.3)) {
-      machine.logs.push(LOGS.sync(fakePair.address, amount(), amount()))
+      machine.logs.push(LOG_ENCODERS.sync(fakePair.address, amount(), amount()))
       emitV2(fakePair)
       return
     }
@@ -155,23 +174,23 @@ export const forgedSwaps = (desk: Desk): number => {
         const price = 1n << BigInt(90 + random.below(12))
         const words = [amount(), -amount(), price, amount(), random.below(20_000)] as const
         const who = forger.address
-        machine.logs.push(LOGS.swapV3(forgery.address, who, who, ...words))
+        machine.logs.push(LOG_ENCODERS.swapV3(forgery.address, who, who, ...words))
       }
     }
   }
-  const input = DATA.go(1n, 1n)
+  const input = CALL_DATA.go(1n, 1n)
   desk.submit({ from: forger.index, to: forgery.address, input, gas: 60_000 + 3_000 * count, run })
   return 0
 }
 
 /** A swap whose limit is not met: it fails and pays its fee. */
-export const failedTrade = (desk: Desk): number => {
+export const failedTrade = (desk: BlockBuilder): number => {
   const { machine, random } = desk
   const pool = popularPool(desk)
   if (pool === undefined) return 0
   const trader = random.pick(machine.world.byRole.retail).index
   const amountIn = rawForUsd(machine, pool.quoteToken, 50 + random.below(500))
-  failingTrade(desk, { trader, pools: [pool], tokenIn: pool.quoteToken, amountIn }, () => {
+  submitFailingTrade(desk, { trader, pools: [pool], tokenIn: pool.quoteToken, amountIn }, () => {
     throw new Reverted('INSUFFICIENT_OUTPUT_AMOUNT')
   })
   return 0

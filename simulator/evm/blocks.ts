@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, keccak256, numberToHex, toRlp } from 'viem'
 import { smaller } from '../../core/bigint-math.ts'
-import type { Blooms } from './bloom.ts'
+import type { BloomCache } from './bloom-filter.ts'
 import type { SealedTransaction } from './transactions.ts'
 
 /** Header of a block with its hash. */
@@ -69,7 +69,7 @@ export const headerHash = (header: Omit<Header, 'hash'>): Hex =>
   )
 
 /** The header alone, without what makes a block heavy. */
-export const headerOf = (block: Header | SealedBlock): Header => {
+export const headerOnly = (block: Header | SealedBlock): Header => {
   const { height, hash, parentHash, timeMs, coinbase, stateRoot, transactionsRoot } = block
   const { receiptsRoot, logsBloom, gasLimit, gasUsed, baseFeeRaw, extraData, mixHash } = block
   const { parentBeaconBlockRoot } = block
@@ -81,7 +81,7 @@ export const headerOf = (block: Header | SealedBlock): Header => {
 }
 
 /** Bloom of all logs of some transactions. */
-export const bloomOf = (blooms: Blooms, transactions: readonly SealedTransaction[]): Hex => {
+export const bloomOf = (blooms: BloomCache, transactions: readonly SealedTransaction[]): Hex => {
   const filter = new Uint8Array(256)
   for (const { logs } of transactions) blooms.add(filter, logs)
   return bytesToHex(filter)
@@ -94,7 +94,7 @@ const gasPriceOf = (baseFeeRaw: bigint, tx: SealedTransaction): bigint =>
 const hex = numberToHex
 
 /** A transaction as JSON-RPC shows it. */
-export const transactionJson = (block: SealedBlock, tx: SealedTransaction, index: number) => ({
+export const transactionToJson = (block: SealedBlock, tx: SealedTransaction, index: number) => ({
   blockHash: block.hash,
   blockNumber: hex(block.height),
   from: tx.from,
@@ -118,7 +118,7 @@ export const transactionJson = (block: SealedBlock, tx: SealedTransaction, index
 })
 
 /** Head notice of `eth_subscribe`. */
-export const headerJson = (header: Header) => ({
+export const headerToJson = (header: Header) => ({
   parentHash: header.parentHash,
   sha3Uncles: EMPTY_UNCLES,
   miner: header.coinbase,
@@ -143,17 +143,17 @@ export const headerJson = (header: Header) => ({
 })
 
 /** A block with transactions or their hashes only. */
-export const blockJson = (block: SealedBlock, full: boolean) => ({
-  ...headerJson(block),
+export const blockToJson = (block: SealedBlock, full: boolean) => ({
+  ...headerToJson(block),
   size: hex(1_000 + block.transactions.reduce((sum, tx) => sum + tx.input.length / 2 + 110, 0)),
   transactions: full
-    ? block.transactions.map((tx, at) => transactionJson(block, tx, at))
+    ? block.transactions.map((tx, at) => transactionToJson(block, tx, at))
     : block.transactions.map(({ hash }) => hash),
   uncles: [],
   withdrawals: [],
 })
 
-const logJson = (
+const logToJson = (
   block: SealedBlock,
   at: { readonly tx: number; readonly log: number },
   log: SealedTransaction['logs'][number],
@@ -171,11 +171,11 @@ const logJson = (
 })
 
 /** Every log of a block in order. */
-export const logsJson = (block: SealedBlock) => {
+export const logsToJson = (block: SealedBlock) => {
   let index = 0
   return block.transactions.flatMap(({ logs }, tx) =>
     logs.map((log) => {
-      const json = logJson(block, { tx, log: index }, log)
+      const json = logToJson(block, { tx, log: index }, log)
       index += 1
       return json
     }),
@@ -183,12 +183,14 @@ export const logsJson = (block: SealedBlock) => {
 }
 
 /** Every receipt of a block in order. */
-export const receiptsJson = (block: SealedBlock, blooms: Blooms) => {
+export const receiptsToJson = (block: SealedBlock, blooms: BloomCache) => {
   let cumulative = 0
   let index = 0
   return block.transactions.map((tx, at) => {
     cumulative += tx.gasUsed
-    const logs = tx.logs.map((log, offset) => logJson(block, { tx: at, log: index + offset }, log))
+    const logs = tx.logs.map((log, offset) =>
+      logToJson(block, { tx: at, log: index + offset }, log),
+    )
     index += tx.logs.length
     return {
       blockHash: block.hash,

@@ -2,13 +2,13 @@ import { toEventSelector } from 'viem'
 import type { ChainExtra } from '../../core/config/config.ts'
 import type { RunOptions } from '../node/chain.ts'
 import type { ChainSpec } from '../node/producer.ts'
-import { produced } from '../node/segments.ts'
-import type { Examples, SimulatedChain } from '../node/simulated.ts'
-import { type Chain, openChain } from './chain.ts'
-import type { World } from './scenario.ts'
-import { evmEndpoint } from './server.ts'
+import { runYielding } from '../node/segments.ts'
+import type { ExampleEntities, SimulatedChain } from '../node/simulated.ts'
+import { type EvmChain, openChain } from './chain.ts'
+import { evmEndpoint } from './node-endpoint.ts'
+import type { Scenario } from './scenario.ts'
 
-const extraOf = (world: World): ChainExtra => ({
+const chainExtraOf = (world: Scenario): ChainExtra => ({
   replace: true,
   factories: Object.values(world.venues).flatMap(({ id, listed, factory }) =>
     listed ? [{ protocol: id, factory: factory.address }] : [],
@@ -28,7 +28,7 @@ const EXAMPLE_SWAP = toEventSelector('Swap(address,uint256,uint256,uint256,uint2
 /** Blocks from the first on that are searched for an example. */
 const EXAMPLE_BLOCKS = 24
 
-const examplesOf = async (chain: Chain): Promise<Examples> => {
+const findExamples = async (chain: EvmChain): Promise<ExampleEntities> => {
   const { producer } = chain
   const { world } = producer
   const pool = world.pools.find(({ base }) => base === EXAMPLE_TOKEN)
@@ -37,7 +37,7 @@ const examplesOf = async (chain: Chain): Promise<Examples> => {
   const clock = { since: performance.now() }
   let block = genesis
   while (block.height < EXAMPLE_BLOCKS) {
-    block = await produced(producer.next(block, state, 0), clock)
+    block = await runYielding(producer.next(block, state, 0), clock)
     const found = block.transactions.find(({ logs }) =>
       logs.some(({ address, topics }) => address === pool.address && topics[0] === EXAMPLE_SWAP),
     )
@@ -68,8 +68,8 @@ export const openEvm = async (
   return {
     chain,
     endpoint: evmEndpoint(chain),
-    extra: extraOf(chain.producer.world),
-    examples: await examplesOf(chain),
+    extra: chainExtraOf(chain.producer.world),
+    examples: await findExamples(chain),
     head: () => {
       const { height, hash, timeMs } = chain.head()
       return { height, hash, timeMs }

@@ -1,30 +1,30 @@
 import { smaller } from '../../core/bigint-math.ts'
-import { addLiquidity } from './births.ts'
-import { addressAt, balanceOf, pay, unwrap, wrap } from './machine.ts'
-import { rawForUsd, usdOf } from './prices.ts'
+import type { BlockBuilder } from './block-builder.ts'
+import { addLiquidity } from './deployments.ts'
+import { accountAddress, balanceOf, transferNative, unwrap, wrap } from './execution.ts'
+import { rawForUsd, usdOf } from './fair-prices.ts'
 import { otherToken } from './router.ts'
 import type { Pool, Token } from './scenario.ts'
-import type { Desk } from './trader.ts'
-import { trade } from './trading.ts'
-import { callData, NO_INPUT } from './transactions.ts'
-import { pairBurn, poolValue } from './v2-pair.ts'
+import { submitTrade } from './submit-trade.ts'
+import { callDataEncoder, EMPTY_CALL_DATA } from './transactions.ts'
+import { pairBurn, readPoolField } from './v2-pair.ts'
 import { poolBurn } from './v3-pool.ts'
 
-const DATA = {
-  deposit: callData('deposit()'),
-  withdraw: callData('withdraw(uint256)'),
-  removeLiquidity: callData(
+const CALL_DATA = {
+  deposit: callDataEncoder('deposit()'),
+  withdraw: callDataEncoder('withdraw(uint256)'),
+  removeLiquidity: callDataEncoder(
     'removeLiquidity(address,address,uint256,uint256,uint256,address,uint256)',
   ),
-  decrease: callData('decreaseLiquidity(uint256,uint128,uint256,uint256,uint256)'),
+  decrease: callDataEncoder('decreaseLiquidity(uint256,uint128,uint256,uint256,uint256)'),
 } as const
 
-const exists = ({ machine }: Desk, pool: Pool): boolean =>
-  poolValue(machine, pool, 'liquidity') > 0n
+const isPoolOpen = ({ machine }: BlockBuilder, pool: Pool): boolean =>
+  readPoolField(machine, pool, 'liquidity') > 0n
 
 /** A pool that people trade in, by weight; undefined while there is none. */
-export const popularPool = (desk: Desk): Pool | undefined => {
-  const open = desk.machine.world.pools.filter((pool) => pool.weight > 0 && exists(desk, pool))
+export const popularPool = (desk: BlockBuilder): Pool | undefined => {
+  const open = desk.machine.world.pools.filter((pool) => pool.weight > 0 && isPoolOpen(desk, pool))
   let at = desk.random.unit() * open.reduce((sum, { weight }) => sum + weight, 0)
   return open.find(({ weight }) => {
     at -= weight
@@ -33,11 +33,11 @@ export const popularPool = (desk: Desk): Pool | undefined => {
 }
 
 /** Many small trades, few large ones; USD. */
-const tradeUsd = ({ random }: Desk, pool: Pool): number =>
+const tradeSizeUsd = ({ random }: BlockBuilder, pool: Pool): number =>
   Math.min(40 / (random.unit() + 0.012), pool.usd * 0.008)
 
-const sellAmount = (
-  desk: Desk,
+const sellableAmount = (
+  desk: BlockBuilder,
   token: Token,
   facts: { readonly account: number; readonly usd: number },
 ): bigint => {
@@ -46,23 +46,29 @@ const sellAmount = (
 }
 
 /** Somebody buys or sells in a pool that people like. */
-export const retailTrade = (desk: Desk): number => {
+export const retailTrade = (desk: BlockBuilder): number => {
   const { machine, random } = desk
   const pool = popularPool(desk)
   if (pool === undefined) return 0
   const trader = random.pick(machine.world.byRole.retail).index
-  const usd = tradeUsd(desk, pool)
+  const usd = tradeSizeUsd(desk, pool)
   const { baseToken, quoteToken } = pool
   const native = random.chance(0.6)
-  const amount = sellAmount(desk, baseToken, { account: trader, usd })
+  const amount = sellableAmount(desk, baseToken, { account: trader, usd })
   if (random.chance(0.5) && usdOf(machine, baseToken, amount) > usd / 4)
-    return trade(desk, { trader, pools: [pool], tokenIn: baseToken, amountIn: amount, native })
+    return submitTrade(desk, {
+      trader,
+      pools: [pool],
+      tokenIn: baseToken,
+      amountIn: amount,
+      native,
+    })
   const amountIn = rawForUsd(machine, quoteToken, usd)
-  return trade(desk, { trader, pools: [pool], tokenIn: quoteToken, amountIn, native })
+  return submitTrade(desk, { trader, pools: [pool], tokenIn: quoteToken, amountIn, native })
 }
 
 /** A holder buys, adds, sells a part or everything, and starts again later. */
-export const holderTrade = (desk: Desk): number => {
+export const holderTrade = (desk: BlockBuilder): number => {
   const { machine, random } = desk
   const { byRole, pools } = machine.world
   const at = random.below(byRole.holder.length)
@@ -71,26 +77,26 @@ export const holderTrade = (desk: Desk): number => {
     (pool, index) => (index + at) % 9 === 0 && pool.weight > 0 && pool.baseToken.kind === undefined,
   )
   const pool = mine[random.below(Math.max(1, mine.length))]
-  if (pool === undefined || !exists(desk, pool)) return 0
+  if (pool === undefined || !isPoolOpen(desk, pool)) return 0
   const { baseToken, quoteToken } = pool
   const held = balanceOf(machine, baseToken, trader)
   const mood = random.unit()
   if (held > 0n && mood < 0.35)
-    return trade(desk, { trader, pools: [pool], tokenIn: baseToken, amountIn: held })
+    return submitTrade(desk, { trader, pools: [pool], tokenIn: baseToken, amountIn: held })
   if (held > 3n && mood < 0.65) {
     const part = (held * BigInt(20 + random.below(60))) / 100n
-    return trade(desk, { trader, pools: [pool], tokenIn: baseToken, amountIn: part })
+    return submitTrade(desk, { trader, pools: [pool], tokenIn: baseToken, amountIn: part })
   }
   const usd = Math.min(100 + 900 * random.unit(), pool.usd * 0.008)
   const amountIn = rawForUsd(machine, quoteToken, usd)
-  return trade(desk, { trader, pools: [pool], tokenIn: quoteToken, amountIn })
+  return submitTrade(desk, { trader, pools: [pool], tokenIn: quoteToken, amountIn })
 }
 
-const nextPool = (desk: Desk, token: Token, used: readonly Pool[]): Pool | undefined => {
+const nextPool = (desk: BlockBuilder, token: Token, used: readonly Pool[]): Pool | undefined => {
   const fitting = desk.machine.world.pools.filter(
     (pool) =>
       pool.weight > 0 &&
-      exists(desk, pool) &&
+      isPoolOpen(desk, pool) &&
       (pool.token0 === token || pool.token1 === token) &&
       !used.includes(pool) &&
       !used.some((before) => before.baseToken === pool.baseToken),
@@ -99,13 +105,13 @@ const nextPool = (desk: Desk, token: Token, used: readonly Pool[]): Pool | undef
 }
 
 /** A swap through two or three pools in one transaction. */
-export const routedTrade = (desk: Desk): number => {
+export const routedTrade = (desk: BlockBuilder): number => {
   const { machine, random } = desk
   const start = popularPool(desk)
   if (start === undefined) return 0
   const trader = random.pick(machine.world.byRole.retail).index
-  const usd = tradeUsd(desk, start)
-  const sold = sellAmount(desk, start.baseToken, { account: trader, usd })
+  const usd = tradeSizeUsd(desk, start)
+  const sold = sellableAmount(desk, start.baseToken, { account: trader, usd })
   const sells = usdOf(machine, start.baseToken, sold) > usd / 4
   const tokenIn = sells ? start.baseToken : start.quoteToken
   const pools: Pool[] = [start]
@@ -118,11 +124,11 @@ export const routedTrade = (desk: Desk): number => {
     token = otherToken(next, token)
   }
   const amountIn = sells ? sold : rawForUsd(machine, tokenIn, usd)
-  return trade(desk, { trader, pools, tokenIn, amountIn, native: random.chance(0.4) })
+  return submitTrade(desk, { trader, pools, tokenIn, amountIn, native: random.chance(0.4) })
 }
 
 /** A liquidity provider adds to a pool, or takes out a part of what lies there. */
-export const moveLiquidity = (desk: Desk): number => {
+export const moveLiquidity = (desk: BlockBuilder): number => {
   const { machine, random } = desk
   const { layout, state, world } = machine
   const pool = popularPool(desk)
@@ -140,21 +146,21 @@ export const moveLiquidity = (desk: Desk): number => {
     })
     return 0
   }
-  const owner = addressAt(world, provider)
+  const owner = accountAddress(world, provider)
   const deadline = 2n ** 40n
   if (pool.version === 3) {
     const liquidity =
-      (poolValue(machine, pool, 'liquidity') * BigInt(1 + random.below(90))) / 10_000n
+      (readPoolField(machine, pool, 'liquidity') * BigInt(1 + random.below(90))) / 10_000n
     desk.submit({
       from: provider,
       to: world.positionManager.address,
-      input: DATA.decrease(BigInt(pool.index), liquidity, 0n, 0n, deadline),
+      input: CALL_DATA.decrease(BigInt(pool.index), liquidity, 0n, 0n, deadline),
       gas: 260_000,
       run: () => poolBurn(machine, pool, provider, liquidity),
     })
     return 0
   }
-  const cap = poolValue(machine, pool, 'liquidity') / 100n
+  const cap = readPoolField(machine, pool, 'liquidity') / 100n
   const mine = state.get(layout.share(pool.index, provider)) / 2n
   const shares = smaller(mine, cap)
   const router = world.venues[pool.venue].router
@@ -162,7 +168,7 @@ export const moveLiquidity = (desk: Desk): number => {
   desk.submit({
     from: provider,
     to: router.address,
-    input: DATA.removeLiquidity(
+    input: CALL_DATA.removeLiquidity(
       pool.token0.address,
       pool.token1.address,
       shares,
@@ -177,7 +183,7 @@ export const moveLiquidity = (desk: Desk): number => {
   return 0
 }
 
-const sendTokens = (desk: Desk): void => {
+const sendTokens = (desk: BlockBuilder): void => {
   const { machine, random } = desk
   const { byRole, tokens } = machine.world
   const token = random.pick(tokens.filter(({ born }) => born < machine.height))
@@ -189,24 +195,24 @@ const sendTokens = (desk: Desk): void => {
   desk.send(from, token, { to, amount })
 }
 
-const sendEther = (desk: Desk): void => {
+const sendEther = (desk: BlockBuilder): void => {
   const { machine, random } = desk
   const { byRole } = machine.world
   const from = random.pick(byRole.retail).index
   const to = random.pick(byRole.holder).index
   const valueRaw = BigInt(1 + random.below(900)) * 10n ** 15n
-  const run = (): void => pay(machine, from, to, valueRaw)
+  const run = (): void => transferNative(machine, from, to, valueRaw)
   desk.submit({
     from,
-    to: addressAt(machine.world, to),
+    to: accountAddress(machine.world, to),
     valueRaw,
-    input: NO_INPUT,
+    input: EMPTY_CALL_DATA,
     gas: 21_000,
     run,
   })
 }
 
-const wrapOrUnwrap = (desk: Desk): void => {
+const wrapOrUnwrap = (desk: BlockBuilder): void => {
   const { machine, random } = desk
   const { byRole, weth } = machine.world
   const from = random.pick(byRole.holder).index
@@ -214,16 +220,16 @@ const wrapOrUnwrap = (desk: Desk): void => {
   const common = { from, to: weth.address, gas: 45_000 } as const
   if (held > 0n && random.chance(0.5)) {
     const run = (): void => unwrap(machine, from, held)
-    desk.submit({ ...common, input: DATA.withdraw(held), run })
+    desk.submit({ ...common, input: CALL_DATA.withdraw(held), run })
     return
   }
   const valueRaw = BigInt(1 + random.below(500)) * 10n ** 15n
   const run = (): void => wrap(machine, from, valueRaw)
-  desk.submit({ ...common, valueRaw, input: DATA.deposit(), run })
+  desk.submit({ ...common, valueRaw, input: CALL_DATA.deposit(), run })
 }
 
 /** What fills blocks beside trades: transfers of tokens and coins, WETH deposits and withdrawals. */
-export const plainTransaction = (desk: Desk): number => {
+export const plainTransaction = (desk: BlockBuilder): number => {
   const kind = desk.random.unit()
   if (kind < 0.45) sendTokens(desk)
   else if (kind < 0.8) sendEther(desk)

@@ -1,8 +1,8 @@
-import { balanceOf, type Machine, Reverted, transfer, unwrap, wrap } from './machine.ts'
+import { balanceOf, type ExecutionContext, Reverted, transfer, unwrap, wrap } from './execution.ts'
 import type { Pool, Token } from './scenario.ts'
 import { amountOutOf } from './v2-math.ts'
-import { pairSwap, poolValue, reservesOf } from './v2-pair.ts'
-import { poolSwap, quoteV3 } from './v3-pool.ts'
+import { pairReserves, pairSwap, readPoolField } from './v2-pair.ts'
+import { poolSwap, quotePoolSwap } from './v3-pool.ts'
 
 /** An exact input through one pool or several. */
 export interface Route {
@@ -28,28 +28,28 @@ export const tokenOutOf = ({ pools, tokenIn }: Route): Token =>
 
 /** What a pool would give now for an exact input without transfer taxes; undefined when it cannot. */
 export const quoteOf = (
-  machine: Machine,
+  machine: ExecutionContext,
   pool: Pool,
   tokenIn: Token,
   amountIn: bigint,
 ): bigint | undefined => {
   const zeroForOne = tokenIn === pool.token0
-  if (poolValue(machine, pool, 'number') === 0n) return undefined
-  if (pool.version === 3) return quoteV3(machine, pool, zeroForOne, amountIn)?.amountOut
-  const [reserve0, reserve1] = reservesOf(machine, pool)
+  if (readPoolField(machine, pool, 'number') === 0n) return undefined
+  if (pool.version === 3) return quotePoolSwap(machine, pool, zeroForOne, amountIn)?.amountOut
+  const [reserve0, reserve1] = pairReserves(machine, pool)
   return zeroForOne
     ? amountOutOf(amountIn, reserve0, reserve1)
     : amountOutOf(amountIn, reserve1, reserve0)
 }
 
 /** One V2 hop whose input already lies in the pair. Returns what was sent out. */
-const pairHop = (
-  machine: Machine,
+const swapThroughPair = (
+  machine: ExecutionContext,
   pool: Pool,
   hop: { readonly tokenIn: Token; readonly to: number; readonly router: number },
 ): bigint => {
   const { tokenIn, to, router } = hop
-  const [reserve0, reserve1] = reservesOf(machine, pool)
+  const [reserve0, reserve1] = pairReserves(machine, pool)
   const zeroForOne = tokenIn === pool.token0
   const [reserveIn, reserveOut] = zeroForOne ? [reserve0, reserve1] : [reserve1, reserve0]
   const received = balanceOf(machine, tokenIn, pool.account) - reserveIn
@@ -63,9 +63,9 @@ const pairHop = (
 }
 
 /** Runs a route. Throws Reverted like the contracts do. Returns the raw amount that left the last pool. */
-export const runRoute = (machine: Machine, route: Route): bigint => {
+export const runRoute = (machine: ExecutionContext, route: Route): bigint => {
   const { pools, trader, router } = route
-  if (route.nativeIn) payNative(machine, route)
+  if (route.nativeIn) wrapNativeInput(machine, route)
   let holder = route.nativeIn ? router : trader
   let token = route.tokenIn
   let amount = route.amountIn
@@ -76,7 +76,7 @@ export const runRoute = (machine: Machine, route: Route): bigint => {
     if (pool.version === 2) {
       if (holder !== pool.account)
         transfer(machine, token, { from: holder, to: pool.account, amount })
-      amount = pairHop(machine, pool, { tokenIn: token, to, router })
+      amount = swapThroughPair(machine, pool, { tokenIn: token, to, router })
     } else {
       const zeroForOne = token === pool.token0
       amount = poolSwap(machine, pool, {
@@ -99,7 +99,7 @@ export const runRoute = (machine: Machine, route: Route): bigint => {
   return amount
 }
 
-const payNative = (machine: Machine, { trader, router, amountIn }: Route): void => {
+const wrapNativeInput = (machine: ExecutionContext, { trader, router, amountIn }: Route): void => {
   const { layout, state } = machine
   if (state.get(layout.ether(trader)) < amountIn) throw new Reverted('insufficient funds')
   state.add(layout.ether(trader), -amountIn)

@@ -8,7 +8,14 @@ import {
   stringToHex,
 } from 'viem'
 import { MAX_TICK, sqrtPriceAtTick } from '../../core/prices/tick-math.ts'
-import { POOLS, type PoolRow, TOKENS, type TokenRow, VENUES, type VenueId } from './tokens.ts'
+import {
+  POOLS,
+  type PoolListing,
+  TOKENS,
+  type TokenListing,
+  VENUES,
+  type VenueId,
+} from './listings.ts'
 
 /** How an account behaves. */
 type Role =
@@ -34,7 +41,7 @@ export interface Account {
 }
 
 /** A token of this world. */
-export interface Token extends TokenRow {
+export interface Token extends TokenListing {
   readonly index: number
   readonly address: Hex
   readonly account: number
@@ -42,7 +49,7 @@ export interface Token extends TokenRow {
 }
 
 /** A pool of this world; token0 has the lower address. */
-export interface Pool extends PoolRow {
+export interface Pool extends PoolListing {
   readonly index: number
   readonly address: Hex
   readonly account: number
@@ -68,7 +75,7 @@ export interface Venue {
 }
 
 /** Everything that is fixed by the seed: who and what exists, and where. Whether it exists yet is state. */
-export interface World {
+export interface Scenario {
   readonly seed: number
   readonly accounts: readonly Account[]
   readonly tokens: readonly Token[]
@@ -112,13 +119,13 @@ const INIT_CODE_HASH = {
 
 const TICK_SPACINGS: Readonly<Record<number, number>> = { 100: 1, 500: 10, 3000: 60, 10000: 200 }
 
-const lower = (address: Hex): Hex => `0x${address.slice(2).toLowerCase()}`
+const toLowerCase = (address: Hex): Hex => `0x${address.slice(2).toLowerCase()}`
 
 /** Address that nobody has the key of. */
-const addressFrom = (seed: number, label: string): Hex =>
+const derivedAddress = (seed: number, label: string): Hex =>
   `0x${keccak256(concatHex([numberToHex(seed), stringToHex(label)])).slice(26)}`
 
-const poolAddress = (row: PoolRow, factory: Hex, tokens: readonly [Hex, Hex]): Hex => {
+const poolAddress = (row: PoolListing, factory: Hex, tokens: readonly [Hex, Hex]): Hex => {
   const version = VENUES[row.venue].version
   const salt =
     version === 2
@@ -130,23 +137,28 @@ const poolAddress = (row: PoolRow, factory: Hex, tokens: readonly [Hex, Hex]): H
           ),
         )
   const bytecodeHash = INIT_CODE_HASH[version]
-  return lower(getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecodeHash }))
+  return toLowerCase(getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecodeHash }))
 }
 
-const makeTokens = (deployers: readonly Account[], add: (address: Hex, role: Role) => Account) => {
+const createTokens = (
+  deployers: readonly Account[],
+  add: (address: Hex, role: Role) => Account,
+) => {
   const nonces = new Map<number, number>()
   return TOKENS.map((row, index): Token => {
     const deployer = deployers[row.born > 1 ? 1 + (index % (deployers.length - 1)) : 0]
     if (deployer === undefined) throw new RangeError('no deployer')
     const nonce = nonces.get(deployer.index) ?? 0
     nonces.set(deployer.index, nonce + 1)
-    const address = lower(getContractAddress({ from: deployer.address, nonce: BigInt(nonce) }))
+    const address = toLowerCase(
+      getContractAddress({ from: deployer.address, nonce: BigInt(nonce) }),
+    )
     const account = add(address, 'token').index
     return { ...row, index, address, account, deployer: deployer.index }
   })
 }
 
-const makePools = (
+const createPools = (
   tokens: readonly Token[],
   factories: Readonly<Record<VenueId, Venue>>,
   add: (address: Hex, role: Role) => Account,
@@ -177,23 +189,23 @@ const makePools = (
     }
   })
 
-const first = <T>(list: readonly T[]): T => {
+const firstOf = <T>(list: readonly T[]): T => {
   const [item] = list
   if (item === undefined) throw new RangeError('empty list')
   return item
 }
 
 /** Builds the world of a seed. */
-export const makeWorld = (seed: number): World => {
+export const createScenario = (seed: number): Scenario => {
   const accounts: Account[] = []
   const add = (address: Hex, role: Role): Account => {
     const account: Account = { index: accounts.length, address, role }
     accounts.push(account)
     return account
   }
-  const contract = (label: string): Account => add(addressFrom(seed, label), 'contract')
+  const contract = (label: string): Account => add(derivedAddress(seed, label), 'contract')
   for (const [role, count] of ROLE_COUNTS) {
-    for (let i = 0; i < count; i += 1) add(addressFrom(seed, `${role} ${i}`), role)
+    for (let i = 0; i < count; i += 1) add(derivedAddress(seed, `${role} ${i}`), role)
   }
   const venue = (id: VenueId): Venue => ({
     id,
@@ -216,8 +228,8 @@ export const makeWorld = (seed: number): World => {
     fakePair: contract('fake pair'),
   }
   const byRole = (role: Role): readonly Account[] => accounts.filter((a) => a.role === role)
-  const tokens = makeTokens(byRole('deployer'), add)
-  const pools = makePools(tokens, venues, add)
+  const tokens = createTokens(byRole('deployer'), add)
+  const pools = createPools(tokens, venues, add)
   const roles = [...new Set(accounts.map(({ role }) => role))]
   return {
     seed,
@@ -226,11 +238,11 @@ export const makeWorld = (seed: number): World => {
     pools,
     venues,
     ...contracts,
-    fakePool: first(pools.filter(({ base }) => base === 'BORK')),
-    byRole: Object.fromEntries(roles.map((role) => [role, byRole(role)])) as World['byRole'],
+    fakePool: firstOf(pools.filter(({ base }) => base === 'BORK')),
+    byRole: Object.fromEntries(roles.map((role) => [role, byRole(role)])) as Scenario['byRole'],
     accountOf: new Map(accounts.map((account) => [account.address, account])),
     tokenOf: new Map(tokens.map((token) => [token.address, token])),
     poolOf: new Map(pools.map((made) => [made.address, made])),
-    weth: first(tokens),
+    weth: firstOf(tokens),
   }
 }

@@ -1,15 +1,15 @@
 import { encodeAbiParameters, type Hex, keccak256, toFunctionSelector, toRlp } from 'viem'
 import type { Random } from '../node/random.ts'
-import type { RawLog } from './logs.ts'
+import type { RawLog } from './event-logs.ts'
 
 /** Call data that is encoded when somebody reads it: most of a chain is made and never read. */
-export type Input = () => Hex
+export type LazyCallData = () => Hex
 
 /** Call data of a plain payment. */
-export const NO_INPUT: Input = () => '0x'
+export const EMPTY_CALL_DATA: LazyCallData = () => '0x'
 
 /** A transaction as it was run, before it is sealed into a block. */
-export interface Draft {
+export interface ExecutedTransaction {
   readonly from: Hex
   /** null: contract creation. */
   readonly to: Hex | null
@@ -25,7 +25,7 @@ export interface Draft {
 }
 
 /** A transaction in its block. Input and hash are made at the first reading and then kept. */
-export interface SealedTransaction extends Draft {
+export interface SealedTransaction extends ExecutedTransaction {
   readonly input: Hex
   readonly hash: Hex
   readonly yParity: 0 | 1
@@ -44,11 +44,11 @@ const evenHex = (value: bigint | number): Hex => {
 }
 
 /** 32 bytes whose first four are at least 2^28 and below a limit: no leading zero that RLP and JSON would have to drop. */
-const wordBelow = (random: Random, limit: number): Hex =>
+const randomWordBelow = (random: Random, limit: number): Hex =>
   `0x${(0x1000_0000 + random.below(limit - 0x1000_0000)).toString(16)}${random.hex(56)}`
 
 /** Keccak over the typed RLP envelope (EIP-2718, EIP-1559). */
-const hashOf = (tx: Omit<SealedTransaction, 'hash'>): Hex => {
+const transactionHash = (tx: Omit<SealedTransaction, 'hash'>): Hex => {
   const payload = toRlp(
     [
       quantity(CHAIN_ID),
@@ -76,27 +76,33 @@ const hashOf = (tx: Omit<SealedTransaction, 'hash'>): Hex => {
  * Gives a draft its signature words and its hash. The signature is not one of a key: it has the shape of one, `s` in
  * the lower half of the curve order.
  */
-export const sealTransaction = (draft: Draft, input: Input, random: Random): SealedTransaction => {
+export const sealTransaction = (
+  draft: ExecutedTransaction,
+  input: LazyCallData,
+  random: Random,
+): SealedTransaction => {
   let encoded: Hex | undefined
   let hash: Hex | undefined
   return {
     ...draft,
-    r: wordBelow(random, 0xffff_fff0),
-    s: wordBelow(random, 0x7fff_fff0),
+    r: randomWordBelow(random, 0xffff_fff0),
+    s: randomWordBelow(random, 0x7fff_fff0),
     yParity: (random.word() & 1) as 0 | 1,
     get input() {
       encoded ??= input()
       return encoded
     },
     get hash() {
-      hash ??= hashOf(this)
+      hash ??= transactionHash(this)
       return hash
     },
   }
 }
 
 /** Call data of a function by its signature, e.g. `transfer(address,uint256)`. */
-export const callData = (signature: string): ((...values: readonly unknown[]) => Input) => {
+export const callDataEncoder = (
+  signature: string,
+): ((...values: readonly unknown[]) => LazyCallData) => {
   const selector = toFunctionSelector(signature)
   const inside = signature.slice(signature.indexOf('(') + 1, -1)
   const types = inside === '' ? [] : inside.split(',').map((type) => ({ type }))

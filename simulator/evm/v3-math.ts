@@ -39,7 +39,7 @@ export const tickAtSqrtPrice = (sqrtPriceX96: bigint, near = 0): number => {
 }
 
 /** Result of a swap that stays within one range. */
-export interface Step {
+export interface SwapStep {
   readonly sqrtPriceX96: bigint
   /** Input including its fee. */
   readonly amountIn: bigint
@@ -58,7 +58,7 @@ export const swapWithin = (
     readonly zeroForOne: boolean
     readonly limit: bigint
   },
-): Step | undefined => {
+): SwapStep | undefined => {
   const { amountIn, zeroForOne, limit } = swap
   if (liquidity === 0n) return undefined
   const net = (amountIn * (PIPS - BigInt(swap.feePips))) / PIPS
@@ -88,5 +88,5 @@ export const liquidityFor = (
 }
 
 /** Square root of amount1 / amount0 in Q96: the price at which a pool opens. */
-export const sqrtPriceOf = (amount0: bigint, amount1: bigint): bigint =>
+export const initialSqrtPrice = (amount0: bigint, amount1: bigint): bigint =>
   sqrtOf((amount1 << 192n) / amount0)

@@ -1,23 +1,23 @@
-import type { BlockHead, MadeBlock, Producer } from './producer.ts'
+import type { BlockHeader, BlockProducer, SimulatedBlock } from './producer.ts'
 import {
-  forkSegment,
-  makeSegmentCache,
-  produced,
-  readSegment,
-  remade,
+  copySegmentStateAt,
+  createSegmentCache,
+  rebuildSegment,
+  runYielding,
   type Segment,
+  segmentStateReader,
 } from './segments.ts'
-import type { Snapshot, Snapshots } from './snapshots.ts'
-import { type Read, State } from './state.ts'
+import type { Snapshot, SnapshotStore } from './snapshots.ts'
+import { State, type StateReader } from './state.ts'
 
 /** Every canonical block made so far: the newest in memory, older ones made again when they are asked for. */
-export interface Archive<Block extends MadeBlock> {
+export interface BlockArchive<Block extends SimulatedBlock> {
   /** Makes blocks up to a height. */
   grow(height: number): Promise<void>
   /** A canonical block that was made; an old one may take a while. */
   block(height: number): Promise<Block>
   /** State after a canonical block. */
-  read(height: number): Promise<Read>
+  read(height: number): Promise<StateReader>
   /** State after a canonical block, to go on from. */
   fork(height: number): Promise<State>
   /** Height of a canonical block by its hash. */
@@ -26,7 +26,7 @@ export interface Archive<Block extends MadeBlock> {
 }
 
 /** The growing end of a chain, and the hashes of all of it. */
-interface Tip<Head, Block extends MadeBlock> {
+interface ArchiveTip<Head, Block extends SimulatedBlock> {
   header: Head
   readonly state: State
   /** Segment in the making. */
@@ -36,10 +36,10 @@ interface Tip<Head, Block extends MadeBlock> {
   readonly heights: Map<string, number>
 }
 
-const makeTip = <Head extends BlockHead, Block extends MadeBlock>(
+const createTip = <Head extends BlockHeader, Block extends SimulatedBlock>(
   { header, values }: Snapshot<Head>,
   hashes: readonly string[],
-): Tip<Head, Block> => ({
+): ArchiveTip<Head, Block> => ({
   header,
   state: new State([...values]),
   open: { first: header.height + 1, start: values, blocks: [] },
@@ -48,11 +48,11 @@ const makeTip = <Head extends BlockHead, Block extends MadeBlock>(
   heights: new Map(hashes.map((hash, height) => [hash, height])),
 })
 
-const addBlock = async <Head extends BlockHead, Block extends Head & MadeBlock>(
-  producer: Producer<Head, Block>,
-  tip: Tip<Head, Block>,
+const addBlock = async <Head extends BlockHeader, Block extends Head & SimulatedBlock>(
+  producer: BlockProducer<Head, Block>,
+  tip: ArchiveTip<Head, Block>,
 ): Promise<void> => {
-  const block = await produced(producer.next(tip.header, tip.state, 0), tip.clock)
+  const block = await runYielding(producer.next(tip.header, tip.state, 0), tip.clock)
   tip.header = block
   tip.hashes[block.height] = block.hash
   tip.heights.set(block.hash, block.height)
@@ -60,14 +60,17 @@ const addBlock = async <Head extends BlockHead, Block extends Head & MadeBlock>(
 }
 
 /** Opens the archive of a producer at its newest snapshot. */
-export const openArchive = async <Head extends BlockHead, Block extends Head & MadeBlock>(
-  producer: Producer<Head, Block>,
-  snapshots: Snapshots<Head>,
-): Promise<Archive<Block>> => {
+export const openBlockArchive = async <
+  Head extends BlockHeader,
+  Block extends Head & SimulatedBlock,
+>(
+  producer: BlockProducer<Head, Block>,
+  snapshots: SnapshotStore<Head>,
+): Promise<BlockArchive<Block>> => {
   const genesis = producer.genesis()
   const size = producer.segmentBlocks
-  const tip = makeTip<Head, Block>(await snapshots.newest(), snapshots.hashes)
-  const cache = makeSegmentCache<Block>(producer.heldTransactions)
+  const tip = createTip<Head, Block>(await snapshots.newest(), snapshots.hashes)
+  const cache = createSegmentCache<Block>(producer.heldTransactions)
   const loading = new Map<number, Promise<Segment<Block>>>()
 
   const closeSegment = async (): Promise<void> => {
@@ -80,7 +83,10 @@ export const openArchive = async <Head extends BlockHead, Block extends Head & M
   }
   const load = async (first: number): Promise<Segment<Block>> => {
     const last = Math.min(first + size - 1, tip.header.height)
-    const segment = await remade(producer, await snapshots.before(first - 1), { first, last })
+    const segment = await rebuildSegment(producer, await snapshots.before(first - 1), {
+      first,
+      last,
+    })
     cache.put(segment)
     return segment
   }
@@ -111,11 +117,11 @@ export const openArchive = async <Head extends BlockHead, Block extends Head & M
     read: async (height) =>
       height === 0
         ? (place) => genesis.state.get(place)
-        : readSegment(await segmentOf(height), height),
+        : segmentStateReader(await segmentOf(height), height),
     fork: async (height) =>
       height === 0
         ? new State([...genesis.state.values])
-        : forkSegment(await segmentOf(height), height),
+        : copySegmentStateAt(await segmentOf(height), height),
     heightOf: (hash) => tip.heights.get(hash),
     hashAt: (height) => tip.hashes[height],
   }

@@ -1,17 +1,17 @@
-import type { Archive } from './archive.ts'
-import { type Branch, makeBranches } from './branches.ts'
-import type { BlockHead, MadeBlock, Producer } from './producer.ts'
-import { orphanedAt } from './schedule.ts'
-import { readied } from './segments.ts'
-import type { Read } from './state.ts'
+import type { BlockArchive } from './archive.ts'
+import { createForks, type Fork } from './branches.ts'
+import type { BlockHeader, BlockProducer, SimulatedBlock } from './producer.ts'
+import { orphanedRangeAt } from './schedule.ts'
+import { precomputeHashes } from './segments.ts'
+import type { StateReader } from './state.ts'
 
 /** What a node shows: canonical blocks, with a branch in place of the newest while one is due. */
-export interface Show<Block extends MadeBlock> {
+export interface ChainView<Block extends SimulatedBlock> {
   head(): Block
   block(height: number): Promise<Block | undefined>
   byHash(hash: string): Promise<Block | undefined>
   isOnShow(block: Block): boolean
-  read(block: Block): Promise<Read>
+  read(block: Block): Promise<StateReader>
   heightOfTransaction(hash: string): number | undefined
   /** Keeps the transactions of a block findable for good. */
   pin(block: Block): void
@@ -26,28 +26,28 @@ export interface Show<Block extends MadeBlock> {
   reorg(depth: number): Promise<void>
 }
 
-const TRANSACTIONS_INDEXED = 200_000
+const MAX_INDEXED_TRANSACTIONS = 200_000
 /** Transactions below the first head that can be found by hash at once. */
 const INDEXED_AT_START = 500
 /** Ids of branches on demand; those of scheduled ones are heights. */
-const DEMAND_IDS = 2 ** 40
+const FIRST_REQUESTED_FORK_ID = 2 ** 40
 
 /** Heights of transactions by hash, the newest ones. */
-const makeTransactionIndex = () => {
+const createTransactionIndex = () => {
   const heights = new Map<string, number>()
   const pinned = new Map<string, number>()
   return {
     heightOf: (hash: string) => heights.get(hash) ?? pinned.get(hash),
-    pin: ({ height, transactions }: MadeBlock): void => {
+    pin: ({ height, transactions }: SimulatedBlock): void => {
       for (const { hash } of transactions) pinned.set(hash, height)
     },
-    add: ({ height, transactions }: MadeBlock): void => {
+    add: ({ height, transactions }: SimulatedBlock): void => {
       for (const { hash } of transactions) {
         heights.delete(hash)
         heights.set(hash, height)
       }
       for (const hash of heights.keys()) {
-        if (heights.size <= TRANSACTIONS_INDEXED) return
+        if (heights.size <= MAX_INDEXED_TRANSACTIONS) return
         heights.delete(hash)
       }
     },
@@ -55,34 +55,34 @@ const makeTransactionIndex = () => {
 }
 
 /** Shows the blocks of an archive; `reorgEvery` 0 = no scheduled reorgs. */
-export const makeShow = <Head extends BlockHead, Block extends Head & MadeBlock>(
-  archive: Archive<Block>,
-  producer: Producer<Head, Block>,
+export const createChainView = <Head extends BlockHeader, Block extends Head & SimulatedBlock>(
+  archive: BlockArchive<Block>,
+  producer: BlockProducer<Head, Block>,
   reorgEvery: number,
-): Show<Block> => {
-  const branches = makeBranches(archive, producer)
-  const index = makeTransactionIndex()
+): ChainView<Block> => {
+  const branches = createForks(archive, producer)
+  const index = createTransactionIndex()
   const listeners = new Set<(block: Block) => void>()
   let head: Block = producer.genesis().block
-  let branch: Branch<Block> | undefined
+  let branch: Fork<Block> | undefined
   let demands = 0
   const clock = { since: performance.now() }
 
-  const scheduled = async (height: number): Promise<Branch<Block> | undefined> => {
-    const due = orphanedAt(producer.spec.seed, reorgEvery, height)
+  const scheduled = async (height: number): Promise<Fork<Block> | undefined> => {
+    const due = orphanedRangeAt(producer.spec.seed, reorgEvery, height)
     if (due === undefined) return undefined
     const running = branch?.id === due.from ? branch : undefined
     return branches.extended(running ?? { id: due.from, from: due.from, blocks: [] }, height)
   }
-  const blockOn = async (on: Branch<Block> | undefined, height: number): Promise<Block> =>
+  const blockOn = async (on: Fork<Block> | undefined, height: number): Promise<Block> =>
     on?.blocks[height - on.from] ?? archive.block(height)
   const turn = async (
-    next: Branch<Block> | undefined,
+    next: Fork<Block> | undefined,
     { changed, to }: { readonly changed: number; readonly to: number },
   ): Promise<void> => {
     const blocks: Block[] = []
     for (let at = changed; at <= to; at += 1)
-      blocks.push(await readied(await blockOn(next, at), clock))
+      blocks.push(await precomputeHashes(await blockOn(next, at), clock))
     branch = next
     head = blocks.at(-1) ?? head
     for (const block of blocks) index.add(block)
@@ -96,7 +96,7 @@ export const makeShow = <Head extends BlockHead, Block extends Head & MadeBlock>
       branch = await scheduled(height)
       head = await blockOn(branch, height)
       for (let at = height, count = 0; at > 0 && count < INDEXED_AT_START; at -= 1) {
-        const block = await readied(await blockOn(branch, at), clock)
+        const block = await precomputeHashes(await blockOn(branch, at), clock)
         index.add(block)
         count += block.transactions.length
       }
@@ -104,7 +104,7 @@ export const makeShow = <Head extends BlockHead, Block extends Head & MadeBlock>
     prepare: async () => {
       const next = head.height + 1
       await archive.grow(next)
-      await readied(await archive.block(next), clock)
+      await precomputeHashes(await archive.block(next), clock)
     },
     step: async () => {
       const to = head.height + 1
@@ -117,7 +117,7 @@ export const makeShow = <Head extends BlockHead, Block extends Head & MadeBlock>
       const { height } = head
       const from = Math.max(1, Math.min(height - depth + 1, branch?.from ?? height))
       demands += 1
-      const fresh: Branch<Block> = { id: DEMAND_IDS + demands, from, blocks: [] }
+      const fresh: Fork<Block> = { id: FIRST_REQUESTED_FORK_ID + demands, from, blocks: [] }
       await turn(await branches.extended(fresh, height), { changed: from, to: height })
     },
     block: async (height) =>

@@ -1,13 +1,13 @@
 import type { Logger } from '../../core/ops/logger.ts'
-import { openArchive } from './archive.ts'
-import { makeShow, type Show } from './chain-view.ts'
-import type { BlockHead, MadeBlock, Producer } from './producer.ts'
-import { openSnapshots } from './snapshots.ts'
+import { openBlockArchive } from './archive.ts'
+import { type ChainView, createChainView } from './chain-view.ts'
+import type { BlockHeader, BlockProducer, SimulatedBlock } from './producer.ts'
+import { openSnapshotStore } from './snapshots.ts'
 
 /** The chain as a node shows it at this moment. */
-export interface ShownChain<P, Block extends MadeBlock>
+export interface RunningChain<P, Block extends SimulatedBlock>
   extends Pick<
-    Show<Block>,
+    ChainView<Block>,
     'head' | 'block' | 'byHash' | 'isOnShow' | 'read' | 'heightOfTransaction' | 'pin' | 'onHead'
   > {
   readonly producer: P
@@ -27,10 +27,10 @@ export interface RunOptions {
 }
 
 /** How often the clock is looked at. */
-const TICK_MS = 50
+const CLOCK_POLL_MS = 50
 
 /** Jobs one after the other; a job that throws ends the queue and is logged. */
-const makeQueue = (log: Logger) => {
+const createJobQueue = (log: Logger) => {
   let work: Promise<void> = Promise.resolve()
   let closed = false
   return {
@@ -52,27 +52,27 @@ const makeQueue = (log: Logger) => {
 
 /** Opens a chain; everything up to now is there when it resolves. */
 export const runChain = async <
-  Head extends BlockHead,
-  Block extends Head & MadeBlock,
-  P extends Producer<Head, Block>,
+  Head extends BlockHeader,
+  Block extends Head & SimulatedBlock,
+  P extends BlockProducer<Head, Block>,
 >(
-  producer: P & Producer<Head, Block>,
+  producer: P & BlockProducer<Head, Block>,
   options: RunOptions & { readonly deepestReorg: number },
-): Promise<ShownChain<P, Block>> => {
+): Promise<RunningChain<P, Block>> => {
   const { nowMs, log } = options
   const { spec, codec } = producer
   const { block: genesis, state } = producer.genesis()
   const first = { header: producer.headOf(genesis), values: [...state.values] }
   const origin = { spec, codec, genesis: first }
-  const snapshots = await openSnapshots(origin, { dir: options.checkpointDir, log })
-  const archive = await openArchive(producer, snapshots)
-  const show = makeShow(archive, producer, options.reorgEvery)
+  const snapshots = await openSnapshotStore(origin, { dir: options.checkpointDir, log })
+  const archive = await openBlockArchive(producer, snapshots)
+  const show = createChainView(archive, producer, options.reorgEvery)
   const heightNow = (): number => Math.max(0, producer.heightAt(nowMs()))
   const isDue = (): boolean => show.head().height < heightNow()
   await show.jump(heightNow())
   log.info({ height: show.head().height, hash: show.head().hash }, 'simulated chain listening')
 
-  const queue = makeQueue(log)
+  const queue = createJobQueue(log)
   let busy = false
   const follow = async (): Promise<void> => {
     while (!queue.isClosed() && isDue()) await show.step()
@@ -83,7 +83,7 @@ export const runChain = async <
     if (busy || !isDue()) return
     busy = true
     queue.add(follow)
-  }, TICK_MS)
+  }, CLOCK_POLL_MS)
 
   return {
     ...show,

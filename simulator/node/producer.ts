@@ -10,20 +10,20 @@ export interface ChainSpec {
 }
 
 /** What the header of a block has on every chain. */
-export interface BlockHead {
+export interface BlockHeader {
   readonly height: number
   readonly hash: string
   readonly timeMs: number
 }
 
 /** A block as it stands on a chain; `writes` are the places of the state that it changed. */
-export interface MadeBlock extends BlockHead {
+export interface SimulatedBlock extends BlockHeader {
   readonly transactions: readonly { readonly hash: string }[]
   readonly writes: ReadonlyMap<number, bigint>
 }
 
 /** How headers and hashes lie in a checkpoint. */
-export interface HeadCodec<Head> {
+export interface HeaderCodec<Head> {
   /** Raise it when the same spec gives another chain than before. */
   readonly model: number
   /** JSON value of a header. */
@@ -35,9 +35,9 @@ export interface HeadCodec<Head> {
 }
 
 /** Makes the blocks of one spec. */
-export interface Producer<Head extends BlockHead, Block extends Head & MadeBlock> {
+export interface BlockProducer<Head extends BlockHeader, Block extends Head & SimulatedBlock> {
   readonly spec: ChainSpec
-  readonly codec: HeadCodec<Head>
+  readonly codec: HeaderCodec<Head>
   /** Blocks of one segment: making one again takes a second or two. */
   readonly segmentBlocks: number
   /** Transactions that an archive keeps in memory, in all blocks together. */

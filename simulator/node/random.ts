@@ -16,27 +16,27 @@ export interface Random {
   hex(digits: number): string
 }
 
-const mix = (state: number, value: number): number => {
+const mixHash = (state: number, value: number): number => {
   let x = Math.imul(state ^ value, 0x85ebca6b)
   x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35)
   return (x ^ (x >>> 16)) >>> 0
 }
 
 /** 32 bits that depend on every number given, low and high half of each. */
-export const seedWord = (...parts: readonly number[]): number => {
+export const hashToUint32 = (...parts: readonly number[]): number => {
   let state = 0x9e3779b9
   for (const part of parts) {
-    state = mix(state, part >>> 0)
-    state = mix(state + 0x6d2b79f5, Math.floor(part / 0x1_0000_0000) >>> 0)
+    state = mixHash(state, part >>> 0)
+    state = mixHash(state + 0x6d2b79f5, Math.floor(part / 0x1_0000_0000) >>> 0)
   }
   return state
 }
 
 /** A generator that starts from the given numbers (small fast counter, 128 bits of state). */
-export const randomOf = (...parts: readonly number[]): Random => {
-  let a = seedWord(1, ...parts)
-  let b = seedWord(2, ...parts)
-  let c = seedWord(3, ...parts)
+export const createRandom = (...parts: readonly number[]): Random => {
+  let a = hashToUint32(1, ...parts)
+  let b = hashToUint32(2, ...parts)
+  let c = hashToUint32(3, ...parts)
   let counter = 1
   const word = (): number => {
     const sum = (a + b + counter) >>> 0

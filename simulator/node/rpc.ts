@@ -1,5 +1,5 @@
 /** An error as a node answers it. */
-export class RpcError extends Error {
+export class JsonRpcError extends Error {
   readonly code: number
   readonly data: string | undefined
 

@@ -1,10 +1,10 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import type { BlockHead, MadeBlock, Producer } from './producer.ts'
+import type { BlockHeader, BlockProducer, SimulatedBlock } from './producer.ts'
 import type { Snapshot } from './snapshots.ts'
-import { type Read, State } from './state.ts'
+import { State, type StateReader } from './state.ts'
 
 /** Blocks that follow a known state; any state in between is that one plus their writes. */
-export interface Segment<Block extends MadeBlock> {
+export interface Segment<Block extends SimulatedBlock> {
   /** Height of the first block. */
   readonly first: number
   readonly start: readonly bigint[]
@@ -18,8 +18,8 @@ export const segmentLength = (swapsPerBlock: number, most: number): number => {
 }
 
 /** Reads a state of a segment: the newest write at or below the height, else what was there before. */
-export const readSegment =
-  ({ first, start, blocks }: Segment<MadeBlock>, height: number): Read =>
+export const segmentStateReader =
+  ({ first, start, blocks }: Segment<SimulatedBlock>, height: number): StateReader =>
   (place) => {
     for (let at = height - first; at >= 0; at -= 1) {
       const value = blocks[at]?.writes.get(place)
@@ -29,8 +29,8 @@ export const readSegment =
   }
 
 /** State after a block of a segment, to go on from. */
-export const forkSegment = (
-  { first, start, blocks }: Segment<MadeBlock>,
+export const copySegmentStateAt = (
+  { first, start, blocks }: Segment<SimulatedBlock>,
   height: number,
 ): State => {
   const values = [...start]
@@ -40,29 +40,29 @@ export const forkSegment = (
 }
 
 /** Longest time that making blocks holds the thread. */
-const SLICE_MS = 12
+const MAX_BLOCKING_MS = 12
 
 /** Runs a block to its end and lets others have the thread in between; `clock.since` is when it was last let go. */
-export const produced = async <Block>(
+export const runYielding = async <Block>(
   making: Generator<undefined, Block>,
   clock: { since: number },
 ): Promise<Block> => {
   for (;;) {
     const step = making.next()
     if (step.done === true) return step.value
-    if (performance.now() - clock.since < SLICE_MS) continue
+    if (performance.now() - clock.since < MAX_BLOCKING_MS) continue
     await breathe()
     clock.since = performance.now()
   }
 }
 
 /** Makes the hashes of a block's transactions, which are made at the first reading, and lets others have the thread in between. */
-export const readied = async <Block extends MadeBlock>(
+export const precomputeHashes = async <Block extends SimulatedBlock>(
   block: Block,
   clock: { since: number },
 ): Promise<Block> => {
   for (const { hash } of block.transactions) {
-    if (hash === '' || performance.now() - clock.since < SLICE_MS) continue
+    if (hash === '' || performance.now() - clock.since < MAX_BLOCKING_MS) continue
     await breathe()
     clock.since = performance.now()
   }
@@ -70,8 +70,8 @@ export const readied = async <Block extends MadeBlock>(
 }
 
 /** Makes canonical blocks again, from a snapshot up to `last`; the segment starts at `first`. */
-export const remade = async <Head extends BlockHead, Block extends Head & MadeBlock>(
-  producer: Producer<Head, Block>,
+export const rebuildSegment = async <Head extends BlockHeader, Block extends Head & SimulatedBlock>(
+  producer: BlockProducer<Head, Block>,
   from: Snapshot<Head>,
   { first, last }: { readonly first: number; readonly last: number },
 ): Promise<Segment<Block>> => {
@@ -81,7 +81,7 @@ export const remade = async <Head extends BlockHead, Block extends Head & MadeBl
   let segment: Segment<Block> = { first, start: from.values, blocks: [] }
   while (parent.height < last) {
     if (parent.height === first - 1) segment = { first, start: [...state.values], blocks: [] }
-    const block = await produced(producer.next(parent, state, 0), clock)
+    const block = await runYielding(producer.next(parent, state, 0), clock)
     if (block.height >= first) segment.blocks.push(block)
     parent = block
   }
@@ -89,27 +89,27 @@ export const remade = async <Head extends BlockHead, Block extends Head & MadeBl
 }
 
 /** Segments in memory, the last used ones. */
-export interface SegmentCache<Block extends MadeBlock> {
+export interface SegmentCache<Block extends SimulatedBlock> {
   get(first: number): Segment<Block> | undefined
   put(segment: Segment<Block>): void
 }
 
-const weightOf = ({ blocks }: Segment<MadeBlock>): number =>
+const transactionCount = ({ blocks }: Segment<SimulatedBlock>): number =>
   blocks.reduce((sum, { transactions }) => sum + transactions.length, 0)
 
 /** A cache of segments with at most so many transactions together; the two last used stay in any case. */
-export const makeSegmentCache = <Block extends MadeBlock>(
+export const createSegmentCache = <Block extends SimulatedBlock>(
   mostTransactions: number,
 ): SegmentCache<Block> => {
   const held = new Map<number, Segment<Block>>()
   const put = (segment: Segment<Block>): void => {
     held.delete(segment.first)
     held.set(segment.first, segment)
-    let weight = [...held.values()].reduce((sum, one) => sum + weightOf(one), 0)
+    let weight = [...held.values()].reduce((sum, one) => sum + transactionCount(one), 0)
     for (const [first, old] of held) {
       if (weight <= mostTransactions || held.size <= 2) return
       held.delete(first)
-      weight -= weightOf(old)
+      weight -= transactionCount(old)
     }
   }
   return {

@@ -1,8 +1,8 @@
 import type { ChainExtra } from '../../core/config/config.ts'
-import type { Endpoint } from './server.ts'
+import type { NodeEndpoint } from './server.ts'
 
 /** Things that exist and have trades, for a first look. */
-export interface Examples {
+export interface ExampleEntities {
   /** Name of the chain as the API takes it. */
   readonly chain: 'ethereum' | 'sol'
   readonly token: string
@@ -12,7 +12,7 @@ export interface Examples {
 }
 
 /** The newest block; `height` is what orders blocks: the number, on Solana the slot. */
-export interface ShownHead {
+export interface ChainHead {
   readonly height: number
   readonly hash: string
   readonly timeMs: number
@@ -25,9 +25,9 @@ export interface SimulatedChain {
     reorg(depth: number): void
     stop(): Promise<void>
   }
-  readonly endpoint: Endpoint
+  readonly endpoint: NodeEndpoint
   /** What an ingestor must be told about this chain. */
   readonly extra: ChainExtra
-  readonly examples: Examples
-  head(): ShownHead
+  readonly examples: ExampleEntities
+  head(): ChainHead
 }

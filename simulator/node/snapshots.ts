@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../../core/ops/logger.ts'
-import type { BlockHead, ChainSpec, HeadCodec } from './producer.ts'
+import type { BlockHeader, ChainSpec, HeaderCodec } from './producer.ts'
 
 /** State of the canonical chain after one block. */
 export interface Snapshot<Head> {
@@ -11,7 +11,7 @@ export interface Snapshot<Head> {
 }
 
 /** Where snapshots are kept: enough to make any block again without starting at block 0. */
-export interface Snapshots<Head> {
+export interface SnapshotStore<Head> {
   /** Newest snapshot at or below a height. */
   before(height: number): Promise<Snapshot<Head>>
   newest(): Promise<Snapshot<Head>>
@@ -21,35 +21,35 @@ export interface Snapshots<Head> {
 }
 
 /** What makes the snapshots of one chain those of that chain. */
-export interface SnapshotOrigin<Head> {
+export interface ChainIdentity<Head> {
   readonly spec: ChainSpec
-  readonly codec: HeadCodec<Head>
+  readonly codec: HeaderCodec<Head>
   readonly genesis: Snapshot<Head>
 }
 
 /** More than this many are thinned: every second one of the older half goes, so that a gap stays a share of the whole. */
-const KEPT = 128
+const MAX_SNAPSHOTS = 128
 
 /** Snapshots held in memory when there is a folder for the others. */
-const HELD = 16
+const MAX_SNAPSHOTS_IN_MEMORY = 16
 
-const thinned = (heights: readonly number[]): readonly number[] => {
+const snapshotsToDrop = (heights: readonly number[]): readonly number[] => {
   const half = heights.slice(1, heights.length >> 1)
   return half.filter((_, at) => at % 2 === 0)
 }
 
-interface Entry<Head> {
+interface SnapshotEntry<Head> {
   snapshot: Snapshot<Head> | undefined
 }
 
 /** Opens the snapshots of a chain; `dir` undefined keeps them in memory only. What does not belong to this spec or is damaged is left out and logged. */
-export const openSnapshots = async <Head extends BlockHead>(
-  origin: SnapshotOrigin<Head>,
+export const openSnapshotStore = async <Head extends BlockHeader>(
+  origin: ChainIdentity<Head>,
   { dir, log }: { readonly dir: string | undefined; readonly log: Logger },
-): Promise<Snapshots<Head>> => {
+): Promise<SnapshotStore<Head>> => {
   const { genesis } = origin
-  const entries = new Map<number, Entry<Head>>([[0, { snapshot: genesis }]])
-  const folder = dir === undefined ? undefined : await openFolder(origin, { dir, log })
+  const entries = new Map<number, SnapshotEntry<Head>>([[0, { snapshot: genesis }]])
+  const folder = dir === undefined ? undefined : await openSnapshotFolder(origin, { dir, log })
   for (const height of folder?.heights ?? []) entries.set(height, { snapshot: undefined })
   const heights = (): readonly number[] => [...entries.keys()].sort((a, b) => a - b)
 
@@ -74,13 +74,13 @@ export const openSnapshots = async <Head extends BlockHead>(
     await folder?.write(snapshot, hashes)
     entries.set(height, { snapshot })
     if (folder !== undefined) {
-      for (const old of heights().slice(1, -HELD)) {
+      for (const old of heights().slice(1, -MAX_SNAPSHOTS_IN_MEMORY)) {
         const entry = entries.get(old)
         if (entry) entry.snapshot = undefined
       }
     }
-    if (entries.size <= KEPT) return
-    for (const gone of thinned(heights())) {
+    if (entries.size <= MAX_SNAPSHOTS) return
+    for (const gone of snapshotsToDrop(heights())) {
       entries.delete(gone)
       await folder?.remove(gone)
     }
@@ -93,8 +93,8 @@ export const openSnapshots = async <Head extends BlockHead>(
 const HASH_BYTES = 32
 const FILE_NAME = /^state-(\d+)$/
 
-const textOf = <Head>(
-  { spec, codec }: SnapshotOrigin<Head>,
+const serializeSnapshot = <Head>(
+  { spec, codec }: ChainIdentity<Head>,
   { header, values }: Snapshot<Head>,
 ): string => {
   const body = JSON.stringify({
@@ -106,8 +106,8 @@ const textOf = <Head>(
   return `${createHash('sha256').update(body).digest('hex')}\n${body}\n`
 }
 
-const snapshotOf = <Head>(
-  { spec, codec }: SnapshotOrigin<Head>,
+const parseSnapshot = <Head>(
+  { spec, codec }: ChainIdentity<Head>,
   text: string,
 ): Snapshot<Head> | undefined => {
   const [sum, body = ''] = text.split('\n')
@@ -125,7 +125,7 @@ const snapshotOf = <Head>(
 }
 
 /** Writes a file so that it is there as a whole or not at all. */
-const writeWhole = async (path: string, text: string): Promise<void> => {
+const writeAtomically = async (path: string, text: string): Promise<void> => {
   const draft = `${path}.draft`
   const file = await open(draft, 'w')
   try {
@@ -150,8 +150,8 @@ const appendHashes = async (path: string, from: number, bytes: Uint8Array): Prom
   }
 }
 
-const openFolder = async <Head extends BlockHead>(
-  origin: SnapshotOrigin<Head>,
+const openSnapshotFolder = async <Head extends BlockHeader>(
+  origin: ChainIdentity<Head>,
   { dir, log }: { readonly dir: string; readonly log: Logger },
 ) => {
   const { codec, genesis } = origin
@@ -167,7 +167,7 @@ const openFolder = async <Head extends BlockHead>(
   const heights = found.filter((height) => Number.isSafeInteger(height) && height > 0)
   const read = async (height: number): Promise<Snapshot<Head> | undefined> => {
     const text = await readFile(pathOf(height), 'utf8').catch(() => '')
-    const snapshot = snapshotOf(origin, text)
+    const snapshot = parseSnapshot(origin, text)
     if (snapshot !== undefined && snapshot.header.hash === hashes[height]) return snapshot
     log.warn({ height }, 'skipped checkpoint: damaged, or of another chain')
     await rm(pathOf(height), { force: true })
@@ -186,7 +186,7 @@ const openFolder = async <Head extends BlockHead>(
       const bytes = (list: readonly string[]) => Buffer.concat(list.map(codec.hashBytes))
       if (from === 1) await appendHashes(hashPath, 0, bytes([genesis.header.hash]))
       await appendHashes(hashPath, from, bytes(added))
-      await writeWhole(pathOf(snapshot.header.height), textOf(origin, snapshot))
+      await writeAtomically(pathOf(snapshot.header.height), serializeSnapshot(origin, snapshot))
     },
     remove: (height: number): Promise<void> => rm(pathOf(height), { force: true }),
   }

@@ -1,5 +1,5 @@
 /** Reads one place of a state, of now or of some block. */
-export type Read = (place: number) => bigint
+export type StateReader = (place: number) => bigint
 
 /** The state that the generator writes. Writes of a transaction can be taken back, those of a block are listed. */
 export class State {

@@ -1,4 +1,4 @@
-import type { Read } from '../node/state.ts'
+import type { StateReader } from '../node/state.ts'
 import type { Address } from './addresses.ts'
 
 /** An account that nothing here changes: programs, sysvars, configurations. */
@@ -43,7 +43,7 @@ export interface Mint {
 }
 
 /** Lamports of an account. */
-export const lamportsOf = (read: Read, account: Account): bigint => {
+export const lamportsOf = (read: StateReader, account: Account): bigint => {
   if (account.kind === 'fixed') return account.lamports
   const value = read(account.place)
   if (account.kind === 'stored') return value
@@ -53,17 +53,17 @@ export const lamportsOf = (read: Read, account: Account): bigint => {
 }
 
 /** Tokens of a token account; undefined while it does not exist. */
-export const tokensOf = (read: Read, account: TokenAccount): bigint | undefined => {
+export const tokenBalanceOf = (read: StateReader, account: TokenAccount): bigint | undefined => {
   const value = read(account.place)
   return value === 0n ? undefined : value - 1n
 }
 
 /** Supply of a mint. */
-export const supplyOf = (read: Read, { supply }: Mint): bigint =>
+export const supplyOf = (read: StateReader, { supply }: Mint): bigint =>
   typeof supply === 'number' ? read(supply) - 1n : supply.raw
 
 /** An account that nothing changes. */
-export const fixed = (at: Address, lamports = 1_461_600n): FixedAccount => ({
+export const fixedAccount = (at: Address, lamports = 1_461_600n): FixedAccount => ({
   kind: 'fixed',
   ...at,
   lamports,

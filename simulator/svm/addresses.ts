@@ -8,18 +8,18 @@ export interface Address {
 }
 
 /** The address with this text. Throws RangeError when it is none. */
-export const addressOf = (address: string): Address => {
+export const parseAddress = (address: string): Address => {
   const key = base58Decode(address)
   if (key?.length !== 32) throw new RangeError(`${address} is no address`)
   return { address, key }
 }
 
 /** A made-up address: nobody has its key, and it is no program's either. */
-export const madeAddress = (seed: number, label: string): Address => {
+export const simulatedAddress = (seed: number, label: string): Address => {
   const key = createHash('sha256').update(`${seed} ${label}`).digest()
   return { address: base58Encode(key), key }
 }
 
 /** A made-up address that ends as those of pump.fun's mints do. */
-export const madeMint = (seed: number, label: string): Address =>
-  addressOf(`${madeAddress(seed, label).address.slice(0, -4)}pump`)
+export const simulatedPumpMint = (seed: number, label: string): Address =>
+  parseAddress(`${simulatedAddress(seed, label).address.slice(0, -4)}pump`)

@@ -1,8 +1,8 @@
-import type { BlockHead } from '../node/producer.ts'
+import type { BlockHeader } from '../node/producer.ts'
 import type { SealedTransaction } from './transactions.ts'
 
 /** Header of a block. */
-export interface Header extends BlockHead {
+export interface Header extends BlockHeader {
   readonly slot: number
   readonly parentSlot: number
   readonly parentHash: string
@@ -20,7 +20,7 @@ export interface SealedBlock extends Header {
 }
 
 /** The header alone, without what makes a block heavy. */
-export const headerOf = (block: Header): Header => {
+export const headerOnly = (block: Header): Header => {
   const { height, hash, timeMs, slot, parentSlot, parentHash, leader, rewardRaw, leaderRaw } = block
   return { height, hash, timeMs, slot, parentSlot, parentHash, leader, rewardRaw, leaderRaw }
 }

@@ -1,10 +1,10 @@
 import { State } from '../node/state.ts'
-import { rawForUsd, setPrices } from './prices.ts'
-import type { Machine } from './run.ts'
-import type { Wallet, World } from './world.ts'
+import type { ExecutionContext } from './execution.ts'
+import { rawForUsd, setInitialPrices } from './fair-prices.ts'
+import type { Scenario, Wallet } from './scenario.ts'
 
 /** Lamports of the first block by role. Below 2^53 each: nodes print lamports as JSON numbers. */
-const FIRST_LAMPORTS: Readonly<Record<Wallet['role'], bigint>> = {
+const GENESIS_LAMPORTS: Readonly<Record<Wallet['role'], bigint>> = {
   exchange: 4_000_000_000_000_000n,
   migrator: 50_000_000_000n,
   maker: 900_000_000_000n,
@@ -21,8 +21,8 @@ const BARE_RENT = 890_880n
 const HOLDINGS_USD = { maker: 1_500_000, retail: 900 } as const
 
 /** The wallet's older tokens; nobody but makers keeps wSOL. */
-const endow = (
-  machine: Pick<Machine, 'state' | 'world'>,
+const fundTokenAccounts = (
+  machine: Pick<ExecutionContext, 'state' | 'world'>,
   { index, role, wsol, usdc, coins }: Wallet,
 ): void => {
   const { state, world } = machine
@@ -35,16 +35,16 @@ const endow = (
 }
 
 /** State of a chain before its first block: people, older tokens and their pools have been there for long. */
-export const firstState = (world: World): State => {
+export const genesisState = (world: Scenario): State => {
   const { layout, wallets, validators, pools } = world
   const state = new State(new Array<bigint>(layout.size).fill(0n))
-  setPrices({ state, world })
+  setInitialPrices({ state, world })
   const machine = { state, world }
   for (const wallet of wallets) {
-    state.set(wallet.account.place, FIRST_LAMPORTS[wallet.role])
+    state.set(wallet.account.place, GENESIS_LAMPORTS[wallet.role])
     state.set(wallet.creatorVault.place, BARE_RENT)
     state.set(wallet.ammVault.place, 1n)
-    endow(machine, wallet)
+    fundTokenAccounts(machine, wallet)
   }
   for (const { identity } of validators) state.set(identity.place, VALIDATOR_LAMPORTS)
   for (const { coin, pc, coinVault, pcVault, usd } of pools) {

@@ -1,30 +1,30 @@
-import { seedWord } from '../node/random.ts'
+import { hashToUint32 } from '../node/random.ts'
 import {
   type Account,
   type FixedAccount,
-  fixed,
+  fixedAccount,
   type Mint,
   type RentedAccount,
   type StoredAccount,
   type TokenAccount,
 } from './accounts.ts'
-import { type Address, madeAddress, madeMint } from './addresses.ts'
-import { IDS, RENT } from './ids.ts'
-import type { LaunchField } from './layout.ts'
-import type { Wallet, World } from './world.ts'
+import { type Address, simulatedAddress, simulatedPumpMint } from './addresses.ts'
+import { KNOWN_ACCOUNTS, RENT } from './known-accounts.ts'
+import type { Scenario, Wallet } from './scenario.ts'
+import type { LaunchField } from './state-layout.ts'
 
 /** Layouts of pump.fun's events: the first one, that of 2025, that since spring 2026. Source: contract/chains.md 4.2. */
 export type EventLayout = 'first' | '2025' | '2026'
 
 /** How much people want a token. */
-type Heat = 'dud' | 'steady' | 'hyped'
+type Popularity = 'dud' | 'steady' | 'hyped'
 
 /** A token of pump.fun: everything about it that its serial number and the seed decide. */
 export interface Launch {
   readonly serial: number
   /** Its place in the state. */
   readonly slot: number
-  readonly heat: Heat
+  readonly heat: Popularity
   /** `create_v2` makes Token-2022 mints. */
   readonly isV2: boolean
   readonly events: EventLayout
@@ -52,7 +52,7 @@ export interface Launch {
 }
 
 /** Launches by serial number, and by the addresses that people ask for. */
-export interface Launches {
+export interface LaunchRegistry {
   /** The launch with this number in this place. */
   at(serial: number, slot: number): Launch
   /** The launch with this mint, curve or pool among the first `count`, in whatever place. */
@@ -70,31 +70,32 @@ const LAST_WORDS = [
   ...['Axolotl', 'Shrimp', 'Toad', 'Raven', 'Yak', 'Narwhal', 'Café ☕', 'Hamster'],
 ]
 /** Remembered launches; older ones are made again when asked for. */
-const KEPT = 1_024
+const MAX_CACHED_LAUNCHES = 1_024
 const EXTRA_ACCOUNTS = 2
 /** The launch that everybody wants from the start, so that a migration is seen early. */
 const FIRST_HYPED = 1
 
-const heatOf = (seed: number, serial: number): Heat => {
+const popularityOf = (seed: number, serial: number): Popularity => {
   if (serial === FIRST_HYPED) return 'hyped'
-  const roll = seedWord(seed, 61, serial) % 100
+  const roll = hashToUint32(seed, 61, serial) % 100
   return roll < 4 ? 'hyped' : roll < 32 ? 'steady' : 'dud'
 }
 
-const wordOf = (words: readonly string[], roll: number): string => words[roll % words.length] ?? ''
+const pickWord = (words: readonly string[], roll: number): string =>
+  words[roll % words.length] ?? ''
 
-const namesOf = (seed: number, serial: number) => {
-  const roll = seedWord(seed, 62, serial)
-  const last = wordOf(LAST_WORDS, roll >>> 8)
-  const digits = [1, 2, 3, 4, 5, 6].map((part) => seedWord(seed, 63, serial, part).toString(36))
+const metadataOf = (seed: number, serial: number) => {
+  const roll = hashToUint32(seed, 62, serial)
+  const last = pickWord(LAST_WORDS, roll >>> 8)
+  const digits = [1, 2, 3, 4, 5, 6].map((part) => hashToUint32(seed, 63, serial, part).toString(36))
   return {
-    name: `${wordOf(FIRST_WORDS, roll)} ${last}`,
+    name: `${pickWord(FIRST_WORDS, roll)} ${last}`,
     symbol: last.slice(0, 10).toUpperCase().replace(/\W/gu, ''),
     uri: `https://ipfs.io/ipfs/bafkrei${digits.join('').slice(0, 40)}`,
   }
 }
 
-const layoutFor = (serial: number, isV2: boolean): EventLayout => {
+const eventLayoutFor = (serial: number, isV2: boolean): EventLayout => {
   if (isV2) return '2026'
   return serial % 4 === 3 ? 'first' : '2025'
 }
@@ -102,32 +103,32 @@ const layoutFor = (serial: number, isV2: boolean): EventLayout => {
 /** Keeps what belongs to a launch findable by address. */
 type Register = (account: Account) => void
 
-const makeLaunch = (
-  world: World,
+const createLaunch = (
+  world: Scenario,
   { serial, slot }: { readonly serial: number; readonly slot: number },
   register: Register,
 ): Launch => {
   const { seed, layout, byRole } = world
   const place = (field: LaunchField): number => layout.launch(slot, field)
-  const named = (label: string): Address => madeAddress(seed, `launch ${serial} ${label}`)
-  const isV2 = seedWord(seed, 64, serial) % 10 < 6
-  const creator = byRole.creator[seedWord(seed, 65, serial) % byRole.creator.length]
+  const named = (label: string): Address => simulatedAddress(seed, `launch ${serial} ${label}`)
+  const isV2 = hashToUint32(seed, 64, serial) % 10 < 6
+  const creator = byRole.creator[hashToUint32(seed, 65, serial) % byRole.creator.length]
   if (creator === undefined) throw new RangeError('nobody creates')
   const rented = (at: Address, field: LaunchField, rentRaw: bigint): RentedAccount => ({
     ...{ kind: 'rented', ...at, place: place(field), rentRaw },
   })
   const mintOf = (account: RentedAccount, decimals: number, is2022: boolean) => ({
     ...{ account, decimals, native: false, supply: account.place },
-    program: is2022 ? IDS.token2022 : IDS.token,
+    program: is2022 ? KNOWN_ACCOUNTS.token2022 : KNOWN_ACCOUNTS.token,
   })
   const token = (at: Address, where: number, mint: Mint, owner: Account): TokenAccount => ({
     ...{ kind: 'token', ...at, place: where, mint, owner },
-    rentRaw: mint.program === IDS.token2022 ? RENT.tokenAccount2022 : RENT.tokenAccount,
+    rentRaw: mint.program === KNOWN_ACCOUNTS.token2022 ? RENT.tokenAccount2022 : RENT.tokenAccount,
   })
   const own = (field: LaunchField, mint: Mint, owner: Account): TokenAccount =>
     token(named(field), place(field), mint, owner)
   const rent = isV2 ? RENT.mint2022 : RENT.mint
-  const mint = mintOf(rented(madeMint(seed, `mint ${serial}`), 'supply', rent), 6, isV2)
+  const mint = mintOf(rented(simulatedPumpMint(seed, `mint ${serial}`), 'supply', rent), 6, isV2)
   const lpMint = mintOf(rented(named('lp mint'), 'lpSupply', RENT.mint), 9, true)
   const stored = (field: 'curve' | 'authority'): StoredAccount => ({
     ...{ kind: 'stored', ...named(field), place: place(field) },
@@ -137,9 +138,9 @@ const makeLaunch = (
   const holdings = new Map<number, TokenAccount>()
   return {
     ...{ serial, slot, isV2, creator, mint, lpMint, curve, authority, pool },
-    ...namesOf(seed, serial),
-    heat: heatOf(seed, serial),
-    events: layoutFor(serial, isV2),
+    ...metadataOf(seed, serial),
+    heat: popularityOf(seed, serial),
+    events: eventLayoutFor(serial, isV2),
     metadata: rented(named('metadata'), 'metadata', RENT.metadata),
     vault: own('vault', mint, curve),
     poolBase: own('poolBase', mint, pool),
@@ -147,7 +148,9 @@ const makeLaunch = (
     authorityBase: own('authorityBase', mint, authority),
     authorityQuote: own('authorityQuote', world.sol, authority),
     authorityLp: own('authorityLp', lpMint, authority),
-    extra: Array.from({ length: EXTRA_ACCOUNTS }, (_, at) => fixed(named(`extra ${at}`), 0n)),
+    extra: Array.from({ length: EXTRA_ACCOUNTS }, (_, at) =>
+      fixedAccount(named(`extra ${at}`), 0n),
+    ),
     holding: (wallet) => {
       const held = holdings.get(wallet.index)
       if (held !== undefined) return held
@@ -160,13 +163,13 @@ const makeLaunch = (
   }
 }
 
-const partsOf = (launch: Launch): readonly Account[] => [
+const accountsOf = (launch: Launch): readonly Account[] => [
   ...[launch.mint.account, launch.lpMint.account, launch.curve, launch.vault, launch.metadata],
   ...[launch.pool, launch.poolBase, launch.poolQuote],
 ]
 
 /** The launches of a world. */
-export const makeLaunches = (world: World): Launches => {
+export const createLaunchRegistry = (world: Scenario): LaunchRegistry => {
   const made = new Map<number, Launch>()
   const accounts = new Map<string, { readonly serial: number; readonly account: Account }>()
   const serials = new Map<string, number>()
@@ -180,24 +183,24 @@ export const makeLaunches = (world: World): Launches => {
     const held = made.get(serial)
     if (held?.slot === slot) return held
     const register: Register = (account) => accounts.set(account.address, { serial, account })
-    const launch = makeLaunch(world, { serial, slot }, register)
-    partsOf(launch).forEach(register)
+    const launch = createLaunch(world, { serial, slot }, register)
+    accountsOf(launch).forEach(register)
     made.set(serial, launch)
     const oldest = made.keys().next().value
-    if (made.size > KEPT && oldest !== undefined) forget(oldest)
+    if (made.size > MAX_CACHED_LAUNCHES && oldest !== undefined) forget(oldest)
     return launch
   }
   return {
     at,
     named: (address, count) => {
       for (; indexed < count; indexed += 1) {
-        const { mint, pool, curve } = makeLaunch(world, { serial: indexed, slot: 0 }, () => {})
+        const { mint, pool, curve } = createLaunch(world, { serial: indexed, slot: 0 }, () => {})
         for (const { address: own } of [mint.account, pool, curve]) serials.set(own, indexed)
       }
       const serial = serials.get(address)
       return serial === undefined || serial >= count
         ? undefined
-        : makeLaunch(world, { serial, slot: 0 }, () => {})
+        : createLaunch(world, { serial, slot: 0 }, () => {})
     },
     account: (address) => {
       const found = accounts.get(address)

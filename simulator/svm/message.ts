@@ -1,9 +1,9 @@
 import type { Account } from './accounts.ts'
-import type { Line, Step } from './run.ts'
-import type { World } from './world.ts'
+import type { InvokedInstruction, ProgramLogLine } from './execution.ts'
+import type { Scenario } from './scenario.ts'
 
 /** Accounts of one look-up table that a message names by their places in it. */
-export interface Lookup {
+export interface AddressTableLookup {
   readonly table: Account
   readonly writable: readonly number[]
   readonly readonly: readonly number[]
@@ -17,23 +17,33 @@ export interface Message {
   readonly header: readonly [number, number, number]
   readonly staticCount: number
   readonly loadedWritable: number
-  readonly lookups: readonly Lookup[]
+  readonly lookups: readonly AddressTableLookup[]
 }
 
-const SIGNS = 2
-const WRITTEN = 1
-const FLAGS: Readonly<Record<string, number>> = { r: 0, w: WRITTEN, s: SIGNS, S: SIGNS | WRITTEN }
+const SIGNER_FLAG = 2
+const WRITABLE_FLAG = 1
+const FLAGS: Readonly<Record<string, number>> = {
+  r: 0,
+  w: WRITABLE_FLAG,
+  s: SIGNER_FLAG,
+  S: SIGNER_FLAG | WRITABLE_FLAG,
+}
 
 /** True for an instruction, not a log line. */
-export const isStep = (item: Step | Line): item is Step => 'program' in item
+export const isInvocation = (
+  item: InvokedInstruction | ProgramLogLine,
+): item is InvokedInstruction => 'program' in item
 
 /** Who takes part, in order of appearance, with its flags; only the transaction's own instructions make signers. */
-const participants = (payer: Account, trace: readonly (Step | Line)[]) => {
-  const flagsOf = new Map<Account, number>([[payer, SIGNS | WRITTEN]])
+const collectAccounts = (
+  payer: Account,
+  trace: readonly (InvokedInstruction | ProgramLogLine)[],
+) => {
+  const flagsOf = new Map<Account, number>([[payer, SIGNER_FLAG | WRITABLE_FLAG]])
   const pinned = new Set<Account>([payer])
   for (const item of trace) {
-    if (!isStep(item)) continue
-    const mask = item.height === 1 ? SIGNS | WRITTEN : WRITTEN
+    if (!isInvocation(item)) continue
+    const mask = item.height === 1 ? SIGNER_FLAG | WRITABLE_FLAG : WRITABLE_FLAG
     item.accounts.forEach((account, at) => {
       const flags = (FLAGS[item.flags[at] ?? 'r'] ?? 0) & mask
       flagsOf.set(account, (flagsOf.get(account) ?? 0) | flags)
@@ -44,15 +54,15 @@ const participants = (payer: Account, trace: readonly (Step | Line)[]) => {
   return { flagsOf, pinned }
 }
 
-const lookedUp = (
-  { tables }: World,
-  { flagsOf, pinned }: ReturnType<typeof participants>,
-): readonly Lookup[] => {
+const tableLookups = (
+  { tables }: Scenario,
+  { flagsOf, pinned }: ReturnType<typeof collectAccounts>,
+): readonly AddressTableLookup[] => {
   const places = (entries: readonly Account[], written: boolean): readonly number[] =>
     entries.flatMap((account, at) => {
       const flags = flagsOf.get(account)
-      if (flags === undefined || pinned.has(account) || (flags & SIGNS) !== 0) return []
-      return ((flags & WRITTEN) !== 0) === written ? [at] : []
+      if (flags === undefined || pinned.has(account) || (flags & SIGNER_FLAG) !== 0) return []
+      return ((flags & WRITABLE_FLAG) !== 0) === written ? [at] : []
     })
   return tables
     .map(({ account, entries }) => ({
@@ -65,14 +75,17 @@ const lookedUp = (
 
 /** Compiles the account list of what ran; `lookup` puts what it can into look-up tables. */
 export const compileMessage = (
-  world: World,
-  { payer, trace }: { readonly payer: Account; readonly trace: readonly (Step | Line)[] },
+  world: Scenario,
+  {
+    payer,
+    trace,
+  }: { readonly payer: Account; readonly trace: readonly (InvokedInstruction | ProgramLogLine)[] },
   form: 'legacy' | 'v0' | 'lookup',
 ): Message => {
-  const found = participants(payer, trace)
+  const found = collectAccounts(payer, trace)
   const { flagsOf } = found
-  const lookups = form === 'lookup' ? lookedUp(world, found) : []
-  const entry = ({ table }: Lookup, at: number): Account => {
+  const lookups = form === 'lookup' ? tableLookups(world, found) : []
+  const entry = ({ table }: AddressTableLookup, at: number): Account => {
     const account = world.tables.find(({ account }) => account === table)?.entries[at]
     if (account === undefined) throw new RangeError('no such entry in the table')
     return account

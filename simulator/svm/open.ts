@@ -1,14 +1,14 @@
 import type { ChainExtra } from '../../core/config/config.ts'
 import type { RunOptions } from '../node/chain.ts'
 import type { ChainSpec } from '../node/producer.ts'
-import { produced } from '../node/segments.ts'
-import type { Examples, SimulatedChain } from '../node/simulated.ts'
-import { type Chain, openChain } from './chain.ts'
-import { svmEndpoint } from './server.ts'
-import type { World } from './world.ts'
+import { runYielding } from '../node/segments.ts'
+import type { ExampleEntities, SimulatedChain } from '../node/simulated.ts'
+import { openChain, type SolanaChain } from './chain.ts'
+import { svmEndpoint } from './node-endpoint.ts'
+import type { Scenario } from './scenario.ts'
 
 /** Programs and quotes are those of mainnet; only the reference pool is made up. */
-const extraOf = ({ pools }: World): ChainExtra => ({
+const chainExtraOf = ({ pools }: Scenario): ChainExtra => ({
   replace: false,
   factories: [],
   quotes: [],
@@ -29,21 +29,25 @@ const extraOf = ({ pools }: World): ChainExtra => ({
 /** Blocks from the first on that are searched for an example. */
 const EXAMPLE_BLOCKS = 600
 /** The example is of a token that people trade: so many trades of it come before the one that is named. */
-const EXAMPLE_TRADES = 3
+const TRADES_BEFORE_EXAMPLE = 3
 
-const examplesOf = async ({ producer, pin, genesisHash }: Chain): Promise<Examples> => {
+const findExamples = async ({
+  producer,
+  pin,
+  genesisHash,
+}: SolanaChain): Promise<ExampleEntities> => {
   const { world } = producer
   const { block: genesis, state } = producer.genesis()
   const clock = { since: performance.now() }
   const counts = new Map<string, number>()
   let block = genesis
   while (block.height < EXAMPLE_BLOCKS) {
-    block = await produced(producer.next(block, state, 0), clock)
+    block = await runYielding(producer.next(block, state, 0), clock)
     for (const { about, failure, hash } of block.transactions) {
       if (about === undefined || failure !== undefined) continue
       const count = (counts.get(about.token) ?? 0) + 1
       counts.set(about.token, count)
-      if (count < EXAMPLE_TRADES) continue
+      if (count < TRADES_BEFORE_EXAMPLE) continue
       pin(block)
       return { chain: 'sol', ...about, txHash: hash }
     }
@@ -66,8 +70,8 @@ export const openSvm = async (
   return {
     chain,
     endpoint: svmEndpoint(chain),
-    extra: extraOf(chain.producer.world),
-    examples: await examplesOf(chain),
+    extra: chainExtraOf(chain.producer.world),
+    examples: await findExamples(chain),
     head: () => {
       const { slot, hash, timeMs } = chain.head()
       return { height: slot, hash, timeMs }

@@ -1,9 +1,9 @@
 import { base58Encode } from '../../core/base58.ts'
 import type { Random } from '../node/random.ts'
-import type { Read, State } from '../node/state.ts'
-import { lamportsOf, type TokenAccount, tokensOf } from './accounts.ts'
+import type { State, StateReader } from '../node/state.ts'
+import { lamportsOf, type TokenAccount, tokenBalanceOf } from './accounts.ts'
+import type { ProgramError, TransactionExecution } from './execution.ts'
 import { compileMessage, type Message } from './message.ts'
-import type { Failed, Run } from './run.ts'
 
 /** Tokens of one account of a transaction. */
 export interface TokenBalance {
@@ -14,7 +14,7 @@ export interface TokenBalance {
 }
 
 /** What a transaction was about, for those who look for an example. */
-export interface About {
+export interface TradeSubject {
   readonly token: string
   readonly pool: string
   readonly wallet: string
@@ -28,7 +28,7 @@ export interface SealedTransaction {
   readonly signatures: readonly string[]
   readonly message: Message
   readonly recentBlockhash: string
-  readonly trace: Run['trace']
+  readonly trace: TransactionExecution['trace']
   /** The program's error, and how many instructions were open when it came. */
   readonly failure: { readonly code: number; readonly height: number } | undefined
   readonly feeRaw: bigint
@@ -38,27 +38,27 @@ export interface SealedTransaction {
   readonly preTokens: readonly TokenBalance[]
   readonly postTokens: readonly TokenBalance[]
   readonly isVote: boolean
-  readonly about: About | undefined
+  readonly about: TradeSubject | undefined
 }
 
 /** What is known of a transaction that ran and is not committed yet. */
-interface Ran {
-  readonly run: Run
+interface ExecutedTransaction {
+  readonly run: TransactionExecution
   readonly payer: Parameters<typeof compileMessage>[1]['payer']
   readonly form: Parameters<typeof compileMessage>[2]
   readonly recentBlockhash: string
-  readonly failure: Failed | undefined
+  readonly failure: ProgramError | undefined
   readonly feeRaw: bigint
   readonly unitLimit: number
   readonly isVote: boolean
-  readonly about: About | undefined
+  readonly about: TradeSubject | undefined
 }
 
 /** Balances of a message's accounts before and after; most accounts of a transaction do not change. */
-const balancesOf = ({ keys }: Message, state: State) => {
+const accountBalances = ({ keys }: Message, state: State) => {
   const changes = state.changes()
-  const now: Read = (place) => state.get(place)
-  const then: Read = (place) => changes.get(place) ?? state.get(place)
+  const now: StateReader = (place) => state.get(place)
+  const then: StateReader = (place) => changes.get(place) ?? state.get(place)
   const lists = {
     ...{ pre: [] as number[], post: [] as number[] },
     ...{ preTokens: [] as TokenBalance[], postTokens: [] as TokenBalance[] },
@@ -69,7 +69,7 @@ const balancesOf = ({ keys }: Message, state: State) => {
     lists.post.push(lamports)
     lists.pre.push(isChanged ? Number(lamportsOf(then, account)) : lamports)
     if (account.kind !== 'token') return
-    const [before, after] = [tokensOf(then, account), tokensOf(now, account)]
+    const [before, after] = [tokenBalanceOf(then, account), tokenBalanceOf(now, account)]
     if (before !== undefined) lists.preTokens.push({ at, account, raw: before })
     if (after !== undefined) lists.postTokens.push({ at, account, raw: after })
   })
@@ -77,7 +77,11 @@ const balancesOf = ({ keys }: Message, state: State) => {
 }
 
 /** Seals what ran: its signatures are made up, its balances are those before and after. */
-export const sealTransaction = (ran: Ran, state: State, random: Random): SealedTransaction => {
+export const sealTransaction = (
+  ran: ExecutedTransaction,
+  state: State,
+  random: Random,
+): SealedTransaction => {
   const { run, payer, form, failure, recentBlockhash, feeRaw, unitLimit, isVote, about } = ran
   const message = compileMessage(run.machine.world, { payer, trace: run.trace }, form)
   const signatures = Array.from({ length: message.header[0] }, () => random.hex(128))
@@ -86,7 +90,7 @@ export const sealTransaction = (ran: Ran, state: State, random: Random): SealedT
     failure: failure && { code: failure.code, height: run.height },
     ...{ signatures, message, recentBlockhash, trace: run.trace },
     ...{ feeRaw, unitLimit, isVote, about },
-    ...balancesOf(message, state),
+    ...accountBalances(message, state),
     get hash() {
       hash ??= base58Encode(Buffer.from(signatures[0] ?? '', 'hex'))
       return hash

@@ -7,7 +7,7 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
 import { METHOD } from '../../ingestors/move/source/node-queries.ts'
-import { type MoveSourceOptions, moveSource } from '../../ingestors/move/source/source.ts'
+import { type MoveSourceOptions, openMoveSource } from '../../ingestors/move/source/source.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveBlock } from '../../schemas/events.ts'
@@ -67,7 +67,7 @@ describe('a Sui node as a source', () => {
 
   test('checkpoints come in order, all are final, and say what their recordings say', async () => {
     const node = await started()
-    const source = await moveSource(optionsOf([node.url]))
+    const source = await openMoveSource(optionsOf([node.url]))
     assert.deepEqual(
       [source.origin, source.commitment, source.gaps],
       [`sui:${suiChainId()}`, 'finalized', false],
@@ -89,7 +89,7 @@ describe('a Sui node as a source', () => {
 
   test('the trades are those of the recordings', async () => {
     const node = await started()
-    const ops = await collect(await moveSource(optionsOf([node.url])), reached(140))
+    const ops = await collect(await openMoveSource(optionsOf([node.url])), reached(140))
     const seen = new Set(
       blocksOf(ops).flatMap((block) =>
         decodeBlock(block, suiBooks([], 'facts')).swaps.map((swap) =>
@@ -108,7 +108,7 @@ describe('a Sui node as a source', () => {
 
   test('pushed checkpoints are taken without asking for them', async () => {
     const node = await started()
-    const source = await moveSource(optionsOf([node.url], { from: null }))
+    const source = await openMoveSource(optionsOf([node.url], { from: null }))
     await until(() => counted(node, METHOD.subscribe) === 1, 'the subscription')
     let next = 141
     const ops = await collect(source, (seen) => {
@@ -139,7 +139,7 @@ describe('a Sui node as a source', () => {
         }
         const node = await started({ faults })
         const second = at === METHOD.info ? [(await started()).url] : []
-        const source = await moveSource(optionsOf([...second, node.url]))
+        const source = await openMoveSource(optionsOf([...second, node.url]))
         let next = 141
         const ops = await collect(source, (seen) => {
           if (seen.length % 3 === 0 && next < 170) {
@@ -158,7 +158,7 @@ describe('a Sui node as a source', () => {
   test('an endpoint of another chain is asked for its chain and for nothing else', async () => {
     const other = await started({ chainId: suiChainId('another') })
     const node = await started()
-    const source = await moveSource(optionsOf([node.url, other.url]))
+    const source = await openMoveSource(optionsOf([node.url, other.url]))
     assert.deepEqual(standing(await collect(source, reached(140))), digests(101, 140))
     assert.deepEqual([...new Set(other.asked.map(({ method }) => method))], [METHOD.info])
   })
@@ -167,11 +167,11 @@ describe('a Sui node as a source', () => {
     const cut = await started({
       faults: (method) => (method === METHOD.checkpoint ? 'truncated' : undefined),
     })
-    const source = await moveSource(optionsOf([cut.url, (await started()).url]))
+    const source = await openMoveSource(optionsOf([cut.url, (await started()).url]))
     assert.deepEqual(standing(await collect(source, reached(140))), digests(101, 140))
     assert.ok(counted(cut, METHOD.checkpoint) > 0)
     await assert.rejects(
-      moveSource(optionsOf([cut.url])),
+      openMoveSource(optionsOf([cut.url])),
       (error) => error instanceof Malformed && error.reason === 'rpc-not-a-message',
     )
   })
@@ -180,12 +180,12 @@ describe('a Sui node as a source', () => {
     const forked = await started({
       checkpoints: [...suiCheckpoints(100, 120), ...suiCheckpoints(121, 140, { name: 'forked' })],
     })
-    const alone = await moveSource(optionsOf([forked.url]))
+    const alone = await openMoveSource(optionsOf([forked.url]))
     await assert.rejects(
       collect(alone, reached(140)),
       (error) => error instanceof Malformed && error.reason === 'not-chained',
     )
-    const source = await moveSource(optionsOf([forked.url, (await started()).url]))
+    const source = await openMoveSource(optionsOf([forked.url, (await started()).url]))
     for (const height of [120, 130]) {
       const ops = await collect(source, reached(140), positionAt(height))
       assert.deepEqual(standing(ops), digests(height + 1, 140))
@@ -195,7 +195,7 @@ describe('a Sui node as a source', () => {
   test('a restart goes on above its position', async () => {
     const node = await started()
     const ops = await collect(
-      await moveSource(optionsOf([node.url])),
+      await openMoveSource(optionsOf([node.url])),
       reached(140),
       positionAt(122),
     )
@@ -209,7 +209,7 @@ describe('a Sui node as a source', () => {
   test('a checkpoint that the node no longer holds is an outage that says so', async () => {
     const node = await started()
     await assert.rejects(
-      moveSource(optionsOf([node.url], { from: 50 })),
+      openMoveSource(optionsOf([node.url], { from: 50 })),
       (error) => error instanceof Outage && /no longer holds it/.test(error.message),
     )
   })
@@ -236,7 +236,7 @@ describe('a Sui node as a source', () => {
         ],
       ]),
     })
-    const source = await moveSource(optionsOf([node.url]))
+    const source = await openMoveSource(optionsOf([node.url]))
     const [block] = blocksOf(await collect(source, reached(101)))
     const facts = source.node?.facts(protocolBook('sui'))
     assert.ok(block && facts)
@@ -281,7 +281,7 @@ describe('a Sui node as a source', () => {
     })
     const transactionsOf = (height: number) => (height === 103 ? [born] : [])
     const node = await started({ checkpoints: suiCheckpoints(100, 105, { transactionsOf }) })
-    const ops = await collect(await moveSource(optionsOf([node.url])), reached(105))
+    const ops = await collect(await openMoveSource(optionsOf([node.url])), reached(105))
     const births = blocksOf(ops).flatMap((block) => decodeBlock(block, suiBooks()).births)
     assert.deepEqual(
       births.map(({ fact }) => fact),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
-import { svmSource } from '../../ingestors/svm/source/source.ts'
+import { openSvmSource } from '../../ingestors/svm/source/source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { startSimulator } from '../../simulator/start.ts'
 import { collect, standing } from '../support/followed.ts'
@@ -43,7 +43,7 @@ test('a made-up Solana is followed from its first slot through a fork, and again
   })
   const stop = new AbortController()
   try {
-    const source = await svmSource({
+    const source = await openSvmSource({
       ...{ chain: CHAINS.sol, urls: [simulator.httpUrl], concurrency: 8, timeoutMs: 10_000 },
       ...{ from: 0, metrics: makeMetrics(), log: silentLogger(), signal: stop.signal },
     })

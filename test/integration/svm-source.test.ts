@@ -4,7 +4,7 @@ import { Malformed, Outage } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { Position } from '../../ingestors/follow/contract.ts'
-import { type SvmSourceOptions, svmSource } from '../../ingestors/svm/source/source.ts'
+import { openSvmSource, type SvmSourceOptions } from '../../ingestors/svm/source/source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { collect, reached, standing } from '../support/followed.ts'
 import { type SvmNode, startSvmNode } from '../support/svm-node.ts'
@@ -43,7 +43,7 @@ describe('a Solana node as a source', () => {
 
   test('skipped slots are passed over, blocks come in slot order, finality steps up', async () => {
     node.finalized = 24
-    const source = await svmSource(optionsOf([node.url]))
+    const source = await openSvmSource(optionsOf([node.url]))
     assert.equal(source.commitment, 'confirmed')
     assert.equal(source.startMs, 1_760_000_000_000)
     const running = collect(source, reached(45))
@@ -59,7 +59,7 @@ describe('a Solana node as a source', () => {
   })
 
   test('a fork is followed to the common ancestor, newest block first', async () => {
-    const source = await svmSource(optionsOf([node.url]))
+    const source = await openSvmSource(optionsOf([node.url]))
     let forked = false
     const ops = await collect(source, (seen) => {
       if (!forked && reached(42)(seen)) {
@@ -78,7 +78,7 @@ describe('a Solana node as a source', () => {
     const pushing = await startSvmNode({ pushesBlocks: true })
     try {
       pushing.produce(3)
-      const source = await svmSource(optionsOf([pushing.url]))
+      const source = await openSvmSource(optionsOf([pushing.url]))
       let next = 4
       const ops = await collect(source, (seen) => {
         if (seen.at(-1)?.op === 'apply') {
@@ -104,7 +104,7 @@ describe('a Solana node as a source', () => {
   })
 
   test('a restart goes on above its position, over skipped slots', async () => {
-    const source = await svmSource(optionsOf([node.url]))
+    const source = await openSvmSource(optionsOf([node.url]))
     const before = await collect(source, reached(12))
     const stack = before.flatMap((op) => {
       if (op.op !== 'apply') return []
@@ -117,7 +117,7 @@ describe('a Solana node as a source', () => {
     assert.equal(first?.op === 'apply' && first.block.height, 20)
     node.rewind(6)
     node.produce(50)
-    const again = await collect(await svmSource(optionsOf([node.url])), reached(50), position)
+    const again = await collect(await openSvmSource(optionsOf([node.url])), reached(50), position)
     const line = again.map(
       (op) => `${op.op} ${op.op === 'apply' ? op.block.height : op.ref.height}`,
     )
@@ -125,7 +125,7 @@ describe('a Solana node as a source', () => {
   })
 
   test('a fork below the final block halts', async () => {
-    const source = await svmSource(optionsOf([node.url]))
+    const source = await openSvmSource(optionsOf([node.url]))
     const { blocks } = node
     const stack = [6, 7, 11].map((height) => {
       const { blockhash: hash = '', previousBlockhash: parentHash = '' } = blocks.get(height) ?? {}
@@ -140,7 +140,7 @@ describe('a Solana node as a source', () => {
   })
 
   test('a node that lags behind another is asked again; nothing is taken back for it', async () => {
-    const source = await svmSource(optionsOf([node.url]))
+    const source = await openSvmSource(optionsOf([node.url]))
     let refusals = 0
     node.meddle = ({ method, params }) => {
       if (method !== 'getBlock' || params[0] !== 12 || refusals >= 3) return undefined
@@ -154,7 +154,7 @@ describe('a Solana node as a source', () => {
   })
 
   test('a slot that one list names and that turns out skipped is passed over', async () => {
-    const source = await svmSource(optionsOf([node.url]))
+    const source = await openSvmSource(optionsOf([node.url]))
     node.meddle = ({ method, params }) => {
       if (method !== 'getBlocks') return undefined
       node.meddle = ({ method: asks, params: of }) =>
@@ -177,7 +177,7 @@ describe('a Solana node as a source', () => {
     silent.meddle = ({ method }) => (method === 'getGenesisHash' ? undefined : 'hang')
     try {
       const urls = ['http://127.0.0.1:9', silent.url, node.url, other.url]
-      const source = await svmSource(optionsOf(urls, { timeoutMs: 150 }))
+      const source = await openSvmSource(optionsOf(urls, { timeoutMs: 150 }))
       assert.deepEqual(standing(await collect(source, reached(42))), canonical(node))
       assert.equal(other.asked.filter(({ method }) => method !== 'getGenesisHash').length, 0)
     } finally {
@@ -187,7 +187,7 @@ describe('a Solana node as a source', () => {
   })
 
   test('a block with a newer transaction version halts, loudly', async () => {
-    const source = await svmSource(optionsOf([node.url]))
+    const source = await openSvmSource(optionsOf([node.url]))
     node.meddle = ({ method, params }) =>
       method === 'getBlock' && params[0] === 7
         ? { error: { code: -32_015, message: 'Transaction version (2) is not supported' } }
@@ -199,7 +199,7 @@ describe('a Solana node as a source', () => {
   })
 
   test('a pruned block is an outage that says so', async () => {
-    const source = await svmSource(optionsOf([node.url]))
+    const source = await openSvmSource(optionsOf([node.url]))
     node.meddle = ({ method, params }) =>
       method === 'getBlock' && params[0] === 2
         ? { error: { code: -32_001, message: 'Block 2 cleaned up, does not exist on node' } }
@@ -211,7 +211,7 @@ describe('a Solana node as a source', () => {
   })
 
   test('no position and no start: from the newest block on', async () => {
-    const source = await svmSource(optionsOf([node.url], { from: null }))
+    const source = await openSvmSource(optionsOf([node.url], { from: null }))
     const [first] = await collect(source, (ops) => ops.length === 1)
     assert.equal(first?.op === 'apply' && first.block.height, 42)
   })

@@ -8,8 +8,8 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { ChainOp } from '../../ingestors/follow/contract.ts'
 import { normalizeBlock } from '../../ingestors/svm/normalize/block.ts'
 import { ALL_PROGRAMS } from '../../ingestors/svm/programs/programs.ts'
-import { type SvmSourceOptions, svmSource } from '../../ingestors/svm/source/source.ts'
-import { getBlockShape } from '../../ingestors/svm/source/yellowstone.ts'
+import { openSvmSource, type SvmSourceOptions } from '../../ingestors/svm/source/source.ts'
+import { toGetBlockShape } from '../../ingestors/svm/source/yellowstone.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
@@ -90,7 +90,7 @@ describe('Yellowstone streams beside a Solana node', () => {
       for (const plugin of plugins) plugin.announce(slot)
     },
   ): Promise<readonly ChainOp[]> => {
-    const source = await svmSource(optionsOf(urls))
+    const source = await openSvmSource(optionsOf(urls))
     await until(() => plugins.some((plugin) => plugin.streams() > 0), 'a stream')
     let next = 4
     return collect(source, (seen) => {
@@ -135,14 +135,16 @@ describe('Yellowstone streams beside a Solana node', () => {
 
   test('recorded blocks and transactions say the same over a stream', async () => {
     const { block: update } = solJson('yellowstone_block_344556402.json')
-    const { transactions } = getBlockShape(update) as { readonly transactions: readonly unknown[] }
+    const { transactions } = toGetBlockShape(update) as {
+      readonly transactions: readonly unknown[]
+    }
     const recorded = solNames().flatMap((name) => {
       const { getTransactionJson } = solJson(name)
       return getTransactionJson === undefined ? [] : [getTransactionJson]
     })
     assert.ok(recorded.length >= 8)
     const plugin = await started()
-    const source = await svmSource(optionsOf([node.url, plugin.url]))
+    const source = await openSvmSource(optionsOf([node.url, plugin.url]))
     await until(() => plugin.streams() > 0, 'a stream')
     let next = 4
     const ops = await collect(source, (seen) => {
@@ -225,7 +227,7 @@ describe('Yellowstone streams beside a Solana node', () => {
 
   test('pings are answered', async () => {
     const plugin = await started()
-    await svmSource(optionsOf([node.url, plugin.url]))
+    await openSvmSource(optionsOf([node.url, plugin.url]))
     await until(() => plugin.streams() > 0, 'a stream')
     plugin.ping()
     await until(() => plugin.pongs() === 1, 'the answer')
@@ -234,7 +236,7 @@ describe('Yellowstone streams beside a Solana node', () => {
   test('a token that no header can hold is refused, without showing it', async () => {
     for (const token of ['%zz', '%0A']) {
       await assert.rejects(
-        svmSource(optionsOf([node.url, `grpc://${token}secret@stream.example`])),
+        openSvmSource(optionsOf([node.url, `grpc://${token}secret@stream.example`])),
         (error) => error instanceof Malformed && !/secret/.test(error.message),
       )
     }

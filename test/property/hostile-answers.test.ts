@@ -11,10 +11,10 @@ import { applied, finalized } from '../../ingestors/follow/chain-position.ts'
 import type { ChainOp, Position, Source } from '../../ingestors/follow/contract.ts'
 import { followPatiently } from '../../ingestors/follow/follow-with-retry.ts'
 import { METHOD } from '../../ingestors/move/source/node-queries.ts'
-import { moveSource } from '../../ingestors/move/source/source.ts'
-import { svmSource } from '../../ingestors/svm/source/source.ts'
+import { openMoveSource } from '../../ingestors/move/source/source.ts'
+import { openSvmSource } from '../../ingestors/svm/source/source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { type Random, randomOf } from '../../simulator/node/random.ts'
+import { createRandom, type Random } from '../../simulator/node/random.ts'
 import { startHostileNode } from '../support/hostile-node.ts'
 import type { ReplayChain } from '../support/replay/chain.ts'
 import { evmReplayChain } from '../support/replay/evm-chain.ts'
@@ -133,7 +133,7 @@ for (const [name, chain, identity] of CHAINS_OF) {
         const options = { ...shared(stop, urls), from: 50 }
         const source =
           chain.id === 'sol'
-            ? await svmSource({ ...options, chain: CHAINS.sol })
+            ? await openSvmSource({ ...options, chain: CHAINS.sol })
             : await evmSource({ ...options, chain: CHAINS.eth })
         const hashAt = (height: number): string | undefined =>
           chain.hasBlock(height) ? chain.hashAt(height) : undefined
@@ -147,7 +147,7 @@ for (const [name, chain, identity] of CHAINS_OF) {
     for (const transport of chain.id === 'sol' ? (['http'] as const) : (['http', 'ws'] as const)) {
       test(`the chain goes on over ${transport}, block by block`, async () => {
         for (let seed = 1; seed <= RUNS; seed += 1) {
-          const random: Random = randomOf(seed)
+          const random: Random = createRandom(seed)
           // One that never shows its chain is asked nothing else.
           const bends = (method: string): boolean =>
             method === identity ? seed % 6 === 0 : random.below(100) < 10 * (seed % 10) + 10
@@ -205,7 +205,7 @@ test('hostile messages of a Sui node over gRPC, a healthy second endpoint: the c
   const held = new Map(checkpoints.map((each) => [each.height, each.wire]))
   try {
     for (let seed = 1; seed <= RUNS; seed += 1) {
-      const random = randomOf(seed)
+      const random = createRandom(seed)
       let infos = 0
       const server = await startGrpcServer({
         services,
@@ -237,7 +237,7 @@ test('hostile messages of a Sui node over gRPC, a healthy second endpoint: the c
       const stop = new AbortController()
       try {
         const urls = [server.url, healthy.url]
-        const source = await moveSource({ ...shared(stop, urls), chain: CHAINS.sui, from: 101 })
+        const source = await openMoveSource({ ...shared(stop, urls), chain: CHAINS.sui, from: 101 })
         const hashAt = (height: number): string => checkpointAt(height).digest
         await follows(source, { from: 101, to: 120, hashAt })
       } finally {

@@ -16,7 +16,7 @@ import type {
   SvmBlock,
   SvmInstruction,
 } from '../../schemas/events.ts'
-import { type Random, randomOf } from '../../simulator/node/random.ts'
+import { createRandom, type Random } from '../../simulator/node/random.ts'
 
 const INPUTS = Number(process.env.SLUICE_FUZZ_INPUTS ?? 200_000)
 const SEED = 20_260_915
@@ -168,7 +168,7 @@ const shortestMs = (work: () => void): number => {
 }
 
 test(`${INPUTS} mutated transactions of all recordings: nothing throws, no amount is impossible, none is slow`, () => {
-  const random = randomOf(SEED)
+  const random = createRandom(SEED)
   const recorded = recordedTransactions()
   const books = new Map(
     [...new Set(recorded.map(({ chain }) => chain))].map((chain) => [chain, protocolBook(chain)]),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Malformed } from '../../core/errors.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
-import { readTransaction } from '../../ingestors/svm/normalize/wire-transaction.ts'
+import { parseWireTransaction } from '../../ingestors/svm/normalize/wire-transaction.ts'
 import { solJson, solNames } from '../support/sol-recordings.ts'
 
 const SEED = 344_556_402
@@ -109,7 +109,7 @@ test('damaged wire bytes are a transaction or malformed', () => {
         const bytes = Buffer.from(wires[at]?.subarray(0, length) ?? [])
         for (const [place, byte] of flips) if (bytes.length > 0) bytes[place % bytes.length] = byte
         if (first !== undefined && bytes.length > 0) bytes[0] = first
-        isRefused(() => readTransaction(bytes))
+        isRefused(() => parseWireTransaction(bytes))
       },
     ),
     { seed: SEED, numRuns: 3_000 },

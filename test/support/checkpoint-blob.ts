@@ -1,9 +1,9 @@
-import { chkEffects } from '../../ingestors/move/checkpoint/effects.ts'
-import { chkEvents } from '../../ingestors/move/checkpoint/executed.ts'
-import { chkObject } from '../../ingestors/move/checkpoint/objects.ts'
-import { type ChkReader, chkReader } from '../../ingestors/move/checkpoint/reader.ts'
-import { chkContents, chkSummary } from '../../ingestors/move/checkpoint/summary.ts'
-import { chkTransaction } from '../../ingestors/move/checkpoint/transaction.ts'
+import { readEffects } from '../../ingestors/move/checkpoint/effects.ts'
+import { readEvents } from '../../ingestors/move/checkpoint/executed.ts'
+import { readObject } from '../../ingestors/move/checkpoint/objects.ts'
+import { type BcsReader, createBcsReader } from '../../ingestors/move/checkpoint/reader.ts'
+import { readContents, readSummary } from '../../ingestors/move/checkpoint/summary.ts'
+import { readSenderSignedData } from '../../ingestors/move/checkpoint/transaction.ts'
 
 const varint = (value: number): Buffer =>
   value < 128
@@ -25,27 +25,27 @@ const bcsField = (name: string, value: Uint8Array): Buffer =>
  * own bytes. Fields by their number. Sources: MystenLabs/sui-apis proto/sui/rpc/v2, MystenLabs/sui sui-checkpoint-blob-indexer.
  */
 export const blobOf = (file: Uint8Array): Buffer => {
-  const read = chkReader(file)
+  const read = createBcsReader(file)
   const cut = <T>(
-    part: (read: ChkReader) => T,
+    part: (read: BcsReader) => T,
   ): { readonly bytes: Uint8Array; readonly said: T } => {
     const from = read.place()
     const said = part(read)
     return { said, bytes: read.since(from) }
   }
-  const summary = cut(chkSummary)
+  const summary = cut(readSummary)
   read.u64()
   const signature = read.bytes(48)
   read.blob()
-  const contents = cut(chkContents)
+  const contents = cut(readContents)
   const objects = new Map<string, Uint8Array>()
   const transactions = read.list(() => {
-    const { signed } = chkTransaction(read)
-    const effects = cut(chkEffects).bytes
-    const events = read.option(() => cut(chkEvents).bytes)
+    const { signed } = readSenderSignedData(read)
+    const effects = cut(readEffects).bytes
+    const events = read.option(() => cut(readEvents).bytes)
     for (let state = 0; state < 2; state += 1) {
       read.list(() => {
-        const { said, bytes } = cut(chkObject)
+        const { said, bytes } = cut(readObject)
         objects.set(`${said.id} ${said.version}`, bytes)
       })
     }

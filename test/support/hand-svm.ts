@@ -1,5 +1,5 @@
 import { base58Decode, base58Encode } from '../../core/base58.ts'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type {
   Decoded,
@@ -84,7 +84,7 @@ export const tokenTransfer = (
   accounts: readonly [from: string, to: string, authority: string],
   amount: bigint,
 ): Call => ({
-  program: PROGRAM.token,
+  program: PROGRAM_IDS.token,
   accounts,
   data: Buffer.concat([Buffer.from([3]), u64le(amount)]),
 })
@@ -121,7 +121,7 @@ export const tokenAccount = (
   account,
   owner,
   mint,
-  tokenProgram: PROGRAM.token,
+  tokenProgram: PROGRAM_IDS.token,
   decimals: 6,
   preRaw: 1n,
   postRaw: 1n,

@@ -1,5 +1,8 @@
+import {
+  createEvmBlockProducer,
+  type EvmBlockProducer,
+} from '../../simulator/evm/block-producer.ts'
 import type { SealedBlock } from '../../simulator/evm/blocks.ts'
-import { type EvmProducer, makeProducer } from '../../simulator/evm/producer.ts'
 import type { ChainSpec } from '../../simulator/node/producer.ts'
 import type { State } from '../../simulator/node/state.ts'
 
@@ -8,11 +11,11 @@ export const madeBlocks = (
   spec: ChainSpec,
   count: number,
 ): {
-  readonly producer: EvmProducer
+  readonly producer: EvmBlockProducer
   readonly blocks: readonly SealedBlock[]
   readonly state: State
 } => {
-  const producer = makeProducer(spec)
+  const producer = createEvmBlockProducer(spec)
   const { block, state } = producer.genesis()
   const blocks = [block]
   let parent = block

@@ -4,7 +4,7 @@ import { headWatch } from '../../ingestors/follow/head-tracker.ts'
 import { type FollowedNode, followNode } from '../../ingestors/follow/node-follower.ts'
 import { CHAINS, reorgBound } from '../../schemas/chains.ts'
 import type { EvmBlock, Log, PoolFact, TokenFact, Transaction } from '../../schemas/events.ts'
-import { type Random, randomOf } from '../../simulator/node/random.ts'
+import { createRandom, type Random } from '../../simulator/node/random.ts'
 import { FACTORY, poolFact, USDC, WETH } from './hand-chain.ts'
 import { TOPIC, topicOf, transfer, v2Swap, v2Sync } from './made-up-chain.ts'
 import { logOf } from './recordings.ts'
@@ -275,7 +275,7 @@ const draftOf = ({ hash, from, to, contractAddress, logs }: Transaction): Draft 
 
 /** The chain of a seed: 10 to 40 blocks in the end, one to four reorgs of one to five blocks on the way. */
 export const scheduleChain = (seed: number): ScheduleChain => {
-  const random = randomOf(seed, 1)
+  const random = createRandom(seed, 1)
   const cast = castOf(random)
   const growth = new Growth(cast)
   const blocks = 10 + Math.min(...[1, 2, 3].map(() => random.below(29)))

@@ -1,6 +1,6 @@
 import { localCodec } from '../../core/codec/local.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { randomOf } from '../../simulator/node/random.ts'
+import { createRandom } from '../../simulator/node/random.ts'
 import { type ChainView, scheduleChain } from './schedule-chain.ts'
 import {
   exactDifferences,
@@ -41,7 +41,7 @@ export const startSchedules = (): Schedules => {
   const count = (name: string, by = 1): void => void totals.set(name, (totals.get(name) ?? 0) + by)
   const run = async (seed: number): Promise<Report> => {
     const chain = scheduleChain(seed)
-    const partitions = 1 + randomOf(seed, 5).below(3)
+    const partitions = 1 + createRandom(seed, 5).below(3)
     const shared = { codec, metrics, time, seed, partitions }
     const last: ChainView = { ...chain.last, atMs: 0 }
     const straight = { ...chain, views: [last], last }

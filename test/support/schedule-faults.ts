@@ -1,4 +1,4 @@
-import { randomOf } from '../../simulator/node/random.ts'
+import { createRandom } from '../../simulator/node/random.ts'
 import type { LinkCall } from './simulated-lanes.ts'
 
 /** What a process asks of the world around it: the log, the warehouse, its node. */
@@ -53,7 +53,7 @@ const AFTER_MS = 3_000
 
 /** The faults of a seed for a chain that moves for so long, in the order of their times. */
 export const faultsOf = (seed: number, lastsMs: number): readonly Fault[] => {
-  const random = randomOf(seed, 2)
+  const random = createRandom(seed, 2)
   const count = 3 + random.below(10)
   const faults = Array.from({ length: count }, (): Fault => {
     const atMs = random.below(lastsMs + AFTER_MS)

@@ -1,6 +1,6 @@
 import { Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import { type Random, randomOf } from '../../simulator/node/random.ts'
+import { createRandom, type Random } from '../../simulator/node/random.ts'
 import { type CalmParts, isCalm } from './schedule-calm.ts'
 import { type ChainView, nodeSource, type ScheduleChain } from './schedule-chain.ts'
 import type { CallFault, Fault, WorldCall } from './schedule-faults.ts'
@@ -99,7 +99,7 @@ class World {
   constructor(plan: RunPlan) {
     const { time, chain, seed, warehouse, inTurn } = plan
     this.#plan = plan
-    this.#random = randomOf(seed, 3)
+    this.#random = createRandom(seed, 3)
     this.#startMs = time.nowMs()
     this.#waiting = [...plan.faults]
     this.shared = new SimulatedLog('schedule', () => 0)
@@ -325,7 +325,7 @@ const unheard = (work: () => unknown): void => {
 
 /** Runs a chain until everything is consumed and calm, or something has happened that must not. */
 export const runWorld = async (plan: RunPlan): Promise<RunOutcome> => {
-  const jitter = randomOf(plan.seed, 4)
+  const jitter = createRandom(plan.seed, 4)
   plan.time.seed(jitter.unit)
   const world = new World(plan)
   await world.run()

@@ -1,19 +1,22 @@
 import type { ChainSpec } from '../../simulator/node/producer.ts'
 import type { State } from '../../simulator/node/state.ts'
+import {
+  createSvmBlockProducer,
+  type SvmBlockProducer,
+} from '../../simulator/svm/block-producer.ts'
 import type { SealedBlock } from '../../simulator/svm/blocks.ts'
-import { makeProducer, type SvmProducer } from '../../simulator/svm/producer.ts'
-import { transactionJson } from '../../simulator/svm/render.ts'
+import { transactionToJson } from '../../simulator/svm/transaction-json.ts'
 
 /** First blocks of a made-up Solana chain, block 0 included, and the state after the last. */
 export const madeSvmBlocks = (
   spec: ChainSpec,
   count: number,
 ): {
-  readonly producer: SvmProducer
+  readonly producer: SvmBlockProducer
   readonly blocks: readonly SealedBlock[]
   readonly state: State
 } => {
-  const producer = makeProducer(spec)
+  const producer = createSvmBlockProducer(spec)
   const { block, state } = producer.genesis()
   const blocks = [block]
   let parent = block
@@ -85,7 +88,7 @@ export interface PrintedTokens {
 
 /** The transactions of a block as text and back. */
 export const printed = (block: SealedBlock): readonly PrintedTransaction[] =>
-  block.transactions.map((tx) => JSON.parse(JSON.stringify(transactionJson(tx, 'json'))))
+  block.transactions.map((tx) => JSON.parse(JSON.stringify(transactionToJson(tx, 'json'))))
 
 /** Every account of a printed transaction, in the order that its indexes mean. */
 export const keysOf = ({ transaction, meta }: PrintedTransaction): readonly string[] => [

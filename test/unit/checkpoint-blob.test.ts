@@ -7,8 +7,8 @@ import fc from 'fast-check'
 import { decodeFiles } from '../../cli/commands/decode.ts'
 import { Malformed } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
-import { isCheckpointBlob, recordedBlob } from '../../ingestors/move/source/checkpoint-blob.ts'
-import { recordedCheckpoint } from '../../ingestors/move/source/checkpoint-file.ts'
+import { isBinpbFile, parseBinpbFile } from '../../ingestors/move/source/checkpoint-blob.ts'
+import { parseChkFile } from '../../ingestors/move/source/checkpoint-file.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveTransaction } from '../../schemas/events.ts'
@@ -36,7 +36,7 @@ import { suiPath } from '../support/sui-recordings.ts'
 import { rawFrame } from '../support/zstd-frame.ts'
 
 const RECORDED = readFileSync(suiPath('1137.chk'))
-const read = (message: Uint8Array) => recordedBlob('sui', rawFrame(message))
+const read = (message: Uint8Array) => parseBinpbFile('sui', rawFrame(message))
 
 const refuses = (message: Uint8Array, reason: string): Promise<void> =>
   assert.rejects(
@@ -49,7 +49,7 @@ const refuses = (message: Uint8Array, reason: string): Promise<void> =>
 const messageOf = async (executed: readonly Executed[]): Promise<Buffer> => {
   const file = handCheckpoint(executed)
   const message = blobOf(file)
-  assert.deepEqual(await read(message), recordedCheckpoint('sui', file))
+  assert.deepEqual(await read(message), parseChkFile('sui', file))
   return message
 }
 
@@ -60,14 +60,14 @@ const transactionsOf = async (message: Uint8Array): Promise<readonly MoveTransac
 }
 
 test('a recorded checkpoint in either form is one block', async () => {
-  const recorded = recordedCheckpoint('sui', RECORDED)
+  const recorded = parseChkFile('sui', RECORDED)
   assert.equal(recorded.block.height, 1137)
   assert.deepEqual(await read(blobOf(RECORDED)), recorded)
 })
 
 test('`decode` and `replay` take it by its name', async () => {
-  assert.ok(isCheckpointBlob('a/5.binpb.zst'))
-  assert.ok(!isCheckpointBlob('5.chk') && !isCheckpointBlob('5.json.zst'))
+  assert.ok(isBinpbFile('a/5.binpb.zst'))
+  assert.ok(!isBinpbFile('5.chk') && !isBinpbFile('5.json.zst'))
   const folder = mkdtempSync(join(tmpdir(), 'blob-'))
   try {
     const file = join(folder, '1137.binpb.zst')
@@ -199,7 +199,7 @@ test('what is no message, or one of too many parts', async () => {
   await refuses(Buffer.of(0x32, 2, 0x12, 7), 'bad-protobuf')
   await refuses(Buffer.alloc(2 * 1_000_001, Buffer.of(0x32, 0)), 'too-big')
   await refuses(field(7, Buffer.alloc(2 * 1_000_001, Buffer.of(0x0a, 0))), 'too-big')
-  await assert.rejects(recordedBlob('sui', RECORDED), Malformed)
+  await assert.rejects(parseBinpbFile('sui', RECORDED), Malformed)
 })
 
 test('whatever the bytes are, the file is read or refused', async () => {

@@ -6,10 +6,7 @@ import { decodeFiles } from '../../cli/commands/decode.ts'
 import { base58Encode } from '../../core/base58.ts'
 import { Malformed } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
-import {
-  isCheckpointFile,
-  recordedCheckpoint,
-} from '../../ingestors/move/source/checkpoint-file.ts'
+import { isChkFile, parseChkFile } from '../../ingestors/move/source/checkpoint-file.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -44,7 +41,7 @@ const RECORDED = suiPath('1137.chk')
 const POOL = id('pool')
 
 const blockOf = (bytes: Uint8Array): MoveBlock => {
-  const { block, ...rest } = recordedCheckpoint('sui', bytes)
+  const { block, ...rest } = parseChkFile('sui', bytes)
   assert.deepEqual(rest, { whole: true, timed: true, named: true })
   assert.ok(block.vm === 'move')
   return block
@@ -72,8 +69,8 @@ test('a recorded checkpoint: everything in it has the hash that it is called by'
 })
 
 test('`decode` and `replay` take it by its name', async () => {
-  assert.ok(isCheckpointFile('a/5.chk') && isCheckpointFile('5.chk.bin'))
-  assert.ok(!isCheckpointFile('chk.json'))
+  assert.ok(isChkFile('a/5.chk') && isChkFile('5.chk.bin'))
+  assert.ok(!isChkFile('chk.json'))
   const lines: string[] = []
   const write = (line: string) => lines.push(line)
   assert.equal(await decodeFiles({ chain: 'sui', files: [RECORDED], write }), 0)
@@ -91,7 +88,7 @@ test('`decode` and `replay` take it by its name', async () => {
 test('whatever the bytes are, the file is read or refused', () => {
   const bytes = readFileSync(RECORDED)
   const refuses = (said: Uint8Array): void =>
-    assert.throws(() => recordedCheckpoint('sui', said), Malformed)
+    assert.throws(() => parseChkFile('sui', said), Malformed)
   refuses(new Uint8Array())
   refuses(bytes.subarray(0, bytes.length / 2))
   refuses(Buffer.concat([bytes, u8(0)]))
@@ -100,7 +97,7 @@ test('whatever the bytes are, the file is read or refused', () => {
       const bent = Buffer.from(bytes)
       bent[at] = byte
       try {
-        recordedCheckpoint('sui', bent)
+        parseChkFile('sui', bent)
       } catch (error) {
         assert.ok(error instanceof Malformed, String(error))
       }
@@ -256,7 +253,7 @@ test('transactions that the contents do not name are refused', () => {
   const bent = Buffer.from(bytes)
   bent.writeUInt8(1, bent.lastIndexOf(executed.effects) + 3)
   assert.throws(
-    () => recordedCheckpoint('sui', bent),
+    () => parseChkFile('sui', bent),
     (error) => error instanceof Malformed && error.reason === 'wrong-contents',
   )
 })

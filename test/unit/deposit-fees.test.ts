@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import {
   accountList,
   type Call,
@@ -21,7 +21,7 @@ const sent = (
   [from, to]: readonly [string, string],
   amount: bigint,
   mint: string,
-  program: string = PROGRAM.token2022,
+  program: string = PROGRAM_IDS.token2022,
 ): Call => ({
   program,
   accounts: [from, mint, to, USER],
@@ -30,17 +30,17 @@ const sent = (
 
 const FORMS: Readonly<Record<string, Pick<Call, 'program' | 'data' | 'accounts'>>> = {
   'Raydium CLMM': {
-    program: PROGRAM.raydiumClmm,
+    program: PROGRAM_IDS.raydiumClmm,
     data: '851d59df45eeb00a',
     accounts: accountList(16, { 0: USER, 2: POOL, 9: VAULT_A, 10: VAULT_B }),
   },
   Orca: {
-    program: PROGRAM.orcaWhirlpool,
+    program: PROGRAM_IDS.orcaWhirlpool,
     data: '851d59df45eeb00a',
     accounts: accountList(16, { 0: POOL, 4: USER, 11: VAULT_A, 12: VAULT_B }),
   },
   'Meteora DAMM v1': {
-    program: PROGRAM.meteoraDammV1,
+    program: PROGRAM_IDS.meteoraDammV1,
     data: 'a8e3323ebdab54b0',
     accounts: accountList(16, { 0: POOL, 9: VAULT_A, 10: VAULT_B, 13: USER }),
   },
@@ -75,8 +75,8 @@ for (const [name, form] of Object.entries(FORMS)) {
 
   test(`${name}: tokens without a fee, and balances that say nothing of it, leave a deposit as it was sent`, () => {
     const plain = [
-      sent([USER_A, VAULT_A], 300n, MINT_A, PROGRAM.token),
-      sent([USER_B, VAULT_B], 70n, MINT_B, PROGRAM.token),
+      sent([USER_A, VAULT_A], 300n, MINT_A, PROGRAM_IDS.token),
+      sent([USER_B, VAULT_B], 70n, MINT_B, PROGRAM_IDS.token),
     ]
     assert.deepEqual(deposits(form, [plain], [1n, 1n]), [['increase', 300n, 70n]])
     const both = [sent([USER_A, VAULT_A], 300n, MINT_A), sent([USER_B, VAULT_B], 70n, MINT_B)]

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local.ts'
 import { quoteBook } from '../../core/prices/quote-assets.ts'
 import { track } from '../../ingestors/publish/running-balances.ts'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
@@ -33,11 +33,18 @@ import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
 
 const [CURVE, COIN, USER, CREATOR] = [key('curve'), key('coin'), key('user'), key('creator')]
 const WSOL = CHAINS.sol.wrappedNative
-const PROGRAM_ID = PROGRAM.raydiumLaunchLab
+const PROGRAM_ID = PROGRAM_IDS.raydiumLaunchLab
 
 const launched: Call = {
   program: PROGRAM_ID,
-  accounts: accountList(18, { 0: USER, 1: CREATOR, 5: CURVE, 6: COIN, 7: WSOL, 11: PROGRAM.token }),
+  accounts: accountList(18, {
+    0: USER,
+    1: CREATOR,
+    5: CURVE,
+    6: COIN,
+    7: WSOL,
+    11: PROGRAM_IDS.token,
+  }),
   data: '4399af27da102620',
   calls: [
     selfCall(
@@ -162,7 +169,7 @@ test('a coin of LaunchLab is created, and migrated with all that is known of it;
     pool_address: CURVE,
   })
   assert.deepEqual(event.migrated_to, {
-    program_address: PROGRAM.raydiumCpmm,
+    program_address: PROGRAM_IDS.raydiumCpmm,
     protocol_family: 'raydium_cpmm',
     protocol_name: 'Raydium CPMM',
     pool_address: key('cpmm pool'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, SvmTokenBalance } from '../../schemas/events.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from '../support/hand-svm.ts'
 import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
 
-const AMM = PROGRAM.meteoraDammV1
+const AMM = PROGRAM_IDS.meteoraDammV1
 const VAULTS = key('vault program')
 const RECORDED = 'swap_meteora_damm_1.json'
 const [POOL, USER] = [key('pool'), key('user')]

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, SvmInstruction } from '../../schemas/events.ts'
 import { type Call, decodeCalls, fields, key, selfCall, svmBlock } from '../support/hand-svm.ts'
 import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
 
-const AMM = PROGRAM.meteoraDammV2
+const AMM = PROGRAM_IDS.meteoraDammV2
 const [POOL, USER] = [key('pool'), key('user')]
 const [A, B] = [key('token a'), key('token b')]
 const RECORDED = 'swap_meteora_damm_v2_1.json'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded } from '../../schemas/events.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from '../support/hand-svm.ts'
 import { solBooks, solRecording } from '../support/sol-recordings.ts'
 
-const DBC = PROGRAM.meteoraDbc
+const DBC = PROGRAM_IDS.meteoraDbc
 const [CURVE, USER] = [key('curve'), key('user')]
 const [BASE, QUOTE] = [key('base'), key('quote')]
 const [BASE_VAULT, QUOTE_VAULT] = [key('base vault'), key('quote vault')]
@@ -172,17 +172,17 @@ const opened = (tag = 'e432f655cb428625'): Call =>
 /** The mint is set up, filled and left without an authority before the event. */
 const MAKING: readonly Call[] = [
   {
-    program: PROGRAM.token,
+    program: PROGRAM_IDS.token,
     accounts: [BASE],
     data: Buffer.concat([Buffer.from([20, 6]), Buffer.alloc(32, 3), byte(0)]),
   },
   {
-    program: PROGRAM.token,
+    program: PROGRAM_IDS.token,
     accounts: [BASE, BASE_VAULT, key('authority')],
     data: Buffer.concat([byte(7), u64le(1_000_000n)]),
   },
   {
-    program: PROGRAM.token,
+    program: PROGRAM_IDS.token,
     accounts: [BASE, key('authority')],
     data: Buffer.from([6, 0, 0]),
   },
@@ -216,7 +216,7 @@ test('a token is born on its curve, once, and then trades', () => {
         symbol: 'SYM',
         totalSupplyRaw: 1_000_000n,
         uri: 'https://x',
-        program: PROGRAM.token,
+        program: PROGRAM_IDS.token,
       },
       dev: USER,
       creators: [USER],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, PoolFact, SvmTokenBalance } from '../../schemas/events.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from '../support/hand-svm.ts'
 import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
 
-const DLMM = PROGRAM.meteoraDlmm
+const DLMM = PROGRAM_IDS.meteoraDlmm
 const [POOL, USER] = [key('pool'), key('user')]
 const [X, Y] = [key('token x'), key('token y')]
 const [VAULT_X, VAULT_Y] = [key('vault x'), key('vault y')]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded, SvmTransaction } from '../../schemas/events.ts'
@@ -17,7 +17,7 @@ import {
 } from '../support/hand-svm.ts'
 import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
 
-const MOON = PROGRAM.moonshot
+const MOON = PROGRAM_IDS.moonshot
 const WSOL = CHAINS.sol.wrappedNative
 const NO_KEY = CHAINS.sol.nativeAddress
 const RECORDED = 'swap_moonit_1.json'
@@ -40,7 +40,7 @@ const traded = (tokensRaw: bigint, coinRaw: bigint, cost: string = WSOL): string
 }
 
 const coinTransfer = (from: string, to: string, amount: bigint): Call => ({
-  program: PROGRAM.system,
+  program: PROGRAM_IDS.system,
   accounts: [from, to],
   data: Buffer.concat([Buffer.from([2, 0, 0, 0]), u64le(amount)]),
 })
@@ -163,16 +163,16 @@ const params = Buffer.concat([
 
 const BORN: Call = {
   program: MOON,
-  accounts: listOf(11, { 0: USER, 2: CURVE, 3: MINT, 5: VAULT, 7: PROGRAM.token }),
+  accounts: listOf(11, { 0: USER, 2: CURVE, 3: MINT, 5: VAULT, 7: PROGRAM_IDS.token }),
   data: Buffer.concat([Buffer.from(TOKEN_MINT, 'hex'), params]),
   calls: [
     {
-      program: PROGRAM.token,
+      program: PROGRAM_IDS.token,
       accounts: [MINT],
       data: Buffer.concat([Buffer.from([20, 9]), Buffer.alloc(33)]),
     },
     {
-      program: PROGRAM.token,
+      program: PROGRAM_IDS.token,
       accounts: [MINT, VAULT, CURVE],
       data: Buffer.concat([Buffer.from([7]), u64le(1_000n)]),
     },
@@ -197,7 +197,7 @@ test('a token is born on its curve, once, in the layouts of then and of today', 
           symbol: 'SYM',
           totalSupplyRaw: 1_000n,
           uri: 'https://x',
-          program: PROGRAM.token,
+          program: PROGRAM_IDS.token,
         },
         dev: USER,
         creators: [USER],

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { walkLogs } from '../../ingestors/svm/normalize/invocations.ts'
+import { attributeLogLines } from '../../ingestors/svm/normalize/invocations.ts'
 import { OPENBOOK } from '../../ingestors/svm/programs/openbook.ts'
-import { ALL_PROGRAMS, PROGRAM, withOrders } from '../../ingestors/svm/programs/programs.ts'
+import { ALL_PROGRAMS, PROGRAM_IDS, withOrderBooks } from '../../ingestors/svm/programs/programs.ts'
 import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import {
   accountList,
@@ -193,13 +193,13 @@ test('an answer is a line of the call that gave it', () => {
     { program: OPENBOOK, depth: 2 },
   ]
   assert.deepEqual(
-    walkLogs(lines, calls).map((logged) => logged.lines),
+    attributeLogLines(lines, calls).map((logged) => logged.lines),
     [[], [returned(some(1n))]],
   )
 })
 
 test('its instructions and lines are kept where orders are asked for', () => {
-  const { data, logs } = withOrders(ALL_PROGRAMS)
+  const { data, logs } = withOrderBooks(ALL_PROGRAMS)
   assert.ok(data.has(OPENBOOK) && logs.has(OPENBOOK))
-  assert.ok(!ALL_PROGRAMS.data.has(OPENBOOK) && ALL_PROGRAMS.data.has(PROGRAM.pumpFun))
+  assert.ok(!ALL_PROGRAMS.data.has(OPENBOOK) && ALL_PROGRAMS.data.has(PROGRAM_IDS.pumpFun))
 })

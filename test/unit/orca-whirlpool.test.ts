@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inKeyOrder } from '../../ingestors/svm/layout/layout.ts'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { sortPubkeys } from '../../ingestors/svm/layout/layout.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { SvmTokenBalance } from '../../schemas/events.ts'
 import {
@@ -18,7 +18,7 @@ import {
 } from '../support/hand-svm.ts'
 import { solBooks, solRecording } from '../support/sol-recordings.ts'
 
-const ORCA = PROGRAM.orcaWhirlpool
+const ORCA = PROGRAM_IDS.orcaWhirlpool
 const USER = key('user')
 const [POOL, POOL_2] = [key('pool'), key('pool 2')]
 const [MINT_A, MINT_B, MINT_C] = [key('mint a'), key('mint b'), key('mint c')]
@@ -107,7 +107,7 @@ test('both forms of a swap, in both directions: the vault that is paid is the wa
     ])
     assert.deepEqual(
       pools.map(({ tokenA, tokenB }) => [tokenA, tokenB]),
-      [inKeyOrder(MINT_A, MINT_B)],
+      [sortPubkeys(MINT_A, MINT_B)],
     )
   }
 })
@@ -118,7 +118,7 @@ const withFee = (
   mint: string,
   amount: bigint,
 ): Call => ({
-  program: PROGRAM.token2022,
+  program: PROGRAM_IDS.token2022,
   accounts: [from, mint, to, authority],
   data: Buffer.concat([Buffer.from([26, 1]), u64le(amount), Buffer.from([6]), u64le(10)]),
 })

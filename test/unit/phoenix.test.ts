@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
-import { PHOENIX, phoenixOrders } from '../../ingestors/svm/programs/phoenix.ts'
+import { PHOENIX, phoenixOrderEvents } from '../../ingestors/svm/programs/phoenix.ts'
 import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import type { SvmBlock, SvmInstruction } from '../../schemas/events.ts'
 import { tracesJson } from '../support/traces.ts'
@@ -87,7 +87,7 @@ const logged = (): SvmInstruction => {
 
 const log = (): Uint8Array => Uint8Array.from(logged().data ?? [])
 
-const ordersOf = (data: Uint8Array) => phoenixOrders({ ...logged(), data })
+const ordersOf = (data: Uint8Array) => phoenixOrderEvents({ ...logged(), data })
 
 const changed = (at: number, value: number): Uint8Array => {
   const data = log()

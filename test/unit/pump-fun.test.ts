@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded, SvmInstruction, Swap } from '../../schemas/events.ts'
@@ -19,7 +19,7 @@ import { solBooks, solJson, solRecording, solTransaction } from '../support/sol-
 const WSOL = CHAINS.sol.wrappedNative
 const NO_KEY = CHAINS.sol.nativeAddress
 const USDC = CHAINS.sol.quotes[0].address
-const PUMP = PROGRAM.pumpFun
+const PUMP = PROGRAM_IDS.pumpFun
 const MINT = key('mint')
 const CURVE = key('curve')
 const USER = key('user')
@@ -369,7 +369,7 @@ test('a token is born on its curve before it trades', () => {
     symbol: 'NYXORA',
     totalSupplyRaw: 1_000_000_000_000_000n,
     uri: 'https://ipfs.io/ipfs/bafkreiguttiiufcl24xtnzgxvvonh7b535a3dh6txrjgwax2hyecsyj46i',
-    program: PROGRAM.token2022,
+    program: PROGRAM_IDS.token2022,
   })
   assert.deepEqual(birth.launch, { protocol: 'pump_fun', pool: swap.pool })
   assert.equal(birth.dev, '5zsxd4pGNCQpwyKiBWZ95nCTPsEPoS62xEGnjpW6FRy7')
@@ -395,7 +395,7 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
   const told = Buffer.concat([
     head,
     fields(USER, key('creator'), 1n, 9n, 8n, 7n, 2_000_000n),
-    fields(PROGRAM.token2022, true, false, USDC, 5n),
+    fields(PROGRAM_IDS.token2022, true, false, USDC, 5n),
   ])
   const mayhem = create(told)
   assert.deepEqual(mayhem.births[0]?.creators, [key('creator')])
@@ -406,7 +406,7 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
     ...{ virtualQuoteRaw: 5n, virtualTokenRaw: 9n, realQuoteRaw: 0n, realTokenRaw: 7n },
   })
   const minted = (to: string): Call => ({
-    program: PROGRAM.token2022,
+    program: PROGRAM_IDS.token2022,
     accounts: [MINT, key(to), key('authority')],
     data: Buffer.concat([Buffer.from([7]), fields(2_000_000n)]),
   })

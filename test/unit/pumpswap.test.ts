@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Swap } from '../../schemas/events.ts'
 import { type Call, decodeCalls, fields, key, selfCall, tokenAccount } from '../support/hand-svm.ts'
 import { solBooks, solJson, solRecording } from '../support/sol-recordings.ts'
 
-const SWAP = PROGRAM.pumpSwap
+const SWAP = PROGRAM_IDS.pumpSwap
 const WSOL = CHAINS.sol.wrappedNative
 const SELL = '33e685a4017f83ad'
 const SELL_EVENT = '3e2f370aa503dc2a'

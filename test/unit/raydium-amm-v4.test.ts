@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, SvmTokenBalance } from '../../schemas/events.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from '../support/hand-svm.ts'
 import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
 
-const AMM = PROGRAM.raydiumV4
+const AMM = PROGRAM_IDS.raydiumV4
 const POOL = key('pool')
 const USER = key('user')
 const [COIN, PC] = [key('coin'), key('pc')]
@@ -155,7 +155,7 @@ test('pools are opened, filled and emptied', () => {
     logs: [rayLog(1, 30n, 60n, 0n, 1_000n, 2_000n, 1n, 0n, 0n, 0n, 0n, 30n, 60n, 5n)],
   }
   const burn: Call = {
-    program: PROGRAM.token,
+    program: PROGRAM_IDS.token,
     accounts: [key('user lp'), key('lp'), USER],
     data: Buffer.concat([Buffer.from([8]), u64le(5)]),
   }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
-import { inKeyOrder } from '../../ingestors/svm/layout/layout.ts'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { sortPubkeys } from '../../ingestors/svm/layout/layout.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { SvmTokenBalance } from '../../schemas/events.ts'
 import {
@@ -19,7 +19,7 @@ import {
 } from '../support/hand-svm.ts'
 import { solBooks, solJson, solRecording } from '../support/sol-recordings.ts'
 
-const CLMM = PROGRAM.raydiumClmm
+const CLMM = PROGRAM_IDS.raydiumClmm
 const POOL = key('pool')
 const USER = key('user')
 const [MINT_0, MINT_1] = [key('mint 0'), key('mint 1')]
@@ -83,7 +83,7 @@ test('both forms of a swap, with price and liquidity after it', () => {
         accounts: { userIn: USER_0, userOut: USER_1, vaultIn: VAULT_0, vaultOut: VAULT_1 },
       },
     ])
-    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], inKeyOrder(MINT_0, MINT_1))
+    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], sortPubkeys(MINT_0, MINT_1))
   }
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inKeyOrder } from '../../ingestors/svm/layout/layout.ts'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { sortPubkeys } from '../../ingestors/svm/layout/layout.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded } from '../../schemas/events.ts'
 import {
@@ -18,7 +18,7 @@ import {
 } from '../support/hand-svm.ts'
 import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
 
-const CPMM = PROGRAM.raydiumCpmm
+const CPMM = PROGRAM_IDS.raydiumCpmm
 const POOL = key('pool')
 const USER = key('user')
 const [MINT_IN, MINT_OUT] = [key('mint in'), key('mint out')]
@@ -79,7 +79,7 @@ test('both forms of a swap: what the trader sent and what the vault gave, fees o
       accounts: { userIn: USER_IN, userOut: USER_OUT, vaultIn: VAULT_IN, vaultOut: VAULT_OUT },
     })
     const [shown] = decoded.pools
-    assert.deepEqual([shown?.tokenA, shown?.tokenB], inKeyOrder(MINT_IN, MINT_OUT))
+    assert.deepEqual([shown?.tokenA, shown?.tokenB], sortPubkeys(MINT_IN, MINT_OUT))
     assert.deepEqual([shown?.proven, shown?.factory], [true, CPMM])
   }
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import {
@@ -19,7 +19,7 @@ import {
 } from '../support/hand-svm.ts'
 import { solBooks, solRecording } from '../support/sol-recordings.ts'
 
-const LAUNCHLAB = PROGRAM.raydiumLaunchLab
+const LAUNCHLAB = PROGRAM_IDS.raydiumLaunchLab
 const WSOL = CHAINS.sol.wrappedNative
 const [POOL, USER, COIN] = [key('curve'), key('user'), key('coin')]
 const CREATOR = key('creator')
@@ -159,7 +159,7 @@ const LAUNCH = accountList(18, {
   5: POOL,
   6: COIN,
   7: WSOL,
-  11: PROGRAM.token,
+  11: PROGRAM_IDS.token,
 })
 
 const launchOf = (more: Partial<Call> = {}): Call => ({
@@ -172,17 +172,17 @@ const launchOf = (more: Partial<Call> = {}): Call => ({
 
 /** A mint that the launchpad sets up, without a freeze authority. */
 const mint: Call = {
-  program: PROGRAM.token,
+  program: PROGRAM_IDS.token,
   accounts: [COIN],
   data: Buffer.concat([Buffer.from([20, 6]), Buffer.alloc(32, 1), Buffer.from([0])]),
 }
 
 test('a launch is a birth and an open curve, in every form', () => {
-  const token22 = LAUNCH.with(10, PROGRAM.token2022)
+  const token22 = LAUNCH.with(10, PROGRAM_IDS.token2022)
   const forms: readonly (readonly [string, readonly string[], string])[] = [
-    ['afaf6d1f0d989bed', LAUNCH, PROGRAM.token],
-    ['4399af27da102620', LAUNCH, PROGRAM.token],
-    ['25be7ede2c9aab11', token22, PROGRAM.token2022],
+    ['afaf6d1f0d989bed', LAUNCH, PROGRAM_IDS.token],
+    ['4399af27da102620', LAUNCH, PROGRAM_IDS.token],
+    ['25be7ede2c9aab11', token22, PROGRAM_IDS.token2022],
   ]
   for (const [data, accounts, program] of forms) {
     const calls = [selfCall(LAUNCHLAB, CREATE_EVENT, event()), mint]
@@ -254,7 +254,7 @@ const migrationOf = (data: string, more: Partial<Call> = {}): Call => ({
 
 /** The pool that the launchpad has Raydium make. */
 const cpmmPool: Call = {
-  program: PROGRAM.raydiumCpmm,
+  program: PROGRAM_IDS.raydiumCpmm,
   accounts: accountList(20, {
     ...{
       1: CREATOR,
@@ -273,7 +273,7 @@ const cpmmPool: Call = {
 }
 
 const ammPool: Call = {
-  program: PROGRAM.raydiumV4,
+  program: PROGRAM_IDS.raydiumV4,
   accounts: accountList(21, { 4: key('amm pool'), 8: COIN, 9: WSOL, 17: USER }),
   data: Buffer.concat([Buffer.from([1, 254]), u64le(0), u64le(85), u64le(200)]),
 }

@@ -9,7 +9,7 @@ import {
   type TransactionSerializableEIP1559,
   toRlp,
 } from 'viem'
-import { blockJson, receiptsJson, transactionJson } from '../../simulator/evm/blocks.ts'
+import { blockToJson, receiptsToJson, transactionToJson } from '../../simulator/evm/blocks.ts'
 import { madeBlocks } from '../support/made-blocks.ts'
 
 const { producer, blocks } = madeBlocks(
@@ -36,7 +36,7 @@ const bloomOf = (items: readonly Hex[]): string => {
 
 test('a header hash is keccak over the RLP of the header that a node shows', () => {
   for (const block of blocks) {
-    const json = blockJson(block, false)
+    const json = blockToJson(block, false)
     const header = [
       json.parentHash,
       json.sha3Uncles,
@@ -80,7 +80,7 @@ test('a transaction hash is keccak over the envelope that viem makes of the same
   const seen = new Set<string>()
   for (const block of blocks) {
     block.transactions.forEach((tx, index) => {
-      const json = transactionJson(block, tx, index)
+      const json = transactionToJson(block, tx, index)
       const envelope: TransactionSerializableEIP1559 = {
         type: 'eip1559',
         chainId: 1,
@@ -115,7 +115,7 @@ test('nonces of every sender count up from zero', () => {
 test('receipts add up: gas, log indexes, blooms; a failed transaction has no logs', () => {
   let failed = 0
   for (const block of blocks) {
-    const receipts = receiptsJson(block, producer.blooms)
+    const receipts = receiptsToJson(block, producer.blooms)
     assert.equal(receipts.length, block.transactions.length)
     let gas = 0
     let logIndex = 0

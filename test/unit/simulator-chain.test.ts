@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLogger } from '../../core/ops/logger.ts'
-import { type Chain, FINAL_DEPTH, openChain } from '../../simulator/evm/chain.ts'
-import { orphanedAt } from '../../simulator/node/schedule.ts'
+import { type EvmChain, FINAL_DEPTH, openChain } from '../../simulator/evm/chain.ts'
+import { orphanedRangeAt } from '../../simulator/node/schedule.ts'
 import { madeBlocks } from '../support/made-blocks.ts'
 import { until } from '../support/until.ts'
 
@@ -32,7 +32,7 @@ const open = async (
   return { chain, moveTo }
 }
 
-const hashesOf = async (chain: Chain): Promise<readonly string[]> => {
+const hashesOf = async (chain: EvmChain): Promise<readonly string[]> => {
   const hashes: string[] = []
   for (let height = 0; height <= chain.head().height; height += 1)
     hashes.push((await chain.block(height))?.hash ?? '')
@@ -98,7 +98,7 @@ test('scheduled reorgs are seen by who watches and leave the canonical chain as 
   const orphaned = seen.filter(({ height, hash }) => canonical[height] !== hash)
   assert.ok(orphaned.length >= 8, `${orphaned.length} orphaned blocks`)
   for (let height = 6; height <= 60; height += 1) {
-    const due = orphanedAt(SPEC.seed, 6, height) !== undefined
+    const due = orphanedRangeAt(SPEC.seed, 6, height) !== undefined
     assert.equal(
       orphaned.some((block) => block.height === height),
       due,
@@ -106,7 +106,7 @@ test('scheduled reorgs are seen by who watches and leave the canonical chain as 
   }
   const byHash = new Set([...canonical, ...seen.map(({ hash }) => hash)])
   for (const { parentHash } of seen) assert.ok(byHash.has(parentHash))
-  const isDue = orphanedAt(SPEC.seed, 6, 60) !== undefined
+  const isDue = orphanedRangeAt(SPEC.seed, 6, 60) !== undefined
   if (!isDue) assert.deepEqual(await hashesOf(watched.chain), canonical)
   await watched.chain.stop()
   await calm.chain.stop()
@@ -140,11 +140,11 @@ test('scheduled forks never touch and are never deeper than five', () => {
   for (const every of [1, 2, 3, 7, 50]) {
     let count = 0
     for (let height = 0; height < 2_000; height += 1) {
-      const due = orphanedAt(9, every, height)
+      const due = orphanedRangeAt(9, every, height)
       if (due === undefined) continue
       assert.ok(due.to - due.from < 5 && due.from <= height && height <= due.to)
       if (height === due.to) count += 1
-      const after = orphanedAt(9, every, due.to + 1)
+      const after = orphanedRangeAt(9, every, due.to + 1)
       assert.ok(after === undefined || after.from === due.to + 1)
     }
     assert.ok(Math.abs(count - 1_990 / every) <= 1, `${count} forks for one in ${every}`)

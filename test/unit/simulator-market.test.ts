@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeEventLog, decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem'
-import { callContract } from '../../simulator/evm/calls.ts'
-import type { RawLog } from '../../simulator/evm/logs.ts'
+import { callContract } from '../../simulator/evm/contract-calls.ts'
+import type { RawLog } from '../../simulator/evm/event-logs.ts'
 import type { Pool } from '../../simulator/evm/scenario.ts'
 import { madeBlocks } from '../support/made-blocks.ts'
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLogger } from '../../core/ops/logger.ts'
 import type { SealedBlock } from '../../simulator/svm/blocks.ts'
-import { type Chain, FINAL_DEPTH, openChain } from '../../simulator/svm/chain.ts'
-import { logsOf } from '../../simulator/svm/logs.ts'
+import { FINAL_DEPTH, openChain, type SolanaChain } from '../../simulator/svm/chain.ts'
+import { programLogsOf } from '../../simulator/svm/program-logs.ts'
 import { SLOT_MS, slotAt } from '../../simulator/svm/slots.ts'
 import { madeSvmBlocks, printed } from '../support/svm-blocks.ts'
 import { until } from '../support/until.ts'
@@ -34,7 +34,7 @@ const open = async (
   return { chain, moveTo }
 }
 
-const blocksOf = async (chain: Chain): Promise<readonly SealedBlock[]> => {
+const blocksOf = async (chain: SolanaChain): Promise<readonly SealedBlock[]> => {
   const blocks: SealedBlock[] = []
   for (let height = 0; height <= chain.head().height; height += 1) {
     const block = await chain.block(height)
@@ -73,7 +73,7 @@ test('a chain that goes on from a checkpoint is the one that never stopped', asy
   assert.ok((await readdir(dir)).includes('state-512'))
   const second = await open(530, { checkpointDir: dir })
   const whole = await open(530)
-  const hashes = async (chain: Chain) => (await blocksOf(chain)).map(({ hash }) => hash)
+  const hashes = async (chain: SolanaChain) => (await blocksOf(chain)).map(({ hash }) => hash)
   assert.deepEqual(await hashes(second.chain), await hashes(whole.chain))
   const old = await second.chain.block(40)
   assert.deepEqual(
@@ -136,7 +136,7 @@ test('the rate is kept, whatever it is, and tokens come to an end of their curve
     const lines = made
       .flatMap(({ transactions }) => transactions)
       .filter(({ failure }) => failure === undefined)
-      .flatMap((tx) => logsOf(tx).lines)
+      .flatMap((tx) => programLogsOf(tx).lines)
     const trades = lines.filter((line) => /Instruction: (Buy|Sell)$|ray_log/.test(line)).length
     assert.ok(
       lines.includes('Program log: Instruction: Migrate'),

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  ammCost,
-  ammPayout,
   curveAfter,
   curveCost,
   curvePayout,
-  curveTokens,
   feeOf,
   NEW_CURVE,
-  raydiumIn,
-  raydiumOut,
-} from '../../simulator/svm/curve.ts'
+  pumpSwapCost,
+  pumpSwapPayout,
+  raydiumAmountIn,
+  raydiumAmountOut,
+  tokensForLamports,
+} from '../../simulator/svm/amm-math.ts'
 import { forkSlotAt, heightAt, isSkipped, slotAt } from '../../simulator/svm/slots.ts'
 
 const sol = fc.bigInt({ min: 10_000n, max: 60_000_000_000n })
@@ -23,16 +23,16 @@ test('a new curve sells as recorded: the last token is sold at 85 SOL', () => {
   assert.equal(curveCost(NEW_CURVE, 3_520_371_073_923n), 98_750_018n)
   const whole = curveCost(NEW_CURVE, NEW_CURVE.realToken)
   assert.ok(whole > 85_005_000_000n && whole < 85_006_000_000n, `${whole}`)
-  assert.equal(curveTokens(NEW_CURVE, 10n ** 12n), NEW_CURVE.realToken)
+  assert.equal(tokensForLamports(NEW_CURVE, 10n ** 12n), NEW_CURVE.realToken)
 })
 
 test('a curve never costs more than was offered, and its product never falls', () => {
   fc.assert(
     fc.property(sol, sol, (before, spend) => {
-      const first = curveTokens(NEW_CURVE, before)
+      const first = tokensForLamports(NEW_CURVE, before)
       const curve = curveAfter(NEW_CURVE, curveCost(NEW_CURVE, first), first)
       if (curve.realToken === 0n) return
-      const tokens = curveTokens(curve, spend)
+      const tokens = tokensForLamports(curve, spend)
       const cost = curveCost(curve, tokens)
       assert.ok(cost <= spend)
       const after = curveAfter(curve, cost, tokens)
@@ -48,13 +48,13 @@ test('pools keep their product, whichever amount is exact', () => {
     fc.property(reserve, reserve, fc.integer({ min: 1, max: 900 }), (base, quote, share) => {
       const out = (base * BigInt(share)) / 1_000n
       if (out === 0n) return
-      const cost = ammCost(base, quote, out)
+      const cost = pumpSwapCost(base, quote, out)
       assert.ok((base - out) * (quote + cost) >= base * quote)
       assert.ok((base - out) * (quote + cost - 1n) < base * quote)
-      assert.ok((base + out) * (quote - ammPayout(base, quote, out)) >= base * quote)
-      const paid = raydiumIn(quote, base, out)
+      assert.ok((base + out) * (quote - pumpSwapPayout(base, quote, out)) >= base * quote)
+      const paid = raydiumAmountIn(quote, base, out)
       assert.ok((base - out) * (quote + paid) >= base * quote)
-      assert.ok(raydiumOut(quote, base, paid) >= out)
+      assert.ok(raydiumAmountOut(quote, base, paid) >= out)
     }),
   )
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
-import { transactionJson } from '../../simulator/svm/render.ts'
+import { transactionToJson } from '../../simulator/svm/transaction-json.ts'
 import type { SealedTransaction } from '../../simulator/svm/transactions.ts'
 import { instructionsOf, keysOf, madeSvmBlocks, printed } from '../support/svm-blocks.ts'
 
@@ -110,7 +110,7 @@ const readWire = (bytes: Buffer) => {
 
 test('the base64 form is the same transaction', () => {
   sealed.forEach((tx, place) => {
-    const [text = ''] = transactionJson(tx, 'base64').transaction as readonly string[]
+    const [text = ''] = transactionToJson(tx, 'base64').transaction as readonly string[]
     const wire = readWire(Buffer.from(text, 'base64'))
     const json = tape[place]
     assert.ok(json)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded } from '../../schemas/events.ts'
 import {
@@ -21,12 +21,12 @@ const [ALICE, BOB] = [key('alice'), key('bob')]
 const BALANCES = [tokenAccount(FROM, ALICE, MINT), tokenAccount(TO, BOB, MINT)]
 
 const token = (accounts: readonly string[], ...data: readonly (number | Buffer)[]): Call => ({
-  program: PROGRAM.token2022,
+  program: PROGRAM_IDS.token2022,
   accounts,
   data: Buffer.concat(data.map((part) => (typeof part === 'number' ? Buffer.from([part]) : part))),
 })
 const system = (accounts: readonly string[], tag: number, ...data: readonly Buffer[]): Call => ({
-  program: PROGRAM.system,
+  program: PROGRAM_IDS.system,
   accounts,
   data: Buffer.concat([Buffer.from([tag, 0, 0, 0]), ...data]),
 })
@@ -146,7 +146,7 @@ test('a token made by hand is born with its texts, authorities and supply', () =
   const { births } = decodeCalls([
     initializeMint(MINT, 9, key('freezer')),
     {
-      program: PROGRAM.metadata,
+      program: PROGRAM_IDS.metadata,
       accounts: [key('metadata'), MINT],
       data: Buffer.concat([Buffer.from([33]), text('Coin\0\0\0'), text('C\0'), text('https://c')]),
     },
@@ -167,7 +167,7 @@ test('a token made by hand is born with its texts, authorities and supply', () =
         name: 'Coin',
         symbol: 'C',
         totalSupplyRaw: 42n,
-        program: PROGRAM.token2022,
+        program: PROGRAM_IDS.token2022,
         uri: 'https://c',
         freezeAuthority: BOB,
       },
@@ -199,12 +199,12 @@ test('texts of the token program’s own metadata; a mint without any has no nam
 test('collectibles, a pool’s liquidity token and a vault’s shares are not born', () => {
   const collectible = key('collectible')
   const pool: Call = {
-    program: PROGRAM.raydiumV4,
+    program: PROGRAM_IDS.raydiumV4,
     data: 'ff',
     calls: [initializeMint(key('lp'), 6)],
   }
   const vault: Call = {
-    program: PROGRAM.meteoraVault,
+    program: PROGRAM_IDS.meteoraVault,
     data: 'afaf6d1f0d989bed',
     calls: [initializeMint(key('shares'), 6)],
   }

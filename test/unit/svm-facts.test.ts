@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Decode } from '../../core/base58.ts'
-import { programAddress } from '../../ingestors/svm/layout/program-address.ts'
-import { PROGRAM } from '../../ingestors/svm/programs/programs.ts'
-import type { Account, AccountReader } from '../../ingestors/svm/source/accounts.ts'
-import { svmFacts } from '../../ingestors/svm/source/metadata-reader.ts'
-import { mintFact, ownTexts } from '../../ingestors/svm/source/mint-metadata.ts'
+import { findProgramAddress } from '../../ingestors/svm/layout/program-address.ts'
+import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
+import type { AccountInfo, AccountReader } from '../../ingestors/svm/source/accounts.ts'
+import { svmMetadataReader } from '../../ingestors/svm/source/metadata-reader.ts'
+import { parseMintAccount, token2022Metadata } from '../../ingestors/svm/source/mint-metadata.ts'
 import { handBlock } from '../support/hand-chain.ts'
 import { solExpectations } from '../support/sol-recordings.ts'
 import { keyOf } from '../support/svm-transaction.ts'
@@ -31,12 +31,12 @@ const text = (value: string, width = value.length): Buffer => {
   data.write(value, 4)
   return data
 }
-const metaplex = (...texts: readonly Buffer[]): Account => ({
-  owner: PROGRAM.metadata,
+const metaplex = (...texts: readonly Buffer[]): AccountInfo => ({
+  owner: PROGRAM_IDS.metadata,
   data: Buffer.concat([Buffer.from([4]), Buffer.alloc(64, 1), ...texts, Buffer.alloc(20)]),
 })
 /** A Token-2022 mint with an extension that nobody reads and its own metadata behind it. */
-const ownMetadata = (): Account => {
+const ownMetadata = (): AccountInfo => {
   const entry = (type: number, body: Uint8Array): Buffer => {
     const head = Buffer.alloc(4)
     head.writeUInt16LE(type, 0)
@@ -47,10 +47,10 @@ const ownMetadata = (): Account => {
   const told = Buffer.concat([Buffer.alloc(32), bytesOf(MINT), ...texts, Buffer.alloc(4)])
   const base = Buffer.concat([mintData(), Buffer.alloc(165 - 82), Buffer.from([1])])
   const data = Buffer.concat([base, entry(18, Buffer.alloc(64, 3)), entry(19, told)])
-  return { owner: PROGRAM.token2022, data }
+  return { owner: PROGRAM_IDS.token2022, data }
 }
 
-const node = (accounts: Readonly<Record<string, Account>>) => {
+const node = (accounts: Readonly<Record<string, AccountInfo>>) => {
   const asked: (readonly string[])[] = []
   const reader: AccountReader = async (addresses) => {
     asked.push(addresses)
@@ -65,28 +65,34 @@ test('addresses of programs are those that the chain knows', () => {
   const [made] = solExpectations()['create_token_pumpfun_1.json']?.created ?? []
   assert.ok(made !== undefined)
   const seeds = [Buffer.from('bonding-curve'), bytesOf(made.mint)]
-  assert.equal(programAddress(PROGRAM.pumpFun, seeds), made.bonding_curve)
-  const metadata = [Buffer.from('metadata'), bytesOf(PROGRAM.metadata), bytesOf(USDC)]
-  assert.equal(programAddress(PROGRAM.metadata, metadata), USDC_METADATA)
+  assert.equal(findProgramAddress(PROGRAM_IDS.pumpFun, seeds), made.bonding_curve)
+  const metadata = [Buffer.from('metadata'), bytesOf(PROGRAM_IDS.metadata), bytesOf(USDC)]
+  assert.equal(findProgramAddress(PROGRAM_IDS.metadata, metadata), USDC_METADATA)
 })
 
 test('a mint and its Metaplex account make a fact, in one call for all tokens', async () => {
   const { reader, asked } = node({
-    [USDC]: { owner: PROGRAM.token, data: mintData() },
+    [USDC]: { owner: PROGRAM_IDS.token, data: mintData() },
     [USDC_METADATA]: metaplex(text('USD Coin', 32), text('USDC', 10), text('', 200)),
     [MINT]: ownMetadata(),
   })
-  const { tokens, pools } = await svmFacts(reader).read(...tokensAt(9, USDC, MINT, keyOf(8)))
+  const { tokens, pools } = await svmMetadataReader(reader).read(
+    ...tokensAt(9, USDC, MINT, keyOf(8)),
+  )
   assert.deepEqual(pools, [])
   assert.deepEqual(tokens, [
     {
       ...{ address: USDC, decimals: 6, name: 'USD Coin', symbol: 'USDC' },
-      ...{ totalSupplyRaw: 1_000_000_500_000n, program: PROGRAM.token, mintAuthority: keyOf(1) },
+      ...{
+        totalSupplyRaw: 1_000_000_500_000n,
+        program: PROGRAM_IDS.token,
+        mintAuthority: keyOf(1),
+      },
     },
     {
       ...{ address: MINT, decimals: 6, name: 'Own Name', symbol: 'OWN' },
       uri: 'https://own.example/1.json',
-      ...{ totalSupplyRaw: 1_000_000_500_000n, program: PROGRAM.token2022 },
+      ...{ totalSupplyRaw: 1_000_000_500_000n, program: PROGRAM_IDS.token2022 },
       mintAuthority: keyOf(1),
     },
   ])
@@ -94,8 +100,8 @@ test('a mint and its Metaplex account make a fact, in one call for all tokens', 
 })
 
 test('what is no mint is asked for again later, not at every block', async () => {
-  const { reader, asked } = node({ [MINT]: { owner: PROGRAM.system, data: mintData() } })
-  const facts = svmFacts(reader)
+  const { reader, asked } = node({ [MINT]: { owner: PROGRAM_IDS.system, data: mintData() } })
+  const facts = svmMetadataReader(reader)
   assert.deepEqual((await facts.read(...tokensAt(9, MINT))).tokens, [])
   await facts.read(...tokensAt(10, MINT))
   assert.equal(asked.length, 1)
@@ -107,10 +113,10 @@ test('a damaged account says nothing or something, and throws nothing', () => {
   const whole = ownMetadata()
   for (let length = 0; length <= whole.data.length; length += 1) {
     const cut = { ...whole, data: whole.data.subarray(0, length) }
-    if (mintFact(MINT, cut) === undefined) assert.ok(length < 166)
-    ownTexts(cut)
+    if (parseMintAccount(MINT, cut) === undefined) assert.ok(length < 166)
+    token2022Metadata(cut)
   }
   const unready = mintData()
   unready[45] = 0
-  assert.equal(mintFact(MINT, { owner: PROGRAM.token, data: unready }), undefined)
+  assert.equal(parseMintAccount(MINT, { owner: PROGRAM_IDS.token, data: unready }), undefined)
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Decode } from '../../core/base58.ts'
 import { normalizeTransaction } from '../../ingestors/svm/normalize/block.ts'
-import { rewardsOf } from '../../ingestors/svm/normalize/rewards.ts'
-import { ALL_PROGRAMS, withInstructions } from '../../ingestors/svm/programs/programs.ts'
+import { parseRewards } from '../../ingestors/svm/normalize/rewards.ts'
+import { ALL_PROGRAMS, withAllInstructions } from '../../ingestors/svm/programs/programs.ts'
 import { instructionEvents, rewardEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
 import { solJson, solNames, solRecording } from '../support/sol-recordings.ts'
@@ -28,7 +28,7 @@ const answerOf = (name: string): Answer => {
 /** The recorded transaction as the source of a chain with the feed reads it. */
 const whole = (name: string): SvmBlock => {
   const block = solRecording(name)
-  const programs = withInstructions(ALL_PROGRAMS)
+  const programs = withAllInstructions(ALL_PROGRAMS)
   const tx = normalizeTransaction(answerOf(name), { index: 0, programs })
   return { ...block, transactions: tx === undefined ? [] : [tx] }
 }
@@ -114,10 +114,10 @@ test('rewards of recorded blocks', () => {
 
 test('a reward may take away; what is none is refused', () => {
   const said = { pubkey: 'HoXANZnWTGeePertqWkMEnnhgXjTjzpfWaT2kja2ZgVU', postBalance: 5 }
-  assert.equal(rewardsOf([{ ...said, lamports: -7 }])[0]?.amountRaw, -7n)
-  assert.deepEqual(rewardsOf(null), [])
-  assert.throws(() => rewardsOf([{ ...said, lamports: 0.5 }]), { reason: 'bad-amount' })
-  assert.throws(() => rewardsOf([{ ...said, lamports: 1, commission: 101 }]), {
+  assert.equal(parseRewards([{ ...said, lamports: -7 }])[0]?.amountRaw, -7n)
+  assert.deepEqual(parseRewards(null), [])
+  assert.throws(() => parseRewards([{ ...said, lamports: 0.5 }]), { reason: 'bad-amount' })
+  assert.throws(() => parseRewards([{ ...said, lamports: 1, commission: 101 }]), {
     reason: 'bad-number',
   })
 })

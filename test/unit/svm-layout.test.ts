@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Encode } from '../../core/base58.ts'
-import { inKeyOrder, u128, viewOf } from '../../ingestors/svm/layout/layout.ts'
-import { loggedBy } from '../../ingestors/svm/protocols/types.ts'
+import { dataViewOf, sortPubkeys, u128 } from '../../ingestors/svm/layout/layout.ts'
+import { logEventsOf } from '../../ingestors/svm/protocols/types.ts'
 import { flattened, key, logEvent, u64le, u128le } from '../support/hand-svm.ts'
 
 test('128-bit numbers are read whole', () => {
   for (const value of [0n, 1n, (1n << 64n) - 1n, 1n << 64n, (1n << 128n) - 1n]) {
-    assert.equal(u128(viewOf(Buffer.concat([Buffer.alloc(3), u128le(value)])), 3), value)
+    assert.equal(u128(dataViewOf(Buffer.concat([Buffer.alloc(3), u128le(value)])), 3), value)
   }
 })
 
@@ -31,8 +31,8 @@ test('addresses are ordered by their bytes, whatever the length of their texts',
   assert.ok(new Set(ordered.map(({ length }) => length)).size > 1, 'texts of several lengths')
   ordered.forEach((low, at) => {
     for (const high of ordered.slice(at + 1)) {
-      assert.deepEqual(inKeyOrder(low, high), [low, high])
-      assert.deepEqual(inKeyOrder(high, low), [low, high])
+      assert.deepEqual(sortPubkeys(low, high), [low, high])
+      assert.deepEqual(sortPubkeys(high, low), [low, high])
     }
   })
 })
@@ -54,8 +54,8 @@ test('log events are those of their type and long enough, in order; noise is pas
   const [instruction] = flattened([{ program: key('program'), data: '00', logs }])
   assert.ok(instruction)
   assert.deepEqual(
-    loggedBy(instruction, event).map((data) => data[8]),
+    logEventsOf(instruction, event).map((data) => data[8]),
     [1, 4],
   )
-  assert.deepEqual(loggedBy({ ...instruction, logs: [] }, event), [])
+  assert.deepEqual(logEventsOf({ ...instruction, logs: [] }, event), [])
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import { Malformed } from '../../core/errors.ts'
 import { normalizeBlock, normalizeTransaction } from '../../ingestors/svm/normalize/block.ts'
-import { ALL_PROGRAMS, PROGRAM, pumpProfile } from '../../ingestors/svm/programs/programs.ts'
+import { ALL_PROGRAMS, PROGRAM_IDS, pumpFunProfile } from '../../ingestors/svm/programs/programs.ts'
 import type { SvmTransaction } from '../../schemas/events.ts'
 import { solJson, solNames, solRecording } from '../support/sol-recordings.ts'
 import { type HandMessage, handTransaction, keyOf, v1Wire } from '../support/svm-transaction.ts'
@@ -37,7 +37,7 @@ test('binary and JSON forms of the same transaction are the same', () => {
 
 test('accounts of look-up tables are counted behind the static ones', () => {
   const [transaction] = solRecording('swap_raydium_v4_1.json').transactions
-  const swaps = transaction?.instructions.filter(({ program }) => program === PROGRAM.raydiumV4)
+  const swaps = transaction?.instructions.filter(({ program }) => program === PROGRAM_IDS.raydiumV4)
   assert.equal(swaps?.length, 2)
   assert.deepEqual(
     swaps?.map(({ outer, inner, depth, data }) => [outer, inner, depth, data?.[0]]),
@@ -60,7 +60,7 @@ test('log lines belong to the call that wrote them, and only to programs that ar
       inner,
       logs.map((line) => line.slice(0, 21)),
     ]),
-    [1, 4].map((inner) => [PROGRAM.raydiumV4, inner, ['Program log: ray_log:']]),
+    [1, 4].map((inner) => [PROGRAM_IDS.raydiumV4, inner, ['Program log: ray_log:']]),
   )
 })
 
@@ -105,7 +105,7 @@ test('a block of 2021, parsed: votes are left out, depth and token program are f
     [3, 4, 6, 7],
   )
   const [, transfer] = block.transactions[2]?.instructions ?? []
-  assert.deepEqual([transfer?.program, transfer?.depth], [PROGRAM.token, 2])
+  assert.deepEqual([transfer?.program, transfer?.depth], [PROGRAM_IDS.token, 2])
   const amount = new DataView(Uint8Array.from(transfer?.data ?? []).buffer)
   assert.deepEqual([amount.getUint8(0), amount.getBigUint64(1, true)], [3, 1_242_000_000n])
 })
@@ -143,7 +143,7 @@ test('a Yellowstone update is read like a block', () => {
 })
 
 const MESSAGE: HandMessage = {
-  keys: [keyOf(1), keyOf(2), PROGRAM.system],
+  keys: [keyOf(1), keyOf(2), PROGRAM_IDS.system],
   instructions: [{ program: 2, accounts: [0, 1], data: Uint8Array.of(2, 0, 0, 0, 9) }],
 }
 
@@ -156,7 +156,7 @@ test('a v1 transaction: its configuration is passed over, its signatures are at 
   assert.equal(transaction.from, keyOf(1))
   assert.deepEqual(transaction.instructions, [
     {
-      ...{ program: PROGRAM.system, accounts: [keyOf(1), keyOf(2)], outer: 0, inner: null },
+      ...{ program: PROGRAM_IDS.system, accounts: [keyOf(1), keyOf(2)], outer: 0, inner: null },
       ...{ data: Buffer.from([2, 0, 0, 0, 9]), depth: 1, logs: [] },
     },
   ])
@@ -213,10 +213,10 @@ test('a block must name its parent below it', () => {
 })
 
 test('the pump profile keeps what names pump.fun or holds one of its tokens', () => {
-  const programs = pumpProfile([keyOf(2)])
+  const programs = pumpFunProfile([keyOf(2)])
   const kept = (said: unknown) => normalizeTransaction(said, { index: 0, programs }) !== undefined
   assert.equal(kept(handTransaction(MESSAGE)), true, 'a reference pool')
-  const other = { ...MESSAGE, keys: [keyOf(1), keyOf(3), PROGRAM.system] }
+  const other = { ...MESSAGE, keys: [keyOf(1), keyOf(3), PROGRAM_IDS.system] }
   assert.equal(kept(handTransaction(other)), false)
   const told = handTransaction(other)
   const balance = (mint: string) => ({

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import { normalizeTransaction } from '../../ingestors/svm/normalize/block.ts'
-import { ALL_PROGRAMS, PROGRAM, withInstructions } from '../../ingestors/svm/programs/programs.ts'
+import {
+  ALL_PROGRAMS,
+  PROGRAM_IDS,
+  withAllInstructions,
+} from '../../ingestors/svm/programs/programs.ts'
 import { instructionEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, SvmTransaction } from '../../schemas/events.ts'
@@ -29,7 +33,7 @@ interface Answer {
   }
 }
 
-const TOKEN_PROGRAMS: readonly string[] = [PROGRAM.token, PROGRAM.token2022]
+const TOKEN_PROGRAMS: readonly string[] = [PROGRAM_IDS.token, PROGRAM_IDS.token2022]
 
 const batched = (list: readonly Inner[]): Inner => {
   const parts = list.map(({ accounts, data }) => {
@@ -103,11 +107,11 @@ const transfer = Buffer.concat([Buffer.from([3]), u64le(7n)])
 const checked = Buffer.concat([Buffer.from([12]), u64le(9n), Buffer.from([6])])
 
 const message = (data: Buffer): HandMessage => ({
-  keys: [PAYER, FROM, TO, MINT, PROGRAM.token],
+  keys: [PAYER, FROM, TO, MINT, PROGRAM_IDS.token],
   instructions: [{ program: 4, accounts: [1, 2, 0, 1, 3, 2, 0], data }],
 })
 const read = (said: unknown): SvmTransaction => {
-  const tx = normalizeTransaction(said, { index: 0, programs: withInstructions(ALL_PROGRAMS) })
+  const tx = normalizeTransaction(said, { index: 0, programs: withAllInstructions(ALL_PROGRAMS) })
   assert.ok(tx !== undefined)
   return tx
 }
@@ -150,7 +154,7 @@ test('a batch that a node took apart is put together again', () => {
   ]
   const said = handTransaction(message(BATCH))
   const parsed = { type: 'batch', info: { instructions: parts } }
-  const instructions = [{ programId: PROGRAM.token, parsed, stackHeight: 1 }]
+  const instructions = [{ programId: PROGRAM_IDS.token, parsed, stackHeight: 1 }]
   const told = { ...said.transaction.message, instructions }
   const tx = read({ ...said, transaction: { ...said.transaction, message: told } })
   assert.deepEqual(

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Malformed } from '../../core/errors.ts'
-import { unzstd } from '../../ingestors/move/source/zstd.ts'
+import { decompressZstd } from '../../ingestors/move/source/zstd.ts'
 import { blockHead, FRAME_HEAD, rawFrame } from '../support/zstd-frame.ts'
 
 const MOST = 1024 * 1024
 
 const refuses = (bytes: Uint8Array, reason: string, most = MOST): Promise<void> =>
   assert.rejects(
-    unzstd(bytes, most),
+    decompressZstd(bytes, most),
     (error) => error instanceof Malformed && error.reason === reason,
     reason,
   )
@@ -19,7 +19,7 @@ test('a frame with literals and sequences, as the tool of the format packs it', 
   const counted = Array.from({ length: 120 }, (_, place) => `${place + 1}\n`).join('')
   const packed = Buffer.from(PACKED, 'base64')
   const text = said.repeat(6) + counted
-  assert.equal(Buffer.from(await unzstd(packed, text.length)).toString(), text)
+  assert.equal(Buffer.from(await decompressZstd(packed, text.length)).toString(), text)
   await refuses(packed, 'too-big', text.length - 1)
   for (let end = 0; end < packed.length; end += 1)
     await refuses(packed.subarray(0, end), 'short-file')
@@ -32,10 +32,10 @@ const PACKED =
 
 test('blocks as they stand, blocks of one byte, sizes and checksums', async () => {
   const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, place) => place % 251))
-  assert.deepEqual(Buffer.from(await unzstd(rawFrame(bytes), MOST)), bytes)
-  assert.equal((await unzstd(rawFrame(Buffer.of()), MOST)).length, 0)
+  assert.deepEqual(Buffer.from(await decompressZstd(rawFrame(bytes), MOST)), bytes)
+  assert.equal((await decompressZstd(rawFrame(Buffer.of()), MOST)).length, 0)
   const repeated = Buffer.concat([FRAME_HEAD, blockHead(1, 1_000, true), Buffer.of(7)])
-  assert.deepEqual(Buffer.from(await unzstd(repeated, MOST)), Buffer.alloc(1_000, 7))
+  assert.deepEqual(Buffer.from(await decompressZstd(repeated, MOST)), Buffer.alloc(1_000, 7))
   const sized = (flags: number, size: Buffer, ...rest: readonly Buffer[]): Buffer =>
     Buffer.concat([
       MAGIC,
@@ -52,10 +52,10 @@ test('blocks as they stand, blocks of one byte, sizes and checksums', async () =
     [0x80, Buffer.of(0x58, 4, 0, 0, 0)],
     [0x23, Buffer.of(0, 0, 0, 0, 4)],
   ] as const) {
-    assert.equal(Buffer.from(await unzstd(sized(flags, size), MOST)).toString(), 'four')
+    assert.equal(Buffer.from(await decompressZstd(sized(flags, size), MOST)).toString(), 'four')
   }
   const checksum = Buffer.from('6951e44c', 'hex')
-  assert.equal((await unzstd(sized(0x24, Buffer.of(4), checksum), MOST)).length, 4)
+  assert.equal((await decompressZstd(sized(0x24, Buffer.of(4), checksum), MOST)).length, 4)
   await refuses(sized(0x24, Buffer.of(4), Buffer.alloc(4)), 'not-zstd')
   await refuses(sized(0x24, Buffer.of(4), Buffer.alloc(3)), 'short-file')
   await refuses(sized(0xa0, Buffer.of(5, 0, 0, 0)), 'not-zstd')
@@ -90,7 +90,7 @@ test('a forged block neither keeps the unpacker busy nor gets out', async () => 
   }
   let refused = 0
   for (const bytes of forged) {
-    const outcome = await unzstd(bytes, most).catch((error: unknown) => error)
+    const outcome = await decompressZstd(bytes, most).catch((error: unknown) => error)
     if (outcome instanceof Uint8Array) assert.ok(outcome.length <= 128 * 1024)
     else assert.ok(outcome instanceof Malformed, String(outcome))
     refused += outcome instanceof Malformed ? 1 : 0

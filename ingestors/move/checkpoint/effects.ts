@@ -1,44 +1,44 @@
 import { coinType } from '../../../core/move-type.ts'
 import type { MoveDelta } from '../../../schemas/events.ts'
-import type { ChkReader } from './reader.ts'
-import { type ChkVersion, objectRef } from './transaction.ts'
+import type { BcsReader } from './reader.ts'
+import { type ObjectVersion, readObjectRef } from './transaction.ts'
 
 /** What became of an object, or of the balance that an address keeps without one. */
-export interface ChkChange {
+export interface ObjectChange {
   readonly id: string
   readonly change: 'created' | 'changed' | 'published' | 'gone'
   readonly delta?: MoveDelta
 }
 
 /** What counts of the effects of a transaction. */
-export interface ChkEffects {
+export interface TransactionEffects {
   readonly success: boolean
   /** Computation and storage without the rebate. */
   readonly feeRaw: bigint
-  readonly changes: readonly ChkChange[]
+  readonly changes: readonly ObjectChange[]
   /** Objects that were changed or went away, as they were before. */
-  readonly before: readonly ChkVersion[]
+  readonly before: readonly ObjectVersion[]
   /** Objects that were written, as they are since. */
-  readonly after: readonly ChkVersion[]
+  readonly after: readonly ObjectVersion[]
 }
 
 /** A `TransactionEffects`. Sources: MystenLabs/sui sui-types effects/, execution_status.rs. Throws as the reader. */
-export const chkEffects = (read: ChkReader): ChkEffects =>
-  read.variant('effects', [() => effectsV1(read), () => effectsV2(read)])
+export const readEffects = (read: BcsReader): TransactionEffects =>
+  read.variant('effects', [() => readEffectsV1(read), () => readEffectsV2(read)])
 
 /** Computation, storage, rebate; of the rebate a part is kept, which is no fee. */
-const gasUsed = (read: ChkReader): bigint => {
+const readGasFee = (read: BcsReader): bigint => {
   const [computation, storage, rebate] = [read.u64(), read.u64(), read.u64()]
   read.u64()
   return computation + storage - rebate
 }
 
 /** Who owns an object: the address, where an address does. */
-export const chkOwner = (read: ChkReader): string | null =>
+export const readOwner = (read: BcsReader): string | null =>
   read.variant<string | null>('owner', [
     () => read.id(),
-    () => nobody(read.id),
-    () => nobody(read.u64),
+    () => skipAsNull(read.id),
+    () => skipAsNull(read.u64),
     () => null,
     () => {
       read.u64()
@@ -46,45 +46,45 @@ export const chkOwner = (read: ChkReader): string | null =>
     },
   ])
 
-const nobody = (skip: () => unknown): null => {
+const skipAsNull = (skip: () => unknown): null => {
   skip()
   return null
 }
 
-const effectsV1 = (read: ChkReader): ChkEffects => {
-  const success = status(read)
+const readEffectsV1 = (read: BcsReader): TransactionEffects => {
+  const success = readStatus(read)
   read.u64()
-  const feeRaw = gasUsed(read)
+  const feeRaw = readGasFee(read)
   const before = read.list(() => ({ id: read.id(), version: read.u64() }))
-  read.list(() => objectRef(read))
+  read.list(() => readObjectRef(read))
   read.digest()
-  const after: ChkVersion[] = []
-  const owned = (change: ChkChange['change']) =>
-    read.list((): ChkChange => {
-      const written = objectRef(read)
-      chkOwner(read)
+  const after: ObjectVersion[] = []
+  const owned = (change: ObjectChange['change']) =>
+    read.list((): ObjectChange => {
+      const written = readObjectRef(read)
+      readOwner(read)
       after.push(written)
       return { id: written.id, change }
     })
   const changes = [...owned('created'), ...owned('changed'), ...owned('changed')]
-  for (let gone = 0; gone < 3; gone += 1) read.list(() => objectRef(read))
-  objectRef(read)
-  chkOwner(read)
+  for (let gone = 0; gone < 3; gone += 1) read.list(() => readObjectRef(read))
+  readObjectRef(read)
+  readOwner(read)
   read.option(read.digest)
   read.list(read.digest)
   return { success, feeRaw, changes, before, after }
 }
 
-const effectsV2 = (read: ChkReader): ChkEffects => {
-  const success = status(read)
+const readEffectsV2 = (read: BcsReader): TransactionEffects => {
+  const success = readStatus(read)
   read.u64()
-  const feeRaw = gasUsed(read)
+  const feeRaw = readGasFee(read)
   read.digest()
   read.option(read.u32)
   read.option(read.digest)
   read.list(read.digest)
-  const states: States = { version: read.u64(), before: [], after: [] }
-  const changes = read.list(() => changed(read, states))
+  const states: ObjectVersions = { version: read.u64(), before: [], after: [] }
+  const changes = read.list(() => readObjectChange(read, states))
   read.list(() => {
     read.id()
     const version = () => read.skip(read.u64)
@@ -97,26 +97,29 @@ const effectsV2 = (read: ChkReader): ChkEffects => {
 }
 
 /** Objects as changes name them, and the version that all but packages are written with. */
-interface States {
+interface ObjectVersions {
   readonly version: bigint
-  readonly before: ChkVersion[]
-  readonly after: ChkVersion[]
+  readonly before: ObjectVersion[]
+  readonly after: ObjectVersion[]
 }
 
-const changed = (read: ChkReader, { version, before, after }: States): ChkChange => {
+const readObjectChange = (
+  read: BcsReader,
+  { version, before, after }: ObjectVersions,
+): ObjectChange => {
   const id = read.id()
   read.variant('input state', [
     () => undefined,
     () => {
       before.push({ id, version: read.u64() })
-      read.skip(read.digest, () => chkOwner(read))
+      read.skip(read.digest, () => readOwner(read))
     },
   ])
   let delta: MoveDelta | null = null
-  const written = read.variant<ChkChange['change']>('output state', [
+  const written = read.variant<ObjectChange['change']>('output state', [
     () => 'gone',
     () => {
-      read.skip(read.digest, () => chkOwner(read))
+      read.skip(read.digest, () => readOwner(read))
       after.push({ id, version })
       return 'changed'
     },
@@ -126,7 +129,7 @@ const changed = (read: ChkReader, { version, before, after }: States): ChkChange
       return 'published'
     },
     () => {
-      delta = balanceWrite(read)
+      delta = readBalanceWrite(read)
       return 'gone'
     },
   ])
@@ -136,37 +139,39 @@ const changed = (read: ChkReader, { version, before, after }: States): ChkChange
   return { id, change: written === 'changed' && isNew ? 'created' : written }
 }
 
-const BALANCE = `0x${'2'.padStart(64, '0')}::balance::Balance<`
+const BALANCE_TYPE_PREFIX = `0x${'2'.padStart(64, '0')}::balance::Balance<`
 
 /** What an address's own balance gained or lost; null for what is no balance of a coin. */
-const balanceWrite = (read: ChkReader): MoveDelta | null => {
+const readBalanceWrite = (read: BcsReader): MoveDelta | null => {
   const owner = read.id()
   const type = read.type()
   const sign = read.variant('accumulator operation', [() => 1n, () => -1n])
   const amountRaw = read.variant<bigint | null>('accumulator value', [
     read.u64,
-    () => nobody(() => read.skip(read.u64, read.u64)),
-    () => nobody(() => read.list(() => read.skip(read.u64, read.digest))),
+    () => skipAsNull(() => read.skip(read.u64, read.u64)),
+    () => skipAsNull(() => read.list(() => read.skip(read.u64, read.digest))),
   ])
-  const coin = type.startsWith(BALANCE) ? coinType(type.slice(BALANCE.length, -1)) : undefined
+  const coin = type.startsWith(BALANCE_TYPE_PREFIX)
+    ? coinType(type.slice(BALANCE_TYPE_PREFIX.length, -1))
+    : undefined
   return coin === undefined || amountRaw === null
     ? null
     : { owner, coin, deltaRaw: sign * amountRaw }
 }
 
 /** True for success; a failure's reason is passed over. */
-const status = (read: ChkReader): boolean =>
+const readStatus = (read: BcsReader): boolean =>
   read.variant('status', [
     () => true,
     () => {
-      read.variant('failure', failures(read))
+      read.variant('failure', failureVariants(read))
       read.option(read.u64)
       return false
     },
   ])
 
 /** Failures in the order of their numbers, with what stands behind each. */
-const failures = (read: ChkReader): readonly (() => void)[] => {
+const failureVariants = (read: BcsReader): readonly (() => void)[] => {
   const plain = (): void => undefined
   const plains = (count: number) => Array.from({ length: count }, () => plain)
   const sizes = (): void => read.skip(read.u64, read.u64)

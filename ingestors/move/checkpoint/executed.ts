@@ -1,50 +1,52 @@
 import type { MoveBlock, MoveDelta, MoveEvent, MoveTransaction } from '../../../schemas/events.ts'
 import type { Recorded } from '../../recorded/files.ts'
-import { eventOf } from '../normalize/raw-transaction.ts'
-import type { ChkEffects } from './effects.ts'
-import type { ChkObject } from './objects.ts'
-import type { ChkReader } from './reader.ts'
-import { type ChkExecution, type ChkSummary, checkDigest } from './summary.ts'
-import type { ChkTransaction } from './transaction.ts'
+import { toMoveEvent } from '../normalize/raw-transaction.ts'
+import type { TransactionEffects } from './effects.ts'
+import type { ObjectState } from './objects.ts'
+import type { BcsReader } from './reader.ts'
+import { type CheckpointSummary, type ExecutionDigests, verifyDigest } from './summary.ts'
+import type { TransactionData } from './transaction.ts'
 
 /** An executed transaction as either kind of file holds it. */
-export interface ChkExecuted {
-  readonly transaction: ChkTransaction
-  readonly effects: ChkEffects
+export interface ExecutedTransaction {
+  readonly transaction: TransactionData
+  readonly effects: TransactionEffects
   /** The effects as they stand. */
   readonly written: Uint8Array
   readonly events: readonly MoveEvent[]
-  readonly before: readonly ChkObject[]
-  readonly after: readonly ChkObject[]
+  readonly before: readonly ObjectState[]
+  readonly after: readonly ObjectState[]
 }
 
 /** A `TransactionEvents`. Source: MystenLabs/sui sui-types event.rs. Throws as the reader, and `Malformed`: `bad-type`. */
-export const chkEvents = (read: ChkReader): readonly MoveEvent[] =>
-  read.list(() => eventParts(read)).map((said, index) => eventOf({ ...said, index, fields: null }))
+export const readEvents = (read: BcsReader): readonly MoveEvent[] =>
+  read
+    .list(() => readEventFields(read))
+    .map((said, index) => toMoveEvent({ ...said, index, fields: null }))
 
-const eventParts = (read: ChkReader) => {
+const readEventFields = (read: BcsReader) => {
   read.id()
   read.text()
   return { sender: read.id(), type: read.struct(), bytes: read.blob() }
 }
 
 /** A transaction that must be the one that the contents name at its place. Throws `Malformed`: `wrong-contents`. */
-export const chkExecuted = (
-  told: ChkExecuted,
+export const verifyExecutedTransaction = (
+  told: ExecutedTransaction,
   index: number,
-  named: ChkExecution | undefined,
+  named: ExecutionDigests | undefined,
 ): MoveTransaction => {
   const { transaction, effects, events, after } = told
   const hash = named?.transaction ?? ''
-  checkDigest('TransactionData', transaction.signed, hash)
-  checkDigest('TransactionEffects', told.written, named?.effects ?? '')
+  verifyDigest('TransactionData', transaction.signed, hash)
+  verifyDigest('TransactionEffects', told.written, named?.effects ?? '')
   const { success, feeRaw, changes } = effects
   const written = new Map(after.map((object) => [object.id, object]))
   return {
     ...{ index, hash },
     from: transaction.sender,
     gasOwner: transaction.gasOwner,
-    ...{ feeRaw, success, deltas: deltasOf(told) },
+    ...{ feeRaw, success, deltas: balanceDeltas(told) },
     events: success ? events : [],
     calls: success ? transaction.calls : [],
     objects: changes.flatMap(({ id, change }) => {
@@ -56,14 +58,14 @@ export const chkExecuted = (
 }
 
 /** What coins of addresses were worth before and after, and what their balances gained, by owner and coin. */
-const deltasOf = ({ before, after, effects }: ChkExecuted): readonly MoveDelta[] => {
+const balanceDeltas = ({ before, after, effects }: ExecutedTransaction): readonly MoveDelta[] => {
   const sums = new Map<string, MoveDelta>()
   const add = ({ owner, coin, deltaRaw }: MoveDelta): void => {
     const key = `${owner} ${coin}`
     const sum = (sums.get(key)?.deltaRaw ?? 0n) + deltaRaw
     sums.set(key, { owner, coin, deltaRaw: sum })
   }
-  const worth = ({ owner, coin }: ChkObject, sign: bigint): void => {
+  const worth = ({ owner, coin }: ObjectState, sign: bigint): void => {
     if (owner === null || coin === null) return
     add({ owner, coin: coin.type, deltaRaw: sign * coin.amountRaw })
   }
@@ -74,9 +76,9 @@ const deltasOf = ({ before, after, effects }: ChkExecuted): readonly MoveDelta[]
 }
 
 /** A checkpoint of which everything is there, under its own digest. */
-export const wholeCheckpoint = (
+export const recordedWholeCheckpoint = (
   chain: string,
-  { height, timeMs, parentHash }: ChkSummary,
+  { height, timeMs, parentHash }: CheckpointSummary,
   { hash, transactions }: Pick<MoveBlock, 'hash' | 'transactions'>,
 ): Recorded => ({
   block: { vm: 'move', chain, height, hash, parentHash, timeMs, transactions },

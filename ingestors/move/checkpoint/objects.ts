@@ -1,11 +1,11 @@
 import { coinType } from '../../../core/move-type.ts'
 import type { Fields } from '../../input/json.ts'
-import { viewOf } from '../../svm/layout/layout.ts'
-import { chkOwner } from './effects.ts'
-import { type ChkReader, chkReader } from './reader.ts'
+import { dataViewOf } from '../../svm/layout/layout.ts'
+import { readOwner } from './effects.ts'
+import { type BcsReader, createBcsReader } from './reader.ts'
 
 /** What counts of an object's state. */
-export interface ChkObject {
+export interface ObjectState {
   readonly id: string
   readonly version: bigint
   /** As nodes print it; empty for packages and for balances of addresses. */
@@ -19,57 +19,63 @@ export interface ChkObject {
 }
 
 const FRAMEWORK = `0x${'2'.padStart(64, '0')}`
-const SUI = `${FRAMEWORK}::sui::SUI`
-const COIN = `${FRAMEWORK}::coin::Coin<`
-const METADATA = `${FRAMEWORK}::coin::CoinMetadata<`
+const SUI_TYPE = `${FRAMEWORK}::sui::SUI`
+const COIN_TYPE_PREFIX = `${FRAMEWORK}::coin::Coin<`
+const COIN_METADATA_TYPE_PREFIX = `${FRAMEWORK}::coin::CoinMetadata<`
 /** An address's balance as an object: a type of many arguments that nobody here reads. */
-const UNNAMED = ''
-const STAKED = `0x${'3'.padStart(64, '0')}::staking_pool::StakedSui`
+const UNKNOWN_TYPE = ''
+const STAKED_SUI_TYPE = `0x${'3'.padStart(64, '0')}::staking_pool::StakedSui`
 
 /** An `Object`. Source: MystenLabs/sui sui-types object.rs, base_types.rs, move_package.rs. Throws as the reader. */
-export const chkObject = (read: ChkReader): ChkObject => {
-  const told = read.variant('object', [() => moveObject(read), () => packageObject(read)])
-  const owner = chkOwner(read)
+export const readObject = (read: BcsReader): ObjectState => {
+  const told = read.variant('object', [() => readMoveObject(read), () => readPackage(read)])
+  const owner = readOwner(read)
   read.digest()
   read.u64()
   return { ...told, owner }
 }
 
-type Told = Omit<ChkObject, 'owner'>
+type UnownedObject = Omit<ObjectState, 'owner'>
 
-const moveObject = (read: ChkReader): Told => {
+const readMoveObject = (read: BcsReader): UnownedObject => {
   const type = read.variant('object type', [
     () => read.struct(),
-    () => `${COIN}${SUI}>`,
-    () => STAKED,
-    () => `${COIN}${read.type()}>`,
-    () => UNNAMED,
+    () => `${COIN_TYPE_PREFIX}${SUI_TYPE}>`,
+    () => STAKED_SUI_TYPE,
+    () => `${COIN_TYPE_PREFIX}${read.type()}>`,
+    () => UNKNOWN_TYPE,
   ])
   read.bool()
   const version = read.u64()
   const contents = read.blob()
   const id = `0x${Buffer.from(contents.subarray(0, 32)).toString('hex')}`
-  return { id, version, type, coin: coinOf(type, contents), fields: metadataOf(type, contents) }
+  return {
+    id,
+    version,
+    type,
+    coin: coinBalanceOf(type, contents),
+    fields: coinMetadataOf(type, contents),
+  }
 }
 
 /** A coin is its id and its amount. */
-const coinOf = (type: string, contents: Uint8Array): ChkObject['coin'] => {
-  if (!type.startsWith(COIN) || contents.length !== 40) return null
-  const name = coinType(type.slice(COIN.length, -1))
+const coinBalanceOf = (type: string, contents: Uint8Array): ObjectState['coin'] => {
+  if (!type.startsWith(COIN_TYPE_PREFIX) || contents.length !== 40) return null
+  const name = coinType(type.slice(COIN_TYPE_PREFIX.length, -1))
   return name === undefined
     ? null
-    : { type: name, amountRaw: viewOf(contents).getBigUint64(32, true) }
+    : { type: name, amountRaw: dataViewOf(contents).getBigUint64(32, true) }
 }
 
 /** Id, decimals, name, symbol, and more that nobody here reads. */
-const metadataOf = (type: string, contents: Uint8Array): Fields | null => {
-  if (!type.startsWith(METADATA)) return null
-  const read = chkReader(contents)
+const coinMetadataOf = (type: string, contents: Uint8Array): Fields | null => {
+  if (!type.startsWith(COIN_METADATA_TYPE_PREFIX)) return null
+  const read = createBcsReader(contents)
   read.id()
   return { decimals: read.u8(), name: read.text(), symbol: read.text() }
 }
 
-const packageObject = (read: ChkReader): Told => {
+const readPackage = (read: BcsReader): UnownedObject => {
   const id = read.id()
   const version = read.u64()
   read.list(() => read.skip(read.text, read.blob))

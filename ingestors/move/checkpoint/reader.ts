@@ -2,20 +2,20 @@ import { base58Encode } from '../../../core/base58.ts'
 import { Malformed } from '../../../core/errors.ts'
 import {
   type BcsCursor,
-  bcsOf,
-  takeAddress,
-  takeBool,
-  takeBytes,
-  takeLength,
-  takeText,
-  takeUint,
+  bcsCursor,
+  readAddress,
+  readBool,
+  readBytes,
+  readString,
+  readUint,
+  readUleb128Length,
 } from '../normalize/bcs.ts'
 
 /** Deepest nesting of types that is followed. */
-const MAX_DEPTH = 16
+const MAX_TYPE_DEPTH = 16
 
 /** Reads the parts of a checkpoint file front to back. Every read throws `Malformed`: `short-file`, `unknown-variant`. */
-export interface ChkReader {
+export interface BcsReader {
   u8(): number
   u16(): number
   u32(): number
@@ -48,28 +48,29 @@ export interface ChkReader {
 }
 
 /** A reader before the first byte. */
-export const chkReader = (bytes: Uint8Array): ChkReader => {
-  const cursor: BcsCursor = bcsOf(bytes)
+export const createBcsReader = (bytes: Uint8Array): BcsReader => {
+  const cursor: BcsCursor = bcsCursor(bytes)
   const must = <T>(value: T | undefined): T => {
     if (value === undefined) {
       throw new Malformed('short-file', `the file is none or ends at byte ${cursor.at}`)
     }
     return value
   }
-  const number = (width: 1 | 4): number => Number(must(takeUint(cursor, width)))
+  const number = (width: 1 | 4): number => Number(must(readUint(cursor, width)))
   const list = <T>(read: () => T): readonly T[] => {
-    const count = must(takeLength(cursor))
+    const count = must(readUleb128Length(cursor))
     if (count > bytes.length - cursor.at) must(undefined)
     return Array.from({ length: count }, read)
   }
   const variant = <T>(at: string, cases: readonly (() => T)[]): T => {
-    const tag = must(takeLength(cursor))
+    const tag = must(readUleb128Length(cursor))
     const read = cases[tag]
     if (read === undefined) throw new Malformed('unknown-variant', `${at} is of variant ${tag}`)
     return read()
   }
   const typeAt = (depth: number): string => {
-    if (depth > MAX_DEPTH) throw new Malformed('too-deep', `a type nests deeper than ${MAX_DEPTH}`)
+    if (depth > MAX_TYPE_DEPTH)
+      throw new Malformed('too-deep', `a type nests deeper than ${MAX_TYPE_DEPTH}`)
     const named = (name: string) => (): string => name
     return variant('type', [
       ...['bool', 'u8', 'u64', 'u128', 'address', 'signer'].map(named),
@@ -79,7 +80,7 @@ export const chkReader = (bytes: Uint8Array): ChkReader => {
     ])
   }
   const structAt = (depth: number): string => {
-    const head = [must(takeAddress(cursor)), must(takeText(cursor)), must(takeText(cursor))]
+    const head = [must(readAddress(cursor)), must(readString(cursor)), must(readString(cursor))]
     const inside = list(() => typeAt(depth))
     return `${head.join('::')}${inside.length === 0 ? '' : `<${inside.join(', ')}>`}`
   }
@@ -87,17 +88,17 @@ export const chkReader = (bytes: Uint8Array): ChkReader => {
     u8: () => number(1),
     u16: () => number(1) + number(1) * 256,
     u32: () => number(4),
-    u64: () => must(takeUint(cursor, 8)),
-    bool: () => must(takeBool(cursor)),
-    text: () => must(takeText(cursor)),
-    blob: () => must(takeBytes(cursor, must(takeLength(cursor)))),
-    bytes: (count) => must(takeBytes(cursor, count)),
-    id: () => must(takeAddress(cursor)),
+    u64: () => must(readUint(cursor, 8)),
+    bool: () => must(readBool(cursor)),
+    text: () => must(readString(cursor)),
+    blob: () => must(readBytes(cursor, must(readUleb128Length(cursor)))),
+    bytes: (count) => must(readBytes(cursor, count)),
+    id: () => must(readAddress(cursor)),
     digest: () => {
-      if (must(takeLength(cursor)) !== 32) throw new Malformed('bad-digest', 'no 32 bytes')
-      return base58Encode(must(takeBytes(cursor, 32)))
+      if (must(readUleb128Length(cursor)) !== 32) throw new Malformed('bad-digest', 'no 32 bytes')
+      return base58Encode(must(readBytes(cursor, 32)))
     },
-    option: (read) => (must(takeBool(cursor)) ? read() : null),
+    option: (read) => (must(readBool(cursor)) ? read() : null),
     list,
     variant,
     type: () => typeAt(0),

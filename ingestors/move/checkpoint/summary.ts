@@ -1,11 +1,11 @@
 import { blake2b } from '@noble/hashes/blake2'
 import { base58Encode } from '../../../core/base58.ts'
 import { Malformed } from '../../../core/errors.ts'
-import { nameOfHeight } from '../normalize/json.ts'
-import type { ChkReader } from './reader.ts'
+import { placeholderDigest } from '../normalize/json.ts'
+import type { BcsReader } from './reader.ts'
 
 /** What counts of a checkpoint's summary. */
-export interface ChkSummary {
+export interface CheckpointSummary {
   readonly height: number
   /** Digest of the contents. */
   readonly contents: string
@@ -14,28 +14,28 @@ export interface ChkSummary {
 }
 
 /** What was executed, by digest. */
-export interface ChkExecution {
+export interface ExecutionDigests {
   readonly transaction: string
   readonly effects: string
 }
 
 /** A value's digest, a hash of its type's name and of it. Source: MystenLabs/sui sui-types crypto.rs, `Signable`. */
-export const chkDigest = (type: string, bytes: Uint8Array): string =>
+export const signableDigest = (type: string, bytes: Uint8Array): string =>
   base58Encode(blake2b(Buffer.concat([Buffer.from(`${type}::`), bytes]), { dkLen: 32 }))
 
 /** Throws `Malformed` where a value is not the one that was named: `wrong-contents`. */
-export const checkDigest = (type: string, bytes: Uint8Array, digest: string): void => {
-  if (chkDigest(type, bytes) === digest) return
+export const verifyDigest = (type: string, bytes: Uint8Array, digest: string): void => {
+  if (signableDigest(type, bytes) === digest) return
   throw new Malformed('wrong-contents', `a ${type} is not the one that the checkpoint names`)
 }
 
 /** A `CheckpointSummary`. Source: MystenLabs/sui sui-types messages_checkpoint.rs. Throws as the reader. */
-export const chkSummary = (read: ChkReader): ChkSummary => {
+export const readSummary = (read: BcsReader): CheckpointSummary => {
   read.u64() // epoch
   const height = Number(read.u64())
   read.u64() // transactions so far
   const contents = read.digest()
-  const parentHash = read.option(read.digest) ?? nameOfHeight(0)
+  const parentHash = read.option(read.digest) ?? placeholderDigest(0)
   for (let cost = 0; cost < 4; cost += 1) read.u64()
   const timeMs = Number(read.u64())
   const commitments = () => read.list(() => read.variant('commitment', [read.digest, read.digest]))
@@ -50,17 +50,17 @@ export const chkSummary = (read: ChkReader): ChkSummary => {
 }
 
 /** A `CheckpointContents`: what was executed, in order. Source as of the summary. Throws as the reader. */
-export const chkContents = (read: ChkReader): readonly ChkExecution[] =>
-  read.variant('contents', [() => contentsV1(read), () => contentsV2(read)])
+export const readContents = (read: BcsReader): readonly ExecutionDigests[] =>
+  read.variant('contents', [() => readContentsV1(read), () => readContentsV2(read)])
 
-const contentsV1 = (read: ChkReader): readonly ChkExecution[] => {
+const readContentsV1 = (read: BcsReader): readonly ExecutionDigests[] => {
   const digests = read.list(() => ({ transaction: read.digest(), effects: read.digest() }))
   read.list(() => read.list(read.blob))
   return digests
 }
 
 /** The same, each with its signatures and the versions of what they stand on. */
-const contentsV2 = (read: ChkReader): readonly ChkExecution[] =>
+const readContentsV2 = (read: BcsReader): readonly ExecutionDigests[] =>
   read.list(() => {
     const digests = { transaction: read.digest(), effects: read.digest() }
     read.list(() => read.skip(read.blob, () => read.option(read.u64)))

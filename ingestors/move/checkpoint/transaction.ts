@@ -1,8 +1,8 @@
 import type { MoveCall } from '../../../schemas/events.ts'
-import type { ChkReader } from './reader.ts'
+import type { BcsReader } from './reader.ts'
 
 /** What counts of a signed transaction. */
-export interface ChkTransaction {
+export interface TransactionData {
   readonly sender: string
   readonly gasOwner: string
   readonly calls: readonly MoveCall[]
@@ -13,10 +13,10 @@ export interface ChkTransaction {
 const NO_CALLS: readonly MoveCall[] = []
 
 /** A `SenderSignedData`. Sources: MystenLabs/sui sui-types transaction.rs, messages_consensus.rs. Throws as the reader. */
-export const chkTransaction = (read: ChkReader): ChkTransaction => {
+export const readSenderSignedData = (read: BcsReader): TransactionData => {
   const [first] = read.list(() => {
     read.bytes(3) // intent: scope, version, application
-    const told = chkTransactionData(read)
+    const told = readTransactionData(read)
     read.list(read.blob)
     return told
   })
@@ -24,47 +24,47 @@ export const chkTransaction = (read: ChkReader): ChkTransaction => {
 }
 
 /** A `TransactionData`, what is signed. Throws as the reader. */
-export const chkTransactionData = (read: ChkReader): ChkTransaction => {
+export const readTransactionData = (read: BcsReader): TransactionData => {
   const from = read.place()
-  const told = read.variant('transaction data', [() => dataV1(read)])
+  const told = read.variant('transaction data', [() => readTransactionDataV1(read)])
   return { ...told, signed: read.since(from) }
 }
 
-const dataV1 = (read: ChkReader): Omit<ChkTransaction, 'signed'> => {
-  const calls = read.variant('transaction', kinds(read))
+const readTransactionDataV1 = (read: BcsReader): Omit<TransactionData, 'signed'> => {
+  const calls = read.variant('transaction', transactionKinds(read))
   const sender = read.id()
-  read.list(() => objectRef(read))
+  read.list(() => readObjectRef(read))
   const gasOwner = read.id()
   read.u64() // price
   read.u64() // budget
   read.variant('expiration', [
     () => undefined,
     () => read.skip(read.u64),
-    () => validDuring(read),
-    () => validity(read),
+    () => skipValidDuring(read),
+    () => skipValidity(read),
   ])
   return { sender, gasOwner, calls }
 }
 
-const validDuring = (read: ChkReader): void => {
+const skipValidDuring = (read: BcsReader): void => {
   for (let bound = 0; bound < 4; bound += 1) read.option(read.u64)
   read.digest()
   read.u32()
 }
 
-const validity = (read: ChkReader): void => {
-  validDuring(read)
+const skipValidity = (read: BcsReader): void => {
+  skipValidDuring(read)
   read.option(() => read.skip(read.u64, () => read.list(read.u32)))
 }
 
 /** An object as it was at one time. */
-export interface ChkVersion {
+export interface ObjectVersion {
   readonly id: string
   readonly version: bigint
 }
 
 /** Id, version and digest of an object. */
-export const objectRef = (read: ChkReader): ChkVersion => {
+export const readObjectRef = (read: BcsReader): ObjectVersion => {
   const id = read.id()
   const version = read.u64()
   read.digest()
@@ -72,30 +72,30 @@ export const objectRef = (read: ChkReader): ChkVersion => {
 }
 
 /** Kinds of transactions in the order of their numbers; only programs call. */
-const kinds = (read: ChkReader): readonly (() => readonly MoveCall[])[] => {
+const transactionKinds = (read: BcsReader): readonly (() => readonly MoveCall[])[] => {
   const none = (skip: () => void) => (): readonly MoveCall[] => {
     skip()
     return NO_CALLS
   }
   return [
-    () => program(read),
-    none(() => changeEpoch(read)),
-    none(() => refused(read, 'genesis')),
-    none(() => prologue(read, 1)),
-    none(() => keysUpdate(read)),
-    none(() => endOfEpoch(read)),
-    none(() => randomness(read)),
-    none(() => prologue(read, 2)),
-    none(() => prologue(read, 3)),
-    none(() => prologue(read, 4)),
-    () => program(read),
+    () => readProgrammableTransaction(read),
+    none(() => skipChangeEpoch(read)),
+    none(() => rejectVariant(read, 'genesis')),
+    none(() => skipConsensusCommitPrologue(read, 1)),
+    none(() => skipAuthenticatorStateUpdate(read)),
+    none(() => skipEndOfEpoch(read)),
+    none(() => skipRandomnessStateUpdate(read)),
+    none(() => skipConsensusCommitPrologue(read, 2)),
+    none(() => skipConsensusCommitPrologue(read, 3)),
+    none(() => skipConsensusCommitPrologue(read, 4)),
+    () => readProgrammableTransaction(read),
   ]
 }
 
 /** No checkpoint but the first holds one, and nobody trades in that. */
-const refused = (read: ChkReader, at: string): void => read.variant(at, [])
+const rejectVariant = (read: BcsReader, at: string): void => read.variant(at, [])
 
-const changeEpoch = (read: ChkReader): void => {
+const skipChangeEpoch = (read: BcsReader): void => {
   for (let field = 0; field < 7; field += 1) read.u64()
   read.list(() => {
     read.u64()
@@ -104,7 +104,7 @@ const changeEpoch = (read: ChkReader): void => {
   })
 }
 
-const prologue = (read: ChkReader, version: 1 | 2 | 3 | 4): void => {
+const skipConsensusCommitPrologue = (read: BcsReader, version: 1 | 2 | 3 | 4): void => {
   read.u64() // epoch
   read.u64() // round
   if (version >= 3) read.option(read.u64)
@@ -130,7 +130,7 @@ const prologue = (read: ChkReader, version: 1 | 2 | 3 | 4): void => {
   if (version >= 4) read.digest()
 }
 
-const keysUpdate = (read: ChkReader): void => {
+const skipAuthenticatorStateUpdate = (read: BcsReader): void => {
   read.u64()
   read.u64()
   read.list(() => {
@@ -140,7 +140,7 @@ const keysUpdate = (read: ChkReader): void => {
   read.u64()
 }
 
-const randomness = (read: ChkReader): void => {
+const skipRandomnessStateUpdate = (read: BcsReader): void => {
   read.u64()
   read.u64()
   read.blob()
@@ -148,10 +148,10 @@ const randomness = (read: ChkReader): void => {
 }
 
 /** Steps that end an epoch; those that newer nodes added are not read. */
-const endOfEpoch = (read: ChkReader): void =>
+const skipEndOfEpoch = (read: BcsReader): void =>
   void read.list(() =>
     read.variant('end of epoch', [
-      () => changeEpoch(read),
+      () => skipChangeEpoch(read),
       () => undefined,
       () => {
         for (let field = 0; field < 3; field += 1) read.u64()
@@ -164,7 +164,7 @@ const endOfEpoch = (read: ChkReader): void =>
   )
 
 /** Calls of a program, with the objects that are inputs of theirs. */
-const program = (read: ChkReader): readonly MoveCall[] => {
+const readProgrammableTransaction = (read: BcsReader): readonly MoveCall[] => {
   const none = (skip: () => unknown) => (): null => {
     skip()
     return null
@@ -174,11 +174,11 @@ const program = (read: ChkReader): readonly MoveCall[] => {
       none(read.blob),
       () =>
         read.variant('object', [
-          () => objectRef(read).id,
-          () => shared(read),
-          () => objectRef(read).id,
+          () => readObjectRef(read).id,
+          () => readSharedObject(read),
+          () => readObjectRef(read).id,
         ]),
-      none(() => withdrawal(read)),
+      none(() => skipFundsWithdrawal(read)),
     ]),
   )
   const argument = (): string | null =>
@@ -220,13 +220,13 @@ const program = (read: ChkReader): readonly MoveCall[] => {
 }
 
 /** How much may be taken of which balance, and whose. */
-const withdrawal = (read: ChkReader): void => {
+const skipFundsWithdrawal = (read: BcsReader): void => {
   read.variant('reservation', [read.u64])
   read.variant('funds', [read.type])
   read.variant('funder', [() => undefined, () => undefined, () => read.skip(read.id, read.id)])
 }
 
-const shared = (read: ChkReader): string => {
+const readSharedObject = (read: BcsReader): string => {
   const id = read.id()
   read.u64()
   read.u8() // mutability

@@ -2,9 +2,9 @@ import type { Decoded, MoveBlock, PoolFact } from '../../../schemas/events.ts'
 import { type Books, emptyDraft, type Subjects } from '../../decode/contract.ts'
 import { protocolBook } from '../../decode/protocol-registry.ts'
 import { moveReaders } from '../protocols/families.ts'
-import { drop, type MoveScope } from '../protocols/tx-context.ts'
-import { coinBirths } from './token-creations.ts'
-import { takeTransfers } from './transfers.ts'
+import { type MoveTxContext, recordDropped } from '../protocols/tx-context.ts'
+import { coinCreations } from './token-creations.ts'
+import { addTransfers } from './transfers.ts'
 
 /**
  * Events of a checkpoint in order; a package proves what its own event types say. Balances are left out: a checkpoint tells
@@ -16,22 +16,22 @@ export const decodeMoveBlock = (block: MoveBlock, books: Books): Decoded => {
   const readerOf = moveReaders(books.protocols)
   for (const tx of block.transactions) {
     if (!tx.success) continue
-    const scope: MoveScope = { tx, out, books, made, objects: undefined }
+    const scope: MoveTxContext = { tx, out, books, made, objects: undefined }
     for (const event of tx.events) {
       const found = readerOf(event)
       if (found === undefined) continue
       const listed = { row: found.row, event }
       const reason = found.reader.read(scope, listed)
-      if (reason !== undefined) drop(scope, listed, reason)
+      if (reason !== undefined) recordDropped(scope, listed, reason)
     }
-    takeTransfers(tx, out.transfers)
-    out.births.push(...coinBirths(tx))
+    addTransfers(tx, out.transfers)
+    out.births.push(...coinCreations(tx))
   }
   return out
 }
 
 /** Pools that events of listed packages name and no object of their transaction shows, and coins that changed hands; each once. */
-export const moveSubjects = (block: MoveBlock): Subjects => {
+export const moveRequiredLookups = (block: MoveBlock): Subjects => {
   const readerOf = moveReaders(protocolBook(block.chain))
   const pools = new Map<string, string>()
   const tokens = new Set<string>()

@@ -5,41 +5,43 @@ import { cleanText } from '../../input/text.ts'
 const FRAMEWORK = `0x${'2'.padStart(64, '0')}`
 
 /** Objects that only a new coin has; its type is their argument. Source: MystenLabs/sui, packages sui-framework. */
-const MARKS: ReadonlySet<string> = new Set([
+const NEW_COIN_OBJECT_TYPES: ReadonlySet<string> = new Set([
   'coin::CoinMetadata',
   'coin::TreasuryCap',
   'coin_registry::Currency',
 ])
 
 /** Longest name and symbol that are shown. */
-export const MAX_NAME = 100
-export const MAX_SYMBOL = 32
+export const MAX_NAME_LENGTH = 100
+export const MAX_SYMBOL_LENGTH = 32
 
 /**
  * Coins that a transaction made: it published their package and made the objects that come with a coin. Names and decimals
  * where the node gave the fields of those objects; how many there are of it nobody says.
  */
-export const coinBirths = (tx: MoveTransaction): readonly Birth[] => {
+export const coinCreations = (tx: MoveTransaction): readonly Birth[] => {
   const packages = new Set(
     tx.objects.flatMap(({ change, id }) => (change === 'published' ? [id] : [])),
   )
   if (packages.size === 0) return []
   const coins = new Map<string, MoveObject['fields']>()
   for (const object of tx.objects) {
-    const coin = object.change === 'created' ? markedCoin(object) : undefined
+    const coin = object.change === 'created' ? coinOfMetadataObject(object) : undefined
     if (coin === undefined || !packages.has(moveType(coin)?.package ?? '')) continue
     const known = coins.get(coin) ?? null
     coins.set(coin, known?.decimals === undefined ? object.fields : known)
   }
-  return [...coins].map(([coin, fields]) => birthOf(tx, coin, fields))
+  return [...coins].map(([coin, fields]) => coinCreationOf(tx, coin, fields))
 }
 
-const markedCoin = ({ type }: MoveObject): string | undefined => {
+const coinOfMetadataObject = ({ type }: MoveObject): string | undefined => {
   const told = moveType(type)
-  return told?.package === FRAMEWORK && MARKS.has(told.name) ? told.typeArguments[0] : undefined
+  return told?.package === FRAMEWORK && NEW_COIN_OBJECT_TYPES.has(told.name)
+    ? told.typeArguments[0]
+    : undefined
 }
 
-const birthOf = (tx: MoveTransaction, coin: string, fields: MoveObject['fields']): Birth => {
+const coinCreationOf = (tx: MoveTransaction, coin: string, fields: MoveObject['fields']): Birth => {
   const text = (value: unknown, limit: number): string | null =>
     typeof value === 'string' ? cleanText(value, limit) : null
   const decimals = fields?.decimals
@@ -51,8 +53,8 @@ const birthOf = (tx: MoveTransaction, coin: string, fields: MoveObject['fields']
     fact: {
       address: coin,
       decimals: isCount && decimals >= 0 && decimals <= 255 ? decimals : null,
-      name: text(fields?.name, MAX_NAME),
-      symbol: text(fields?.symbol, MAX_SYMBOL),
+      name: text(fields?.name, MAX_NAME_LENGTH),
+      symbol: text(fields?.symbol, MAX_SYMBOL_LENGTH),
       totalSupplyRaw: null,
     },
     dev: tx.from,

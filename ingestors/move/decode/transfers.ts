@@ -1,14 +1,14 @@
 import type { MoveDelta, MoveTransaction, Transfer } from '../../../schemas/events.ts'
-import { SUI } from '../protocols/tx-context.ts'
+import { SUI_COIN_TYPE } from '../protocols/tx-context.ts'
 
 /**
  * Transfers that the changes of holdings tell: what one owner lost went to all who gained of the same coin, or what one
  * gained came from all who lost. Where several lost and several gained, or the many moved more than the one, nothing says
  * who paid whom. Coins that went into pools or came out of them have no second owner. They stand behind all events.
  */
-export const takeTransfers = (tx: MoveTransaction, out: Transfer[]): void => {
+export const addTransfers = (tx: MoveTransaction, out: Transfer[]): void => {
   if (!tx.success || tx.deltas.length < 2) return
-  for (const [coin, deltas] of byCoin(withoutFee(tx))) {
+  for (const [coin, deltas] of groupByCoin(withoutFee(tx))) {
     const lost = deltas.filter(({ deltaRaw }) => deltaRaw < 0n)
     const gained = deltas.filter(({ deltaRaw }) => deltaRaw > 0n)
     const [from] = lost
@@ -17,7 +17,7 @@ export const takeTransfers = (tx: MoveTransaction, out: Transfer[]): void => {
     const one = lost.length === 1 ? from : gained.length === 1 ? to : undefined
     if (one === undefined) continue
     const many = one === from ? gained : lost
-    if (sizeOf(...many) > sizeOf(one)) continue
+    if (totalAbsolute(...many) > totalAbsolute(one)) continue
     for (const other of many) {
       out.push({
         kind: 'transfer',
@@ -26,25 +26,25 @@ export const takeTransfers = (tx: MoveTransaction, out: Transfer[]): void => {
         token: coin,
         from: one === from ? one.owner : other.owner,
         to: one === from ? other.owner : one.owner,
-        amountRaw: sizeOf(other),
+        amountRaw: totalAbsolute(other),
         wrap: false,
       })
     }
   }
 }
 
-const sizeOf = (...deltas: readonly MoveDelta[]): bigint =>
+const totalAbsolute = (...deltas: readonly MoveDelta[]): bigint =>
   deltas.reduce((sum, { deltaRaw }) => sum + (deltaRaw < 0n ? -deltaRaw : deltaRaw), 0n)
 
 /** Changes without what the payer paid for the transaction. */
 const withoutFee = ({ deltas, gasOwner, feeRaw }: MoveTransaction): readonly MoveDelta[] =>
   deltas.map((delta) =>
-    delta.coin === SUI && delta.owner === gasOwner
+    delta.coin === SUI_COIN_TYPE && delta.owner === gasOwner
       ? { ...delta, deltaRaw: delta.deltaRaw + feeRaw }
       : delta,
   )
 
-const byCoin = (deltas: readonly MoveDelta[]): ReadonlyMap<string, readonly MoveDelta[]> => {
+const groupByCoin = (deltas: readonly MoveDelta[]): ReadonlyMap<string, readonly MoveDelta[]> => {
   const coins = new Map<string, MoveDelta[]>()
   for (const delta of deltas) {
     const list = coins.get(delta.coin)

@@ -1,4 +1,4 @@
-import { viewOf } from '../../svm/layout/layout.ts'
+import { dataViewOf } from '../../svm/layout/layout.ts'
 
 /** Reads BCS front to back: numbers are little endian, lists and texts stand behind their length. Source: diem/bcs. */
 export interface BcsCursor {
@@ -9,13 +9,13 @@ export interface BcsCursor {
 }
 
 /** A cursor before the first byte. */
-export const bcsOf = (bytes: Uint8Array): BcsCursor => ({ bytes, at: 0, short: false })
+export const bcsCursor = (bytes: Uint8Array): BcsCursor => ({ bytes, at: 0, short: false })
 
 /** An unsigned number of up to 16 bytes. */
-export const takeUint = (cursor: BcsCursor, width: 1 | 4 | 8 | 16): bigint | undefined => {
-  const bytes = takeBytes(cursor, width)
+export const readUint = (cursor: BcsCursor, width: 1 | 4 | 8 | 16): bigint | undefined => {
+  const bytes = readBytes(cursor, width)
   if (bytes === undefined) return undefined
-  const view = viewOf(bytes)
+  const view = dataViewOf(bytes)
   if (width === 1) return BigInt(view.getUint8(0))
   if (width === 4) return BigInt(view.getUint32(0, true))
   const low = view.getBigUint64(0, true)
@@ -23,16 +23,16 @@ export const takeUint = (cursor: BcsCursor, width: 1 | 4 | 8 | 16): bigint | und
 }
 
 /** A yes or no; undefined behind the end and for a byte that is neither. */
-export const takeBool = (cursor: BcsCursor): boolean | undefined => {
-  const byte = takeBytes(cursor, 1)?.[0]
+export const readBool = (cursor: BcsCursor): boolean | undefined => {
+  const byte = readBytes(cursor, 1)?.[0]
   return byte === 0 ? false : byte === 1 ? true : undefined
 }
 
 /** A length in seven bits a byte, of up to 28 bits: undefined behind the end and for more. */
-export const takeLength = (cursor: BcsCursor): number | undefined => {
+export const readUleb128Length = (cursor: BcsCursor): number | undefined => {
   let length = 0
   for (let shift = 0; shift < 28; shift += 7) {
-    const byte = takeBytes(cursor, 1)?.[0]
+    const byte = readBytes(cursor, 1)?.[0]
     if (byte === undefined) return undefined
     length |= (byte & 0x7f) << shift
     if (byte < 0x80) return length
@@ -41,17 +41,17 @@ export const takeLength = (cursor: BcsCursor): number | undefined => {
 }
 
 /** An address with all its digits. */
-export const takeAddress = (cursor: BcsCursor): string | undefined => {
-  const bytes = takeBytes(cursor, 32)
+export const readAddress = (cursor: BcsCursor): string | undefined => {
+  const bytes = readBytes(cursor, 32)
   return bytes && `0x${Buffer.from(bytes).toString('hex')}`
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /** A text; undefined behind the end and for bytes that are none. */
-export const takeText = (cursor: BcsCursor): string | undefined => {
-  const length = takeLength(cursor)
-  const bytes = length === undefined ? undefined : takeBytes(cursor, length)
+export const readString = (cursor: BcsCursor): string | undefined => {
+  const length = readUleb128Length(cursor)
+  const bytes = length === undefined ? undefined : readBytes(cursor, length)
   if (bytes === undefined) return undefined
   try {
     return UTF8.decode(bytes)
@@ -61,7 +61,7 @@ export const takeText = (cursor: BcsCursor): string | undefined => {
 }
 
 /** The next bytes; undefined behind the end. */
-export const takeBytes = (cursor: BcsCursor, count: number): Uint8Array | undefined => {
+export const readBytes = (cursor: BcsCursor, count: number): Uint8Array | undefined => {
   const end = cursor.at + count
   if (end > cursor.bytes.length) {
     cursor.short = true

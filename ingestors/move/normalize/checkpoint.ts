@@ -2,18 +2,18 @@ import { Malformed } from '../../../core/errors.ts'
 import type { MoveBlock, MoveTransaction, RefusedTransaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import { readOrRefuse } from '../../input/skip-invalid.ts'
-import { amountAt, keyAt, wholeAt } from '../../svm/layout/json.ts'
-import { type GrpcObjects, objectsOf, toldByGrpc } from './grpc.ts'
-import { nameOfHeight, protoTimeAt } from './json.ts'
-import { toldByJsonRpc } from './json-rpc.ts'
-import type { ToldTransaction } from './raw-transaction.ts'
+import { parseAmount, parseBase58Key, parseUint } from '../../svm/layout/json.ts'
+import { fromGrpc, type GrpcObjects, parseObjectSet } from './grpc.ts'
+import { parseProtoTimestamp, placeholderDigest } from './json.ts'
+import { fromJsonRpc } from './json-rpc.ts'
+import type { RawTransaction } from './raw-transaction.ts'
 
 /** A checkpoint without its transactions. */
 export type MoveHeader = Omit<MoveBlock, 'transactions'>
 
 const NO_OBJECTS: GrpcObjects = new Map()
 /** Longest base 58 text of 32 bytes. */
-const LONGEST_DIGEST = 44
+const MAX_DIGEST_LENGTH = 44
 
 /**
  * A checkpoint with its transactions as a block: a `Checkpoint` of `sui.rpc.v2`, or a `sui_getCheckpoint` answer in whose
@@ -26,7 +26,7 @@ export const normalizeCheckpoint = (
   { lenient = false }: { readonly lenient?: boolean } = {},
 ): MoveBlock => {
   const said = fieldsOf(value, 'checkpoint')
-  const objects = said.objects === undefined ? NO_OBJECTS : objectsOf(said.objects)
+  const objects = said.objects === undefined ? NO_OBJECTS : parseObjectSet(said.objects)
   const list = orElse(said.transactions, 'checkpoint.transactions', { read: listOf, fallback: [] })
   if (typeof list[0] === 'string') {
     throw new Malformed('no-transactions', 'the checkpoint names its transactions only')
@@ -34,7 +34,7 @@ export const normalizeCheckpoint = (
   const refused: RefusedTransaction[] = []
   const transactions = list.flatMap((said, index) => {
     const { digest: name } = (said ?? {}) as { readonly digest?: unknown }
-    const place = { name, longest: LONGEST_DIGEST, index, said }
+    const place = { name, longest: MAX_DIGEST_LENGTH, index, said }
     const read = (): MoveTransaction => normalizeTransaction(said, { index, objects })
     return readOrRefuse(read, place, lenient ? refused : undefined) ?? []
   })
@@ -49,21 +49,24 @@ export const normalizeHeader = (value: unknown, chain: string): MoveHeader => {
   return {
     vm: 'move',
     chain,
-    height: wholeAt(said.sequenceNumber, 'sequenceNumber'),
-    hash: keyAt(said.digest ?? summary.digest, 'digest'),
-    parentHash: orElse(parent, 'previousDigest', { read: keyAt, fallback: nameOfHeight(0) }),
-    timeMs: timeOf(summary),
+    height: parseUint(said.sequenceNumber, 'sequenceNumber'),
+    hash: parseBase58Key(said.digest ?? summary.digest, 'digest'),
+    parentHash: orElse(parent, 'previousDigest', {
+      read: parseBase58Key,
+      fallback: placeholderDigest(0),
+    }),
+    timeMs: timestampMsOf(summary),
   }
 }
 
 /** Time of a checkpoint or transaction in either form; 0 where nothing is told. Throws `Malformed`: `bad-time`, `bad-number`. */
-export const timeOf = ({ timestampMs, timestamp }: Fields): number =>
+export const timestampMsOf = ({ timestampMs, timestamp }: Fields): number =>
   timestampMs === undefined || timestampMs === null
-    ? orElse(timestamp, 'timestamp', { read: protoTimeAt, fallback: 0 })
-    : wholeAt(timestampMs, 'timestampMs')
+    ? orElse(timestamp, 'timestamp', { read: parseProtoTimestamp, fallback: 0 })
+    : parseUint(timestampMs, 'timestampMs')
 
 /** What a transaction is read with. */
-export interface MoveReading {
+export interface TransactionContext {
   /** Place in the checkpoint. */
   readonly index: number
   /** Objects that the checkpoint lists for all its transactions. */
@@ -73,22 +76,22 @@ export interface MoveReading {
 /** One transaction with its effects, in either form. Throws `Malformed`. */
 export const normalizeTransaction = (
   value: unknown,
-  { index, objects = NO_OBJECTS }: MoveReading,
+  { index, objects = NO_OBJECTS }: TransactionContext,
 ): MoveTransaction => {
   const said = fieldsOf(value, 'transaction')
   if (said.effects === undefined || said.effects === null) {
     throw new Malformed('no-effects', `transaction ${index} comes without its effects`)
   }
   const isJsonRpc = fieldsOf(said.transaction, 'transaction').data !== undefined
-  const told = isJsonRpc ? toldByJsonRpc(said) : toldByGrpc(said, objects)
-  checkOrder(told)
+  const told = isJsonRpc ? fromJsonRpc(said) : fromGrpc(said, objects)
+  checkEventOrder(told)
   const { digest, sender, gasOwner, success, gasUsed, events, deltas, calls } = told
   return {
     hash: digest,
     index,
     from: sender,
     gasOwner,
-    feeRaw: feeOf(gasUsed),
+    feeRaw: gasFeeOf(gasUsed),
     success,
     deltas,
     events: success ? events : [],
@@ -98,7 +101,7 @@ export const normalizeTransaction = (
 }
 
 /** Events stand in the order in which they happened, so that their places name them. */
-const checkOrder = ({ events }: ToldTransaction): void => {
+const checkEventOrder = ({ events }: RawTransaction): void => {
   let last = -1
   for (const { index } of events) {
     if (index <= last) throw refuse('event-order', 'eventSeq', index)
@@ -106,9 +109,9 @@ const checkOrder = ({ events }: ToldTransaction): void => {
   }
 }
 
-const feeOf = ({ computationCost, storageCost, storageRebate }: Fields): bigint => {
+const gasFeeOf = ({ computationCost, storageCost, storageRebate }: Fields): bigint => {
   const cost = (value: unknown, at: string): bigint =>
-    orElse(value, at, { read: amountAt, fallback: 0n })
+    orElse(value, at, { read: parseAmount, fallback: 0n })
   return (
     cost(computationCost, 'computationCost') +
     cost(storageCost, 'storageCost') -

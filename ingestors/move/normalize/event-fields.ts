@@ -2,14 +2,14 @@ import { coinType, moveAddress } from '../../../core/move-type.ts'
 import type { MoveEvent } from '../../../schemas/events.ts'
 import {
   type BcsCursor,
-  bcsOf,
-  takeAddress,
-  takeBool,
-  takeLength,
-  takeText,
-  takeUint,
+  bcsCursor,
+  readAddress,
+  readBool,
+  readString,
+  readUint,
+  readUleb128Length,
 } from './bcs.ts'
-import { namedFields } from './raw-transaction.ts'
+import { objectFieldsOrNull } from './raw-transaction.ts'
 
 /**
  * Fields of an event, whether the node printed them by name or gave their bytes. Each type is read both ways; undefined is
@@ -21,7 +21,7 @@ interface FieldReader<T> {
 }
 
 /** Longest list that is read: the largest pools hold eight coins. */
-const MAX_LIST = 64
+const MAX_LIST_LENGTH = 64
 
 /** Nodes print numbers above 32 bits as texts, all others as numbers. */
 const uint = (width: 1 | 4 | 8 | 16): FieldReader<bigint> => {
@@ -35,50 +35,50 @@ const uint = (width: 1 | 4 | 8 | 16): FieldReader<bigint> => {
       const number = isWhole ? BigInt(value as string | number) : limit
       return number < limit ? number : undefined
     },
-    bytes: (cursor) => takeUint(cursor, width),
+    bytes: (cursor) => readUint(cursor, width),
   }
 }
 
 const bool: FieldReader<boolean> = {
   told: (value) => (typeof value === 'boolean' ? value : undefined),
-  bytes: takeBool,
+  bytes: readBool,
 }
 
 const address: FieldReader<string> = {
   told: (value) => (typeof value === 'string' ? moveAddress(value) : undefined),
-  bytes: takeAddress,
+  bytes: readAddress,
 }
 
 const text: FieldReader<string> = {
   told: (value) => (typeof value === 'string' ? value : undefined),
-  bytes: takeText,
+  bytes: readString,
 }
 
 /** A coin by its type: a text, or a `TypeName`, which is a struct of one. */
 const coin: FieldReader<string> = {
   told: (value) => {
-    const name = namedFields(value)?.name ?? value
+    const name = objectFieldsOrNull(value)?.name ?? value
     return typeof name === 'string' ? coinType(name) : undefined
   },
   bytes: (cursor) => {
-    const name = takeText(cursor)
+    const name = readString(cursor)
     return name === undefined ? undefined : coinType(name)
   },
 }
 
 /** Two's complement in a struct of one: `{bits: u32}`. */
 const i32: FieldReader<bigint> = {
-  told: (value) => signed(uint(4).told(namedFields(value)?.bits)),
-  bytes: (cursor) => signed(takeUint(cursor, 4)),
+  told: (value) => toSigned32(uint(4).told(objectFieldsOrNull(value)?.bits)),
+  bytes: (cursor) => toSigned32(readUint(cursor, 4)),
 }
 
-const signed = (bits: bigint | undefined): bigint | undefined =>
+const toSigned32 = (bits: bigint | undefined): bigint | undefined =>
   bits === undefined ? undefined : BigInt.asIntN(32, bits)
 
 const optional = <T>({ told, bytes }: FieldReader<T>): FieldReader<T | null> => ({
   told: (value) => (value === null ? null : told(value)),
   bytes: (cursor) => {
-    const isThere = takeBool(cursor)
+    const isThere = readBool(cursor)
     return isThere === false ? null : isThere === true ? bytes(cursor) : undefined
   },
 })
@@ -86,20 +86,20 @@ const optional = <T>({ told, bytes }: FieldReader<T>): FieldReader<T | null> => 
 const list = <T>({ told, bytes }: FieldReader<T>): FieldReader<readonly T[]> => ({
   told: (value) =>
     Array.isArray(value)
-      ? filled(Math.min(value.length, MAX_LIST + 1), (at) => told(value[at]))
+      ? readList(Math.min(value.length, MAX_LIST_LENGTH + 1), (at) => told(value[at]))
       : undefined,
   bytes: (cursor) => {
-    const length = takeLength(cursor)
-    return length === undefined ? undefined : filled(length, () => bytes(cursor))
+    const length = readUleb128Length(cursor)
+    return length === undefined ? undefined : readList(length, () => bytes(cursor))
   },
 })
 
-const filled = <T>(
+const readList = <T>(
   length: number,
   read: (at: number) => T | undefined,
 ): readonly T[] | undefined => {
   const items: T[] = []
-  if (length > MAX_LIST) return undefined
+  if (length > MAX_LIST_LENGTH) return undefined
   while (items.length < length) {
     const item = read(items.length)
     if (item === undefined) return undefined
@@ -124,50 +124,55 @@ const READERS = {
 } as const
 
 /** Field names in the order in which their bytes stand, with their types. */
-export type Layout = Readonly<Record<string, keyof typeof READERS>>
+export type EventLayout = Readonly<Record<string, keyof typeof READERS>>
 
-type ValueOf<T extends keyof typeof READERS> =
+type FieldValue<T extends keyof typeof READERS> =
   (typeof READERS)[T] extends FieldReader<infer V> ? V : never
 
 /** What was read: what was asked for is there, all else may not be. */
-export type Values<L extends Layout, N extends keyof L> = {
-  readonly [K in N]: ValueOf<L[K]>
-} & { readonly [K in keyof L]?: ValueOf<L[K]> }
+export type EventValues<L extends EventLayout, N extends keyof L> = {
+  readonly [K in N]: FieldValue<L[K]>
+} & { readonly [K in keyof L]?: FieldValue<L[K]> }
 
 /** How an event is read. */
-export interface EventShape<L extends Layout, N extends keyof L & string> {
+export interface EventSchema<L extends EventLayout, N extends keyof L & string> {
   readonly layout: L
   /** Fields without which the event says nothing. */
   readonly needs: readonly N[]
 }
 
 /** What an event says, or why it cannot be taken. */
-export type Read<T> = { readonly values: T } | { readonly reason: string }
+export type ReadResult<T> = { readonly values: T } | { readonly reason: string }
 
 /**
  * Reads an event. Fields that came later than the layout are left alone, fields that it does not know yet are not there.
  * Reasons: `missing-field`, `bad-field`, `short-data`, `no-fields`.
  */
-export const readEvent = <L extends Layout, N extends keyof L & string>(
+export const readEvent = <L extends EventLayout, N extends keyof L & string>(
   { fields, bytes }: Pick<MoveEvent, 'fields' | 'bytes'>,
-  shape: EventShape<L, N>,
-): Read<Values<L, N>> => {
+  shape: EventSchema<L, N>,
+): ReadResult<EventValues<L, N>> => {
   if (fields === null && bytes === null) return { reason: 'no-fields' }
   const read =
-    fields === null ? fromBytes(bytesOr(bytes), shape.layout) : fromNames(fields, shape.layout)
+    fields === null
+      ? readBcsFields(bytesOrEmpty(bytes), shape.layout)
+      : readJsonFields(fields, shape.layout)
   if ('reason' in read) return read
   const missing = shape.needs.some((name) => read.values[name] === undefined)
   if (missing) return { reason: fields === null ? 'short-data' : 'missing-field' }
-  return { values: read.values as Values<L, N> }
+  return { values: read.values as EventValues<L, N> }
 }
 
 const NO_BYTES = new Uint8Array()
-const bytesOr = (bytes: Uint8Array | null): Uint8Array => bytes ?? NO_BYTES
+const bytesOrEmpty = (bytes: Uint8Array | null): Uint8Array => bytes ?? NO_BYTES
 
-type Loose = Record<string, unknown>
+type UntypedValues = Record<string, unknown>
 
-const fromNames = (fields: Readonly<Record<string, unknown>>, layout: Layout): Read<Loose> => {
-  const values: Loose = {}
+const readJsonFields = (
+  fields: Readonly<Record<string, unknown>>,
+  layout: EventLayout,
+): ReadResult<UntypedValues> => {
+  const values: UntypedValues = {}
   for (const [name, type] of Object.entries(layout)) {
     const told = fields[name]
     if (told === undefined) continue
@@ -178,9 +183,9 @@ const fromNames = (fields: Readonly<Record<string, unknown>>, layout: Layout): R
   return { values }
 }
 
-const fromBytes = (bytes: Uint8Array, layout: Layout): Read<Loose> => {
-  const cursor = bcsOf(bytes)
-  const values: Loose = {}
+const readBcsFields = (bytes: Uint8Array, layout: EventLayout): ReadResult<UntypedValues> => {
+  const cursor = bcsCursor(bytes)
+  const values: UntypedValues = {}
   for (const [name, type] of Object.entries(layout)) {
     const value = READERS[type].bytes(cursor)
     if (cursor.short) break

@@ -1,13 +1,13 @@
 import type { MoveCall, MoveDelta, MoveEvent, MoveObject } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse } from '../../input/json.ts'
-import { base64At, keyAt } from '../../svm/layout/json.ts'
-import { addressAt, coinAt, deltaAt, textAt } from './json.ts'
-import { eventOf, namedFields, type ToldTransaction } from './raw-transaction.ts'
-import { printedFields } from './wire.ts'
+import { parseBase58Key, parseBase64 } from '../../svm/layout/json.ts'
+import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
+import { objectFieldsOrNull, type RawTransaction, toMoveEvent } from './raw-transaction.ts'
+import { plainFields } from './wire.ts'
 
-const NONE: readonly unknown[] = []
-const listed = (value: unknown, at: string): readonly unknown[] =>
-  orElse(value, at, { read: listOf, fallback: NONE })
+const EMPTY_LIST: readonly unknown[] = []
+const optionalList = (value: unknown, at: string): readonly unknown[] =>
+  orElse(value, at, { read: listOf, fallback: EMPTY_LIST })
 const optionalFields = (value: unknown, at: string): Fields =>
   orElse(value, at, { read: fieldsOf, fallback: {} })
 
@@ -15,12 +15,12 @@ const optionalFields = (value: unknown, at: string): Fields =>
 export type GrpcObjects = ReadonlyMap<string, Fields>
 
 /** Objects of an `ObjectSet`, the newest version of each. Throws `Malformed`. */
-export const objectsOf = (set: unknown): GrpcObjects => {
-  const list = listed(optionalFields(set, 'objects').objects, 'objects.objects')
+export const parseObjectSet = (set: unknown): GrpcObjects => {
+  const list = optionalList(optionalFields(set, 'objects').objects, 'objects.objects')
   return new Map(
     list.map((each) => {
       const said = fieldsOf(each, 'object')
-      return [addressAt(said.objectId, 'objectId'), said]
+      return [parseAddress(said.objectId, 'objectId'), said]
     }),
   )
 }
@@ -29,50 +29,52 @@ export const objectsOf = (set: unknown): GrpcObjects => {
  * An `ExecutedTransaction` of `sui.rpc.v2` in the proto3 JSON mapping, or with enums as numbers and `oneof` as an object
  * that names its case, which some clients make of it. Source: MystenLabs/sui-apis proto/sui/rpc/v2. Throws `Malformed`.
  */
-export const toldByGrpc = (said: Fields, shared: GrpcObjects): ToldTransaction => {
+export const fromGrpc = (said: Fields, shared: GrpcObjects): RawTransaction => {
   const transaction = fieldsOf(said.transaction, 'transaction')
   const effects = fieldsOf(said.effects, 'effects')
   const { owner } = optionalFields(transaction.gasPayment, 'gasPayment')
-  const sender = addressAt(transaction.sender, 'sender')
-  const objects = said.objects === undefined ? shared : objectsOf(said.objects)
+  const sender = parseAddress(transaction.sender, 'sender')
+  const objects = said.objects === undefined ? shared : parseObjectSet(said.objects)
   const { events } = optionalFields(said.events, 'events')
   return {
-    digest: keyAt(said.digest, 'digest'),
+    digest: parseBase58Key(said.digest, 'digest'),
     sender,
-    gasOwner: orElse(owner, 'gasPayment.owner', { read: addressAt, fallback: sender }),
+    gasOwner: orElse(owner, 'gasPayment.owner', { read: parseAddress, fallback: sender }),
     success: fieldsOf(effects.status, 'effects.status').success === true,
     gasUsed: optionalFields(effects.gasUsed, 'effects.gasUsed'),
-    events: listed(events, 'events.events').map(eventAt),
-    deltas: listed(said.balanceChanges, 'balanceChanges').flatMap(deltaOf),
-    calls: callsOf(optionalFields(transaction.kind, 'transaction.kind')),
-    objects: listed(effects.changedObjects, 'changedObjects').flatMap((each) =>
-      objectOf(fieldsOf(each, 'changedObject'), objects),
+    events: optionalList(events, 'events.events').map(parseEvent),
+    deltas: optionalList(said.balanceChanges, 'balanceChanges').flatMap(parseBalanceChange),
+    calls: parseMoveCalls(optionalFields(transaction.kind, 'transaction.kind')),
+    objects: optionalList(effects.changedObjects, 'changedObjects').flatMap((each) =>
+      parseChangedObject(fieldsOf(each, 'changedObject'), objects),
     ),
   }
 }
 
-const eventAt = (value: unknown, index: number): MoveEvent => {
+const parseEvent = (value: unknown, index: number): MoveEvent => {
   const said = fieldsOf(value, 'event')
-  const fields = printedFields(said.json)
+  const fields = plainFields(said.json)
   const bytes = optionalFields(said.contents, 'event.contents').value
-  return eventOf({
+  return toMoveEvent({
     index,
     type: said.eventType,
-    sender: orElse(said.sender, 'event.sender', { read: addressAt, fallback: '' }),
+    sender: orElse(said.sender, 'event.sender', { read: parseAddress, fallback: '' }),
     fields,
     bytes:
-      fields === null ? orElse(bytes, 'contents.value', { read: bytesAt, fallback: null }) : null,
+      fields === null
+        ? orElse(bytes, 'contents.value', { read: parseBytes, fallback: null })
+        : null,
   })
 }
 
-const bytesAt = (value: unknown, at: string): Uint8Array =>
-  value instanceof Uint8Array ? value : base64At(value, at)
+const parseBytes = (value: unknown, at: string): Uint8Array =>
+  value instanceof Uint8Array ? value : parseBase64(value, at)
 
-const deltaOf = (value: unknown): readonly MoveDelta[] => {
+const parseBalanceChange = (value: unknown): readonly MoveDelta[] => {
   const said = fieldsOf(value, 'balanceChange')
-  const owner = addressAt(said.address, 'balanceChange.address')
-  const coin = coinAt(said.coinType, 'balanceChange.coinType')
-  const deltaRaw = deltaAt(said.amount, 'balanceChange.amount')
+  const owner = parseAddress(said.address, 'balanceChange.address')
+  const coin = parseCoinType(said.coinType, 'balanceChange.coinType')
+  const deltaRaw = parseSignedAmount(said.amount, 'balanceChange.amount')
   return coin === undefined ? [] : [{ owner, coin, deltaRaw }]
 }
 
@@ -81,9 +83,9 @@ const CREATED: readonly unknown[] = ['CREATED', 2]
 const OBJECT_WRITE: readonly unknown[] = ['OUTPUT_OBJECT_STATE_OBJECT_WRITE', 2]
 const PACKAGE_WRITE: readonly unknown[] = ['OUTPUT_OBJECT_STATE_PACKAGE_WRITE', 3]
 
-const objectOf = (said: Fields, objects: GrpcObjects): readonly MoveObject[] => {
+const parseChangedObject = (said: Fields, objects: GrpcObjects): readonly MoveObject[] => {
   const isNew = CREATED.includes(said.idOperation)
-  const id = addressAt(said.objectId, 'changedObject.objectId')
+  const id = parseAddress(said.objectId, 'changedObject.objectId')
   if (PACKAGE_WRITE.includes(said.outputState)) {
     return isNew ? [{ id, type: '', change: 'published', fields: null }] : []
   }
@@ -93,36 +95,39 @@ const objectOf = (said: Fields, objects: GrpcObjects): readonly MoveObject[] => 
   return [
     {
       id,
-      type: orElse(type, 'objectType', { read: textAt, fallback: '' }),
+      type: orElse(type, 'objectType', { read: parseString, fallback: '' }),
       change: isNew ? 'created' : 'changed',
-      fields: printedFields(known?.json),
+      fields: plainFields(known?.json),
     },
   ]
 }
 
 /** The case of a `oneof` by its name, as the JSON mapping writes it or inside an object that names the case. */
-const oneOf = (said: Fields, wrapper: string, name: string): Fields | null => {
-  const wrapped = namedFields(said[wrapper])
-  return namedFields(said[name]) ?? namedFields(wrapped?.[name])
+const oneofCase = (said: Fields, wrapper: string, name: string): Fields | null => {
+  const wrapped = objectFieldsOrNull(said[wrapper])
+  return objectFieldsOrNull(said[name]) ?? objectFieldsOrNull(wrapped?.[name])
 }
 
 /** Calls of a programmable transaction; other kinds have none. */
-const callsOf = (kind: Fields): readonly MoveCall[] => {
-  const program = oneOf(kind, 'data', 'programmableTransaction')
+const parseMoveCalls = (kind: Fields): readonly MoveCall[] => {
+  const program = oneofCase(kind, 'data', 'programmableTransaction')
   if (program === null) return []
-  const ids = listed(program.inputs, 'inputs').map((input) => namedFields(input)?.objectId)
-  return listed(program.commands, 'commands').flatMap((command) => {
-    const call = oneOf(fieldsOf(command, 'command'), 'command', 'moveCall')
+  const ids = optionalList(program.inputs, 'inputs').map(
+    (input) => objectFieldsOrNull(input)?.objectId,
+  )
+  return optionalList(program.commands, 'commands').flatMap((command) => {
+    const call = oneofCase(fieldsOf(command, 'command'), 'command', 'moveCall')
     if (call === null) return []
     return [
       {
-        typeArguments: listed(call.typeArguments, 'typeArguments').map((type) =>
-          textAt(type, 'typeArguments[]'),
+        typeArguments: optionalList(call.typeArguments, 'typeArguments').map((type) =>
+          parseString(type, 'typeArguments[]'),
         ),
-        objects: listed(call.arguments, 'arguments').flatMap((argument) => {
+        objects: optionalList(call.arguments, 'arguments').flatMap((argument) => {
           const { kind: takes, input } = fieldsOf(argument, 'argument')
-          const id = INPUT.includes(takes) && typeof input === 'number' ? ids[input] : undefined
-          return id === undefined ? [] : [addressAt(id, 'inputs[].objectId')]
+          const id =
+            INPUT_ARGUMENT.includes(takes) && typeof input === 'number' ? ids[input] : undefined
+          return id === undefined ? [] : [parseAddress(id, 'inputs[].objectId')]
         }),
       },
     ]
@@ -130,4 +135,4 @@ const callsOf = (kind: Fields): readonly MoveCall[] => {
 }
 
 /** `Argument.ArgumentKind` of one that is an input. Source: argument.proto. */
-const INPUT: readonly unknown[] = ['INPUT', 2]
+const INPUT_ARGUMENT: readonly unknown[] = ['INPUT', 2]

@@ -1,109 +1,111 @@
 import type { MoveCall, MoveDelta, MoveEvent, MoveObject } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
-import { base58At, base64At, keyAt, wholeAt } from '../../svm/layout/json.ts'
-import { addressAt, coinAt, deltaAt, textAt } from './json.ts'
-import { eventOf, namedFields, type ToldTransaction } from './raw-transaction.ts'
+import { parseBase58, parseBase58Key, parseBase64, parseUint } from '../../svm/layout/json.ts'
+import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
+import { objectFieldsOrNull, type RawTransaction, toMoveEvent } from './raw-transaction.ts'
 
-const NONE: readonly unknown[] = []
-const listed = (value: unknown, at: string): readonly unknown[] =>
-  orElse(value, at, { read: listOf, fallback: NONE })
+const EMPTY_LIST: readonly unknown[] = []
+const optionalList = (value: unknown, at: string): readonly unknown[] =>
+  orElse(value, at, { read: listOf, fallback: EMPTY_LIST })
 const optionalFields = (value: unknown, at: string): Fields =>
   orElse(value, at, { read: fieldsOf, fallback: {} })
 
 /** A `sui_getTransactionBlock` answer, asked with everything that it can show. Throws `Malformed`. */
-export const toldByJsonRpc = (said: Fields): ToldTransaction => {
+export const fromJsonRpc = (said: Fields): RawTransaction => {
   const data = fieldsOf(fieldsOf(said.transaction, 'transaction').data, 'transaction.data')
   const effects = fieldsOf(said.effects, 'effects')
   const { owner } = optionalFields(data.gasData, 'gasData')
-  const sender = addressAt(data.sender, 'sender')
+  const sender = parseAddress(data.sender, 'sender')
   return {
-    digest: keyAt(said.digest, 'digest'),
+    digest: parseBase58Key(said.digest, 'digest'),
     sender,
-    gasOwner: orElse(owner, 'gasData.owner', { read: addressAt, fallback: sender }),
-    success: isSuccess(fieldsOf(effects.status, 'effects.status').status),
+    gasOwner: orElse(owner, 'gasData.owner', { read: parseAddress, fallback: sender }),
+    success: parseSuccess(fieldsOf(effects.status, 'effects.status').status),
     gasUsed: fieldsOf(effects.gasUsed, 'effects.gasUsed'),
-    events: listed(said.events, 'events').map(jsonRpcEvent),
-    deltas: listed(said.balanceChanges, 'balanceChanges').flatMap(deltaOf),
-    calls: callsOf(optionalFields(data.transaction, 'transaction.data.transaction')),
-    objects: listed(said.objectChanges, 'objectChanges').flatMap(objectOf),
+    events: optionalList(said.events, 'events').map(parseJsonRpcEvent),
+    deltas: optionalList(said.balanceChanges, 'balanceChanges').flatMap(parseBalanceChange),
+    calls: parseMoveCalls(optionalFields(data.transaction, 'transaction.data.transaction')),
+    objects: optionalList(said.objectChanges, 'objectChanges').flatMap(parseObjectChange),
   }
 }
 
-const isSuccess = (status: unknown): boolean => {
+const parseSuccess = (status: unknown): boolean => {
   if (status !== 'success' && status !== 'failure') throw refuse('bad-status', 'status', status)
   return status === 'success'
 }
 
 /** An event as `sui_getTransactionBlock` and `suix_queryEvents` list it. Throws `Malformed`. */
-export const jsonRpcEvent = (value: unknown, place: number): MoveEvent => {
+export const parseJsonRpcEvent = (value: unknown, place: number): MoveEvent => {
   const said = fieldsOf(value, 'event')
   const { eventSeq } = optionalFields(said.id, 'event.id')
-  const fields = namedFields(said.parsedJson)
-  return eventOf({
-    index: orElse(eventSeq, 'eventSeq', { read: wholeAt, fallback: place }),
+  const fields = objectFieldsOrNull(said.parsedJson)
+  return toMoveEvent({
+    index: orElse(eventSeq, 'eventSeq', { read: parseUint, fallback: place }),
     type: said.type,
-    sender: orElse(said.sender, 'event.sender', { read: addressAt, fallback: '' }),
+    sender: orElse(said.sender, 'event.sender', { read: parseAddress, fallback: '' }),
     fields,
-    bytes: fields === null ? bytesOf(said) : null,
+    bytes: fields === null ? parseEventBytes(said) : null,
   })
 }
 
 /** Longest event in base 58: decoding grows with the square. */
-const MAX_BASE58 = 4_096
+const MAX_BASE58_LENGTH = 4_096
 
 /** Base 58 until nodes began to name the encoding. */
-const bytesOf = ({ bcs, bcsEncoding }: Fields): Uint8Array | null => {
+const parseEventBytes = ({ bcs, bcsEncoding }: Fields): Uint8Array | null => {
   if (bcs === undefined || bcs === null) return null
-  const text = textAt(bcs, 'bcs')
-  if (bcsEncoding === 'base64') return base64At(text, 'bcs')
-  return text.length > MAX_BASE58 ? null : base58At(text, 'bcs')
+  const text = parseString(bcs, 'bcs')
+  if (bcsEncoding === 'base64') return parseBase64(text, 'bcs')
+  return text.length > MAX_BASE58_LENGTH ? null : parseBase58(text, 'bcs')
 }
 
 /** Only owners that are an address hold coins; what lies in shared objects is not counted by nodes. */
-const deltaOf = (value: unknown): readonly MoveDelta[] => {
+const parseBalanceChange = (value: unknown): readonly MoveDelta[] => {
   const said = fieldsOf(value, 'balanceChange')
-  const owner = namedFields(said.owner)
+  const owner = objectFieldsOrNull(said.owner)
   const address = owner?.AddressOwner ?? owner?.ObjectOwner
   if (address === undefined) return []
-  const coin = coinAt(said.coinType, 'balanceChange.coinType')
-  const deltaRaw = deltaAt(said.amount, 'balanceChange.amount')
+  const coin = parseCoinType(said.coinType, 'balanceChange.coinType')
+  const deltaRaw = parseSignedAmount(said.amount, 'balanceChange.amount')
   return coin === undefined
     ? []
-    : [{ owner: addressAt(address, 'balanceChange.owner'), coin, deltaRaw }]
+    : [{ owner: parseAddress(address, 'balanceChange.owner'), coin, deltaRaw }]
 }
 
-const CHANGES: Readonly<Record<string, MoveObject['change']>> = {
+const OBJECT_CHANGES: Readonly<Record<string, MoveObject['change']>> = {
   created: 'created',
   mutated: 'changed',
   published: 'published',
 }
 
-const objectOf = (value: unknown): readonly MoveObject[] => {
+const parseObjectChange = (value: unknown): readonly MoveObject[] => {
   const said = fieldsOf(value, 'objectChange')
-  const type = textAt(said.type, 'objectChange.type')
-  const change = Object.hasOwn(CHANGES, type) ? CHANGES[type] : undefined
+  const type = parseString(said.type, 'objectChange.type')
+  const change = Object.hasOwn(OBJECT_CHANGES, type) ? OBJECT_CHANGES[type] : undefined
   if (change === undefined) return []
   if (change === 'published') {
-    return [{ id: addressAt(said.packageId, 'packageId'), type: '', change, fields: null }]
+    return [{ id: parseAddress(said.packageId, 'packageId'), type: '', change, fields: null }]
   }
-  const id = addressAt(said.objectId, 'objectId')
-  return [{ id, type: textAt(said.objectType, 'objectType'), change, fields: null }]
+  const id = parseAddress(said.objectId, 'objectId')
+  return [{ id, type: parseString(said.objectType, 'objectType'), change, fields: null }]
 }
 
 /** Calls of a programmable transaction; other kinds have none. */
-const callsOf = ({ inputs, transactions }: Fields): readonly MoveCall[] => {
-  const ids = listed(inputs, 'inputs').map((input) => namedFields(input)?.objectId)
-  return listed(transactions, 'transactions').flatMap((command) => {
-    const call = namedFields(command)?.MoveCall
+const parseMoveCalls = ({ inputs, transactions }: Fields): readonly MoveCall[] => {
+  const ids = optionalList(inputs, 'inputs').map((input) => objectFieldsOrNull(input)?.objectId)
+  return optionalList(transactions, 'transactions').flatMap((command) => {
+    const call = objectFieldsOrNull(command)?.MoveCall
     if (call === undefined) return []
     const { type_arguments: typeArguments, arguments: taken } = fieldsOf(call, 'MoveCall')
     return [
       {
-        typeArguments: listed(typeArguments, 'type_arguments').map((type) => textAt(type, 'type')),
-        objects: listed(taken, 'arguments').flatMap((argument) => {
-          const input = namedFields(argument)?.Input
+        typeArguments: optionalList(typeArguments, 'type_arguments').map((type) =>
+          parseString(type, 'type'),
+        ),
+        objects: optionalList(taken, 'arguments').flatMap((argument) => {
+          const input = objectFieldsOrNull(argument)?.Input
           const id = typeof input === 'number' ? ids[input] : undefined
-          return id === undefined ? [] : [addressAt(id, 'inputs[].objectId')]
+          return id === undefined ? [] : [parseAddress(id, 'inputs[].objectId')]
         }),
       },
     ]

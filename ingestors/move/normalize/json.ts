@@ -1,43 +1,43 @@
 import { base58Encode } from '../../../core/base58.ts'
 import { coinType, moveAddress, moveHead } from '../../../core/move-type.ts'
 import { fieldsOf, orElse, refuse } from '../../input/json.ts'
-import { wholeAt } from '../../svm/layout/json.ts'
+import { parseUint } from '../../svm/layout/json.ts'
 
 /** Readers of what a Sui node writes, on top of `../../input/json.ts`. Each throws `Malformed`. Digests and counts read like Solana's. */
 
 /** An address or object id with all its digits. Reason: `bad-address`. */
-export const addressAt = (value: unknown, at: string): string => {
+export const parseAddress = (value: unknown, at: string): string => {
   const address = typeof value === 'string' ? moveAddress(value) : undefined
   if (address === undefined) throw refuse('bad-address', at, value)
   return address
 }
 
 /** A coin's type in the house's writing; undefined for one beyond all bounds, as anyone may make them. Reason: `bad-type`. */
-export const coinAt = (value: unknown, at: string): string | undefined => {
+export const parseCoinType = (value: unknown, at: string): string | undefined => {
   if (typeof value !== 'string' || moveHead(value) === undefined)
     throw refuse('bad-type', at, value)
   return coinType(value)
 }
 
 /** A text. Reason: `not-a-text`. */
-export const textAt = (value: unknown, at: string): string => {
+export const parseString = (value: unknown, at: string): string => {
   if (typeof value !== 'string') throw refuse('not-a-text', at, value)
   return value
 }
 
 /** What a change adds to an amount, or takes away: up to 128 bits with their sign. Reason: `bad-amount`. */
-export const deltaAt = (value: unknown, at: string): bigint => {
+export const parseSignedAmount = (value: unknown, at: string): bigint => {
   if (typeof value !== 'string' || !/^-?\d{1,39}$/.test(value))
     throw refuse('bad-amount', at, value)
   return BigInt(value)
 }
 
 /** A time of the proto3 JSON mapping, or the message that it maps. Reasons: `bad-time`, `bad-number`. */
-export const protoTimeAt = (value: unknown, at: string): number => {
+export const parseProtoTimestamp = (value: unknown, at: string): number => {
   if (typeof value !== 'string') {
     const { seconds, nanos } = fieldsOf(value, at)
-    const rest = orElse(nanos, `${at}.nanos`, { read: wholeAt, fallback: 0 })
-    return wholeAt(seconds, `${at}.seconds`) * 1_000 + Math.floor(rest / 1_000_000)
+    const rest = orElse(nanos, `${at}.nanos`, { read: parseUint, fallback: 0 })
+    return parseUint(seconds, `${at}.seconds`) * 1_000 + Math.floor(rest / 1_000_000)
   }
   const timeMs = /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
   if (Number.isNaN(timeMs)) throw refuse('bad-time', at, value)
@@ -45,7 +45,7 @@ export const protoTimeAt = (value: unknown, at: string): number => {
 }
 
 /** Name of a checkpoint whose digest is not told: 32 bytes that hold its number. */
-export const nameOfHeight = (height: number): string => {
+export const placeholderDigest = (height: number): string => {
   const bytes = Buffer.alloc(32)
   bytes.writeBigUInt64BE(BigInt(height), 24)
   return base58Encode(bytes)

@@ -3,7 +3,7 @@ import type { MoveCall, MoveDelta, MoveEvent, MoveObject } from '../../../schema
 import { type Fields, fieldsOf, refuse } from '../../input/json.ts'
 
 /** A transaction as either interface of a node tells it. */
-export interface ToldTransaction {
+export interface RawTransaction {
   readonly digest: string
   readonly sender: string
   readonly gasOwner: string
@@ -17,7 +17,7 @@ export interface ToldTransaction {
 }
 
 /** An event's own part, whatever its fields came as. */
-export interface ToldEvent extends Omit<MoveEvent, 'package' | 'name' | 'typeArguments'> {
+export interface RawEvent extends Omit<MoveEvent, 'package' | 'name' | 'typeArguments'> {
   /** As the node prints it. */
   readonly type: unknown
 }
@@ -26,7 +26,7 @@ export interface ToldEvent extends Omit<MoveEvent, 'package' | 'name' | 'typeArg
  * An event with its type taken apart; arguments beyond all bounds are left out, as anyone may emit them. Throws `Malformed`:
  * `bad-type`.
  */
-export const eventOf = ({ type, index, sender, fields, bytes }: ToldEvent): MoveEvent => {
+export const toMoveEvent = ({ type, index, sender, fields, bytes }: RawEvent): MoveEvent => {
   const text = typeof type === 'string' ? type : ''
   const head = moveHead(text)
   if (head === undefined) throw refuse('bad-type', 'event type', type)
@@ -35,7 +35,7 @@ export const eventOf = ({ type, index, sender, fields, bytes }: ToldEvent): Move
 }
 
 /** Fields by name where the node gave an object; some events and objects are no more than a number. */
-export const namedFields = (value: unknown): Fields | null =>
+export const objectFieldsOrNull = (value: unknown): Fields | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? fieldsOf(value, 'fields')
     : null

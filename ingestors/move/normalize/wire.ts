@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
-import { namedFields } from './raw-transaction.ts'
+import { objectFieldsOrNull } from './raw-transaction.ts'
 
 /** Deepest nesting of a printed value that is followed; Move's own types nest far less. */
 const MAX_DEPTH = 64
@@ -8,43 +8,43 @@ const MAX_DEPTH = 64
  * A `Checkpoint` as it comes over gRPC, in the shape that `normalizeCheckpoint` reads: values that the node printed (fields of
  * events and objects) become plain ones. Throws `Malformed`: the readers' reasons, `too-deep`.
  */
-export const checkpointShape = (value: unknown): Fields => {
+export const toCheckpointShape = (value: unknown): Fields => {
   const said = fieldsOf(value, 'checkpoint')
   return {
     ...said,
-    transactions: listOf(said.transactions, 'transactions').map(transactionShape),
-    ...(said.objects !== undefined && { objects: objectsShape(said.objects) }),
+    transactions: listOf(said.transactions, 'transactions').map(toTransactionShape),
+    ...(said.objects !== undefined && { objects: toObjectsShape(said.objects) }),
   }
 }
 
 /** An `ObjectSet` with plain fields. */
-const objectsShape = (value: unknown): Fields => {
+const toObjectsShape = (value: unknown): Fields => {
   const { objects } = fieldsOf(value, 'objects')
-  return { objects: listOf(objects, 'objects.objects').map(printedShape) }
+  return { objects: listOf(objects, 'objects.objects').map(withPlainJson) }
 }
 
-const transactionShape = (value: unknown): Fields => {
+const toTransactionShape = (value: unknown): Fields => {
   const said = fieldsOf(value, 'transaction')
   const events = orElse(said.events, 'events', { read: fieldsOf, fallback: null })
   if (events === null) return said
-  return { ...said, events: { events: listOf(events.events, 'events').map(printedShape) } }
+  return { ...said, events: { events: listOf(events.events, 'events').map(withPlainJson) } }
 }
 
-const printedShape = (value: unknown): Fields => {
+const withPlainJson = (value: unknown): Fields => {
   const said = fieldsOf(value, 'event or object')
   return said.json === undefined ? said : { ...said, json: plainValue(said.json, 0) }
 }
 
 /** Fields that a node printed: plain, or as a `google.protobuf.Value` that some clients record. null: none. Throws `Malformed`. */
-export const printedFields = (value: unknown): Fields | null => {
-  const said = namedFields(value)
-  const isWrapped = said?.structValue !== undefined || caseOf(said)?.structValue !== undefined
-  return isWrapped ? namedFields(plainValue(value, 0)) : said
+export const plainFields = (value: unknown): Fields | null => {
+  const said = objectFieldsOrNull(value)
+  const isWrapped = said?.structValue !== undefined || oneofKindOf(said)?.structValue !== undefined
+  return isWrapped ? objectFieldsOrNull(plainValue(value, 0)) : said
 }
 
 /** The object around a `oneof` that names its case, as some clients make it. */
-const caseOf = (said: Fields | null): Fields | null => {
-  const kind = namedFields(said?.kind)
+const oneofKindOf = (said: Fields | null): Fields | null => {
+  const kind = objectFieldsOrNull(said?.kind)
   return typeof kind?.oneofKind === 'string' ? kind : null
 }
 
@@ -52,7 +52,7 @@ const caseOf = (said: Fields | null): Fields | null => {
 const plainValue = (value: unknown, depth: number): unknown => {
   if (depth > MAX_DEPTH) throw refuse('too-deep', 'json', depth)
   const told = fieldsOf(value, 'json')
-  const said = caseOf(told) ?? told
+  const said = oneofKindOf(told) ?? told
   if (said.structValue !== undefined) {
     const fields = Object.entries(fieldsOf(fieldsOf(said.structValue, 'struct').fields, 'fields'))
     return Object.fromEntries(fields.map(([name, each]) => [name, plainValue(each, depth + 1)]))

@@ -1,46 +1,54 @@
 import { moveType } from '../../../core/move-type.ts'
 import type { PoolChange } from '../../../schemas/events.ts'
-import { takeChange, takeSwap } from './resolve-swaps.ts'
-import { type Coins, type ListedEvent, type MoveScope, shownCoins, showPool } from './tx-context.ts'
-import { type MoveFamily, type MoveReader, moveEvent } from './types.ts'
+import { addLiquidityChange, addSwap } from './resolve-swaps.ts'
+import {
+  type CoinPair,
+  knownCoins,
+  type ListedEvent,
+  type MoveTxContext,
+  registerPool,
+} from './tx-context.ts'
+import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
 
-const HEAD = { pool_id: 'address', issuer: 'address', referrer: 'address?' } as const
+const COMMON_FIELDS = { pool_id: 'address', issuer: 'address', referrer: 'address?' } as const
 
 /** What an event tells of its pool: coins of it, and, in the events' second version, how much of each it holds. */
-interface SaidPool {
+interface ReportedPool {
   readonly pool: string
   readonly types: readonly string[]
   readonly reserves: readonly bigint[] | undefined
 }
 
 /** Two coins in the order of their names, which a pool's own list has to keep; undefined for fewer, for more, for one twice. */
-const pairOf = (types: readonly string[]): Coins | undefined => {
-  const [a, b, ...others] = [...types].sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
+const sortedPair = (types: readonly string[]): CoinPair | undefined => {
+  const [a, b, ...others] = [...types].sort((one, other) =>
+    fullCoinName(one) < fullCoinName(other) ? -1 : 1,
+  )
   return a === undefined || b === undefined || a === b || others.length > 0 ? undefined : [a, b]
 }
 
 /** A name with all digits of its address. */
-const nameOf = (coin: string): string => {
+const fullCoinName = (coin: string): string => {
   const { package: owner = '', name = '', typeArguments = [] } = moveType(coin) ?? {}
   return `${owner}::${name}<${typeArguments}>`
 }
 
 /** An event that names two coins of a pool that holds two shows the pool. */
-const showPair = (
-  scope: MoveScope,
+const registerPair = (
+  scope: MoveTxContext,
   listed: ListedEvent,
-  { pool, types, reserves }: SaidPool,
-): Coins | undefined => {
-  const known = shownCoins(scope, pool)
-  const coins = known === undefined && reserves?.length === 2 ? pairOf(types) : undefined
-  if (coins !== undefined) showPool(scope, listed, { pool, coins })
+  { pool, types, reserves }: ReportedPool,
+): CoinPair | undefined => {
+  const known = knownCoins(scope, pool)
+  const coins = known === undefined && reserves?.length === 2 ? sortedPair(types) : undefined
+  if (coins !== undefined) registerPool(scope, listed, { pool, coins })
   return known ?? coins
 }
 
 /** Pools hold up to eight coins; of a swap of several against one nothing says which paid for what. */
-const swap = moveEvent({
+const swapReader = eventReader({
   layout: {
-    ...HEAD,
+    ...COMMON_FIELDS,
     types_in: 'coin[]',
     amounts_in: 'u64[]',
     types_out: 'coin[]',
@@ -57,13 +65,13 @@ const swap = moveEvent({
     const [coinOut] = said.types_out
     const [amountOutRaw = 0n] = said.amounts_out
     if (coinIn === undefined || coinOut === undefined) return 'zero-amount'
-    showPair(scope, listed, { pool, types: [coinIn, coinOut], reserves })
+    registerPair(scope, listed, { pool, types: [coinIn, coinOut], reserves })
     const way = { in: coinIn, out: coinOut }
-    return takeSwap(scope, listed, { pool, way, amountInRaw, amountOutRaw, trader })
+    return addSwap(scope, listed, { pool, way, amountInRaw, amountOutRaw, trader })
   },
 })
 
-interface SaidLiquidity extends SaidPool {
+interface ReportedLiquidity extends ReportedPool {
   readonly owner: string | undefined
   readonly amounts: readonly bigint[]
 }
@@ -72,45 +80,45 @@ interface SaidLiquidity extends SaidPool {
  * What moved, by the pool's own coins: an event names some of them or all. What the house knows of a pool has two sides: pools
  * of more coins trade, and their liquidity is left out.
  */
-const takeLiquidity = (
-  scope: MoveScope,
+const addLiquidity = (
+  scope: MoveTxContext,
   listed: ListedEvent,
   change: PoolChange['kind'],
-  { owner, amounts, ...said }: SaidLiquidity,
+  { owner, amounts, ...said }: ReportedLiquidity,
 ): string | undefined => {
   const { pool, types, reserves } = said
   if (types.length > 2 || (reserves !== undefined && reserves.length > 2)) return 'many-coins'
   if (types.length !== amounts.length || new Set(types).size < types.length) return 'bad-field'
-  const coins = showPair(scope, listed, said)
+  const coins = registerPair(scope, listed, said)
   if (coins === undefined) return 'unknown-pool'
   if (types.some((type) => !coins.includes(type))) return 'unknown-token'
   const amountOf = (coin: string): bigint => amounts[types.indexOf(coin)] ?? 0n
   const amountsRaw = [amountOf(coins[0]), amountOf(coins[1])] as const
-  return takeChange(scope, listed, { pool, change, coins, amountsRaw, owner })
+  return addLiquidityChange(scope, listed, { pool, change, coins, amountsRaw, owner })
 }
 
-const DEPOSIT = { ...HEAD, types: 'coin[]', deposits: 'u64[]' } as const
+const DEPOSIT = { ...COMMON_FIELDS, types: 'coin[]', deposits: 'u64[]' } as const
 const DEPOSIT_V2 = { ...DEPOSIT, reserves: 'u64[]' } as const
-const WITHDRAWAL = { ...HEAD, types: 'coin[]', withdrawn: 'u64[]' } as const
+const WITHDRAWAL = { ...COMMON_FIELDS, types: 'coin[]', withdrawn: 'u64[]' } as const
 const WITHDRAWAL_V2 = { ...WITHDRAWAL, reserves: 'u64[]' } as const
 
-const deposited = (layout: typeof DEPOSIT | typeof DEPOSIT_V2): MoveReader =>
-  moveEvent({
+const depositReader = (layout: typeof DEPOSIT | typeof DEPOSIT_V2): MoveEventReader =>
+  eventReader({
     layout: layout as typeof DEPOSIT_V2,
     needs: ['pool_id', 'types', 'deposits'],
     take: (scope, listed, { pool_id: pool, issuer: owner, types, deposits: amounts, reserves }) =>
-      takeLiquidity(scope, listed, 'increase', { pool, owner, types, amounts, reserves }),
+      addLiquidity(scope, listed, 'increase', { pool, owner, types, amounts, reserves }),
   })
 
-const withdrawn = (layout: typeof WITHDRAWAL | typeof WITHDRAWAL_V2): MoveReader =>
-  moveEvent({
+const withdrawalReader = (layout: typeof WITHDRAWAL | typeof WITHDRAWAL_V2): MoveEventReader =>
+  eventReader({
     layout: layout as typeof WITHDRAWAL_V2,
     needs: ['pool_id', 'types', 'withdrawn'],
     take: (scope, listed, { pool_id: pool, issuer: owner, types, withdrawn: amounts, reserves }) =>
-      takeLiquidity(scope, listed, 'decrease', { pool, owner, types, amounts, reserves }),
+      addLiquidity(scope, listed, 'decrease', { pool, owner, types, amounts, reserves }),
   })
 
-const created = moveEvent({
+const poolCreatedReader = eventReader({
   layout: {
     pool_id: 'address',
     name: 'text',
@@ -120,10 +128,15 @@ const created = moveEvent({
   },
   needs: ['pool_id', 'coins'],
   take: (scope, listed, { pool_id: pool, creator: owner, coins: list }) => {
-    const coins = pairOf(list)
+    const coins = sortedPair(list)
     if (coins === undefined) return 'many-coins'
-    showPool(scope, listed, { pool, coins })
-    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n], owner })
+    registerPool(scope, listed, { pool, coins })
+    return addLiquidityChange(scope, listed, {
+      pool,
+      change: 'initialize',
+      amountsRaw: [0n, 0n],
+      owner,
+    })
   },
 })
 
@@ -134,12 +147,12 @@ const created = moveEvent({
 export const aftermath: MoveFamily = {
   family: 'aftermath',
   events: {
-    'events::SwapEvent': swap,
-    'events::SwapEventV2': swap,
-    'events::DepositEvent': deposited(DEPOSIT),
-    'events::DepositEventV2': deposited(DEPOSIT_V2),
-    'events::WithdrawEvent': withdrawn(WITHDRAWAL),
-    'events::WithdrawEventV2': withdrawn(WITHDRAWAL_V2),
-    'events::CreatedPoolEvent': created,
+    'events::SwapEvent': swapReader,
+    'events::SwapEventV2': swapReader,
+    'events::DepositEvent': depositReader(DEPOSIT),
+    'events::DepositEventV2': depositReader(DEPOSIT_V2),
+    'events::WithdrawEvent': withdrawalReader(WITHDRAWAL),
+    'events::WithdrawEventV2': withdrawalReader(WITHDRAWAL_V2),
+    'events::CreatedPoolEvent': poolCreatedReader,
   },
 }

@@ -1,12 +1,17 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { bothOf, takeChange, takeSwap } from './resolve-swaps.ts'
-import { feePipsOf, showPool } from './tx-context.ts'
-import { type MoveFamily, type MoveReader, moveEvent } from './types.ts'
+import { addLiquidityChange, addSwap, pairIfBoth } from './resolve-swaps.ts'
+import { feePipsOf, registerPool } from './tx-context.ts'
+import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
 
-const SIDES = { pool_id: 'address', a2b: 'bool', amount_in: 'u64', amount_out: 'u64' } as const
+const SWAP_AMOUNTS = {
+  pool_id: 'address',
+  a2b: 'bool',
+  amount_in: 'u64',
+  amount_out: 'u64',
+} as const
 /** After the event. */
-const HELD = { pool_coin_a_amount: 'u64', pool_coin_b_amount: 'u64' } as const
-const PRICED = {
+const POOL_RESERVES = { pool_coin_a_amount: 'u64', pool_coin_b_amount: 'u64' } as const
+const SWAP_STATE = {
   fee: 'u64',
   before_liquidity: 'u128',
   after_liquidity: 'u128',
@@ -16,35 +21,35 @@ const PRICED = {
   exceeded: 'bool',
   sequence_number: 'u128',
 } as const
-const SWAP = { ...SIDES, ...HELD, ...PRICED } as const
+const SWAP = { ...SWAP_AMOUNTS, ...POOL_RESERVES, ...SWAP_STATE } as const
 /** Does not say what the pool holds: the coins that go in come later in the transaction. */
-const FLASH_SWAP = { ...SIDES, ...PRICED } as const
+const FLASH_SWAP = { ...SWAP_AMOUNTS, ...SWAP_STATE } as const
 
-const swap = (layout: typeof SWAP | typeof FLASH_SWAP): MoveReader =>
-  moveEvent({
+const swapReader = (layout: typeof SWAP | typeof FLASH_SWAP): MoveEventReader =>
+  eventReader({
     layout: layout as typeof SWAP,
     needs: ['pool_id', 'a2b', 'amount_in', 'amount_out'],
     pool: 'pool_id',
     take: (scope, listed, said) =>
-      takeSwap(scope, listed, {
+      addSwap(scope, listed, {
         pool: said.pool_id,
         way: said.a2b ? 'a-to-b' : 'b-to-a',
         amountInRaw: said.amount_in,
         amountOutRaw: said.amount_out,
-        reserves: bothOf(said.pool_coin_a_amount, said.pool_coin_b_amount),
+        reserves: pairIfBoth(said.pool_coin_a_amount, said.pool_coin_b_amount),
         sqrtPriceX64: said.after_sqrt_price,
         liquidityRaw: said.after_liquidity,
       }),
   })
 
-const moved = (change: PoolChange['kind']): MoveReader =>
-  moveEvent({
+const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
+  eventReader({
     layout: {
       pool_id: 'address',
       position_id: 'address',
       coin_a_amount: 'u64',
       coin_b_amount: 'u64',
-      ...HELD,
+      ...POOL_RESERVES,
       liquidity: 'u128',
       before_liquidity: 'u128',
       after_liquidity: 'u128',
@@ -57,15 +62,15 @@ const moved = (change: PoolChange['kind']): MoveReader =>
     needs: ['pool_id', 'coin_a_amount', 'coin_b_amount'],
     pool: 'pool_id',
     take: (scope, listed, said) =>
-      takeChange(scope, listed, {
+      addLiquidityChange(scope, listed, {
         pool: said.pool_id,
         change,
         amountsRaw: [said.coin_a_amount, said.coin_b_amount],
-        reserves: bothOf(said.pool_coin_a_amount, said.pool_coin_b_amount),
+        reserves: pairIfBoth(said.pool_coin_a_amount, said.pool_coin_b_amount),
       }),
   })
 
-const created = moveEvent({
+const poolCreatedReader = eventReader({
   layout: {
     id: 'address',
     coin_a: 'coin',
@@ -85,8 +90,8 @@ const created = moveEvent({
   },
   needs: ['id', 'coin_a', 'coin_b'],
   take: (scope, listed, { id: pool, coin_a: a, coin_b: b, fee_rate: fee }) => {
-    showPool(scope, listed, { pool, coins: [a, b], feePips: feePipsOf(fee) })
-    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
+    registerPool(scope, listed, { pool, coins: [a, b], feePips: feePipsOf(fee) })
+    return addLiquidityChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
   },
 })
 
@@ -94,10 +99,10 @@ const created = moveEvent({
 export const bluefin: MoveFamily = {
   family: 'bluefin',
   events: {
-    'events::AssetSwap': swap(SWAP),
-    'events::FlashSwap': swap(FLASH_SWAP),
-    'events::LiquidityProvided': moved('increase'),
-    'events::LiquidityRemoved': moved('decrease'),
-    'events::PoolCreated': created,
+    'events::AssetSwap': swapReader(SWAP),
+    'events::FlashSwap': swapReader(FLASH_SWAP),
+    'events::LiquidityProvided': liquidityReader('increase'),
+    'events::LiquidityRemoved': liquidityReader('decrease'),
+    'events::PoolCreated': poolCreatedReader,
   },
 }

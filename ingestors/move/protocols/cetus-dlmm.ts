@@ -1,7 +1,7 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { takeChange, takeSwap } from './resolve-swaps.ts'
-import { type Coins, coinsOf, showPool } from './tx-context.ts'
-import { type MoveFamily, type MoveReader, moveEvent } from './types.ts'
+import { addLiquidityChange, addSwap } from './resolve-swaps.ts'
+import { type CoinPair, poolCoins, registerPool } from './tx-context.ts'
+import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
 
 const SWAP = {
   pool: 'address',
@@ -21,8 +21,8 @@ const SWAP = {
 } as const
 
 /** A swap's effect on the vaults. */
-interface Vaulted {
-  readonly coins: Coins | undefined
+interface VaultUpdate {
+  readonly coins: CoinPair | undefined
   readonly from: string
   readonly target: string
   readonly vaultA: bigint | undefined
@@ -31,7 +31,7 @@ interface Vaulted {
   readonly keptRaw: bigint
 }
 
-const reservesAfter = ({ coins, from, target, vaultA, vaultB, keptRaw }: Vaulted) => {
+const reservesAfter = ({ coins, from, target, vaultA, vaultB, keptRaw }: VaultUpdate) => {
   if (coins === undefined || vaultA === undefined || vaultB === undefined) return undefined
   const [a, b] = coins
   if (keptRaw < 0n) return undefined
@@ -39,15 +39,15 @@ const reservesAfter = ({ coins, from, target, vaultA, vaultB, keptRaw }: Vaulted
   return from === b && target === a ? ([vaultA, vaultB + keptRaw] as const) : undefined
 }
 
-const swap = moveEvent({
+const swapReader = eventReader({
   layout: SWAP,
   needs: ['pool', 'from', 'target', 'amount_in', 'amount_out'],
   pool: 'pool',
   take: (scope, listed, { pool, from, target, ...said }) => {
     const { amount_in: amountInRaw, amount_out: amountOutRaw, ref_fee: partnerRaw = 0n } = said
     const vaults = { vaultA: said.vault_a, vaultB: said.vault_b, keptRaw: amountInRaw - partnerRaw }
-    const coins = coinsOf(scope, listed, pool)
-    return takeSwap(scope, listed, {
+    const coins = poolCoins(scope, listed, pool)
+    return addSwap(scope, listed, {
       ...{ pool, amountInRaw, amountOutRaw, way: { in: from, out: target } },
       reserves: reservesAfter({ coins, from, target, ...vaults }),
     })
@@ -55,8 +55,8 @@ const swap = moveEvent({
 })
 
 /** How all changes of a position begin. Fees that a closed one takes along are no part of the amounts. */
-const moved = (change: PoolChange['kind']): MoveReader =>
-  moveEvent({
+const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
+  eventReader({
     layout: {
       pool: 'address',
       position_id: 'address',
@@ -67,16 +67,16 @@ const moved = (change: PoolChange['kind']): MoveReader =>
     needs: ['pool', 'total_amount_a', 'total_amount_b'],
     pool: 'pool',
     take: (scope, listed, { pool, total_amount_a: a, total_amount_b: b }) =>
-      takeChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
+      addLiquidityChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
   })
 
 /** Its fee is left alone: it moves with the price, and is changed without a new pool. */
-const created = moveEvent({
+const poolCreatedReader = eventReader({
   layout: { pool_id: 'address', coin_type_a: 'coin', coin_type_b: 'coin' },
   needs: ['pool_id', 'coin_type_a', 'coin_type_b'],
   take: (scope, listed, { pool_id: pool, coin_type_a: a, coin_type_b: b }) => {
-    showPool(scope, listed, { pool, coins: [a, b] })
-    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
+    registerPool(scope, listed, { pool, coins: [a, b] })
+    return addLiquidityChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
   },
 })
 
@@ -87,10 +87,10 @@ const created = moveEvent({
 export const cetusDlmm: MoveFamily = {
   family: 'cetus_dlmm',
   events: {
-    'pool::SwapEvent': swap,
-    'pool::AddLiquidityEvent': moved('increase'),
-    'pool::RemoveLiquidityEvent': moved('decrease'),
-    'pool::ClosePositionEvent': moved('decrease'),
-    'registry::CreatePoolEvent': created,
+    'pool::SwapEvent': swapReader,
+    'pool::AddLiquidityEvent': liquidityReader('increase'),
+    'pool::RemoveLiquidityEvent': liquidityReader('decrease'),
+    'pool::ClosePositionEvent': liquidityReader('decrease'),
+    'registry::CreatePoolEvent': poolCreatedReader,
   },
 }

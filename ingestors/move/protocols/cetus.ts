@@ -1,7 +1,7 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { takeChange, takeSwap } from './resolve-swaps.ts'
-import { showPool } from './tx-context.ts'
-import { type MoveFamily, type MoveReader, moveEvent } from './types.ts'
+import { addLiquidityChange, addSwap } from './resolve-swaps.ts'
+import { registerPool } from './tx-context.ts'
+import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
 
 const SWAP = {
   atob: 'bool',
@@ -21,7 +21,7 @@ const SWAP = {
 } as const
 
 /** A swap's effect on the vaults. The partner's share of the fee, where there is a partner, never gets into them. */
-interface Vaulted {
+interface VaultUpdate {
   readonly aToB: boolean
   readonly vaultA: bigint | undefined
   readonly vaultB: bigint | undefined
@@ -29,7 +29,7 @@ interface Vaulted {
   readonly amountOutRaw: bigint
 }
 
-const reservesAfter = ({ aToB, vaultA, vaultB, keptRaw, amountOutRaw }: Vaulted) => {
+const reservesAfter = ({ aToB, vaultA, vaultB, keptRaw, amountOutRaw }: VaultUpdate) => {
   if (vaultA === undefined || vaultB === undefined) return undefined
   const after = aToB
     ? ([vaultA + keptRaw, vaultB - amountOutRaw] as const)
@@ -37,17 +37,18 @@ const reservesAfter = ({ aToB, vaultA, vaultB, keptRaw, amountOutRaw }: Vaulted)
   return after[0] < 0n || after[1] < 0n ? undefined : after
 }
 
-const NOBODY = `0x${'0'.repeat(64)}`
+const ZERO_ADDRESS = `0x${'0'.repeat(64)}`
 
-const swap = moveEvent({
+const swapReader = eventReader({
   layout: SWAP,
   needs: ['atob', 'pool', 'amount_in', 'amount_out'],
   pool: 'pool',
   take: (scope, listed, said) => {
     const { atob: aToB, pool, amount_in: amountInRaw, amount_out: amountOutRaw } = said
-    const partnerRaw = (said.partner ?? NOBODY) === NOBODY ? 0n : (said.ref_amount ?? 0n)
+    const partnerRaw =
+      (said.partner ?? ZERO_ADDRESS) === ZERO_ADDRESS ? 0n : (said.ref_amount ?? 0n)
     const vaults = { vaultA: said.vault_a_amount, vaultB: said.vault_b_amount }
-    return takeSwap(scope, listed, {
+    return addSwap(scope, listed, {
       ...{ pool, amountInRaw, amountOutRaw, way: aToB ? 'a-to-b' : 'b-to-a' },
       reserves: reservesAfter({ aToB, ...vaults, keptRaw: amountInRaw - partnerRaw, amountOutRaw }),
       sqrtPriceX64: said.after_sqrt_price,
@@ -55,7 +56,7 @@ const swap = moveEvent({
   },
 })
 
-const MOVED = {
+const LIQUIDITY_FIELDS = {
   pool: 'address',
   position: 'address',
   tick_lower: 'i32',
@@ -64,24 +65,27 @@ const MOVED = {
   after_liquidity: 'u128',
 } as const
 const AMOUNTS = { amount_a: 'u64', amount_b: 'u64' } as const
-const MOVED_V1 = { ...MOVED, ...AMOUNTS } as const
-const MOVED_V2 = { ...MOVED, current_sqrt_price: 'u128', ...AMOUNTS } as const
+const LIQUIDITY_V1 = { ...LIQUIDITY_FIELDS, ...AMOUNTS } as const
+const LIQUIDITY_V2 = { ...LIQUIDITY_FIELDS, current_sqrt_price: 'u128', ...AMOUNTS } as const
 
-const moved = (change: PoolChange['kind'], layout: typeof MOVED_V1 | typeof MOVED_V2): MoveReader =>
-  moveEvent({
+const liquidityReader = (
+  change: PoolChange['kind'],
+  layout: typeof LIQUIDITY_V1 | typeof LIQUIDITY_V2,
+): MoveEventReader =>
+  eventReader({
     layout,
     needs: ['pool', 'amount_a', 'amount_b'],
     pool: 'pool',
     take: (scope, listed, { pool, amount_a: a, amount_b: b }) =>
-      takeChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
+      addLiquidityChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
   })
 
-const created = moveEvent({
+const poolCreatedReader = eventReader({
   layout: { pool_id: 'address', coin_type_a: 'coin', coin_type_b: 'coin', tick_spacing: 'u32' },
   needs: ['pool_id', 'coin_type_a', 'coin_type_b'],
   take: (scope, listed, { pool_id: pool, coin_type_a: a, coin_type_b: b }) => {
-    showPool(scope, listed, { pool, coins: [a, b] })
-    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
+    registerPool(scope, listed, { pool, coins: [a, b] })
+    return addLiquidityChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
   },
 })
 
@@ -89,11 +93,11 @@ const created = moveEvent({
 export const cetus: MoveFamily = {
   family: 'cetus',
   events: {
-    'pool::SwapEvent': swap,
-    'pool::AddLiquidityEvent': moved('increase', MOVED_V1),
-    'pool::AddLiquidityV2Event': moved('increase', MOVED_V2),
-    'pool::RemoveLiquidityEvent': moved('decrease', MOVED_V1),
-    'pool::RemoveLiquidityV2Event': moved('decrease', MOVED_V2),
-    'factory::CreatePoolEvent': created,
+    'pool::SwapEvent': swapReader,
+    'pool::AddLiquidityEvent': liquidityReader('increase', LIQUIDITY_V1),
+    'pool::AddLiquidityV2Event': liquidityReader('increase', LIQUIDITY_V2),
+    'pool::RemoveLiquidityEvent': liquidityReader('decrease', LIQUIDITY_V1),
+    'pool::RemoveLiquidityV2Event': liquidityReader('decrease', LIQUIDITY_V2),
+    'factory::CreatePoolEvent': poolCreatedReader,
   },
 }

@@ -1,9 +1,9 @@
-import { takeChange, takeSwap } from './resolve-swaps.ts'
-import { showPool } from './tx-context.ts'
-import { type MoveFamily, moveEvent } from './types.ts'
+import { addLiquidityChange, addSwap } from './resolve-swaps.ts'
+import { registerPool } from './tx-context.ts'
+import { eventReader, type MoveFamily } from './types.ts'
 
 /** A resting order met another: a trade of who sent the later one. Pools hold their base coin first. */
-const filled = moveEvent({
+const orderFilledReader = eventReader({
   layout: {
     pool_id: 'address',
     maker_order_id: 'u128',
@@ -25,7 +25,7 @@ const filled = moveEvent({
   needs: ['pool_id', 'taker_is_bid', 'base_quantity', 'quote_quantity'],
   pool: 'pool_id',
   take: (scope, listed, { pool_id: pool, taker_is_bid: buys, ...said }) =>
-    takeSwap(scope, listed, {
+    addSwap(scope, listed, {
       pool,
       way: buys ? 'b-to-a' : 'a-to-b',
       amountInRaw: buys ? said.quote_quantity : said.base_quantity,
@@ -34,14 +34,14 @@ const filled = moveEvent({
 })
 
 /** The coins are the arguments of the event's own type. */
-const created = moveEvent({
+const poolCreatedReader = eventReader({
   layout: { pool_id: 'address' },
   needs: ['pool_id'],
   take: (scope, listed, { pool_id: pool }) => {
     const [base, quote] = listed.event.typeArguments
     if (base === undefined || quote === undefined) return 'unknown-pool'
-    showPool(scope, listed, { pool, coins: [base, quote] })
-    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
+    registerPool(scope, listed, { pool, coins: [base, quote] })
+    return addLiquidityChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
   },
 })
 
@@ -49,7 +49,7 @@ const created = moveEvent({
 export const deepbook: MoveFamily = {
   family: 'deepbook',
   events: {
-    'order_info::OrderFilled': filled,
-    'pool::PoolCreated': created,
+    'order_info::OrderFilled': orderFilledReader,
+    'pool::PoolCreated': poolCreatedReader,
   },
 }

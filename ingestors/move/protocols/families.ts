@@ -8,7 +8,7 @@ import { cetusDlmm } from './cetus-dlmm.ts'
 import { deepbook } from './deepbook.ts'
 import { momentum } from './momentum.ts'
 import { turbos } from './turbos.ts'
-import type { MoveFamily, MoveReader } from './types.ts'
+import type { MoveEventReader, MoveFamily } from './types.ts'
 
 /** Every Move decoder family. Adding one is adding its file here. */
 const MOVE_FAMILIES: readonly MoveFamily[] = [
@@ -26,9 +26,9 @@ const BY_FAMILY: ReadonlyMap<ProtocolRow['family'], MoveFamily> = new Map(
 )
 
 /** How an event is read, and whose it is. */
-interface FoundReader {
+interface MatchedReader {
   readonly row: ProtocolRow
-  readonly reader: MoveReader
+  readonly reader: MoveEventReader
 }
 
 /**
@@ -36,7 +36,7 @@ interface FoundReader {
  * an upgrade, and anyone's where it was called by a router.
  */
 export const moveReaders =
-  (book: ProtocolBook): ((event: MoveEvent) => FoundReader | undefined) =>
+  (book: ProtocolBook): ((event: MoveEvent) => MatchedReader | undefined) =>
   ({ package: owner, name }) => {
     const row = book.factory(owner)
     const events = row && BY_FAMILY.get(row.family)?.events

@@ -1,10 +1,10 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { takeChange, takeSwap } from './resolve-swaps.ts'
-import { feePipsOf, showPool } from './tx-context.ts'
-import { type MoveFamily, type MoveReader, moveEvent } from './types.ts'
+import { addLiquidityChange, addSwap } from './resolve-swaps.ts'
+import { feePipsOf, registerPool } from './tx-context.ts'
+import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
 
 /** Its reserves are left alone: whether they are those before or after the swap is not said. */
-const swap = moveEvent({
+const swapReader = eventReader({
   layout: {
     sender: 'address',
     pool_id: 'address',
@@ -23,7 +23,7 @@ const swap = moveEvent({
   needs: ['pool_id', 'x_for_y', 'amount_x', 'amount_y'],
   pool: 'pool_id',
   take: (scope, listed, { pool_id: pool, x_for_y: xForY, amount_x: x, amount_y: y, ...said }) =>
-    takeSwap(scope, listed, {
+    addSwap(scope, listed, {
       pool,
       way: xForY ? 'a-to-b' : 'b-to-a',
       amountInRaw: xForY ? x : y,
@@ -34,8 +34,8 @@ const swap = moveEvent({
     }),
 })
 
-const moved = (change: PoolChange['kind']): MoveReader =>
-  moveEvent({
+const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
+  eventReader({
     layout: {
       sender: 'address',
       pool_id: 'address',
@@ -51,10 +51,10 @@ const moved = (change: PoolChange['kind']): MoveReader =>
     needs: ['pool_id', 'amount_x', 'amount_y'],
     pool: 'pool_id',
     take: (scope, listed, { pool_id: pool, amount_x: x, amount_y: y, sender: owner }) =>
-      takeChange(scope, listed, { pool, change, amountsRaw: [x, y], owner }),
+      addLiquidityChange(scope, listed, { pool, change, amountsRaw: [x, y], owner }),
   })
 
-const created = moveEvent({
+const poolCreatedReader = eventReader({
   layout: {
     sender: 'address',
     pool_id: 'address',
@@ -66,8 +66,13 @@ const created = moveEvent({
   },
   needs: ['pool_id', 'type_x', 'type_y'],
   take: (scope, listed, { pool_id: pool, type_x: x, type_y: y, sender: owner, ...said }) => {
-    showPool(scope, listed, { pool, coins: [x, y], feePips: feePipsOf(said.fee_rate) })
-    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n], owner })
+    registerPool(scope, listed, { pool, coins: [x, y], feePips: feePipsOf(said.fee_rate) })
+    return addLiquidityChange(scope, listed, {
+      pool,
+      change: 'initialize',
+      amountsRaw: [0n, 0n],
+      owner,
+    })
   },
 })
 
@@ -75,9 +80,9 @@ const created = moveEvent({
 export const momentum: MoveFamily = {
   family: 'momentum',
   events: {
-    'trade::SwapEvent': swap,
-    'liquidity::AddLiquidityEvent': moved('increase'),
-    'liquidity::RemoveLiquidityEvent': moved('decrease'),
-    'create_pool::PoolCreatedEvent': created,
+    'trade::SwapEvent': swapReader,
+    'liquidity::AddLiquidityEvent': liquidityReader('increase'),
+    'liquidity::RemoveLiquidityEvent': liquidityReader('decrease'),
+    'create_pool::PoolCreatedEvent': poolCreatedReader,
   },
 }

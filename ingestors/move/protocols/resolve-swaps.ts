@@ -1,8 +1,8 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { type Coins, coinsOf, type ListedEvent, type MoveScope } from './tx-context.ts'
+import { type CoinPair, type ListedEvent, type MoveTxContext, poolCoins } from './tx-context.ts'
 
 /** A swap as its event says it. */
-export interface SaidMoveSwap {
+export interface DecodedMoveSwap {
   readonly pool: string
   /** From the pool's first coin to its second, or the other way; or the coins themselves. */
   readonly way: 'a-to-b' | 'b-to-a' | { readonly in: string; readonly out: string }
@@ -18,18 +18,18 @@ export interface SaidMoveSwap {
 }
 
 /** Adds a swap; the reason when nothing moved. Coins that nothing tells stay unknown. */
-export const takeSwap = (
-  scope: MoveScope,
+export const addSwap = (
+  scope: MoveTxContext,
   listed: ListedEvent,
-  said: SaidMoveSwap,
+  said: DecodedMoveSwap,
 ): string | undefined => {
   const { pool, way, amountInRaw, amountOutRaw, reserves, sqrtPriceX64, liquidityRaw } = said
   if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   const [tokenIn, tokenOut] =
-    typeof way === 'object' ? [way.in, way.out] : legs(coinsOf(scope, listed, pool), way)
+    typeof way === 'object' ? [way.in, way.out] : inAndOutCoins(poolCoins(scope, listed, pool), way)
   scope.out.swaps.push({
     kind: 'swap',
-    ...placeOf(scope, listed),
+    ...eventPosition(scope, listed),
     pool,
     protocol: listed.row.id,
     trader: said.trader ?? scope.tx.from,
@@ -44,8 +44,8 @@ export const takeSwap = (
   return undefined
 }
 
-const legs = (
-  coins: Coins | undefined,
+const inAndOutCoins = (
+  coins: CoinPair | undefined,
   way: 'a-to-b' | 'b-to-a',
 ): readonly [string | null, string | null] => {
   const [a, b] = coins ?? [null, null]
@@ -53,12 +53,12 @@ const legs = (
 }
 
 /** Liquidity that moved, or a pool that opened, as its event says it. */
-export interface SaidMoveChange {
+export interface DecodedMoveLiquidityChange {
   readonly pool: string
   readonly change: PoolChange['kind']
   readonly amountsRaw: readonly [bigint, bigint]
   /** Where the event names them; else the pool's. */
-  readonly coins?: Coins
+  readonly coins?: CoinPair
   readonly owner?: string | undefined
   readonly reserves?: readonly [bigint, bigint] | undefined
 }
@@ -67,19 +67,19 @@ export interface SaidMoveChange {
  * Adds a change of a pool; the reason when nothing tells its coins. A position that moved no coins (a poke before fees are
  * collected) is no change.
  */
-export const takeChange = (
-  scope: MoveScope,
+export const addLiquidityChange = (
+  scope: MoveTxContext,
   listed: ListedEvent,
-  { pool, change, amountsRaw, reserves, ...said }: SaidMoveChange,
+  { pool, change, amountsRaw, reserves, ...said }: DecodedMoveLiquidityChange,
 ): string | undefined => {
   const [amountARaw, amountBRaw] = amountsRaw
   if (change !== 'initialize' && amountARaw === 0n && amountBRaw === 0n) return undefined
-  const coins = said.coins ?? coinsOf(scope, listed, pool)
+  const coins = said.coins ?? poolCoins(scope, listed, pool)
   if (coins === undefined) return 'unknown-pool'
   const [tokenA, tokenB] = coins
   scope.out.poolChanges.push({
     kind: change,
-    ...placeOf(scope, listed),
+    ...eventPosition(scope, listed),
     pool,
     protocol: listed.row.id,
     owner: said.owner ?? scope.tx.from,
@@ -89,13 +89,13 @@ export const takeChange = (
   return undefined
 }
 
-const placeOf = ({ tx }: MoveScope, { event }: ListedEvent) => ({
+const eventPosition = ({ tx }: MoveTxContext, { event }: ListedEvent) => ({
   txIndex: tx.index,
   logIndex: event.index,
 })
 
 /** Both, where both are there. */
-export const bothOf = (
+export const pairIfBoth = (
   a: bigint | undefined,
   b: bigint | undefined,
 ): readonly [bigint, bigint] | undefined =>

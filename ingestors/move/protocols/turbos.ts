@@ -1,10 +1,10 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { takeChange, takeSwap } from './resolve-swaps.ts'
-import { coinsOfObject, feePipsOf, showPool } from './tx-context.ts'
-import { type MoveFamily, type MoveReader, moveEvent } from './types.ts'
+import { addLiquidityChange, addSwap } from './resolve-swaps.ts'
+import { coinsFromWrittenObject, feePipsOf, registerPool } from './tx-context.ts'
+import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
 
 /** The order of its bytes is that of a recorded event which the node gave both ways. */
-const swap = moveEvent({
+const swapReader = eventReader({
   layout: {
     pool: 'address',
     recipient: 'address',
@@ -22,7 +22,7 @@ const swap = moveEvent({
   needs: ['pool', 'amount_a', 'amount_b', 'a_to_b'],
   pool: 'pool',
   take: (scope, listed, { pool, amount_a: a, amount_b: b, a_to_b: aToB, ...said }) =>
-    takeSwap(scope, listed, {
+    addSwap(scope, listed, {
       pool,
       way: aToB ? 'a-to-b' : 'b-to-a',
       amountInRaw: aToB ? a : b,
@@ -32,8 +32,8 @@ const swap = moveEvent({
     }),
 })
 
-const moved = (change: PoolChange['kind']): MoveReader =>
-  moveEvent({
+const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
+  eventReader({
     layout: {
       pool: 'address',
       owner: 'address',
@@ -46,11 +46,11 @@ const moved = (change: PoolChange['kind']): MoveReader =>
     needs: ['pool', 'amount_a', 'amount_b'],
     pool: 'pool',
     take: (scope, listed, { pool, amount_a: a, amount_b: b }) =>
-      takeChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
+      addLiquidityChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
   })
 
 /** The event does not name the coins: they are the new object's types. */
-const created = moveEvent({
+const poolCreatedReader = eventReader({
   layout: {
     account: 'address',
     pool: 'address',
@@ -63,9 +63,9 @@ const created = moveEvent({
   needs: ['pool'],
   pool: 'pool',
   take: (scope, listed, { pool, fee }) => {
-    const coins = coinsOfObject(scope, listed.row, pool)
-    if (coins !== undefined) showPool(scope, listed, { pool, coins, feePips: feePipsOf(fee) })
-    return takeChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
+    const coins = coinsFromWrittenObject(scope, listed.row, pool)
+    if (coins !== undefined) registerPool(scope, listed, { pool, coins, feePips: feePipsOf(fee) })
+    return addLiquidityChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
   },
 })
 
@@ -76,9 +76,9 @@ const created = moveEvent({
 export const turbos: MoveFamily = {
   family: 'turbos',
   events: {
-    'pool::SwapEvent': swap,
-    'pool::MintEvent': moved('increase'),
-    'pool::BurnEvent': moved('decrease'),
-    'pool_factory::PoolCreatedEvent': created,
+    'pool::SwapEvent': swapReader,
+    'pool::MintEvent': liquidityReader('increase'),
+    'pool::BurnEvent': liquidityReader('decrease'),
+    'pool_factory::PoolCreatedEvent': poolCreatedReader,
   },
 }

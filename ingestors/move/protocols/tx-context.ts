@@ -5,10 +5,10 @@ import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { Books, Draft } from '../../decode/contract.ts'
 
 /** The chain's coin: trades, balances and transfers name it alike, it has no wrapped form (R29). */
-export const { nativeAddress: SUI } = CHAINS.sui
+export const { nativeAddress: SUI_COIN_TYPE } = CHAINS.sui
 
 /** One transaction while its events are read in order. */
-export interface MoveScope {
+export interface MoveTxContext {
   readonly tx: MoveTransaction
   readonly out: Draft
   readonly books: Books
@@ -25,45 +25,49 @@ export interface ListedEvent {
 }
 
 /** Coins in the pool's own order. */
-export type Coins = readonly [a: string, b: string]
+export type CoinPair = readonly [a: string, b: string]
 
 /**
  * Coins of a pool: the block showed it, its object's type names them, a fact is known, or, without a node to ask, the calls
  * that take it agree on them. undefined: nothing tells.
  */
-export const coinsOf = (scope: MoveScope, listed: ListedEvent, pool: string): Coins | undefined => {
+export const poolCoins = (
+  scope: MoveTxContext,
+  listed: ListedEvent,
+  pool: string,
+): CoinPair | undefined => {
   const { books, made } = scope
-  const shown = provenCoins(made.get(pool))
+  const shown = verifiedCoins(made.get(pool))
   if (shown !== undefined) return shown
-  const typed = coinsOfObject(scope, listed.row, pool)
+  const typed = coinsFromWrittenObject(scope, listed.row, pool)
   if (typed !== undefined) {
-    showPool(scope, listed, { pool, coins: typed })
+    registerPool(scope, listed, { pool, coins: typed })
     return typed
   }
-  const known = provenCoins(books.pool(pool))
+  const known = verifiedCoins(books.pool(pool))
   if (known !== undefined) return known
-  return books.proof === 'evidence' ? coinsOfCalls(scope, pool) : undefined
+  return books.proof === 'evidence' ? coinsFromCalls(scope, pool) : undefined
 }
 
 /** Coins of a pool that the block showed or a fact tells. */
-export const shownCoins = ({ books, made }: MoveScope, pool: string): Coins | undefined =>
-  provenCoins(made.get(pool)) ?? provenCoins(books.pool(pool))
+export const knownCoins = ({ books, made }: MoveTxContext, pool: string): CoinPair | undefined =>
+  verifiedCoins(made.get(pool)) ?? verifiedCoins(books.pool(pool))
 
-const provenCoins = (fact: PoolFact | undefined): Coins | undefined =>
+const verifiedCoins = (fact: PoolFact | undefined): CoinPair | undefined =>
   fact?.proven === true ? [fact.tokenA, fact.tokenB] : undefined
 
 /** A listed package shows a pool, which proves it: keeps what is not known yet. */
-export const showPool = (
-  { out, books, made }: MoveScope,
+export const registerPool = (
+  { out, books, made }: MoveTxContext,
   { row, event }: ListedEvent,
-  { pool, coins: [tokenA, tokenB], feePips }: ShownPool,
+  { pool, coins: [tokenA, tokenB], feePips }: RegisteredPool,
 ): void => {
   const fact: PoolFact = {
     address: pool,
     tokenA,
     tokenB,
     protocol: row.id,
-    factory: packageOf(row, event),
+    factory: definingPackage(row, event),
     feePips: feePips ?? row.feePips ?? null,
     proven: true,
   }
@@ -73,14 +77,14 @@ export const showPool = (
 }
 
 /** The package that defines a row's pools stands first; later ones only define some of its events. */
-const packageOf = ({ factories }: ProtocolRow, event: MoveEvent): string => {
+const definingPackage = ({ factories }: ProtocolRow, event: MoveEvent): string => {
   const [first = event.package, ...later] = factories.sui ?? []
   return later.includes(event.package) ? first : event.package
 }
 
-interface ShownPool {
+interface RegisteredPool {
   readonly pool: string
-  readonly coins: Coins
+  readonly coins: CoinPair
   /** Hundredths of a basis point. */
   readonly feePips?: number | undefined
 }
@@ -90,35 +94,35 @@ export const feePipsOf = (fee: bigint | undefined): number | undefined =>
   fee !== undefined && fee > 0n && fee <= 1_000_000n ? Number(fee) : undefined
 
 /** Pools of all families but Aftermath's are objects of the type `pool::Pool<A, B, …>` of the package that logs for them. */
-const POOL = 'pool::Pool'
+const POOL_TYPE = 'pool::Pool'
 
 /** Coins by the type of the pool's object, where the transaction wrote it. */
-export const coinsOfObject = (
-  scope: MoveScope,
+export const coinsFromWrittenObject = (
+  scope: MoveTxContext,
   row: ProtocolRow,
   pool: string,
-): Coins | undefined => {
+): CoinPair | undefined => {
   scope.objects ??= new Map(scope.tx.objects.map((object) => [object.id, object]))
   const type = moveType(scope.objects.get(pool)?.type ?? '')
   if (type === undefined || scope.books.protocols.factory(type.package)?.id !== row.id)
     return undefined
-  return coinsOfPool(type)
+  return coinsFromPoolType(type)
 }
 
 /** Coins of a pool by the type of its object; undefined for an object that is no pool. Who defined the type is the caller's to check. */
-export const coinsOfPool = ({ name, typeArguments }: MoveType): Coins | undefined =>
-  name === POOL ? pairOf(typeArguments) : undefined
+export const coinsFromPoolType = ({ name, typeArguments }: MoveType): CoinPair | undefined =>
+  name === POOL_TYPE ? firstTwoCoins(typeArguments) : undefined
 
 /** The first two of a pool's types are its coins; a third is a fee. */
-const pairOf = ([a, b]: readonly string[]): Coins | undefined =>
+const firstTwoCoins = ([a, b]: readonly string[]): CoinPair | undefined =>
   a === undefined || b === undefined ? undefined : [a, b]
 
 /** Routers may call for several pools at once: only calls for two coins, and a fee perhaps, tell something. */
-const coinsOfCalls = ({ tx }: MoveScope, pool: string): Coins | undefined => {
-  let found: Coins | undefined
+const coinsFromCalls = ({ tx }: MoveTxContext, pool: string): CoinPair | undefined => {
+  let found: CoinPair | undefined
   for (const { objects, typeArguments } of tx.calls) {
     if (!objects.includes(pool)) continue
-    const coins = typeArguments.length > 3 ? undefined : pairOf(typeArguments)
+    const coins = typeArguments.length > 3 ? undefined : firstTwoCoins(typeArguments)
     if (coins === undefined) return undefined
     if (found !== undefined && String(found) !== String(coins)) return undefined
     found = coins
@@ -127,6 +131,10 @@ const coinsOfCalls = ({ tx }: MoveScope, pool: string): Coins | undefined => {
 }
 
 /** Notes that an event was not taken, and why. */
-export const drop = ({ tx, out }: MoveScope, { row, event }: ListedEvent, reason: string): void => {
+export const recordDropped = (
+  { tx, out }: MoveTxContext,
+  { row, event }: ListedEvent,
+  reason: string,
+): void => {
   out.dropped.push({ reason, txHash: tx.hash, logIndex: event.index, protocol: row.id })
 }

@@ -1,12 +1,17 @@
 import type { MoveEvent } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import { type EventShape, type Layout, readEvent, type Values } from '../normalize/event-fields.ts'
-import type { ListedEvent, MoveScope } from './tx-context.ts'
+import {
+  type EventLayout,
+  type EventSchema,
+  type EventValues,
+  readEvent,
+} from '../normalize/event-fields.ts'
+import type { ListedEvent, MoveTxContext } from './tx-context.ts'
 
 /** Reads one event of a type. */
-export interface MoveReader {
+export interface MoveEventReader {
   /** Adds to the scope, or says why the event could not be taken. */
-  readonly read: (scope: MoveScope, listed: ListedEvent) => string | undefined
+  readonly read: (scope: MoveTxContext, listed: ListedEvent) => string | undefined
   /** Pool whose coins the event does not name itself. */
   readonly pool: (event: MoveEvent) => string | undefined
 }
@@ -14,19 +19,24 @@ export interface MoveReader {
 /** A decoder family: readers by `module::Name` of the events that its packages defined. */
 export interface MoveFamily {
   readonly family: ProtocolRow['family']
-  readonly events: Readonly<Record<string, MoveReader>>
+  readonly events: Readonly<Record<string, MoveEventReader>>
 }
 
-interface EventRow<L extends Layout, N extends keyof L & string> extends EventShape<L, N> {
+interface EventDefinition<L extends EventLayout, N extends keyof L & string>
+  extends EventSchema<L, N> {
   /** Field that names the pool, where its coins have to be found. */
   readonly pool?: N
-  readonly take: (scope: MoveScope, listed: ListedEvent, values: Values<L, N>) => string | undefined
+  readonly take: (
+    scope: MoveTxContext,
+    listed: ListedEvent,
+    values: EventValues<L, N>,
+  ) => string | undefined
 }
 
 /** Reader of an event with such a layout. */
-export const moveEvent = <const L extends Layout, const N extends keyof L & string>(
-  row: EventRow<L, N>,
-): MoveReader => ({
+export const eventReader = <const L extends EventLayout, const N extends keyof L & string>(
+  row: EventDefinition<L, N>,
+): MoveEventReader => ({
   read: (scope, listed) => {
     const said = readEvent(listed.event, row)
     return 'reason' in said ? said.reason : row.take(scope, listed, said.values)

@@ -4,20 +4,20 @@ import type { MoveBlock } from '../../../schemas/events.ts'
 import type { BlockRef } from '../../follow/contract.ts'
 import type { HeadWatch } from '../../follow/head-tracker.ts'
 import { fieldsOf } from '../../input/json.ts'
-import { wholeAt } from '../../svm/layout/json.ts'
+import { parseUint } from '../../svm/layout/json.ts'
 import { normalizeHeader } from '../normalize/checkpoint.ts'
-import { METHOD, pushedCheckpoint, WHOLE } from './node-queries.ts'
+import { CHECKPOINT_FIELDS, METHOD, parseNotifiedCheckpoint } from './node-queries.ts'
 
 /** Pushed checkpoints that wait to be taken; each may be a megabyte. */
-const WAITING = 16
+const MAX_BUFFERED_CHECKPOINTS = 16
 
 /** Checkpoints that nodes push. */
-export interface MovePushes {
+export interface CheckpointSubscription {
   /** The pushed checkpoint that extends the tip; null when none was, or it cannot be read or has to be asked for. */
   take(tip: BlockRef): MoveBlock | null
 }
 
-interface Waiting {
+interface BufferedCheckpoint {
   readonly height: number
   readonly said: unknown
 }
@@ -26,22 +26,23 @@ interface Waiting {
  * Listens to `SubscribeCheckpoints`: whole checkpoints, from the newest on. What cannot be read, comes late or is lost is asked
  * for instead.
  */
-export const listenForCheckpoints = (
+export const subscribeToCheckpoints = (
   rpc: Rpc,
   heads: HeadWatch,
   { chain, log }: { readonly chain: string; readonly log: Logger },
-): MovePushes => {
-  const byParent = new Map<string, Waiting>()
+): CheckpointSubscription => {
+  const byParent = new Map<string, BufferedCheckpoint>()
   const onCheckpoint = (notice: unknown): void => {
     const said = fieldsOf(notice, 'notice')
     const { height, hash, parentHash } = normalizeHeader(said.checkpoint, chain)
-    if (height !== wholeAt(said.cursor, 'notice.cursor')) return
+    if (height !== parseUint(said.cursor, 'notice.cursor')) return
     byParent.delete(parentHash)
     byParent.set(parentHash, { height, said: said.checkpoint })
-    for (const [oldest] of byParent) if (byParent.size > WAITING) byParent.delete(oldest)
+    for (const [oldest] of byParent)
+      if (byParent.size > MAX_BUFFERED_CHECKPOINTS) byParent.delete(oldest)
     heads.see({ height, hash })
   }
-  const call = { method: METHOD.subscribe, params: [{ readMask: { paths: WHOLE } }] }
+  const call = { method: METHOD.subscribe, params: [{ readMask: { paths: CHECKPOINT_FIELDS } }] }
   const guarded = (notice: unknown): void => {
     try {
       onCheckpoint(notice)
@@ -58,7 +59,7 @@ export const listenForCheckpoints = (
       const { height, said } = waiting
       if (height !== tip.height + 1) return null
       try {
-        return pushedCheckpoint(said, chain, height)
+        return parseNotifiedCheckpoint(said, chain, height)
       } catch (error) {
         log.warn({ err: error, height }, 'invalid checkpoint in notification')
         return null

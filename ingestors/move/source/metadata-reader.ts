@@ -9,19 +9,19 @@ import type { FactReader } from '../../decode/metadata-reader.ts'
 import type { ProtocolBook } from '../../decode/protocol-registry.ts'
 import { fieldsOf, orElse } from '../../input/json.ts'
 import { cleanText } from '../../input/text.ts'
-import { amountAt, wholeAt } from '../../svm/layout/json.ts'
-import { MAX_NAME, MAX_SYMBOL } from '../decode/token-creations.ts'
-import { textAt } from '../normalize/json.ts'
-import { coinsOfPool } from '../protocols/tx-context.ts'
+import { parseAmount, parseUint } from '../../svm/layout/json.ts'
+import { MAX_NAME_LENGTH, MAX_SYMBOL_LENGTH } from '../decode/token-creations.ts'
+import { parseString } from '../normalize/json.ts'
+import { coinsFromPoolType } from '../protocols/tx-context.ts'
 import { isNotFound, METHOD } from './node-queries.ts'
 
 /** Checkpoints before a coin or pool that the node knew nothing of is asked for again. */
-const ASK_AGAIN = 4_096
+const RETRY_MISSING_AFTER_CHECKPOINTS = 4_096
 /** Coins and pools that are remembered as unknown. */
-const SILENT = 20_000
+const MAX_MISSING_LOOKUPS = 20_000
 
 /** What facts are read with. */
-export interface MoveFactOptions {
+export interface MoveMetadataOptions {
   readonly protocols: ProtocolBook
   readonly log: Logger
 }
@@ -30,15 +30,20 @@ export interface MoveFactOptions {
  * Facts of coins and pools that existed before the block that first names them, as they are now (R46): a pool's coins never
  * change, nor a coin's decimals. A supply is told only where it is fixed: what can be minted or burned changes without an event.
  */
-export const moveFacts = (rpc: Rpc, { protocols, log }: MoveFactOptions): FactReader => {
-  const silent = new LRUCache<string, number>({ max: SILENT })
+export const moveMetadataReader = (
+  rpc: Rpc,
+  { protocols, log }: MoveMetadataOptions,
+): FactReader => {
+  const silent = new LRUCache<string, number>({ max: MAX_MISSING_LOOKUPS })
   return {
     origin: 'node',
     proof: 'facts',
     read: async ({ pools, tokens }, { height }, signal) => {
       const wanted = (addresses: readonly string[]): readonly string[] =>
         addresses.filter(
-          (each) => height - (silent.get(each) ?? Number.NEGATIVE_INFINITY) >= ASK_AGAIN,
+          (each) =>
+            height - (silent.get(each) ?? Number.NEGATIVE_INFINITY) >=
+            RETRY_MISSING_AFTER_CHECKPOINTS,
         )
       const known = async <T extends object>(
         addresses: readonly string[],
@@ -46,7 +51,7 @@ export const moveFacts = (rpc: Rpc, { protocols, log }: MoveFactOptions): FactRe
       ): Promise<readonly T[]> => {
         const found = await Promise.all(
           wanted(addresses).map(async (address) => {
-            const fact = await persistent(rpc, (ask) => read(ask, address), { log, signal })
+            const fact = await queryWithRetry(rpc, (ask) => read(ask, address), { log, signal })
             if (fact === null) silent.set(address, height)
             return fact
           }),
@@ -55,23 +60,23 @@ export const moveFacts = (rpc: Rpc, { protocols, log }: MoveFactOptions): FactRe
       }
       const places = pools.map(({ address }) => address)
       return {
-        pools: await known(places, (ask, address) => poolFact(ask, address, protocols)),
-        tokens: await known(tokens, coinFact),
+        pools: await known(places, (ask, address) => fetchPool(ask, address, protocols)),
+        tokens: await known(tokens, fetchCoinMetadata),
       }
     },
   }
 }
 
-interface Persistence {
+interface LookupRetry {
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
 /** Asked until an endpoint answers; null = it knows nothing. */
-const persistent = <T extends object>(
+const queryWithRetry = <T extends object>(
   rpc: Rpc,
   read: (ask: Ask) => Promise<T | null>,
-  { log, signal }: Persistence,
+  { log, signal }: LookupRetry,
 ): Promise<T | null> =>
   retry(
     async () => {
@@ -91,49 +96,49 @@ const persistent = <T extends object>(
   )
 
 /** The answer, or null where the node does not have what was asked for. */
-const answered = (ask: Ask, method: string, request: object): Promise<unknown> =>
+const queryOrNull = (ask: Ask, method: string, request: object): Promise<unknown> =>
   ask({ method, params: [request] }).catch((error: unknown) => {
     if (isNotFound(error)) return null
     throw error
   })
 
-const coinFact = async (ask: Ask, address: string): Promise<TokenFact | null> => {
-  const said = await answered(ask, METHOD.coin, { coinType: address })
+const fetchCoinMetadata = async (ask: Ask, address: string): Promise<TokenFact | null> => {
+  const said = await queryOrNull(ask, METHOD.coin, { coinType: address })
   if (said === null) return null
   const { metadata, treasury } = fieldsOf(said, 'coin info')
   const told = orElse(metadata, 'metadata', { read: fieldsOf, fallback: null })
   if (told === null) return null
   const text = (value: unknown, limit: number): string | null =>
-    cleanText(orElse(value, 'metadata text', { read: textAt, fallback: '' }), limit)
-  const decimals = orElse(told.decimals, 'decimals', { read: wholeAt, fallback: null })
+    cleanText(orElse(value, 'metadata text', { read: parseString, fallback: '' }), limit)
+  const decimals = orElse(told.decimals, 'decimals', { read: parseUint, fallback: null })
   return {
     address,
     decimals: decimals === null || decimals > 255 ? null : decimals,
-    name: text(told.name, MAX_NAME),
-    symbol: text(told.symbol, MAX_SYMBOL),
+    name: text(told.name, MAX_NAME_LENGTH),
+    symbol: text(told.symbol, MAX_SYMBOL_LENGTH),
     totalSupplyRaw: fixedSupply(orElse(treasury, 'treasury', { read: fieldsOf, fallback: {} })),
   }
 }
 
 const fixedSupply = ({ supplyState, totalSupply }: Readonly<Record<string, unknown>>) =>
   supplyState === 'FIXED'
-    ? orElse(totalSupply, 'totalSupply', { read: amountAt, fallback: null })
+    ? orElse(totalSupply, 'totalSupply', { read: parseAmount, fallback: null })
     : null
 
-const POOL_PATHS = { paths: ['object_id', 'object_type'] }
+const POOL_FIELDS = { paths: ['object_id', 'object_type'] }
 
-const poolFact = async (
+const fetchPool = async (
   ask: Ask,
   address: string,
   protocols: ProtocolBook,
 ): Promise<PoolFact | null> => {
-  const said = await answered(ask, METHOD.object, { objectId: address, readMask: POOL_PATHS })
+  const said = await queryOrNull(ask, METHOD.object, { objectId: address, readMask: POOL_FIELDS })
   if (said === null) return null
   const object = fieldsOf(fieldsOf(said, 'answer').object, 'object')
-  const text = orElse(object.objectType, 'objectType', { read: textAt, fallback: '' })
+  const text = orElse(object.objectType, 'objectType', { read: parseString, fallback: '' })
   const type = moveType(text)
   const row = type && protocols.factory(type.package)
-  const coins = type && coinsOfPool(type)
+  const coins = type && coinsFromPoolType(type)
   if (row === undefined || coins === undefined) return null
   const [tokenA, tokenB] = coins
   return {

@@ -2,11 +2,15 @@ import { Malformed } from '../../../core/errors.ts'
 import type { MoveBlock, MoveTransaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, orElse } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
-import { keyAt, wholeAt } from '../../svm/layout/json.ts'
-import { normalizeCheckpoint, normalizeTransaction, timeOf } from '../normalize/checkpoint.ts'
-import { addressAt, nameOfHeight } from '../normalize/json.ts'
-import { jsonRpcEvent } from '../normalize/json-rpc.ts'
-import { namedFields } from '../normalize/raw-transaction.ts'
+import { parseBase58Key, parseUint } from '../../svm/layout/json.ts'
+import {
+  normalizeCheckpoint,
+  normalizeTransaction,
+  timestampMsOf,
+} from '../normalize/checkpoint.ts'
+import { parseAddress, placeholderDigest } from '../normalize/json.ts'
+import { parseJsonRpcEvent } from '../normalize/json-rpc.ts'
+import { objectFieldsOrNull } from '../normalize/raw-transaction.ts'
 
 /**
  * A file of recorded answers of a Sui node, in either form, bare, in their JSON-RPC envelope or named by their method: a
@@ -14,28 +18,29 @@ import { namedFields } from '../normalize/raw-transaction.ts'
  * holds nothing but events. What is no whole checkpoint becomes a block of its own with the recorded number, or number 0. Throws
  * `Malformed`; reasons of `normalizeCheckpoint`, `unknown-shape` and `two-checkpoints`.
  */
-export const recordedMove = (chain: string, file: Fields): Recorded => {
-  const said = opened(file)
-  if (Array.isArray(said)) return several(chain, {}, said)
+export const parseMoveRecording = (chain: string, file: Fields): Recorded => {
+  const said = unwrapEnvelope(file)
+  if (Array.isArray(said)) return blockOfList(chain, {}, said)
   const shape = fieldsOf(said, 'file')
-  if (shape.sequenceNumber !== undefined) return whole(chain, shape)
-  if (PARTS.some((part) => shape[part] !== undefined)) return lone(chain, [shape])
+  if (shape.sequenceNumber !== undefined) return wholeCheckpoint(chain, shape)
+  if (TRANSACTION_KEYS.some((part) => shape[part] !== undefined))
+    return blockOfTransactions(chain, [shape])
   const list = shape.events ?? shape.data ?? (shape.type === undefined ? undefined : [shape])
   if (!Array.isArray(list)) throw new Malformed('unknown-shape', 'neither checkpoint nor events')
-  return several(chain, shape, list)
+  return blockOfList(chain, shape, list)
 }
 
 /** A list of events, which have types, or of transactions, which have digests. */
-const several = (chain: string, around: Fields, list: readonly unknown[]): Recorded => {
+const blockOfList = (chain: string, around: Fields, list: readonly unknown[]): Recorded => {
   const items = list.map((each) => fieldsOf(each, 'event or transaction'))
   const [first = {}] = items
   return first.type === undefined && first.digest !== undefined
-    ? lone(chain, items)
-    : extract(chain, around, items)
+    ? blockOfTransactions(chain, items)
+    : blockOfEvents(chain, around, items)
 }
 
 /** What only an answer about a transaction has. */
-const PARTS = ['transaction', 'effects', 'objectChanges', 'balanceChanges'] as const
+const TRANSACTION_KEYS = ['transaction', 'effects', 'objectChanges', 'balanceChanges'] as const
 
 /** Methods whose answers are recordings, and the messages around them. */
 const ENVELOPES = [
@@ -49,72 +54,75 @@ const ENVELOPES = [
 ] as const
 
 /** A method's name around an envelope is as deep as they go. */
-const opened = (file: Fields, depth = 0): unknown => {
+const unwrapEnvelope = (file: Fields, depth = 0): unknown => {
   for (const name of depth > 2 ? [] : ENVELOPES) {
     const inner = file[name]
     if (inner === undefined) continue
-    return Array.isArray(inner) ? inner : opened(fieldsOf(inner, name), depth + 1)
+    return Array.isArray(inner) ? inner : unwrapEnvelope(fieldsOf(inner, name), depth + 1)
   }
-  const checkpoint = namedFields(file.checkpoint)
+  const checkpoint = objectFieldsOrNull(file.checkpoint)
   if (checkpoint !== null) return checkpoint
-  const transaction = namedFields(file.transaction)
+  const transaction = objectFieldsOrNull(file.transaction)
   return transaction?.digest !== undefined && transaction.transaction !== undefined
     ? transaction
     : file
 }
 
-const whole = (chain: string, said: Fields): Recorded => {
+const wholeCheckpoint = (chain: string, said: Fields): Recorded => {
   const block = normalizeCheckpoint(said, chain)
   return { block, whole: true, timed: block.timeMs > 0, named: true }
 }
 
 /** Recordings may leave parts out. What emitted events succeeded, and who sent them is their sender. */
-const NO_EFFECTS = { status: { success: true, status: 'success' }, gasUsed: {} }
+const DEFAULT_EFFECTS = { status: { success: true, status: 'success' }, gasUsed: {} }
 
-const completed = (said: Fields): Fields => {
+const withDefaults = (said: Fields): Fields => {
   const isJsonRpc = said.objectChanges !== undefined || Array.isArray(said.events)
-  const list = isJsonRpc ? said.events : namedFields(said.events)?.events
+  const list = isJsonRpc ? said.events : objectFieldsOrNull(said.events)?.events
   const [first] = Array.isArray(list) ? list : []
-  const { sender } = namedFields(first) ?? {}
+  const { sender } = objectFieldsOrNull(first) ?? {}
   const transaction = isJsonRpc ? { data: { sender } } : { sender }
   return {
     ...said,
-    effects: said.effects ?? NO_EFFECTS,
+    effects: said.effects ?? DEFAULT_EFFECTS,
     transaction: said.transaction ?? transaction,
   }
 }
 
-const lone = (chain: string, list: readonly Fields[]): Recorded => {
+const blockOfTransactions = (chain: string, list: readonly Fields[]): Recorded => {
   const [first = {}] = list
-  const height = heightOf(first)
+  const height = checkpointOf(first)
   for (const said of list) {
-    const other = heightOf(said)
+    const other = checkpointOf(said)
     if (other !== height) {
       throw new Malformed('two-checkpoints', `transactions of ${height} and of ${other}`)
     }
   }
   const transactions = list.map((said, place) =>
-    normalizeTransaction(completed(said), {
-      index: orElse(said.transactionIndex, 'transactionIndex', { read: wholeAt, fallback: place }),
+    normalizeTransaction(withDefaults(said), {
+      index: orElse(said.transactionIndex, 'transactionIndex', {
+        read: parseUint,
+        fallback: place,
+      }),
     }),
   )
-  return single(chain, { height, timeMs: timeOf(first), transactions })
+  return partialBlock(chain, { height, timeMs: timestampMsOf(first), transactions })
 }
 
-const heightOf = ({ checkpoint }: Fields): number =>
-  orElse(checkpoint, 'checkpoint', { read: wholeAt, fallback: 0 })
+const checkpointOf = ({ checkpoint }: Fields): number =>
+  orElse(checkpoint, 'checkpoint', { read: parseUint, fallback: 0 })
 
 /** Events with nothing around them, each transaction's together. */
-const extract = (chain: string, said: Fields, events: readonly Fields[]): Recorded => {
+const blockOfEvents = (chain: string, said: Fields, events: readonly Fields[]): Recorded => {
   const byDigest = new Map<string, Fields[]>()
   for (const event of events) {
-    const digest = namedFields(event.id)?.txDigest ?? said.digest
-    const name = orElse(digest, 'digest', { read: keyAt, fallback: nameOfHeight(0) })
+    const digest = objectFieldsOrNull(event.id)?.txDigest ?? said.digest
+    const name = orElse(digest, 'digest', { read: parseBase58Key, fallback: placeholderDigest(0) })
     byDigest.set(name, [...(byDigest.get(name) ?? []), event])
   }
-  const sender = orElse(said.sender, 'sender', { read: addressAt, fallback: '' })
+  const sender = orElse(said.sender, 'sender', { read: parseAddress, fallback: '' })
   const transactions = [...byDigest].map(([hash, list], index): MoveTransaction => {
-    const own = list.map(jsonRpcEvent).sort((a, b) => a.index - b.index)
+    const own = list.map(parseJsonRpcEvent).sort((a, b) => a.index - b.index)
     const from = sender === '' ? (own[0]?.sender ?? '') : sender
     return {
       ...{ hash, index, from, gasOwner: from, feeRaw: 0n, success: true },
@@ -122,14 +130,14 @@ const extract = (chain: string, said: Fields, events: readonly Fields[]): Record
     }
   })
   const [first = {}] = events
-  return single(chain, {
-    height: heightOf(said),
-    timeMs: timeOf(said.timestampMs === undefined ? first : said),
+  return partialBlock(chain, {
+    height: checkpointOf(said),
+    timeMs: timestampMsOf(said.timestampMs === undefined ? first : said),
     transactions,
   })
 }
 
-const single = (
+const partialBlock = (
   chain: string,
   { height, timeMs, transactions }: Pick<MoveBlock, 'height' | 'timeMs' | 'transactions'>,
 ): Recorded => ({
@@ -137,8 +145,8 @@ const single = (
     vm: 'move',
     chain,
     height,
-    hash: nameOfHeight(height),
-    parentHash: nameOfHeight(Math.max(height - 1, 0)),
+    hash: placeholderDigest(height),
+    parentHash: placeholderDigest(Math.max(height - 1, 0)),
     timeMs,
     transactions,
   },

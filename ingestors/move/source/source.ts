@@ -11,9 +11,15 @@ import { type FollowedNode, followNode } from '../../follow/node-follower.ts'
 import { prefetcher } from '../../follow/prefetch.ts'
 import { type RefusalBook, refusalBook } from '../../input/rejected-responses.ts'
 import { leniently } from '../../input/skip-invalid.ts'
-import { listenForCheckpoints, type MovePushes } from './checkpoint-subscription.ts'
-import { moveFacts } from './metadata-reader.ts'
-import { METHOD, readCheckpoint, readHeader, readInfo, serviceInfo } from './node-queries.ts'
+import { type CheckpointSubscription, subscribeToCheckpoints } from './checkpoint-subscription.ts'
+import { moveMetadataReader } from './metadata-reader.ts'
+import {
+  fetchCheckpoint,
+  fetchHeader,
+  fetchServiceInfo,
+  METHOD,
+  parseServiceInfo,
+} from './node-queries.ts'
 
 /** What a source of a Sui chain is made of. */
 export interface MoveSourceOptions {
@@ -32,35 +38,35 @@ export interface MoveSourceOptions {
 }
 
 /** Rounds over all endpoints for one checkpoint; then it is taken without the transactions that are nowhere in shape. */
-const BLOCK_TRIES = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
+const CHECKPOINT_RETRY = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
 
 /** Opens a Sui node as a source. Throws `Outage` when no endpoint answers, `final` when they serve different chains. */
-export const moveSource = async (options: MoveSourceOptions): Promise<Source> => {
+export const openMoveSource = async (options: MoveSourceOptions): Promise<Source> => {
   const { chain, signal, log, from } = options
   const services: GrpcServices = grpcServices('sui.proto')
   const refusals = refusalBook(chain.id, options.metrics)
   const rpc = openRpc({
     ...options,
     chain: chain.id,
-    identity: oneChain(),
+    identity: sameGenesisCheckpoint(),
     onMalformed: refusals.add,
     endpointOf: (url, timeoutMs) => grpcEndpoint(url, { services, timeoutMs }),
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
-  const info = await rpc.attempt(readInfo)
+  const info = await rpc.attempt(fetchServiceInfo)
   if (info === undefined) throw new Outage('rpc', 'no endpoint tells its chain')
-  const heads = watchHeads(rpc, options)
+  const heads = trackHead(rpc, options)
   const head = await heads.refresh()
-  const first = await rpc.attempt((ask) => readHeader(ask, chain.id, from ?? head.height))
-  const pushes = listenForCheckpoints(rpc, heads, { chain: chain.id, log })
-  const node = nodeOf({ rpc, heads, refusals, pushes, options })
+  const first = await rpc.attempt((ask) => fetchHeader(ask, chain.id, from ?? head.height))
+  const pushes = subscribeToCheckpoints(rpc, heads, { chain: chain.id, log })
+  const node = followedNode({ rpc, heads, refusals, pushes, options })
   return {
     origin: `${chain.id}:${info.chainId}`,
     ...(first && { startMs: first.timeMs }),
     commitment: 'finalized',
     gaps: false,
     node: {
-      facts: (protocols) => moveFacts(rpc, { protocols, log }),
+      facts: (protocols) => moveMetadataReader(rpc, { protocols, log }),
       // No pool states a price in its type; the first trades do.
       primes: async () => [],
     },
@@ -71,12 +77,12 @@ export const moveSource = async (options: MoveSourceOptions): Promise<Source> =>
 }
 
 /** Endpoints of one chain have one first checkpoint: that of the first that answers. */
-const oneChain = (): Identity => {
+const sameGenesisCheckpoint = (): Identity => {
   let wanted: string | undefined
   return {
     call: { method: METHOD.info, params: [{}] },
     accepts: (answer) => {
-      const { chainId } = serviceInfo(answer)
+      const { chainId } = parseServiceInfo(answer)
       wanted ??= chainId
       return chainId === wanted
     },
@@ -84,12 +90,12 @@ const oneChain = (): Identity => {
   }
 }
 
-const watchHeads = (rpc: Rpc, { chain, signal }: MoveSourceOptions): HeadWatch =>
+const trackHead = (rpc: Rpc, { chain, signal }: MoveSourceOptions): HeadWatch =>
   headWatch({
     isNews: (told, held) => told.height > held.height,
     ask: async () => {
       const [info] = await rpc.survey({
-        work: readInfo,
+        work: fetchServiceInfo,
         heightOf: ({ height }) => height,
         far: farBlocks(chain.blockTimeMs),
       })
@@ -99,26 +105,26 @@ const watchHeads = (rpc: Rpc, { chain, signal }: MoveSourceOptions): HeadWatch =
     signal,
   })
 
-interface NodeParts {
+interface NodeDeps {
   readonly rpc: Rpc
   readonly heads: HeadWatch
   readonly refusals: RefusalBook
-  readonly pushes: MovePushes
+  readonly pushes: CheckpointSubscription
   readonly options: MoveSourceOptions
 }
 
 /** The node as each new follower asks it: with nothing fetched ahead. Checkpoints are certified: all are canonical and final. */
-const nodeOf =
-  ({ rpc, heads, refusals, pushes, options }: NodeParts) =>
+const followedNode =
+  ({ rpc, heads, refusals, pushes, options }: NodeDeps) =>
   (): FollowedNode => {
     const { chain, concurrency, signal } = options
     const persistent = (tip: BlockRef | null, height: number): Promise<MoveBlock | undefined> => {
       const read = (lenient: boolean): Promise<MoveBlock | undefined> =>
         rpc.attempt(async (ask) => {
-          const block = await readCheckpoint(ask, { chain: chain.id, lenient }, height)
-          return block === undefined || tip === null ? block : onTopOf(tip, block)
+          const block = await fetchCheckpoint(ask, { chain: chain.id, lenient }, height)
+          return block === undefined || tip === null ? block : requireParent(tip, block)
         })
-      return leniently(read, { ...BLOCK_TRIES, signal })
+      return leniently(read, { ...CHECKPOINT_RETRY, signal })
     }
     const blocks = prefetcher({ concurrency, fetch: (height) => persistent(null, height) })
     return {
@@ -139,7 +145,7 @@ const nodeOf =
       forget: blocks.clear,
       above: (tip, fits) =>
         rpc.attempt(async (ask) => {
-          const block = await readCheckpoint(ask, { chain: chain.id }, tip.height + 1)
+          const block = await fetchCheckpoint(ask, { chain: chain.id }, tip.height + 1)
           if (block !== undefined) fits(block)
           return block
         }),
@@ -151,7 +157,7 @@ const nodeOf =
   }
 
 /** Throws `Malformed` for a checkpoint that does not name the one below it: nothing is ever taken back, so one endpoint errs. */
-const onTopOf = ({ height, hash }: BlockRef, block: MoveBlock): MoveBlock => {
+const requireParent = ({ height, hash }: BlockRef, block: MoveBlock): MoveBlock => {
   if (block.parentHash === hash) return block
   throw new Malformed('not-chained', `checkpoint ${block.height} is not on top of our ${height}`)
 }

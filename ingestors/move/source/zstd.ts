@@ -13,8 +13,8 @@ const MAX_WINDOW_BYTES = 128 * 1024 * 1024
  * unpacked: memory stays below twice the limit. Frames that need a dictionary and files of several frames are refused.
  * Throws `Malformed`: `not-zstd`, `short-file`, `too-big`, `trailing-bytes`.
  */
-export const unzstd = async (bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> => {
-  const mostBytes = measured(bytes, maxBytes)
+export const decompressZstd = async (bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> => {
+  const mostBytes = maxDecompressedBytes(bytes, maxBytes)
   if (mostBytes === 0) return new Uint8Array()
   const decoder = new ZSTDDecoder()
   await decoder.init()
@@ -29,7 +29,7 @@ const notZstd = (problem: string): Malformed => new Malformed('not-zstd', `the f
 const tooBig = (what: string): Malformed => new Malformed('too-big', `the frame asks for ${what}`)
 
 /** What a frame's header says. */
-interface Header {
+interface FrameHeader {
   readonly blocksAt: number
   readonly windowBytes: number
   readonly contentBytes: number | null
@@ -37,14 +37,14 @@ interface Header {
 }
 
 /** To how many bytes the frame unpacks at most. */
-const measured = (bytes: Uint8Array, maxBytes: number): number => {
-  const header = headerOf(bytes)
+const maxDecompressedBytes = (bytes: Uint8Array, maxBytes: number): number => {
+  const header = parseFrameHeader(bytes)
   const { windowBytes, contentBytes, checksumBytes } = header
   if ((contentBytes ?? 0) > maxBytes) throw tooBig(`${contentBytes} bytes`)
   if (windowBytes > MAX_WINDOW_BYTES) throw tooBig(`a window of ${windowBytes} bytes`)
-  const { end, packed, plainBytes } = blocksOf(bytes, header)
+  const { end, packed, plainBytes } = scanBlocks(bytes, header)
   if (plainBytes > maxBytes) throw tooBig(`${plainBytes} bytes`)
-  if (end + checksumBytes > bytes.length) throw short(bytes.length)
+  if (end + checksumBytes > bytes.length) throw truncatedFile(bytes.length)
   if (end + checksumBytes < bytes.length) {
     throw new Malformed('trailing-bytes', `the file goes on behind byte ${end + checksumBytes}`)
   }
@@ -53,18 +53,18 @@ const measured = (bytes: Uint8Array, maxBytes: number): number => {
   return contentBytes ?? mostBytes
 }
 
-const short = (at: number): Malformed =>
+const truncatedFile = (at: number): Malformed =>
   new Malformed('short-file', `the file is none or ends at byte ${at}`)
 
 /** A number of so many bytes, little endian. */
 const uintAt = (bytes: Uint8Array, at: number, width: number): number => {
-  if (at + width > bytes.length) throw short(bytes.length)
+  if (at + width > bytes.length) throw truncatedFile(bytes.length)
   let value = 0
   for (let place = width - 1; place >= 0; place -= 1) value = value * 256 + (bytes[at + place] ?? 0)
   return value
 }
 
-const headerOf = (bytes: Uint8Array): Header => {
+const parseFrameHeader = (bytes: Uint8Array): FrameHeader => {
   if (uintAt(bytes, 0, 4) !== MAGIC) throw notZstd('has another magic number')
   const flags = uintAt(bytes, 4, 1)
   if ((flags & 8) !== 0) throw notZstd('uses a reserved bit')
@@ -78,19 +78,19 @@ const headerOf = (bytes: Uint8Array): Header => {
   const stated = uintAt(bytes, contentAt, contentWidth) + (contentWidth === 2 ? 256 : 0)
   return {
     blocksAt: contentAt + contentWidth,
-    windowBytes: isSingle ? stated : windowOf(uintAt(bytes, 5, 1)),
+    windowBytes: isSingle ? stated : windowBytesOf(uintAt(bytes, 5, 1)),
     contentBytes: contentWidth === 0 ? null : stated,
     checksumBytes: (flags & 4) === 0 ? 0 : 4,
   }
 }
 
-const windowOf = (descriptor: number): number => {
+const windowBytesOf = (descriptor: number): number => {
   const base = 2 ** (10 + (descriptor >> 3))
   return base + (base / 8) * (descriptor & 7)
 }
 
 /** Where the blocks end, how many of them are compressed, and to how much the others unpack. */
-const blocksOf = (bytes: Uint8Array, { blocksAt, windowBytes }: Header) => {
+const scanBlocks = (bytes: Uint8Array, { blocksAt, windowBytes }: FrameHeader) => {
   let end = blocksAt
   let packed = 0
   let plainBytes = 0
@@ -101,14 +101,14 @@ const blocksOf = (bytes: Uint8Array, { blocksAt, windowBytes }: Header) => {
     isLast = (head & 1) === 1
     if (type === 3) throw notZstd('has a block of no type')
     if (size > Math.min(windowBytes, MAX_BLOCK_BYTES)) throw notZstd('has too large a block')
-    if (type === PACKED) packed += 1
+    if (type === COMPRESSED_BLOCK) packed += 1
     else plainBytes += size
-    end += 3 + (type === REPEATED ? 1 : size)
-    if (end > bytes.length) throw short(bytes.length)
+    end += 3 + (type === RLE_BLOCK ? 1 : size)
+    if (end > bytes.length) throw truncatedFile(bytes.length)
   }
   return { end, packed, plainBytes }
 }
 
 /** Types of blocks; the third stands as it is. */
-const REPEATED = 1
-const PACKED = 2
+const RLE_BLOCK = 1
+const COMPRESSED_BLOCK = 2

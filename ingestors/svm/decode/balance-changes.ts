@@ -1,6 +1,6 @@
 import { CHAINS } from '../../../schemas/chains.ts'
 import type { BalanceChange, SvmTransaction } from '../../../schemas/events.ts'
-import { SOL } from '../protocols/tx-context.ts'
+import { NATIVE_SOL } from '../protocols/tx-context.ts'
 
 const { nativeDecimals } = CHAINS.sol
 
@@ -8,7 +8,7 @@ const { nativeDecimals } = CHAINS.sol
  * Adds the balances that a transaction changed: token accounts, and the coin of accounts that hold no tokens; what a token
  * account holds of the coin is its rent or, wrapped, its tokens. They stand behind all instructions.
  */
-export const takeBalances = (
+export const addBalanceChanges = (
   { index: txIndex, instructions, tokenBalances, lamports }: SvmTransaction,
   out: BalanceChange[],
 ): void => {
@@ -39,7 +39,7 @@ export const takeBalances = (
       logIndex,
       account,
       owner: account,
-      token: SOL,
+      token: NATIVE_SOL,
       decimals: nativeDecimals,
       preRaw,
       postRaw,

@@ -1,10 +1,10 @@
 import type { Decoded, PoolFact, SvmBlock } from '../../../schemas/events.ts'
 import { type Books, emptyDraft, type Subjects } from '../../decode/contract.ts'
 import { svmReaders } from '../protocols/families.ts'
-import { drop, type Newborn, type SvmScope } from '../protocols/tx-context.ts'
-import { isRead } from '../protocols/types.ts'
-import { takeBalances } from './balance-changes.ts'
-import { handBirths } from './token-creations.ts'
+import { type NewMints, recordDropped, type SvmTxContext } from '../protocols/tx-context.ts'
+import { hasData } from '../protocols/types.ts'
+import { addBalanceChanges } from './balance-changes.ts'
+import { manualTokenCreations } from './token-creations.ts'
 
 /**
  * Events of a Solana block in the order in which instructions ran; a program proves its own pools. A failed transaction did
@@ -14,31 +14,32 @@ export const decodeSvmBlock = (block: SvmBlock, books: Books): Decoded => {
   const out = emptyDraft()
   const made = new Map<string, PoolFact>()
   const readerOf = svmReaders(books.protocols)
-  let newborn: Newborn = { mints: new Map(), texts: new Map(), launched: new Set() }
+  let newborn: NewMints = { mints: new Map(), texts: new Map(), launched: new Set() }
   for (const tx of block.transactions) {
     if (tx.success) {
-      const scope: SvmScope = { tx, out, books, made, newborn, holders: undefined }
+      const scope: SvmTxContext = { tx, out, books, made, newborn, holders: undefined }
       let at = 0
       for (const instruction of tx.instructions) {
-        if (isRead(instruction)) {
+        if (hasData(instruction)) {
           const program = readerOf(instruction.program)
           const reason = program?.read(scope, instruction, at)
-          if (program && reason) drop(scope, { protocol: program.protocol, logIndex: at }, reason)
+          if (program && reason)
+            recordDropped(scope, { protocol: program.protocol, logIndex: at }, reason)
         }
         at += 1
       }
       if (newborn.mints.size > 0 || newborn.launched.size > 0) {
-        out.births.push(...handBirths(scope))
+        out.births.push(...manualTokenCreations(scope))
         newborn = { mints: new Map(), texts: new Map(), launched: new Set() }
       }
     }
-    takeBalances(tx, out.balances)
+    addBalanceChanges(tx, out.balances)
   }
   return out
 }
 
 /** Tokens that the block's token accounts hold, each once. Pools need no look-up: their programs show them. */
-export const svmSubjects = (block: SvmBlock): Subjects => {
+export const svmRequiredLookups = (block: SvmBlock): Subjects => {
   const tokens = new Set<string>()
   for (const { success, tokenBalances } of block.transactions) {
     if (!success) continue

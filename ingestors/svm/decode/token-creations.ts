@@ -1,34 +1,37 @@
 import type { Birth } from '../../../schemas/events.ts'
-import type { MadeMint, SvmScope } from '../protocols/tx-context.ts'
+import type { CreatedMint, SvmTxContext } from '../protocols/tx-context.ts'
 
 /**
  * Tokens that the transaction made by hand: no launchpad told of them and no listed program made them for itself. Made by who
  * paid. A mint without decimals of which at most one was minted is a collectible.
  */
-export const handBirths = (scope: SvmScope): readonly Birth[] => {
+export const manualTokenCreations = (scope: SvmTxContext): readonly Birth[] => {
   const { mints, launched } = scope.newborn
   return [...mints].flatMap(([mint, made]) => {
     if (made.listed || launched.has(mint)) return []
-    const totalSupplyRaw = mintedOf(scope, mint)
+    const totalSupplyRaw = netMintedRaw(scope, mint)
     return made.decimals === 0 && totalSupplyRaw <= 1n
       ? []
-      : [birthOf(scope, { mint, made, totalSupplyRaw })]
+      : [tokenCreationOf(scope, { mint, made, totalSupplyRaw })]
   })
 }
 
-const mintedOf = ({ tx, out }: SvmScope, mint: string): bigint =>
+const netMintedRaw = ({ tx, out }: SvmTxContext, mint: string): bigint =>
   out.supplies.reduce((sum, { txIndex, token, type, amountRaw }) => {
     if (txIndex !== tx.index || token !== mint || type === 'initialize') return sum
     return type === 'mint' ? sum + amountRaw : sum - amountRaw
   }, 0n)
 
-interface Made {
+interface CreatedToken {
   readonly mint: string
-  readonly made: MadeMint
+  readonly made: CreatedMint
   readonly totalSupplyRaw: bigint
 }
 
-const birthOf = ({ tx, newborn }: SvmScope, { mint, made, totalSupplyRaw }: Made): Birth => {
+const tokenCreationOf = (
+  { tx, newborn }: SvmTxContext,
+  { mint, made, totalSupplyRaw }: CreatedToken,
+): Birth => {
   const { program, decimals, mintAuthority, freezeAuthority, txIndex, logIndex, path } = made
   const [name, symbol, uri] = newborn.texts.get(mint) ?? []
   return {

@@ -2,7 +2,7 @@ import { base58Encode } from '../../../core/base58.ts'
 
 /** Borsh layouts as tables: fields of fixed width that follow each other become byte offsets. Numbers are little endian. */
 
-const WIDTHS = {
+const FIELD_WIDTHS = {
   bool: 1,
   u8: 1,
   u16: 2,
@@ -15,26 +15,26 @@ const WIDTHS = {
 } as const
 
 /** Field names in order, with their types. */
-type Fields = Readonly<Record<string, keyof typeof WIDTHS>>
+type FieldTypes = Readonly<Record<string, keyof typeof FIELD_WIDTHS>>
 
 /** Where each field starts, counted from the first; `end` is behind the last. */
-export type Offsets<F extends Fields> = { readonly [K in keyof F]: number } & {
+export type FieldOffsets<F extends FieldTypes> = { readonly [K in keyof F]: number } & {
   readonly end: number
 }
 
 /** Offsets of a list of fields. */
-export const offsetsOf = <const F extends Fields>(fields: F): Offsets<F> => {
+export const fieldOffsets = <const F extends FieldTypes>(fields: F): FieldOffsets<F> => {
   const offsets: Record<string, number> = {}
   let end = 0
   for (const [name, type] of Object.entries(fields)) {
     offsets[name] = end
-    end += WIDTHS[type]
+    end += FIELD_WIDTHS[type]
   }
-  return { ...offsets, end } as Offsets<F>
+  return { ...offsets, end } as FieldOffsets<F>
 }
 
 /** Bytes as numbers. */
-export const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+export const dataViewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, byteLength)
 
 /** An unsigned 64-bit number; the caller knows that it is there. */
@@ -48,35 +48,35 @@ export const u128 = (view: DataView, at: number): bigint =>
 export const i128 = (view: DataView, at: number): bigint => BigInt.asIntN(128, u128(view, at))
 
 /** An address as text: dear, so only for those that are published and stand in no account list. */
-export const keyAt = (data: Uint8Array, at: number): string =>
-  base58Encode(data.subarray(at, at + WIDTHS.key))
+export const readPubkey = (data: Uint8Array, at: number): string =>
+  base58Encode(data.subarray(at, at + FIELD_WIDTHS.key))
 
 /** Two addresses by their bytes, the lower one first: the order in which programs name a pool's tokens. */
-export const inKeyOrder = (one: string, other: string): readonly [string, string] =>
-  isLower(numberText(one), numberText(other)) ? [one, other] : [other, one]
+export const sortPubkeys = (one: string, other: string): readonly [string, string] =>
+  isLowerKey(significantDigits(one), significantDigits(other)) ? [one, other] : [other, one]
 
 /** Leading ones are zero bytes; without them more digits are a higher number. */
-const numberText = (address: string): string => address.replace(/^1+/, '')
+const significantDigits = (address: string): string => address.replace(/^1+/, '')
 
 /** The digits of base 58 stand in the order of their character codes. */
-const isLower = (one: string, other: string): boolean =>
+const isLowerKey = (one: string, other: string): boolean =>
   one.length === other.length ? one < other : one.length < other.length
 
 /** The key is all zeros: the system address, which stands for "none" and for the chain's coin. */
-export const isZeroKey = (view: DataView, at: number): boolean => {
-  for (let word = at; word < at + WIDTHS.key; word += 4) {
+export const isDefaultPubkey = (view: DataView, at: number): boolean => {
+  for (let word = at; word < at + FIELD_WIDTHS.key; word += 4) {
     if (view.getUint32(word) !== 0) return false
   }
   return true
 }
 
 /** Texts that follow each other, each behind its length, and where they end; undefined when the data ends before. */
-export const textsAt = (
+export const readStrings = (
   data: Uint8Array,
   start: number,
   count: number,
 ): { readonly texts: readonly string[]; readonly end: number } | undefined => {
-  const view = viewOf(data)
+  const view = dataViewOf(data)
   const texts: string[] = []
   let at = start
   while (texts.length < count) {
@@ -84,19 +84,19 @@ export const textsAt = (
     const from = at + 4
     at = from + view.getUint32(at, true)
     if (at > data.length) return undefined
-    texts.push(textOf(data.subarray(from, at)))
+    texts.push(decodePaddedString(data.subarray(from, at)))
   }
   return { texts, end: at }
 }
 
 /** Fixed-width texts are filled up with zero bytes. */
-const textOf = (bytes: Uint8Array): string =>
+const decodePaddedString = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     .toString('utf8')
     .replaceAll('\0', '')
 
 /** Four bytes as a number, the first one highest; 0 for bytes that are not there. */
-export const wordAt = (data: Uint8Array, at: number): number =>
+export const readU32BigEndian = (data: Uint8Array, at: number): number =>
   (((data[at] ?? 0) << 24) |
     ((data[at + 1] ?? 0) << 16) |
     ((data[at + 2] ?? 0) << 8) |
@@ -104,7 +104,7 @@ export const wordAt = (data: Uint8Array, at: number): number =>
   0
 
 /** Looks rows up by eight bytes of data. Throws on two rows with the same first half: the look-up compares it first. */
-export const byTag = <Row>(
+export const matchDiscriminator = <Row>(
   rows: Readonly<Record<string, Row>>,
 ): ((data: Uint8Array, at: number) => Row | undefined) => {
   const table = new Map<number, { readonly second: number; readonly row: Row }>()
@@ -115,7 +115,7 @@ export const byTag = <Row>(
   }
   return (data, at) => {
     if (data.length < at + 8) return undefined
-    const found = table.get(wordAt(data, at))
-    return found?.second === wordAt(data, at + 4) ? found.row : undefined
+    const found = table.get(readU32BigEndian(data, at))
+    return found?.second === readU32BigEndian(data, at + 4) ? found.row : undefined
   }
 }

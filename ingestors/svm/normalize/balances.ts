@@ -1,8 +1,8 @@
 import { base58Encode } from '../../../core/base58.ts'
 import type { SvmInstruction, SvmLamports, SvmTokenBalance } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
-import { amountAt, keyAt, wholeAt } from '../layout/json.ts'
-import { isTokenProgram, PROGRAM } from '../programs/programs.ts'
+import { parseAmount, parseBase58Key, parseUint } from '../layout/json.ts'
+import { isTokenProgram, PROGRAM_IDS } from '../programs/programs.ts'
 
 const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
@@ -17,16 +17,16 @@ export const lamportChanges = (meta: Fields, keys: readonly string[]): readonly 
   for (const [index, account] of keys.entries()) {
     const before = pre[index]
     const after = post[index]
-    if (before === after && isCount(before)) continue
-    const preRaw = amountAt(before, 'preBalances[]')
-    const postRaw = amountAt(after, 'postBalances[]')
+    if (before === after && isNonNegativeInteger(before)) continue
+    const preRaw = parseAmount(before, 'preBalances[]')
+    const postRaw = parseAmount(after, 'postBalances[]')
     if (preRaw !== postRaw) changes.push({ account, preRaw, postRaw })
   }
   return changes
 }
 
 /** Most accounts keep what they have: no need to make two big integers of it. */
-const isCount = (value: unknown): boolean =>
+const isNonNegativeInteger = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0
 
 /**
@@ -39,62 +39,71 @@ export const tokenBalances = (
   keys: readonly string[],
   instructions: readonly SvmInstruction[],
 ): readonly SvmTokenBalance[] => {
-  const pre = toldBalances(meta.preTokenBalances, keys)
-  const post = toldBalances(meta.postTokenBalances, keys)
+  const pre = parseTokenBalances(meta.preTokenBalances, keys)
+  const post = parseTokenBalances(meta.postTokenBalances, keys)
   const ended: SvmTokenBalance[] = []
   const joined = new Map<string, SvmTokenBalance>()
-  for (const [account, told] of pre) joined.set(account, balanceOf(told, told.amountRaw, null))
+  for (const [account, told] of pre)
+    joined.set(account, tokenBalanceChange(told, told.amountRaw, null))
   for (const [account, told] of post) {
     const before = joined.get(account)
     const isSame = before?.mint === told.mint && before.owner === told.owner
     if (before !== undefined && !isSame) ended.push(before)
-    joined.set(account, balanceOf(told, isSame ? before.preRaw : null, told.amountRaw))
+    joined.set(account, tokenBalanceChange(told, isSame ? before.preRaw : null, told.amountRaw))
   }
   const balances = [...ended, ...joined.values()]
-  return [...balances, ...passingAccounts(balances, instructions)]
+  return [...balances, ...transientAccounts(balances, instructions)]
 }
 
-type Told = Omit<SvmTokenBalance, 'preRaw' | 'postRaw'> & { readonly amountRaw: bigint }
+type TokenBalanceSnapshot = Omit<SvmTokenBalance, 'preRaw' | 'postRaw'> & {
+  readonly amountRaw: bigint
+}
 
 /** Field by field: a spread costs as much as the rest of the join. */
-const balanceOf = (
-  { account, owner, mint, tokenProgram, decimals }: Told,
+const tokenBalanceChange = (
+  { account, owner, mint, tokenProgram, decimals }: TokenBalanceSnapshot,
   preRaw: bigint | null,
   postRaw: bigint | null,
 ): SvmTokenBalance => ({ account, owner, mint, tokenProgram, decimals, preRaw, postRaw })
 
-const NONE: readonly unknown[] = []
+const EMPTY_LIST: readonly unknown[] = []
 
 /** By account. Recordings of 2021 lack the owner (empty then) and the token program (there was one only). */
-const toldBalances = (value: unknown, keys: readonly string[]): ReadonlyMap<string, Told> => {
-  const told = new Map<string, Told>()
-  for (const each of orElse(value, 'tokenBalances', { read: listOf, fallback: NONE })) {
+const parseTokenBalances = (
+  value: unknown,
+  keys: readonly string[],
+): ReadonlyMap<string, TokenBalanceSnapshot> => {
+  const told = new Map<string, TokenBalanceSnapshot>()
+  for (const each of orElse(value, 'tokenBalances', { read: listOf, fallback: EMPTY_LIST })) {
     const said = fieldsOf(each, 'tokenBalances[]')
-    const index = wholeAt(said.accountIndex, 'accountIndex')
+    const index = parseUint(said.accountIndex, 'accountIndex')
     const account = keys[index]
     if (account === undefined) throw refuse('bad-index', 'accountIndex', index)
     const amount = fieldsOf(said.uiTokenAmount, 'uiTokenAmount')
-    const decimals = wholeAt(amount.decimals, 'decimals')
+    const decimals = parseUint(amount.decimals, 'decimals')
     if (decimals > 255) throw refuse('bad-number', 'decimals', decimals)
     told.set(account, {
       account,
-      owner: orElse(said.owner, 'owner', { read: keyAt, fallback: '' }),
-      mint: keyAt(said.mint, 'mint'),
-      tokenProgram: orElse(said.programId, 'programId', { read: keyAt, fallback: PROGRAM.token }),
+      owner: orElse(said.owner, 'owner', { read: parseBase58Key, fallback: '' }),
+      mint: parseBase58Key(said.mint, 'mint'),
+      tokenProgram: orElse(said.programId, 'programId', {
+        read: parseBase58Key,
+        fallback: PROGRAM_IDS.token,
+      }),
       decimals,
-      amountRaw: amountAt(amount.amount, 'amount'),
+      amountRaw: parseAmount(amount.amount, 'amount'),
     })
   }
   return told
 }
 
 /** Made and closed in one transaction. One whose mint's decimals the transaction does not show is left out. */
-const passingAccounts = (
+const transientAccounts = (
   balances: readonly SvmTokenBalance[],
   instructions: readonly SvmInstruction[],
 ): readonly SvmTokenBalance[] => {
   const tokenCalls = instructions.filter(({ program }) => isTokenProgram(program))
-  const made = tokenCalls.flatMap((each) => madeAccount(each) ?? [])
+  const made = tokenCalls.flatMap((each) => initializedAccount(each) ?? [])
   if (made.length === 0) return []
   const listed = new Set(balances.map(({ account }) => account))
   const passing = made.filter(({ account }) => !listed.has(account))
@@ -102,7 +111,7 @@ const passingAccounts = (
   const decimalsOf = new Map(balances.map(({ mint, decimals }) => [mint, decimals]))
   decimalsOf.set(WRAPPED_SOL, 9)
   for (const each of tokenCalls) {
-    const told = toldDecimals(each)
+    const told = decimalsInInstruction(each)
     if (told !== undefined) decimalsOf.set(told.mint, told.decimals)
   }
   return passing.flatMap((account) => {
@@ -112,7 +121,7 @@ const passingAccounts = (
 }
 
 /** Account that an `InitializeAccount` (1), `2` (16) or `3` (18) set up; the newer two carry the owner in their data. */
-const madeAccount = ({ program, accounts, data }: SvmInstruction) => {
+const initializedAccount = ({ program, accounts, data }: SvmInstruction) => {
   const [account, mint, owner] = accounts
   if (data === null || account === undefined || mint === undefined) return undefined
   const made = { account, mint, tokenProgram: program }
@@ -123,7 +132,9 @@ const madeAccount = ({ program, accounts, data }: SvmInstruction) => {
 }
 
 /** Place of the mint and of the decimals byte in the instructions that carry both. */
-const DECIMALS_AT: Readonly<Record<number, readonly [mint: number, decimals: number]>> = {
+const MINT_AND_DECIMALS_OFFSETS: Readonly<
+  Record<number, readonly [mint: number, decimals: number]>
+> = {
   0: [0, 1],
   12: [1, 9],
   14: [0, 9],
@@ -131,8 +142,8 @@ const DECIMALS_AT: Readonly<Record<number, readonly [mint: number, decimals: num
   20: [0, 1],
 }
 
-const toldDecimals = ({ accounts, data }: SvmInstruction) => {
-  const [mintAt, decimalsAt] = DECIMALS_AT[data?.[0] ?? -1] ?? []
+const decimalsInInstruction = ({ accounts, data }: SvmInstruction) => {
+  const [mintAt, decimalsAt] = MINT_AND_DECIMALS_OFFSETS[data?.[0] ?? -1] ?? []
   if (mintAt === undefined || decimalsAt === undefined) return undefined
   const mint = accounts[mintAt]
   const decimals = data?.[decimalsAt]

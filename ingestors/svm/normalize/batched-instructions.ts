@@ -2,21 +2,23 @@ import type { SvmInstruction } from '../../../schemas/events.ts'
 import { isTokenProgram } from '../programs/programs.ts'
 
 /** First byte of a token instruction that holds others. */
-const BATCH = 255
+const BATCH_TAG = 255
 
 /** What a batch holds of one instruction, without its two lengths. */
-export interface Batched {
+export interface BatchedInstruction {
   readonly accounts: readonly string[]
   readonly data: Uint8Array
 }
 
 const isBatch = ({ program, data }: SvmInstruction): boolean =>
-  data !== null && data[0] === BATCH && isTokenProgram(program)
+  data !== null && data[0] === BATCH_TAG && isTokenProgram(program)
 
 /** Every instruction as it is, those of a batch behind it. */
-export const withBatched = (instructions: readonly SvmInstruction[]): readonly SvmInstruction[] =>
+export const expandBatches = (
+  instructions: readonly SvmInstruction[],
+): readonly SvmInstruction[] =>
   instructions.some(isBatch)
-    ? instructions.flatMap((each) => (isBatch(each) ? [each, ...batchedIn(each)] : each))
+    ? instructions.flatMap((each) => (isBatch(each) ? [each, ...instructionsInBatch(each)] : each))
     : instructions
 
 /**
@@ -24,7 +26,7 @@ export const withBatched = (instructions: readonly SvmInstruction[]): readonly S
  * all. No node lists them apart. Nothing for a batch whose lengths do not fit. Source: SIMD-0266 and solana-program/token interface, `Batch`: for each its number of accounts, its number of bytes, its bytes;
  * their accounts stand one behind the other. A batch holds no batch.
  */
-const batchedIn = (batch: SvmInstruction): readonly SvmInstruction[] => {
+const instructionsInBatch = (batch: SvmInstruction): readonly SvmInstruction[] => {
   const { program, accounts, outer, inner, depth } = batch
   const data = batch.data ?? new Uint8Array()
   const parts: SvmInstruction[] = []
@@ -49,10 +51,10 @@ const batchedIn = (batch: SvmInstruction): readonly SvmInstruction[] => {
 }
 
 /** The batch that holds these. */
-export const batchOf = (parts: readonly Batched[]): Batched => ({
+export const encodeBatch = (parts: readonly BatchedInstruction[]): BatchedInstruction => ({
   accounts: parts.flatMap(({ accounts }) => accounts),
   data: Buffer.concat([
-    Uint8Array.of(BATCH),
+    Uint8Array.of(BATCH_TAG),
     ...parts.flatMap(({ accounts, data }) => [Uint8Array.of(accounts.length, data.length), data]),
   ]),
 })

@@ -7,31 +7,31 @@ import type {
 } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import { readOrRefuse } from '../../input/skip-invalid.ts'
-import { amountAt, base58At, keyAt, wholeAt } from '../layout/json.ts'
-import { PROGRAM, type SvmPrograms } from '../programs/programs.ts'
+import { parseAmount, parseBase58, parseBase58Key, parseUint } from '../layout/json.ts'
+import { PROGRAM_IDS, type ProgramFilter } from '../programs/programs.ts'
 import { lamportChanges, tokenBalances } from './balances.ts'
-import { withBatched } from './batched-instructions.ts'
-import { type Call, walkLogs } from './invocations.ts'
+import { expandBatches } from './batched-instructions.ts'
+import { attributeLogLines, type Invocation } from './invocations.ts'
 import {
-  type ToldInstruction,
-  type ToldTransaction,
-  toldInner,
-  toldTransaction,
+  parseInnerInstructions,
+  parseRawTransaction,
+  type RawInstruction,
+  type RawTransaction,
 } from './raw-transaction.ts'
-import { rewardsOf } from './rewards.ts'
+import { parseRewards } from './rewards.ts'
 
 /** Longest base 58 text that is decoded; what decoders read is a tenth of it, and decoding grows with the square. */
-const MAX_DATA_TEXT = 4_096
+const MAX_BASE58_DATA_LENGTH = 4_096
 
 /** A block without its transactions. */
 export type SvmHeader = Omit<SvmBlock, 'transactions'>
 
 /** What a `getBlock` answer is read with. */
-export interface Reading {
+export interface BlockContext {
   readonly chain: string
   /** The answer does not name its own slot. */
   readonly slot: number
-  readonly programs: SvmPrograms
+  readonly programs: ProgramFilter
 }
 
 /**
@@ -39,7 +39,7 @@ export interface Reading {
  * only. Unknown fields are ignored. Throws `Malformed`; reasons: those of the readers in `../../input/json.ts` and `../layout/json.ts`,
  * `bad-index`, `balance-count`, `unknown-version`, `unknown-encoding`, `short-transaction`, `parent-order`, `no-meta`.
  */
-export const normalizeBlock = (said: unknown, reading: Reading): SvmBlock => {
+export const normalizeBlock = (said: unknown, reading: BlockContext): SvmBlock => {
   const transactions: SvmTransaction[] = []
   for (const transaction of eachTransaction(said, reading.programs)) {
     if (transaction !== undefined) transactions.push(transaction)
@@ -48,7 +48,7 @@ export const normalizeBlock = (said: unknown, reading: Reading): SvmBlock => {
 }
 
 /** How the transactions of a block are gone through. */
-interface Way {
+interface TransactionIteration {
   /** Brings each into the shape of `getBlock`; undefined for one that is known to be a vote. */
   readonly shapeOf?: (transaction: unknown) => unknown
   /** Takes what cannot be read; absent: that is thrown. */
@@ -58,22 +58,22 @@ interface Way {
 /** Transactions of a block one after the other, undefined for what is left out: a caller may pause between them. */
 export function* eachTransaction(
   said: unknown,
-  programs: SvmPrograms,
-  { shapeOf, refused }: Way = {},
+  programs: ProgramFilter,
+  { shapeOf, refused }: TransactionIteration = {},
 ): Generator<SvmTransaction | undefined> {
   const list = listOf(fieldsOf(said, 'block').transactions, 'block.transactions')
   for (const [index, each] of list.entries()) {
     const shape = shapeOf === undefined ? each : shapeOf(each)
     if (shape === undefined) yield undefined
     else {
-      const place = { name: signatureIn(shape), longest: LONGEST_SIGNATURE, index, said: shape }
+      const place = { name: signatureIn(shape), longest: MAX_SIGNATURE_LENGTH, index, said: shape }
       yield readOrRefuse(() => normalizeTransaction(shape, { index, programs }), place, refused)
     }
   }
 }
 
 /** Longest base 58 text of 64 bytes. */
-const LONGEST_SIGNATURE = 88
+const MAX_SIGNATURE_LENGTH = 88
 
 /** The signature of a transaction that cannot be read, where it can be found all the same. */
 const signatureIn = (said: unknown): unknown => {
@@ -85,21 +85,21 @@ const signatureIn = (said: unknown): unknown => {
 /** Header of a `getBlock` answer; without a recorded time `timeMs` is 0. Throws `Malformed`. */
 export const normalizeHeader = (
   value: unknown,
-  { chain, slot }: Pick<Reading, 'chain' | 'slot'>,
+  { chain, slot }: Pick<BlockContext, 'chain' | 'slot'>,
 ): SvmHeader => {
   const said = fieldsOf(value, 'block')
-  const parentSlot = wholeAt(said.parentSlot, 'block.parentSlot')
+  const parentSlot = parseUint(said.parentSlot, 'block.parentSlot')
   if (parentSlot >= slot && slot > 0) throw refuse('parent-order', 'block.parentSlot', parentSlot)
-  const rewards = rewardsOf(said.rewards)
+  const rewards = parseRewards(said.rewards)
   return {
     vm: 'svm',
     chain,
     height: slot,
-    hash: keyAt(said.blockhash, 'block.blockhash'),
-    parentHash: keyAt(said.previousBlockhash, 'block.previousBlockhash'),
-    timeMs: timeOf(said.blockTime, 'block.blockTime'),
+    hash: parseBase58Key(said.blockhash, 'block.blockhash'),
+    parentHash: parseBase58Key(said.previousBlockhash, 'block.previousBlockhash'),
+    timeMs: blockTimeMs(said.blockTime, 'block.blockTime'),
     parentSlot,
-    blockHeight: orElse(said.blockHeight, 'block.blockHeight', { read: wholeAt, fallback: null }),
+    blockHeight: orElse(said.blockHeight, 'block.blockHeight', { read: parseUint, fallback: null }),
     txCount: orElse(said.transactions, 'block.transactions', { read: listOf, fallback: [] }).length,
     rewardsCount: rewards.length,
     rewards,
@@ -107,8 +107,8 @@ export const normalizeHeader = (
 }
 
 /** Seconds as milliseconds; 0 where nothing is told. Throws `Malformed`: `bad-number`. */
-export const timeOf = (value: unknown, at: string): number => {
-  const timeMs = orElse(value, at, { read: wholeAt, fallback: 0 }) * 1_000
+export const blockTimeMs = (value: unknown, at: string): number => {
+  const timeMs = orElse(value, at, { read: parseUint, fallback: 0 }) * 1_000
   if (!Number.isSafeInteger(timeMs)) throw refuse('bad-number', at, value)
   return timeMs
 }
@@ -116,24 +116,24 @@ export const timeOf = (value: unknown, at: string): number => {
 /** One transaction with its `meta`; undefined for a vote and for what the profile leaves out. Throws `Malformed`. */
 export const normalizeTransaction = (
   value: unknown,
-  { index, programs }: { readonly index: number; readonly programs: SvmPrograms },
+  { index, programs }: { readonly index: number; readonly programs: ProgramFilter },
 ): SvmTransaction | undefined => {
   const said = fieldsOf(value, 'transaction')
   if (said.meta === undefined || said.meta === null) {
     throw new Malformed('no-meta', `transaction ${index} comes without its result`)
   }
   const meta = fieldsOf(said.meta, 'meta')
-  const told = toldTransaction(said, meta)
-  if (isVote(told) || !isKept(told, meta, programs.profile)) return undefined
+  const told = parseRawTransaction(said, meta)
+  if (isVote(told) || !matchesProfile(told, meta, programs.profile)) return undefined
   const [from] = told.keys
   if (from === undefined) throw refuse('bad-index', 'accountKeys', 0)
   const success = meta.err === undefined || meta.err === null
-  const instructions = success ? flattened(told, meta, programs) : []
+  const instructions = success ? flattenInstructions(told, meta, programs) : []
   return {
     hash: told.hash,
     index,
     from,
-    feeRaw: amountAt(meta.fee, 'meta.fee'),
+    feeRaw: parseAmount(meta.fee, 'meta.fee'),
     success,
     version: told.version,
     instructions,
@@ -143,16 +143,16 @@ export const normalizeTransaction = (
 }
 
 /** As the validator counts them: one instruction of the vote program, at most two signatures. */
-const isVote = ({ version, signatures, instructions }: ToldTransaction): boolean =>
+const isVote = ({ version, signatures, instructions }: RawTransaction): boolean =>
   version === 'legacy' &&
   signatures <= 2 &&
   instructions.length === 1 &&
-  instructions[0]?.program === PROGRAM.vote
+  instructions[0]?.program === PROGRAM_IDS.vote
 
-const isKept = (
-  { keys }: ToldTransaction,
+const matchesProfile = (
+  { keys }: RawTransaction,
   meta: Fields,
-  profile: SvmPrograms['profile'],
+  profile: ProgramFilter['profile'],
 ): boolean => {
   if (profile === undefined || keys.some((key) => profile.accounts.has(key))) return true
   const held = orElse(meta.postTokenBalances, 'postTokenBalances', { read: listOf, fallback: [] })
@@ -163,13 +163,13 @@ const isKept = (
 }
 
 /** Every instruction in the order in which it ran, those of a batch behind it. */
-const flattened = (
-  told: ToldTransaction,
+const flattenInstructions = (
+  told: RawTransaction,
   meta: Fields,
-  programs: SvmPrograms,
+  programs: ProgramFilter,
 ): readonly SvmInstruction[] => {
-  const inner = toldInner(meta, told)
-  const calls: Placed[] = []
+  const inner = parseInnerInstructions(meta, told)
+  const calls: RanInstruction[] = []
   for (const [outer, own] of told.instructions.entries()) {
     calls.push({ told: own, outer, inner: null, depth: 1, program: own.program })
     for (const [at, each] of (inner.get(outer) ?? []).entries()) {
@@ -178,34 +178,34 @@ const flattened = (
   }
   const keepsLogs = (program: string): boolean => programs.everything || programs.logs.has(program)
   const asksLogs = calls.some(({ program, depth }) => depth === null || keepsLogs(program))
-  const logged = asksLogs ? walkLogs(logLines(meta), calls) : undefined
+  const logged = asksLogs ? attributeLogLines(logLines(meta), calls) : undefined
   const instructions = calls.map((call, index) => ({
     program: call.program,
     accounts: call.told.accounts,
-    data: programs.data.has(call.program) ? dataOf(call.told.data) : null,
+    data: programs.data.has(call.program) ? instructionData(call.told.data) : null,
     outer: call.outer,
     inner: call.inner,
     depth: call.depth ?? logged?.[index]?.depth ?? 2,
-    logs: (keepsLogs(call.program) ? logged?.[index]?.lines : undefined) ?? NO_LINES,
+    logs: (keepsLogs(call.program) ? logged?.[index]?.lines : undefined) ?? NO_LOGS,
   }))
-  if (programs.everything !== true) return withBatched(instructions)
-  return withBatched(
+  if (programs.everything !== true) return expandBatches(instructions)
+  return expandBatches(
     instructions.map((each, index) => ({ ...each, raw: calls[index]?.told.data ?? null })),
   )
 }
 
-const NO_LINES: readonly string[] = []
+const NO_LOGS: readonly string[] = []
 
 /** An instruction and where it ran. */
-interface Placed extends Call {
-  readonly told: ToldInstruction
+interface RanInstruction extends Invocation {
+  readonly told: RawInstruction
   readonly outer: number
   readonly inner: number | null
 }
 
-const dataOf = (data: ToldInstruction['data']): Uint8Array | null => {
+const instructionData = (data: RawInstruction['data']): Uint8Array | null => {
   if (typeof data !== 'string') return data
-  return data.length > MAX_DATA_TEXT ? null : base58At(data, 'instruction.data')
+  return data.length > MAX_BASE58_DATA_LENGTH ? null : parseBase58(data, 'instruction.data')
 }
 
 const logLines = (meta: Fields): readonly string[] =>

@@ -1,10 +1,10 @@
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
-import { base64At, keyAt, signatureAt, wholeAt } from '../layout/json.ts'
-import { reEncoded } from './parsed-instructions.ts'
-import { readTransaction } from './wire-transaction.ts'
+import { parseBase58Key, parseBase64, parseSignature, parseUint } from '../layout/json.ts'
+import { encodeParsedInstruction } from './parsed-instructions.ts'
+import { parseWireTransaction } from './wire-transaction.ts'
 
 /** An instruction as a node told it, its program and accounts by name. */
-export interface ToldInstruction {
+export interface RawInstruction {
   readonly program: string
   readonly accounts: readonly string[]
   /** Base 58 text, bytes, or null where a parser of the node kept neither. */
@@ -14,76 +14,78 @@ export interface ToldInstruction {
 }
 
 /** A transaction as a node told it, whatever the encoding was. */
-export interface ToldTransaction {
+export interface RawTransaction {
   readonly version: 'legacy' | 0 | 1
   readonly hash: string
   readonly signatures: number
   /** Static accounts, then writable and read-only ones of look-up tables: what every index counts in. */
   readonly keys: readonly string[]
-  readonly instructions: readonly ToldInstruction[]
+  readonly instructions: readonly RawInstruction[]
 }
 
 /**
  * Reads `transaction` and `meta` of `getTransaction` or of an element of `getBlock`, encodings `json`, `jsonParsed` and
  * `base64`; as `json` also with bytes instead of base 58 in instructions. Throws `Malformed`: the readers' reasons, `unknown-encoding`, `unknown-version`, `short-transaction`, `bad-index`.
  */
-export const toldTransaction = (said: Fields, meta: Fields): ToldTransaction => {
+export const parseRawTransaction = (said: Fields, meta: Fields): RawTransaction => {
   const { transaction } = said
-  if (Array.isArray(transaction)) return binaryTransaction(transaction, meta)
+  if (Array.isArray(transaction)) return parseBase64Transaction(transaction, meta)
   const { message, signatures } = fieldsOf(transaction, 'transaction')
   const { accountKeys, instructions } = fieldsOf(message, 'message')
   const signed = listOf(signatures, 'signatures')
-  const keys = keysOf(listOf(accountKeys, 'accountKeys'), meta)
+  const keys = accountKeysOf(listOf(accountKeys, 'accountKeys'), meta)
   return {
-    version: versionOf(said.version),
-    hash: signatureAt(signed[0], 'signatures[0]'),
+    version: parseVersion(said.version),
+    hash: parseSignature(signed[0], 'signatures[0]'),
     signatures: signed.length,
     keys,
-    instructions: listOf(instructions, 'instructions').map((each) => toldInstruction(each, keys)),
+    instructions: listOf(instructions, 'instructions').map((each) =>
+      parseRawInstruction(each, keys),
+    ),
   }
 }
 
 /** Instructions below the message's own, by the index of the one that called them. Throws as `toldTransaction`. */
-export const toldInner = (
+export const parseInnerInstructions = (
   meta: Fields,
-  { keys, instructions }: ToldTransaction,
-): ReadonlyMap<number, readonly ToldInstruction[]> => {
-  const inner = new Map<number, readonly ToldInstruction[]>()
+  { keys, instructions }: RawTransaction,
+): ReadonlyMap<number, readonly RawInstruction[]> => {
+  const inner = new Map<number, readonly RawInstruction[]>()
   const groups = orElse(meta.innerInstructions, 'innerInstructions', { read: listOf, fallback: [] })
   for (const group of groups) {
     const said = fieldsOf(group, 'innerInstructions[]')
-    const index = wholeAt(said.index, 'innerInstructions[].index')
+    const index = parseUint(said.index, 'innerInstructions[].index')
     if (index >= instructions.length || inner.has(index)) {
       throw refuse('bad-index', 'innerInstructions[].index', index)
     }
     const list = listOf(said.instructions, 'innerInstructions[].instructions')
     inner.set(
       index,
-      list.map((each) => toldInstruction(each, keys)),
+      list.map((each) => parseRawInstruction(each, keys)),
     )
   }
   return inner
 }
 
-const versionOf = (version: unknown): 'legacy' | 0 | 1 => {
+const parseVersion = (version: unknown): 'legacy' | 0 | 1 => {
   if (version === undefined || version === null || version === 'legacy') return 'legacy'
   if (version === 0 || version === 1) return version
   throw refuse('unknown-version', 'version', version)
 }
 
-const binaryTransaction = (pair: readonly unknown[], meta: Fields): ToldTransaction => {
+const parseBase64Transaction = (pair: readonly unknown[], meta: Fields): RawTransaction => {
   const [text, encoding] = pair
   if (encoding !== 'base64') throw refuse('unknown-encoding', 'transaction[1]', encoding)
-  const wire = readTransaction(base64At(text, 'transaction[0]'))
-  const keys = keysOf(wire.staticKeys, meta)
+  const wire = parseWireTransaction(parseBase64(text, 'transaction[0]'))
+  const keys = accountKeysOf(wire.staticKeys, meta)
   return {
     version: wire.version,
     hash: wire.signature,
     signatures: wire.signatures,
     keys,
     instructions: wire.instructions.map(({ programIndex, accounts, data }) => ({
-      program: nameAt(keys, programIndex),
-      accounts: Array.from(accounts, (index) => nameAt(keys, index)),
+      program: accountKeyAt(keys, programIndex),
+      accounts: Array.from(accounts, (index) => accountKeyAt(keys, index)),
       data,
       depth: 1,
     })),
@@ -93,7 +95,7 @@ const binaryTransaction = (pair: readonly unknown[], meta: Fields): ToldTransact
 const NO_FIELDS: Fields = {}
 
 /** `jsonParsed` lists what look-up tables gave among the keys and has no `loadedAddresses`. */
-const keysOf = (listed: readonly unknown[], meta: Fields): readonly string[] => {
+const accountKeysOf = (listed: readonly unknown[], meta: Fields): readonly string[] => {
   const loaded = orElse(meta.loadedAddresses, 'loadedAddresses', {
     read: fieldsOf,
     fallback: NO_FIELDS,
@@ -104,28 +106,28 @@ const keysOf = (listed: readonly unknown[], meta: Fields): readonly string[] => 
     ...listed.map((key) => (typeof key === 'string' ? key : fieldsOf(key, 'accountKeys[]').pubkey)),
     ...more(loaded.writable, 'loadedAddresses.writable'),
     ...more(loaded.readonly, 'loadedAddresses.readonly'),
-  ].map((key) => keyAt(key, 'accountKeys[]'))
+  ].map((key) => parseBase58Key(key, 'accountKeys[]'))
 }
 
-const nameAt = (keys: readonly string[], index: number): string => {
+const accountKeyAt = (keys: readonly string[], index: number): string => {
   const name = keys[index]
   if (name === undefined) throw refuse('bad-index', `account of ${keys.length}`, index)
   return name
 }
 
-const toldInstruction = (value: unknown, keys: readonly string[]): ToldInstruction => {
+const parseRawInstruction = (value: unknown, keys: readonly string[]): RawInstruction => {
   const said = fieldsOf(value, 'instruction')
-  const depth = orElse(said.stackHeight, 'stackHeight', { read: wholeAt, fallback: null })
-  if (said.programIdIndex === undefined) return { ...namedInstruction(said), depth }
+  const depth = orElse(said.stackHeight, 'stackHeight', { read: parseUint, fallback: null })
+  if (said.programIdIndex === undefined) return { ...parseJsonParsedInstruction(said), depth }
   const { data, accounts } = said
   if (typeof data !== 'string' && !(data instanceof Uint8Array)) {
     throw refuse('bad-base58', 'instruction.data', data)
   }
   const indexes = accounts instanceof Uint8Array ? Array.from(accounts) : accounts
   return {
-    program: nameAt(keys, wholeAt(said.programIdIndex, 'programIdIndex')),
+    program: accountKeyAt(keys, parseUint(said.programIdIndex, 'programIdIndex')),
     accounts: listOf(indexes, 'instruction.accounts').map((index) =>
-      nameAt(keys, wholeAt(index, 'instruction.accounts[]')),
+      accountKeyAt(keys, parseUint(index, 'instruction.accounts[]')),
     ),
     data,
     depth,
@@ -133,14 +135,15 @@ const toldInstruction = (value: unknown, keys: readonly string[]): ToldInstructi
 }
 
 /** `jsonParsed`: names instead of indexes, and fields instead of data where the node knows the program. */
-const namedInstruction = (said: Fields): Omit<ToldInstruction, 'depth'> => {
-  const program = keyAt(said.programId, 'programId')
-  if (said.parsed !== undefined) return { program, ...reEncoded(program, said.parsed) }
+const parseJsonParsedInstruction = (said: Fields): Omit<RawInstruction, 'depth'> => {
+  const program = parseBase58Key(said.programId, 'programId')
+  if (said.parsed !== undefined)
+    return { program, ...encodeParsedInstruction(program, said.parsed) }
   if (typeof said.data !== 'string') throw refuse('bad-base58', 'instruction.data', said.data)
   return {
     program,
     accounts: listOf(said.accounts, 'instruction.accounts').map((key) =>
-      keyAt(key, 'instruction.accounts[]'),
+      parseBase58Key(key, 'instruction.accounts[]'),
     ),
     data: said.data,
   }

@@ -22,16 +22,16 @@ export interface WireTransaction {
 const SIGNATURE_BYTES = 64
 const KEY_BYTES = 32
 /** Top bit of a message's first byte: the rest is its version. */
-const VERSIONED = 0x80
+const VERSION_FLAG = 0x80
 
 /**
  * Reads a transaction's wire bytes: signatures and a legacy or v0 message, or a v1 message with its signatures behind it
  * (SIMD-0385). Throws `Malformed`: `short-transaction`, `unknown-version`.
  */
-export const readTransaction = (bytes: Uint8Array): WireTransaction =>
-  bytes[0] === VERSIONED + 1 ? readV1(cursorOf(bytes)) : readSigned(cursorOf(bytes))
+export const parseWireTransaction = (bytes: Uint8Array): WireTransaction =>
+  bytes[0] === VERSION_FLAG + 1 ? parseV1(byteCursor(bytes)) : parseLegacyOrV0(byteCursor(bytes))
 
-interface Cursor {
+interface ByteCursor {
   take(length: number): Uint8Array
   u8(): number
   u16(): number
@@ -41,7 +41,7 @@ interface Cursor {
   peek(): number
 }
 
-const cursorOf = (bytes: Uint8Array): Cursor => {
+const byteCursor = (bytes: Uint8Array): ByteCursor => {
   let at = 0
   const take = (length: number): Uint8Array => {
     if (at + length > bytes.length) {
@@ -70,51 +70,51 @@ const cursorOf = (bytes: Uint8Array): Cursor => {
   }
 }
 
-const times = <T>(count: number, read: () => T): T[] => Array.from({ length: count }, read)
+const readTimes = <T>(count: number, read: () => T): T[] => Array.from({ length: count }, read)
 
-const signatureOf = (first: Uint8Array | undefined): string => {
+const encodeFirstSignature = (first: Uint8Array | undefined): string => {
   if (first === undefined) throw new Malformed('short-transaction', 'nobody signed it')
   return base58Encode(first)
 }
 
 /** Legacy and v0: signatures, header, keys, block hash, instructions and, in v0, look-ups that `loadedAddresses` answers. */
-const readSigned = (cursor: Cursor): WireTransaction => {
-  const signatures = times(cursor.compact(), () => cursor.take(SIGNATURE_BYTES))
-  const version = versionOf(cursor)
+const parseLegacyOrV0 = (cursor: ByteCursor): WireTransaction => {
+  const signatures = readTimes(cursor.compact(), () => cursor.take(SIGNATURE_BYTES))
+  const version = readMessageVersion(cursor)
   cursor.take(3)
-  const staticKeys = times(cursor.compact(), () => base58Encode(cursor.take(KEY_BYTES)))
+  const staticKeys = readTimes(cursor.compact(), () => base58Encode(cursor.take(KEY_BYTES)))
   cursor.take(KEY_BYTES)
-  const instructions = times(cursor.compact(), () => ({
+  const instructions = readTimes(cursor.compact(), () => ({
     programIndex: cursor.u8(),
     accounts: cursor.take(cursor.compact()),
     data: cursor.take(cursor.compact()),
   }))
   return {
     version,
-    signature: signatureOf(signatures[0]),
+    signature: encodeFirstSignature(signatures[0]),
     signatures: signatures.length,
     staticKeys,
     instructions,
   }
 }
 
-const versionOf = (cursor: Cursor): 'legacy' | 0 => {
-  if (cursor.peek() < VERSIONED) return 'legacy'
-  const version = cursor.u8() - VERSIONED
+const readMessageVersion = (cursor: ByteCursor): 'legacy' | 0 => {
+  if (cursor.peek() < VERSION_FLAG) return 'legacy'
+  const version = cursor.u8() - VERSION_FLAG
   if (version !== 0) throw new Malformed('unknown-version', `transaction version ${version}`)
   return version
 }
 
-const readV1 = (cursor: Cursor): WireTransaction => {
+const parseV1 = (cursor: ByteCursor): WireTransaction => {
   cursor.take(1)
   const signatureCount = cursor.u8()
   cursor.take(2)
   const mask = cursor.u32()
   cursor.take(KEY_BYTES)
   const instructionCount = cursor.u8()
-  const staticKeys = times(cursor.u8(), () => base58Encode(cursor.take(KEY_BYTES)))
-  cursor.take(4 * bitsIn(mask))
-  const heads = times(instructionCount, () => ({
+  const staticKeys = readTimes(cursor.u8(), () => base58Encode(cursor.take(KEY_BYTES)))
+  cursor.take(4 * countSetBits(mask))
+  const heads = readTimes(instructionCount, () => ({
     programIndex: cursor.u8(),
     accountCount: cursor.u8(),
     dataLength: cursor.u16(),
@@ -124,17 +124,17 @@ const readV1 = (cursor: Cursor): WireTransaction => {
     accounts: cursor.take(accountCount),
     data: cursor.take(dataLength),
   }))
-  const signatures = times(signatureCount, () => cursor.take(SIGNATURE_BYTES))
+  const signatures = readTimes(signatureCount, () => cursor.take(SIGNATURE_BYTES))
   return {
     version: 1,
-    signature: signatureOf(signatures[0]),
+    signature: encodeFirstSignature(signatures[0]),
     signatures: signatureCount,
     staticKeys,
     instructions,
   }
 }
 
-const bitsIn = (mask: number): number => {
+const countSetBits = (mask: number): number => {
   let bits = 0
   for (let rest = mask; rest > 0; rest = Math.floor(rest / 2)) bits += rest % 2
   return bits

@@ -1,14 +1,14 @@
 import { PROTOCOLS } from '../../../schemas/protocols.ts'
 import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'
-import { PROGRAM } from './programs.ts'
+import { PROGRAM_IDS } from './programs.ts'
 
 /** Names of programs that are met most and are no exchange. Sources: solana-program documentation, Metaplex, Jupiter. */
-const NAMES: Readonly<Record<string, string>> = {
-  [PROGRAM.system]: 'System Program',
-  [PROGRAM.token]: 'Token Program',
-  [PROGRAM.token2022]: 'Token 2022 Program',
-  [PROGRAM.metadata]: 'Token Metadata',
+const COMMON_PROGRAM_NAMES: Readonly<Record<string, string>> = {
+  [PROGRAM_IDS.system]: 'System Program',
+  [PROGRAM_IDS.token]: 'Token Program',
+  [PROGRAM_IDS.token2022]: 'Token 2022 Program',
+  [PROGRAM_IDS.metadata]: 'Token Metadata',
   ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL: 'Associated Token Account Program',
   ComputeBudget111111111111111111111111111111: 'Compute Budget',
   Stake11111111111111111111111111111111111111: 'Stake Program',
@@ -23,11 +23,11 @@ const PROGRAM_NAMES: ReadonlyMap<string, string> = new Map([
     const listed: Readonly<Record<string, readonly string[] | undefined>> = factories
     return (listed.sol ?? []).map((program) => [program, name] as const)
   }),
-  ...Object.entries(NAMES),
+  ...Object.entries(COMMON_PROGRAM_NAMES),
 ])
 
 /** Instructions of the token programs by their first byte. Source: solana-program/token instruction.rs. */
-const TOKEN = [
+const TOKEN_METHODS = [
   ...['initializeMint', 'initializeAccount', 'initializeMultisig', 'transfer', 'approve', 'revoke'],
   ...['setAuthority', 'mintTo', 'burn', 'closeAccount', 'freezeAccount', 'thawAccount'],
   ...['transferChecked', 'approveChecked', 'mintToChecked', 'burnChecked', 'initializeAccount2'],
@@ -36,7 +36,7 @@ const TOKEN = [
 ] as const
 
 /** Instructions of the system program by their first four bytes. Source: solana-sdk system_instruction.rs. */
-const SYSTEM = [
+const SYSTEM_METHODS = [
   ...['createAccount', 'assign', 'transfer', 'createAccountWithSeed', 'advanceNonceAccount'],
   ...['withdrawNonceAccount', 'initializeNonceAccount', 'authorizeNonceAccount', 'allocate'],
   ...['allocateWithSeed', 'assignWithSeed', 'transferWithSeed', 'upgradeNonceAccount'],
@@ -49,7 +49,8 @@ export const programName = (program: string): string | null => PROGRAM_NAMES.get
 export const methodName = (program: string, data: Uint8Array | null): string | null => {
   const [first, ...rest] = data?.subarray(0, 4) ?? []
   if (first === undefined) return null
-  if (program === PROGRAM.token || program === PROGRAM.token2022) return TOKEN[first] ?? null
+  if (program === PROGRAM_IDS.token || program === PROGRAM_IDS.token2022)
+    return TOKEN_METHODS[first] ?? null
   const isShort = rest.length === 3 && rest.every((byte) => byte === 0)
-  return program === PROGRAM.system && isShort ? (SYSTEM[first] ?? null) : null
+  return program === PROGRAM_IDS.system && isShort ? (SYSTEM_METHODS[first] ?? null) : null
 }

@@ -1,49 +1,59 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
-import { keyAt, offsetsOf, u64, viewOf } from '../layout/layout.ts'
+import { dataViewOf, fieldOffsets, readPubkey, u64 } from '../layout/layout.ts'
 import type { OrderEvent } from './order-event.ts'
 
 /** The order book's program, and who signs the log instructions that it sends itself. Source: Ellipsis-Labs/phoenix-v1. */
 export const PHOENIX = 'PhoeNiXZ8ByJGLkxNfZRnkUfjvmuYqLR89jjFHGqdXY'
-const LOGGER = '7aDTsspkQNGKmrexAN7FLx9oxU3iPczSSvHNggyuqYkR'
+const LOG_AUTHORITY = '7aDTsspkQNGKmrexAN7FLx9oxU3iPczSSvHNggyuqYkR'
 
 /** Tag of the log instruction, and of the header that it begins with. */
-const LOG = 15
-const HEADER = 1
+const LOG_INSTRUCTION_TAG = 15
+const HEADER_TAG = 1
 
-const header = offsetsOf({
+const HEADER_OFFSETS = fieldOffsets({
   ...{ tag: 'u8', kind: 'u8', instruction: 'u8', sequence: 'u64', timestamp: 'i64', slot: 'u64' },
   ...{ market: 'key', signer: 'key', count: 'u16' },
 } as const)
 
-const byMaker = { tag: 'u8', index: 'u16', maker: 'key', order: 'u64', price: 'u64' } as const
-const bySigner = { tag: 'u8', index: 'u16', order: 'u64' } as const
-const fill = offsetsOf({ ...byMaker, lots: 'u64', remaining: 'u64' } as const)
-const place = offsetsOf({ ...bySigner, client: 'u128', price: 'u64', lots: 'u64' } as const)
-const reduce = offsetsOf({ ...bySigner, price: 'u64', lots: 'u64', remaining: 'u64' } as const)
-const removed = offsetsOf({ ...byMaker, lots: 'u64' } as const)
-const summary = offsetsOf({
+const MAKER_FIELDS = { tag: 'u8', index: 'u16', maker: 'key', order: 'u64', price: 'u64' } as const
+const SIGNER_FIELDS = { tag: 'u8', index: 'u16', order: 'u64' } as const
+const FILL_OFFSETS = fieldOffsets({ ...MAKER_FIELDS, lots: 'u64', remaining: 'u64' } as const)
+const PLACE_OFFSETS = fieldOffsets({
+  ...SIGNER_FIELDS,
+  client: 'u128',
+  price: 'u64',
+  lots: 'u64',
+} as const)
+const REDUCE_OFFSETS = fieldOffsets({
+  ...SIGNER_FIELDS,
+  price: 'u64',
+  lots: 'u64',
+  remaining: 'u64',
+} as const)
+const REMOVED_OFFSETS = fieldOffsets({ ...MAKER_FIELDS, lots: 'u64' } as const)
+const FILL_SUMMARY_OFFSETS = fieldOffsets({
   ...{ tag: 'u8', index: 'u16', client: 'u128', base: 'u64', quote: 'u64', fee: 'u64' },
 } as const)
-const fee = offsetsOf({ tag: 'u8', index: 'u16', lots: 'u64' } as const)
-const expiry = offsetsOf({ ...bySigner, slot: 'u64', time: 'u64' } as const)
+const FEE_OFFSETS = fieldOffsets({ tag: 'u8', index: 'u16', lots: 'u64' } as const)
+const TIME_IN_FORCE_OFFSETS = fieldOffsets({ ...SIGNER_FIELDS, slot: 'u64', time: 'u64' } as const)
 
 /** What is the same for all records of a log instruction. */
-interface Logged {
+interface LogBatch {
   readonly data: Uint8Array
   readonly view: DataView
   readonly market: string
   readonly signer: string
 }
 
-interface Row {
+interface RecordLayout {
   readonly end: number
-  readonly read?: (logged: Logged, at: number) => OrderEvent
+  readonly read?: (logged: LogBatch, at: number) => OrderEvent
 }
 
 /** Bids have the top bit of their number set. */
 const isBid = (order: bigint): boolean => order >> 63n === 1n
 
-const orderAt =
+const orderEventReader =
   (
     type: OrderEvent['type'],
     {
@@ -56,13 +66,13 @@ const orderAt =
       readonly remaining?: number
     },
   ) =>
-  ({ data, view, market, signer }: Logged, at: number): OrderEvent => {
+  ({ data, view, market, signer }: LogBatch, at: number): OrderEvent => {
     const orderId = u64(view, at + order)
     const { maker, remaining } = offsets
     const isGone = type === 'UPDATE' && remaining !== undefined && u64(view, at + remaining) === 0n
     return {
       ...{ type: isGone ? 'CANCEL' : type, market, orderId, isBid: isBid(orderId) },
-      owner: maker === undefined ? signer : keyAt(data, at + maker),
+      owner: maker === undefined ? signer : readPubkey(data, at + maker),
       ...{ account: null, payer: signer },
       priceTicks: u64(view, at + price),
       lots: u64(view, at + lots),
@@ -70,34 +80,39 @@ const orderAt =
   }
 
 /** Records by their first byte; those without a reader say nothing of an order of their own. */
-const ROWS: Readonly<Record<number, Row>> = {
-  2: { end: fill.end, read: orderAt('FILL', fill) },
-  3: { end: place.end, read: orderAt('OPEN', place) },
-  4: { end: reduce.end, read: orderAt('UPDATE', reduce) },
-  5: { end: removed.end, read: orderAt('CANCEL', removed) },
-  6: { end: summary.end },
-  7: { end: fee.end },
-  8: { end: expiry.end },
-  9: { end: removed.end, read: orderAt('CANCEL', removed) },
+const RECORD_LAYOUTS: Readonly<Record<number, RecordLayout>> = {
+  2: { end: FILL_OFFSETS.end, read: orderEventReader('FILL', FILL_OFFSETS) },
+  3: { end: PLACE_OFFSETS.end, read: orderEventReader('OPEN', PLACE_OFFSETS) },
+  4: { end: REDUCE_OFFSETS.end, read: orderEventReader('UPDATE', REDUCE_OFFSETS) },
+  5: { end: REMOVED_OFFSETS.end, read: orderEventReader('CANCEL', REMOVED_OFFSETS) },
+  6: { end: FILL_SUMMARY_OFFSETS.end },
+  7: { end: FEE_OFFSETS.end },
+  8: { end: TIME_IN_FORCE_OFFSETS.end },
+  9: { end: REMOVED_OFFSETS.end, read: orderEventReader('CANCEL', REMOVED_OFFSETS) },
 }
 
 /**
  * What a log instruction tells of orders, in its order; nothing where it is no whole log: another instruction, one that the
  * program did not send itself, a record that nobody knows yet, or fewer bytes than it counts.
  */
-export const phoenixOrders = ({ data, accounts }: SvmInstruction): readonly OrderEvent[] => {
-  if (data === null || accounts[0] !== LOGGER) return []
-  if (data.length < header.end || data[0] !== LOG || data[header.kind] !== HEADER) return []
-  const view = viewOf(data)
-  const logged: Logged = {
+export const phoenixOrderEvents = ({ data, accounts }: SvmInstruction): readonly OrderEvent[] => {
+  if (data === null || accounts[0] !== LOG_AUTHORITY) return []
+  if (
+    data.length < HEADER_OFFSETS.end ||
+    data[0] !== LOG_INSTRUCTION_TAG ||
+    data[HEADER_OFFSETS.kind] !== HEADER_TAG
+  )
+    return []
+  const view = dataViewOf(data)
+  const logged: LogBatch = {
     ...{ data, view },
-    market: keyAt(data, header.market),
-    signer: keyAt(data, header.signer),
+    market: readPubkey(data, HEADER_OFFSETS.market),
+    signer: readPubkey(data, HEADER_OFFSETS.signer),
   }
   const events: OrderEvent[] = []
-  let at = header.end
-  for (let left = view.getUint16(header.count, true); left > 0; left -= 1) {
-    const row = ROWS[data[at] ?? 0]
+  let at = HEADER_OFFSETS.end
+  for (let left = view.getUint16(HEADER_OFFSETS.count, true); left > 0; left -= 1) {
+    const row = RECORD_LAYOUTS[data[at] ?? 0]
     if (row === undefined || at + row.end > data.length) return []
     if (row.read !== undefined) events.push(row.read(logged, at))
     at += row.end

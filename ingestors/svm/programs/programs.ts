@@ -4,7 +4,7 @@ import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'
 
 /** Solana programs that code names. Sources: contract/chains.md 1.4 and 4.1, the Metaplex token metadata program. */
-export const PROGRAM = {
+export const PROGRAM_IDS = {
   system: '11111111111111111111111111111111',
   token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
   token2022: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
@@ -27,10 +27,10 @@ export const PROGRAM = {
 
 /** The program is one of the two token programs. */
 export const isTokenProgram = (program: string): boolean =>
-  program === PROGRAM.token || program === PROGRAM.token2022
+  program === PROGRAM_IDS.token || program === PROGRAM_IDS.token2022
 
 /** What a normalizer keeps of a block. */
-export interface SvmPrograms {
+export interface ProgramFilter {
   /** Instructions of these keep their data. */
   readonly data: ReadonlySet<string>
   /** Instructions of these keep the log lines that they wrote: their events are nowhere else. */
@@ -38,11 +38,11 @@ export interface SvmPrograms {
   /** Every instruction keeps its lines, and its data as it was told. */
   readonly everything?: boolean
   /** Absent: every transaction is kept. */
-  readonly profile?: SvmProfile
+  readonly profile?: ChainProfile
 }
 
 /** A part of the chain: transactions that name one of these accounts or hold one of these tokens; all others are left out. */
-export interface SvmProfile {
+export interface ChainProfile {
   readonly name: string
   readonly accounts: ReadonlySet<string>
   /** How the addresses of its tokens end. */
@@ -50,7 +50,7 @@ export interface SvmProfile {
 }
 
 /** Families whose events are lines of the log. */
-const LOGGED: ReadonlySet<Family> = new Set([
+const LOG_EVENT_FAMILIES: ReadonlySet<Family> = new Set([
   'raydium_amm_v4',
   'raydium_cpmm',
   'raydium_clmm',
@@ -61,12 +61,12 @@ const LOGGED: ReadonlySet<Family> = new Set([
 
 /** The same with programs of known families, by the id of their row. */
 export const withFactories = (
-  programs: SvmPrograms,
+  programs: ProgramFilter,
   listed: ChainExtra['factories'],
-): SvmPrograms => {
+): ProgramFilter => {
   const isLogged = ({ protocol }: { readonly protocol: string }): boolean => {
     const family = protocolRow(protocol)?.family
-    return family !== undefined && LOGGED.has(family)
+    return family !== undefined && LOG_EVENT_FAMILIES.has(family)
   }
   const addresses = (rows: ChainExtra['factories']) => rows.map(({ factory }) => factory)
   return {
@@ -76,26 +76,26 @@ export const withFactories = (
   }
 }
 
-const { system, token, token2022, metadata } = PROGRAM
-const LISTED = PROTOCOLS.flatMap(({ id: protocol, factories }) =>
+const { system, token, token2022, metadata } = PROGRAM_IDS
+const LISTED_PROGRAMS = PROTOCOLS.flatMap(({ id: protocol, factories }) =>
   ('sol' in factories ? factories.sol : []).map((factory) => ({ protocol, factory })),
 )
 
 /** Everything that this build decodes. */
-export const ALL_PROGRAMS: SvmPrograms = withFactories(
+export const ALL_PROGRAMS: ProgramFilter = withFactories(
   { data: new Set([system, token, token2022, metadata]), logs: new Set() },
-  LISTED,
+  LISTED_PROGRAMS,
 )
 
 /** The same with the programs of order books. */
-export const withOrders = (programs: SvmPrograms): SvmPrograms => ({
+export const withOrderBooks = (programs: ProgramFilter): ProgramFilter => ({
   ...programs,
   data: new Set([...programs.data, PHOENIX, OPENBOOK]),
   logs: new Set([...programs.logs, OPENBOOK]),
 })
 
 /** The same with what the instructions feed tells beside it. */
-export const withInstructions = (programs: SvmPrograms): SvmPrograms => ({
+export const withAllInstructions = (programs: ProgramFilter): ProgramFilter => ({
   ...programs,
   everything: true,
 })
@@ -105,11 +105,11 @@ export const withInstructions = (programs: SvmPrograms): SvmPrograms => ({
  * whole Solana is no laptop work. Its mints end in `pump`; balances of coins and of other tokens are seen only where these
  * transactions move them.
  */
-export const pumpProfile = (referencePools: readonly string[]): SvmPrograms => ({
+export const pumpFunProfile = (referencePools: readonly string[]): ProgramFilter => ({
   ...ALL_PROGRAMS,
   profile: {
     name: 'pump',
-    accounts: new Set([PROGRAM.pumpFun, PROGRAM.pumpSwap, ...referencePools]),
+    accounts: new Set([PROGRAM_IDS.pumpFun, PROGRAM_IDS.pumpSwap, ...referencePools]),
     mintEnding: 'pump',
   },
 })

@@ -1,6 +1,6 @@
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { ProtocolBook } from '../../decode/protocol-registry.ts'
-import { PROGRAM } from '../programs/programs.ts'
+import { PROGRAM_IDS } from '../programs/programs.ts'
 import { meteoraDammV1 } from './meteora-damm-v1.ts'
 import { meteoraDammV2 } from './meteora-damm-v2.ts'
 import { meteoraDbc } from './meteora-dbc.ts'
@@ -37,21 +37,23 @@ const BY_FAMILY: ReadonlyMap<ProtocolRow['family'], SvmFamily> = new Map(
 )
 
 /** How a program is read, and the name that its drops are counted under. */
-interface ReadProgram {
+interface ProgramReader {
   readonly protocol: string
   readonly read: SvmReader
 }
 
-const COMMON: readonly (readonly [string, ReadProgram])[] = [
-  [PROGRAM.token, { protocol: 'spl_token', read: splToken }],
-  [PROGRAM.token2022, { protocol: 'spl_token', read: splToken }],
-  [PROGRAM.system, { protocol: 'system', read: systemProgram }],
-  [PROGRAM.metadata, { protocol: 'metaplex', read: metaplex }],
+const BUILT_IN_PROGRAMS: readonly (readonly [string, ProgramReader])[] = [
+  [PROGRAM_IDS.token, { protocol: 'spl_token', read: splToken }],
+  [PROGRAM_IDS.token2022, { protocol: 'spl_token', read: splToken }],
+  [PROGRAM_IDS.system, { protocol: 'system', read: systemProgram }],
+  [PROGRAM_IDS.metadata, { protocol: 'metaplex', read: metaplex }],
 ]
 
 /** Finds the reader of a program: the chain's own programs and the listed ones; each listed one is asked for once. */
-export const svmReaders = (book: ProtocolBook): ((program: string) => ReadProgram | undefined) => {
-  const readers = new Map<string, ReadProgram | undefined>(COMMON)
+export const svmReaders = (
+  book: ProtocolBook,
+): ((program: string) => ProgramReader | undefined) => {
+  const readers = new Map<string, ProgramReader | undefined>(BUILT_IN_PROGRAMS)
   return (program) => {
     const known = readers.get(program)
     if (known !== undefined || readers.has(program)) return known

@@ -1,15 +1,15 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { byTag, offsetsOf, u64 } from '../layout/layout.ts'
-import { pathOf, type SvmScope, showPool } from './tx-context.ts'
+import { fieldOffsets, matchDiscriminator, u64 } from '../layout/layout.ts'
+import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
-  alsoTold,
-  type CpiEvent,
-  EVENT_START,
-  type EventRow,
+  EVENT_FIELDS_OFFSET,
+  type EventType,
+  emittedAlso,
+  type ProgramEvent,
+  readCpiEvents,
   type SvmFamily,
-  selfCalls,
 } from './types.ts'
-import { takeVaultSwap } from './vault-swap.ts'
+import { addVaultSwap } from './vault-swap.ts'
 
 /** Where both forms of a swap name their accounts. */
 const SWAP = {
@@ -23,13 +23,13 @@ const SWAP = {
   user: 8,
 } as const
 
-const isSwap = byTag<true>({
+const isSwap = matchDiscriminator<true>({
   f8c69e91e17587c8: true, // swap
   '414b3f4ceb5b5b88': true, // swap2
 })
 
 /** The first layout; direction 0 pays A, 1 pays B. */
-const SWAPPED = offsetsOf({
+const SWAP_EVENT = fieldOffsets({
   pool: 'key',
   direction: 'u8',
   hasReferral: 'bool',
@@ -45,7 +45,7 @@ const SWAPPED = offsetsOf({
 })
 
 /** Amounts with what the tokens' transfer fees take. */
-const SWAPPED_2 = offsetsOf({
+const SWAP_2_EVENT = fieldOffsets({
   pool: 'key',
   direction: 'u8',
   collectFeeMode: 'u8',
@@ -67,89 +67,94 @@ const SWAPPED_2 = offsetsOf({
 })
 
 /** Behind the amount that arrived and the time: reserves after the swap, unclaimed fees left out. */
-const SWAPPED_RESERVES = offsetsOf({
+const SWAP_2_RESERVES = fieldOffsets({
   receivedOut: 'u64',
   timestamp: 'i64',
   reserveA: 'u64',
   reserveB: 'u64',
 })
 
-const SWAPPED_2_TAG = 'bd4233a826507599'
-const CHANGED_TAG = 'c5ab4e7fe0d3570d'
+const SWAP_2_DISCRIMINATOR = 'bd4233a826507599'
+const LIQUIDITY_CHANGE_DISCRIMINATOR = 'c5ab4e7fe0d3570d'
 
-const amount = ({ view }: CpiEvent, offset: number): bigint => u64(view, EVENT_START + offset)
+const amountOf = ({ view }: ProgramEvent, offset: number): bigint =>
+  u64(view, EVENT_FIELDS_OFFSET + offset)
 
-const reservesOf = (event: CpiEvent): readonly [bigint, bigint] | undefined => {
-  const { end } = SWAPPED_2
-  if (event.data.length < EVENT_START + end + SWAPPED_RESERVES.end) return undefined
+const reservesAfterSwap = (event: ProgramEvent): readonly [bigint, bigint] | undefined => {
+  const { end } = SWAP_2_EVENT
+  if (event.data.length < EVENT_FIELDS_OFFSET + end + SWAP_2_RESERVES.end) return undefined
   return [
-    amount(event, end + SWAPPED_RESERVES.reserveA),
-    amount(event, end + SWAPPED_RESERVES.reserveB),
+    amountOf(event, end + SWAP_2_RESERVES.reserveA),
+    amountOf(event, end + SWAP_2_RESERVES.reserveB),
   ]
 }
 
 const readSwap = (
-  scope: SvmScope,
-  event: CpiEvent,
+  scope: SvmTxContext,
+  event: ProgramEvent,
   layout: Readonly<Record<'amountIn' | 'amountOut', number>>,
 ): string | undefined => {
   const { accounts, data } = event.caller
   if (isSwap(data, 0) === undefined) return 'unknown-instruction'
   if (accounts.length <= SWAP.user) return 'missing-account'
   const named = (index: number): string => accounts[index] ?? ''
-  return takeVaultSwap(scope, event, {
+  return addVaultSwap(scope, event, {
     pool: named(SWAP.pool),
     trader: named(SWAP.user),
     tokens: [named(SWAP.tokenA), named(SWAP.tokenB)],
     vaults: [named(SWAP.vaultA), named(SWAP.vaultB)],
-    paysFirst: event.view.getUint8(EVENT_START + SWAPPED.direction) === 0,
+    paysFirst: event.view.getUint8(EVENT_FIELDS_OFFSET + SWAP_EVENT.direction) === 0,
     userIn: named(SWAP.userIn),
     userOut: named(SWAP.userOut),
-    toldRaw: [amount(event, layout.amountIn), amount(event, layout.amountOut)],
-    reserves: layout === SWAPPED_2 ? reservesOf(event) : undefined,
+    toldRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
+    reserves: layout === SWAP_2_EVENT ? reservesAfterSwap(event) : undefined,
   })
 }
 
-const readFirst: EventRow['read'] = (scope, event) =>
-  alsoTold(scope, event, SWAPPED_2_TAG) ? undefined : readSwap(scope, event, SWAPPED)
-const readSecond: EventRow['read'] = (scope, event) => readSwap(scope, event, SWAPPED_2)
+const readSwapEvent: EventType['read'] = (scope, event) =>
+  emittedAlso(scope, event, SWAP_2_DISCRIMINATOR) ? undefined : readSwap(scope, event, SWAP_EVENT)
+const readSwap2Event: EventType['read'] = (scope, event) => readSwap(scope, event, SWAP_2_EVENT)
 
 /** Where an instruction that opens a pool or moves its liquidity names its accounts. */
-interface Form {
+interface LiquidityAccountLayout {
   readonly pool: number
   readonly tokenA: number
   readonly tokenB: number
   readonly owner: number
 }
 
-const ADDS: Form = { pool: 0, tokenA: 6, tokenB: 7, owner: 9 }
-const REMOVES: Form = { pool: 1, tokenA: 7, tokenB: 8, owner: 10 }
+const ADD_LIQUIDITY: LiquidityAccountLayout = { pool: 0, tokenA: 6, tokenB: 7, owner: 9 }
+const REMOVE_LIQUIDITY: LiquidityAccountLayout = { pool: 1, tokenA: 7, tokenB: 8, owner: 10 }
 
-const formOf = byTag<Form>({
-  b59d59438fb63448: ADDS, // add_liquidity
-  '5055d14818ceb16c': REMOVES, // remove_liquidity
-  '0a333d2370691855': REMOVES, // remove_all_liquidity
+const accountLayoutOf = matchDiscriminator<LiquidityAccountLayout>({
+  b59d59438fb63448: ADD_LIQUIDITY, // add_liquidity
+  '5055d14818ceb16c': REMOVE_LIQUIDITY, // remove_liquidity
+  '0a333d2370691855': REMOVE_LIQUIDITY, // remove_all_liquidity
   '5fb40aac54aee828': { pool: 6, tokenA: 8, tokenB: 9, owner: 0 }, // initialize_pool
   '955248c5fdfc440f': { pool: 7, tokenA: 9, tokenB: 10, owner: 0 }, // initialize_pool_with_dynamic_config
   '14a1f118bdddb402': { pool: 5, tokenA: 7, tokenB: 8, owner: 0 }, // initialize_customizable_pool
 })
 
-type Change = Pick<PoolChange, 'kind' | 'amountARaw' | 'amountBRaw' | 'reserves'>
+type ChangeAmounts = Pick<PoolChange, 'kind' | 'amountARaw' | 'amountBRaw' | 'reserves'>
 
-const takeChange = (scope: SvmScope, event: CpiEvent, change: Change): string | undefined => {
+const addPoolChange = (
+  scope: SvmTxContext,
+  event: ProgramEvent,
+  change: ChangeAmounts,
+): string | undefined => {
   const { accounts, data } = event.caller
-  const form = formOf(data, 0)
+  const form = accountLayoutOf(data, 0)
   if (form === undefined) return 'unknown-instruction'
   const pool = accounts[form.pool]
   const tokenA = accounts[form.tokenA]
   const tokenB = accounts[form.tokenB]
   const owner = accounts[form.owner]
   if (!pool || !tokenA || !tokenB || !owner) return 'missing-account'
-  showPool(scope, event, { address: pool, tokenA, tokenB })
+  registerPool(scope, event, { address: pool, tokenA, tokenB })
   scope.out.poolChanges.push({
     txIndex: scope.tx.index,
     logIndex: event.callerAt,
-    path: pathOf(event.caller),
+    path: instructionPath(event.caller),
     pool,
     protocol: event.row.id,
     owner,
@@ -160,7 +165,7 @@ const takeChange = (scope: SvmScope, event: CpiEvent, change: Change): string | 
   return undefined
 }
 
-const CHANGED = offsetsOf({
+const LIQUIDITY_CHANGE_EVENT = fieldOffsets({
   pool: 'key',
   position: 'key',
   owner: 'key',
@@ -178,19 +183,22 @@ const CHANGED = offsetsOf({
 
 const CHANGE_KINDS = ['increase', 'decrease'] as const
 
-const readChange: EventRow['read'] = (scope, event) => {
-  const kind = CHANGE_KINDS[event.view.getUint8(EVENT_START + CHANGED.type)]
+const readLiquidityChange: EventType['read'] = (scope, event) => {
+  const kind = CHANGE_KINDS[event.view.getUint8(EVENT_FIELDS_OFFSET + LIQUIDITY_CHANGE_EVENT.type)]
   if (kind === undefined) return 'unknown-type'
-  return takeChange(scope, event, {
+  return addPoolChange(scope, event, {
     kind,
-    amountARaw: amount(event, CHANGED.amountA),
-    amountBRaw: amount(event, CHANGED.amountB),
-    reserves: [amount(event, CHANGED.reserveA), amount(event, CHANGED.reserveB)],
+    amountARaw: amountOf(event, LIQUIDITY_CHANGE_EVENT.amountA),
+    amountBRaw: amountOf(event, LIQUIDITY_CHANGE_EVENT.amountB),
+    reserves: [
+      amountOf(event, LIQUIDITY_CHANGE_EVENT.reserveA),
+      amountOf(event, LIQUIDITY_CHANGE_EVENT.reserveB),
+    ],
   })
 }
 
 /** Deposits and withdrawals before both became one event; for a while both were told. */
-const MOVED = offsetsOf({
+const ADD_REMOVE_EVENT = fieldOffsets({
   pool: 'key',
   position: 'key',
   owner: 'key',
@@ -201,19 +209,19 @@ const MOVED = offsetsOf({
   amountB: 'u64',
 })
 
-const readMoved =
-  (kind: PoolChange['kind']): EventRow['read'] =>
+const readAddOrRemove =
+  (kind: PoolChange['kind']): EventType['read'] =>
   (scope, event) =>
-    alsoTold(scope, event, CHANGED_TAG)
+    emittedAlso(scope, event, LIQUIDITY_CHANGE_DISCRIMINATOR)
       ? undefined
-      : takeChange(scope, event, {
+      : addPoolChange(scope, event, {
           kind,
-          amountARaw: amount(event, MOVED.amountA),
-          amountBRaw: amount(event, MOVED.amountB),
+          amountARaw: amountOf(event, ADD_REMOVE_EVENT.amountA),
+          amountBRaw: amountOf(event, ADD_REMOVE_EVENT.amountB),
         })
 
 /** Up to the fee that moves with the market, an option: one byte, then its fields. */
-const INITIALIZED = offsetsOf({
+const INITIALIZE_POOL_EVENT = fieldOffsets({
   pool: 'key',
   tokenA: 'key',
   tokenB: 'key',
@@ -233,7 +241,7 @@ const INITIALIZED = offsetsOf({
 const DYNAMIC_FEE_BYTES = 32
 
 /** Behind that option. */
-const INITIALIZED_STATE = offsetsOf({
+const INITIALIZE_POOL_STATE = fieldOffsets({
   sqrtMinPrice: 'u128',
   sqrtMaxPrice: 'u128',
   activationType: 'u8',
@@ -247,25 +255,30 @@ const INITIALIZED_STATE = offsetsOf({
   amountB: 'u64',
 })
 
-const readInitialized: EventRow['read'] = (scope, event) => {
-  const hasDynamicFee = event.view.getUint8(EVENT_START + INITIALIZED.hasDynamicFee) !== 0
-  const state = INITIALIZED.end + (hasDynamicFee ? DYNAMIC_FEE_BYTES : 0)
-  if (event.data.length < EVENT_START + state + INITIALIZED_STATE.end) return 'short-data'
-  const amountARaw = amount(event, state + INITIALIZED_STATE.amountA)
-  const amountBRaw = amount(event, state + INITIALIZED_STATE.amountB)
+const readInitializePool: EventType['read'] = (scope, event) => {
+  const hasDynamicFee =
+    event.view.getUint8(EVENT_FIELDS_OFFSET + INITIALIZE_POOL_EVENT.hasDynamicFee) !== 0
+  const state = INITIALIZE_POOL_EVENT.end + (hasDynamicFee ? DYNAMIC_FEE_BYTES : 0)
+  if (event.data.length < EVENT_FIELDS_OFFSET + state + INITIALIZE_POOL_STATE.end)
+    return 'short-data'
+  const amountARaw = amountOf(event, state + INITIALIZE_POOL_STATE.amountA)
+  const amountBRaw = amountOf(event, state + INITIALIZE_POOL_STATE.amountB)
   const reserves = [amountARaw, amountBRaw] as const
-  return takeChange(scope, event, { kind: 'initialize', amountARaw, amountBRaw, reserves })
+  return addPoolChange(scope, event, { kind: 'initialize', amountARaw, amountBRaw, reserves })
 }
 
 /** Meteora's second constant-product pools; contract/chains.md 4.6. Source: MeteoraAg/damm-v2 programs/cp-amm/src/event.rs. */
 export const meteoraDammV2: SvmFamily = {
   family: 'meteora_damm_v2',
-  reader: selfCalls({
-    '1b3c15d58aaabb93': { bytes: SWAPPED.end, read: readFirst }, // EvtSwap
-    [SWAPPED_2_TAG]: { bytes: SWAPPED_2.end, read: readSecond }, // EvtSwap2
-    [CHANGED_TAG]: { bytes: CHANGED.end, read: readChange }, // EvtLiquidityChange
-    aff2089d1ef7b9a9: { bytes: MOVED.end, read: readMoved('increase') }, // EvtAddLiquidity
-    '572e5862af60225b': { bytes: MOVED.end, read: readMoved('decrease') }, // EvtRemoveLiquidity
-    e432f655cb428625: { bytes: INITIALIZED.end, read: readInitialized }, // EvtInitializePool
+  reader: readCpiEvents({
+    '1b3c15d58aaabb93': { bytes: SWAP_EVENT.end, read: readSwapEvent }, // EvtSwap
+    [SWAP_2_DISCRIMINATOR]: { bytes: SWAP_2_EVENT.end, read: readSwap2Event }, // EvtSwap2
+    [LIQUIDITY_CHANGE_DISCRIMINATOR]: {
+      bytes: LIQUIDITY_CHANGE_EVENT.end,
+      read: readLiquidityChange,
+    }, // EvtLiquidityChange
+    aff2089d1ef7b9a9: { bytes: ADD_REMOVE_EVENT.end, read: readAddOrRemove('increase') }, // EvtAddLiquidity
+    '572e5862af60225b': { bytes: ADD_REMOVE_EVENT.end, read: readAddOrRemove('decrease') }, // EvtRemoveLiquidity
+    e432f655cb428625: { bytes: INITIALIZE_POOL_EVENT.end, read: readInitializePool }, // EvtInitializePool
   }),
 }

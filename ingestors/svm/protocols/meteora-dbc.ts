@@ -1,18 +1,18 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
-import { byTag, offsetsOf, textsAt, u64 } from '../layout/layout.ts'
-import { heldAfter, mintedBelow } from './spl-token.ts'
-import { pathOf, type SvmScope, showPool } from './tx-context.ts'
+import { fieldOffsets, matchDiscriminator, readStrings, u64 } from '../layout/layout.ts'
+import { balanceAfter, mintedRawBelow } from './spl-token.ts'
+import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
-  alsoTold,
-  byInstruction,
-  type CpiEvent,
-  EVENT_START,
-  type EventRow,
+  EVENT_FIELDS_OFFSET,
+  type EventType,
+  emittedAlso,
   type InstructionReader,
+  type ProgramEvent,
+  readByInstruction,
+  readCpiEvents,
   type SvmFamily,
-  selfCalls,
 } from './types.ts'
-import { takeVaultSwap, type VaultSwap } from './vault-swap.ts'
+import { addVaultSwap, type VaultSwap } from './vault-swap.ts'
 
 /** Where every form of a trade names its accounts. */
 const TRADE = {
@@ -26,14 +26,14 @@ const TRADE = {
   user: 9,
 } as const
 
-const isTrade = byTag<true>({
+const isTrade = matchDiscriminator<true>({
   f8c69e91e17587c8: true, // swap
   '414b3f4ceb5b5b88': true, // swap2
   b75d992818e6c297: true, // swap2_with_transfer_hook
 })
 
 /** The first layout; direction 0 sells, 1 buys. */
-const TRADED = offsetsOf({
+const SWAP_EVENT = fieldOffsets({
   curve: 'key',
   config: 'key',
   direction: 'u8',
@@ -50,7 +50,7 @@ const TRADED = offsetsOf({
 })
 
 /** Told behind the first one for the same trade. */
-const TRADED_2 = offsetsOf({
+const SWAP_2_EVENT = fieldOffsets({
   curve: 'key',
   config: 'key',
   direction: 'u8',
@@ -70,38 +70,42 @@ const TRADED_2 = offsetsOf({
   migrationThreshold: 'u64',
 })
 
-const TRADED_2_TAG = 'bd4233a826507599'
+const SWAP_2_DISCRIMINATOR = 'bd4233a826507599'
 
-const amount = ({ view }: CpiEvent, offset: number): bigint => u64(view, EVENT_START + offset)
+const amountOf = ({ view }: ProgramEvent, offset: number): bigint =>
+  u64(view, EVENT_FIELDS_OFFSET + offset)
 
 const readTrade = (
-  scope: SvmScope,
-  event: CpiEvent,
+  scope: SvmTxContext,
+  event: ProgramEvent,
   layout: Readonly<Record<'amountIn' | 'amountOut', number>>,
 ): string | undefined => {
   const { accounts, data } = event.caller
   if (isTrade(data, 0) === undefined) return 'unknown-instruction'
   if (accounts.length <= TRADE.user) return 'missing-account'
   const named = (index: number): string => accounts[index] ?? ''
-  return takeVaultSwap(scope, event, {
+  return addVaultSwap(scope, event, {
     pool: named(TRADE.curve),
     trader: named(TRADE.user),
     tokens: [named(TRADE.base), named(TRADE.quote)],
     vaults: [named(TRADE.baseVault), named(TRADE.quoteVault)],
-    paysFirst: event.view.getUint8(EVENT_START + TRADED.direction) === 0,
+    paysFirst: event.view.getUint8(EVENT_FIELDS_OFFSET + SWAP_EVENT.direction) === 0,
     userIn: named(TRADE.userIn),
     userOut: named(TRADE.userOut),
-    toldRaw: [amount(event, layout.amountIn), amount(event, layout.amountOut)],
-    ...(layout === TRADED_2 && curveOf(scope, event)),
+    toldRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
+    ...(layout === SWAP_2_EVENT && curveStateOf(scope, event)),
   })
 }
 
 /** The quote that counts towards the migration is told without the fees that lie beside it in the vault. */
-const curveOf = (scope: SvmScope, event: CpiEvent): Pick<VaultSwap, 'reserves' | 'more'> => {
+const curveStateOf = (
+  scope: SvmTxContext,
+  event: ProgramEvent,
+): Pick<VaultSwap, 'reserves' | 'more'> => {
   const { callerAt, caller } = event
-  const baseRaw = heldAfter(scope, callerAt, caller.accounts[TRADE.baseVault] ?? '')
-  const realQuoteRaw = amount(event, TRADED_2.quoteReserve)
-  const goalRaw = amount(event, TRADED_2.migrationThreshold)
+  const baseRaw = balanceAfter(scope, callerAt, caller.accounts[TRADE.baseVault] ?? '')
+  const realQuoteRaw = amountOf(event, SWAP_2_EVENT.quoteReserve)
+  const goalRaw = amountOf(event, SWAP_2_EVENT.migrationThreshold)
   const realTokenRaw = baseRaw ?? null
   return {
     reserves: baseRaw === undefined ? undefined : [baseRaw, realQuoteRaw],
@@ -112,14 +116,14 @@ const curveOf = (scope: SvmScope, event: CpiEvent): Pick<VaultSwap, 'reserves' |
   }
 }
 
-const readFirst: EventRow['read'] = (scope, event) =>
-  alsoTold(scope, event, TRADED_2_TAG) ? undefined : readTrade(scope, event, TRADED)
-const readSecond: EventRow['read'] = (scope, event) => readTrade(scope, event, TRADED_2)
+const readSwapEvent: EventType['read'] = (scope, event) =>
+  emittedAlso(scope, event, SWAP_2_DISCRIMINATOR) ? undefined : readTrade(scope, event, SWAP_EVENT)
+const readSwap2Event: EventType['read'] = (scope, event) => readTrade(scope, event, SWAP_2_EVENT)
 
 /** Where every form of an opening names its accounts. */
-const OPEN = { creator: 2, base: 3, quote: 4, curve: 5 } as const
+const INITIALIZE_ACCOUNTS = { creator: 2, base: 3, quote: 4, curve: 5 } as const
 
-const isOpening = byTag<true>({
+const isInitializePool = matchDiscriminator<true>({
   '8c55d7b06636684f': true, // initialize_virtual_pool_with_spl_token
   a2d0681ceb203b31: true, // initialize_virtual_pool_with_spl_token2
   a976334e916edc9b: true, // initialize_virtual_pool_with_token2022
@@ -128,7 +132,7 @@ const isOpening = byTag<true>({
   e2af7f0d26833af3: true, // initialize_virtual_pool_with_token2022_transfer_hook2
 })
 
-const OPENED = offsetsOf({
+const INITIALIZE_POOL_EVENT = fieldOffsets({
   curve: 'key',
   config: 'key',
   creator: 'key',
@@ -138,26 +142,27 @@ const OPENED = offsetsOf({
 })
 
 /** Name, symbol and address of the metadata are the instruction's own arguments. */
-const textsOf = ({ data }: SvmInstruction & { readonly data: Uint8Array }) => textsAt(data, 8, 3)
+const readMetadataStrings = ({ data }: SvmInstruction & { readonly data: Uint8Array }) =>
+  readStrings(data, 8, 3)
 
-const readOpened: EventRow['read'] = (scope, event) => {
+const readInitializePool: EventType['read'] = (scope, event) => {
   const { caller, callerAt, row } = event
-  if (isOpening(caller.data, 0) === undefined) return 'unknown-instruction'
+  if (isInitializePool(caller.data, 0) === undefined) return 'unknown-instruction'
   const { accounts } = caller
-  const creator = accounts[OPEN.creator]
-  const mint = accounts[OPEN.base]
-  const quote = accounts[OPEN.quote]
-  const pool = accounts[OPEN.curve]
+  const creator = accounts[INITIALIZE_ACCOUNTS.creator]
+  const mint = accounts[INITIALIZE_ACCOUNTS.base]
+  const quote = accounts[INITIALIZE_ACCOUNTS.quote]
+  const pool = accounts[INITIALIZE_ACCOUNTS.curve]
   if (!creator || !mint || !quote || !pool) return 'missing-account'
-  const told = textsOf(caller)
+  const told = readMetadataStrings(caller)
   if (told === undefined) return 'short-data'
   const [name = '', symbol = '', uri = ''] = told.texts
   const made = scope.newborn.mints.get(mint)
-  const suppliedRaw = mintedBelow(scope, callerAt, mint)
+  const suppliedRaw = mintedRawBelow(scope, callerAt, mint)
   const txIndex = scope.tx.index
-  const path = pathOf(caller)
+  const path = instructionPath(caller)
   scope.newborn.launched.add(mint)
-  showPool(scope, event, { address: pool, tokenA: mint, tokenB: quote })
+  registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quote })
   scope.out.births.push({
     kind: 'birth',
     txIndex,
@@ -206,7 +211,7 @@ const readMigration =
       kind: 'migration',
       txIndex: scope.tx.index,
       logIndex: at,
-      path: pathOf(instruction),
+      path: instructionPath(instruction),
       token,
       from: { protocol: row.id, pool: curve },
       to: { protocol: to, pool },
@@ -214,15 +219,15 @@ const readMigration =
     return undefined
   }
 
-const told = selfCalls({
-  '1b3c15d58aaabb93': { bytes: TRADED.end, read: readFirst }, // EvtSwap
-  [TRADED_2_TAG]: { bytes: TRADED_2.end, read: readSecond }, // EvtSwap2
-  '863ba8785e3372e7': { bytes: TRADED_2.end, read: readSecond }, // EvtSwap2WithTransferHook
-  e432f655cb428625: { bytes: OPENED.end, read: readOpened }, // EvtInitializePool
-  d589a435c14a0f6e: { bytes: OPENED.end, read: readOpened }, // EvtInitializePoolWithTransferHook
+const readEvents = readCpiEvents({
+  '1b3c15d58aaabb93': { bytes: SWAP_EVENT.end, read: readSwapEvent }, // EvtSwap
+  [SWAP_2_DISCRIMINATOR]: { bytes: SWAP_2_EVENT.end, read: readSwap2Event }, // EvtSwap2
+  '863ba8785e3372e7': { bytes: SWAP_2_EVENT.end, read: readSwap2Event }, // EvtSwap2WithTransferHook
+  e432f655cb428625: { bytes: INITIALIZE_POOL_EVENT.end, read: readInitializePool }, // EvtInitializePool
+  d589a435c14a0f6e: { bytes: INITIALIZE_POOL_EVENT.end, read: readInitializePool }, // EvtInitializePoolWithTransferHook
 })
 
-const ran = byInstruction({
+const readInstructions = readByInstruction({
   '1b013016b43f76d9': readMigration('meteora_damm_v1', 7), // migrate_meteora_damm
   '9ca9e66735e45040': readMigration('meteora_damm_v2', 13), // migration_damm_v2
 })
@@ -234,8 +239,8 @@ const ran = byInstruction({
 export const meteoraDbc: SvmFamily = {
   family: 'meteora_dbc',
   reader: (row, program) => {
-    const readTold = told(row, program)
-    const readRan = ran(row, program)
+    const readTold = readEvents(row, program)
+    const readRan = readInstructions(row, program)
     return (scope, instruction, at) =>
       readTold(scope, instruction, at) ?? readRan(scope, instruction, at)
   },

@@ -1,15 +1,15 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { byTag, offsetsOf, u64 } from '../layout/layout.ts'
-import { knownPool, pathOf, type SvmScope, showPool } from './tx-context.ts'
+import { fieldOffsets, matchDiscriminator, u64 } from '../layout/layout.ts'
+import { instructionPath, knownPool, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
-  alsoTold,
-  type CpiEvent,
-  EVENT_START,
-  type EventRow,
+  EVENT_FIELDS_OFFSET,
+  type EventType,
+  emittedAlso,
+  type ProgramEvent,
+  readCpiEvents,
   type SvmFamily,
-  selfCalls,
 } from './types.ts'
-import { takeVaultSwap, vaultsAfter } from './vault-swap.ts'
+import { addVaultSwap, vaultBalancesAfter } from './vault-swap.ts'
 
 /** Where every form of a swap names its accounts. */
 const SWAP = {
@@ -23,7 +23,7 @@ const SWAP = {
   user: 10,
 } as const
 
-const isSwap = byTag<true>({
+const isSwap = matchDiscriminator<true>({
   f8c69e91e17587c8: true, // swap
   '414b3f4ceb5b5b88': true, // swap2
   fa49652126cf4bb8: true, // swap_exact_out
@@ -32,7 +32,7 @@ const isSwap = byTag<true>({
   '4a62c0d6b1334b33': true, // swap_with_price_impact2
 })
 
-const SWAPPED = offsetsOf({
+const SWAP_EVENT = fieldOffsets({
   pool: 'key',
   from: 'key',
   startBin: 'i32',
@@ -43,7 +43,7 @@ const SWAPPED = offsetsOf({
 })
 
 /** Since 2026, beside the first layout or in its place. */
-const SWAPPED_2 = offsetsOf({
+const SWAP_2_EVENT = fieldOffsets({
   pool: 'key',
   from: 'key',
   startBin: 'i32',
@@ -55,113 +55,129 @@ const SWAPPED_2 = offsetsOf({
   amountOut: 'u64',
 })
 
-const SWAPPED_2_TAG = '2e7452d7941b544d'
+const SWAP_2_DISCRIMINATOR = '2e7452d7941b544d'
 
-const amount = ({ view }: CpiEvent, offset: number): bigint => u64(view, EVENT_START + offset)
+const amountOf = ({ view }: ProgramEvent, offset: number): bigint =>
+  u64(view, EVENT_FIELDS_OFFSET + offset)
 
 const readSwap = (
-  scope: SvmScope,
-  event: CpiEvent,
+  scope: SvmTxContext,
+  event: ProgramEvent,
   layout: Readonly<Record<'amountIn' | 'amountOut' | 'paysX', number>>,
 ): string | undefined => {
   const { accounts, data } = event.caller
   if (isSwap(data, 0) === undefined) return 'unknown-instruction'
   if (accounts.length <= SWAP.user) return 'missing-account'
   const named = (index: number): string => accounts[index] ?? ''
-  return takeVaultSwap(scope, event, {
+  return addVaultSwap(scope, event, {
     pool: named(SWAP.pool),
     trader: named(SWAP.user),
     tokens: [named(SWAP.tokenX), named(SWAP.tokenY)],
     vaults: [named(SWAP.vaultX), named(SWAP.vaultY)],
-    paysFirst: event.view.getUint8(EVENT_START + layout.paysX) !== 0,
+    paysFirst: event.view.getUint8(EVENT_FIELDS_OFFSET + layout.paysX) !== 0,
     userIn: named(SWAP.userIn),
     userOut: named(SWAP.userOut),
-    toldRaw: [amount(event, layout.amountIn), amount(event, layout.amountOut)],
+    toldRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
   })
 }
 
-const readFirst: EventRow['read'] = (scope, event) =>
-  alsoTold(scope, event, SWAPPED_2_TAG) ? undefined : readSwap(scope, event, SWAPPED)
-const readSecond: EventRow['read'] = (scope, event) => readSwap(scope, event, SWAPPED_2)
+const readSwapEvent: EventType['read'] = (scope, event) =>
+  emittedAlso(scope, event, SWAP_2_DISCRIMINATOR) ? undefined : readSwap(scope, event, SWAP_EVENT)
+const readSwap2Event: EventType['read'] = (scope, event) => readSwap(scope, event, SWAP_2_EVENT)
 
 /** Where an instruction that moves liquidity names its accounts; one-sided ones name one token and one vault. */
-interface Form {
+interface LiquidityAccountLayout {
   readonly pool: number
   readonly user: number
   readonly tokens: readonly [x: number, y: number] | null
   readonly vaults: readonly [x: number, y: number] | null
 }
 
-const WITH_BINS: Form = { pool: 1, user: 11, tokens: [7, 8], vaults: [5, 6] }
-const BOTH: Form = { pool: 1, user: 9, tokens: [7, 8], vaults: [5, 6] }
-const ONE_WITH_BINS: Form = { pool: 1, user: 8, tokens: null, vaults: null }
-const ONE: Form = { pool: 1, user: 6, tokens: null, vaults: null }
-const OPENS: Form = { pool: 0, user: 8, tokens: [2, 3], vaults: null }
-const OPENS_PERMISSIONED: Form = { pool: 1, user: 8, tokens: [3, 4], vaults: null }
+const LIQUIDITY_WITH_BIN_ARRAYS: LiquidityAccountLayout = {
+  pool: 1,
+  user: 11,
+  tokens: [7, 8],
+  vaults: [5, 6],
+}
+const LIQUIDITY_V2: LiquidityAccountLayout = { pool: 1, user: 9, tokens: [7, 8], vaults: [5, 6] }
+const ONE_SIDE_WITH_BIN_ARRAYS: LiquidityAccountLayout = {
+  pool: 1,
+  user: 8,
+  tokens: null,
+  vaults: null,
+}
+const ONE_SIDE_V2: LiquidityAccountLayout = { pool: 1, user: 6, tokens: null, vaults: null }
+const INITIALIZE_PAIR: LiquidityAccountLayout = { pool: 0, user: 8, tokens: [2, 3], vaults: null }
+const INITIALIZE_PERMISSION_PAIR: LiquidityAccountLayout = {
+  pool: 1,
+  user: 8,
+  tokens: [3, 4],
+  vaults: null,
+}
 
-const formOf = byTag<Form>({
-  b59d59438fb63448: WITH_BINS, // add_liquidity
-  '0703967f94283dc8': WITH_BINS, // add_liquidity_by_strategy
-  '1c8cee63e7a21595': WITH_BINS, // add_liquidity_by_weight
-  e4a24e1c46db7473: BOTH, // add_liquidity2
-  '03dd95da6f8d76d5': BOTH, // add_liquidity_by_strategy2
-  d13b3f5b6fc899e4: BOTH, // add_liquidity_by_weight2
-  '5e9b6797465fdca5': ONE_WITH_BINS, // add_liquidity_one_side
-  '2905eeaf64e106cd': ONE_WITH_BINS, // add_liquidity_by_strategy_one_side
-  a1c26754ab47fa9a: ONE_WITH_BINS, // add_liquidity_one_side_precise
-  '2133a3c975627de7': ONE, // add_liquidity_one_side_precise2
-  '5055d14818ceb16c': WITH_BINS, // remove_liquidity
-  '0a333d2370691855': WITH_BINS, // remove_all_liquidity
-  '1a526698f04a691a': WITH_BINS, // remove_liquidity_by_range
-  e6d7527ff165e392: BOTH, // remove_liquidity2
-  cc02c391359191cd: BOTH, // remove_liquidity_by_range2
-  '5c04b0c177b95309': BOTH, // rebalance_liquidity
-  '2d9aedd2dd0fa65c': OPENS, // initialize_lb_pair
-  '493b2478ed536cc6': OPENS, // initialize_lb_pair2
-  '2e2729876fb7c840': OPENS, // initialize_customizable_permissionless_lb_pair
-  f349817e3313f16b: OPENS, // initialize_customizable_permissionless_lb_pair2
-  '6c66d555fb033515': OPENS_PERMISSIONED, // initialize_permission_lb_pair
+const accountLayoutOf = matchDiscriminator<LiquidityAccountLayout>({
+  b59d59438fb63448: LIQUIDITY_WITH_BIN_ARRAYS, // add_liquidity
+  '0703967f94283dc8': LIQUIDITY_WITH_BIN_ARRAYS, // add_liquidity_by_strategy
+  '1c8cee63e7a21595': LIQUIDITY_WITH_BIN_ARRAYS, // add_liquidity_by_weight
+  e4a24e1c46db7473: LIQUIDITY_V2, // add_liquidity2
+  '03dd95da6f8d76d5': LIQUIDITY_V2, // add_liquidity_by_strategy2
+  d13b3f5b6fc899e4: LIQUIDITY_V2, // add_liquidity_by_weight2
+  '5e9b6797465fdca5': ONE_SIDE_WITH_BIN_ARRAYS, // add_liquidity_one_side
+  '2905eeaf64e106cd': ONE_SIDE_WITH_BIN_ARRAYS, // add_liquidity_by_strategy_one_side
+  a1c26754ab47fa9a: ONE_SIDE_WITH_BIN_ARRAYS, // add_liquidity_one_side_precise
+  '2133a3c975627de7': ONE_SIDE_V2, // add_liquidity_one_side_precise2
+  '5055d14818ceb16c': LIQUIDITY_WITH_BIN_ARRAYS, // remove_liquidity
+  '0a333d2370691855': LIQUIDITY_WITH_BIN_ARRAYS, // remove_all_liquidity
+  '1a526698f04a691a': LIQUIDITY_WITH_BIN_ARRAYS, // remove_liquidity_by_range
+  e6d7527ff165e392: LIQUIDITY_V2, // remove_liquidity2
+  cc02c391359191cd: LIQUIDITY_V2, // remove_liquidity_by_range2
+  '5c04b0c177b95309': LIQUIDITY_V2, // rebalance_liquidity
+  '2d9aedd2dd0fa65c': INITIALIZE_PAIR, // initialize_lb_pair
+  '493b2478ed536cc6': INITIALIZE_PAIR, // initialize_lb_pair2
+  '2e2729876fb7c840': INITIALIZE_PAIR, // initialize_customizable_permissionless_lb_pair
+  f349817e3313f16b: INITIALIZE_PAIR, // initialize_customizable_permissionless_lb_pair2
+  '6c66d555fb033515': INITIALIZE_PERMISSION_PAIR, // initialize_permission_lb_pair
 })
 
-type Amounts = readonly [xRaw: bigint, yRaw: bigint]
+type AmountsXY = readonly [xRaw: bigint, yRaw: bigint]
 
-interface Change {
+interface LiquidityChange {
   readonly kind: PoolChange['kind']
-  readonly amounts: Amounts
+  readonly amounts: AmountsXY
   /** What the same instruction added after this change. */
-  readonly later?: Amounts
+  readonly later?: AmountsXY
 }
 
 /** Takes changes of a pool; those of nothing are left out but for its opening. */
-const takeChanges = (
-  scope: SvmScope,
-  event: CpiEvent,
-  changes: readonly Change[],
+const addPoolChanges = (
+  scope: SvmTxContext,
+  event: ProgramEvent,
+  changes: readonly LiquidityChange[],
 ): string | undefined => {
   const { accounts, data } = event.caller
-  const form = formOf(data, 0)
+  const form = accountLayoutOf(data, 0)
   if (form === undefined) return 'unknown-instruction'
   const pool = accounts[form.pool]
   const owner = accounts[form.user]
   if (pool === undefined || owner === undefined) return 'missing-account'
-  const tokens = tokensOf(scope, accounts, form)
+  const tokens = poolTokensOf(scope, accounts, form)
   if (tokens === undefined) return 'unknown-token'
   const [tokenA, tokenB] = tokens
   const vaults = form.vaults?.map((index) => accounts[index] ?? '')
-  const reserves = vaults && vaultsAfter(scope, event, [vaults[0] ?? '', vaults[1] ?? ''])
-  showPool(scope, event, { address: pool, tokenA, tokenB })
+  const reserves = vaults && vaultBalancesAfter(scope, event, [vaults[0] ?? '', vaults[1] ?? ''])
+  registerPool(scope, event, { address: pool, tokenA, tokenB })
   for (const { kind, amounts, later = [0n, 0n] } of changes) {
     const [amountARaw, amountBRaw] = amounts
     const opens = kind === 'initialize'
     if (!opens && amountARaw === 0n && amountBRaw === 0n) continue
-    const left: Amounts | undefined = opens
+    const left: AmountsXY | undefined = opens
       ? amounts
       : reserves && [reserves[0] - later[0], reserves[1] - later[1]]
     scope.out.poolChanges.push({
       kind,
       txIndex: scope.tx.index,
       logIndex: event.callerAt,
-      path: pathOf(event.caller),
+      path: instructionPath(event.caller),
       pool,
       protocol: event.row.id,
       owner,
@@ -176,10 +192,10 @@ const takeChanges = (
 }
 
 /** A one-sided instruction names one token: which side that is, and the other one, only the pool knows. */
-const tokensOf = (
-  scope: SvmScope,
+const poolTokensOf = (
+  scope: SvmTxContext,
   accounts: readonly string[],
-  { pool, tokens }: Form,
+  { pool, tokens }: LiquidityAccountLayout,
 ): readonly [string, string] | undefined => {
   if (tokens !== null) {
     const [x, y] = [accounts[tokens[0]], accounts[tokens[1]]]
@@ -189,7 +205,7 @@ const tokensOf = (
   return fact && [fact.tokenA, fact.tokenB]
 }
 
-const LIQUIDITY = offsetsOf({
+const LIQUIDITY = fieldOffsets({
   pool: 'key',
   from: 'key',
   position: 'key',
@@ -198,13 +214,16 @@ const LIQUIDITY = offsetsOf({
 })
 
 const readLiquidity =
-  (kind: PoolChange['kind']): EventRow['read'] =>
+  (kind: PoolChange['kind']): EventType['read'] =>
   (scope, event) => {
-    const amounts: Amounts = [amount(event, LIQUIDITY.amountX), amount(event, LIQUIDITY.amountY)]
-    return takeChanges(scope, event, [{ kind, amounts }])
+    const amounts: AmountsXY = [
+      amountOf(event, LIQUIDITY.amountX),
+      amountOf(event, LIQUIDITY.amountY),
+    ]
+    return addPoolChanges(scope, event, [{ kind, amounts }])
   }
 
-const REBALANCED = offsetsOf({
+const REBALANCE_EVENT = fieldOffsets({
   pool: 'key',
   position: 'key',
   owner: 'key',
@@ -215,30 +234,35 @@ const REBALANCED = offsetsOf({
   addedY: 'u64',
 })
 
-const readRebalanced: EventRow['read'] = (scope, event) => {
-  const { withdrawnX, withdrawnY, addedX, addedY } = REBALANCED
-  const withdrawn: Amounts = [amount(event, withdrawnX), amount(event, withdrawnY)]
-  const added: Amounts = [amount(event, addedX), amount(event, addedY)]
-  return takeChanges(scope, event, [
+const readRebalance: EventType['read'] = (scope, event) => {
+  const { withdrawnX, withdrawnY, addedX, addedY } = REBALANCE_EVENT
+  const withdrawn: AmountsXY = [amountOf(event, withdrawnX), amountOf(event, withdrawnY)]
+  const added: AmountsXY = [amountOf(event, addedX), amountOf(event, addedY)]
+  return addPoolChanges(scope, event, [
     { kind: 'decrease', amounts: withdrawn, later: added },
     { kind: 'increase', amounts: added },
   ])
 }
 
-const CREATED = offsetsOf({ pool: 'key', binStep: 'u16', tokenX: 'key', tokenY: 'key' })
+const PAIR_CREATED_EVENT = fieldOffsets({
+  pool: 'key',
+  binStep: 'u16',
+  tokenX: 'key',
+  tokenY: 'key',
+})
 
-const readCreated: EventRow['read'] = (scope, event) =>
-  takeChanges(scope, event, [{ kind: 'initialize', amounts: [0n, 0n] }])
+const readPairCreated: EventType['read'] = (scope, event) =>
+  addPoolChanges(scope, event, [{ kind: 'initialize', amounts: [0n, 0n] }])
 
 /** Meteora's pools of price bins; contract/chains.md 4.6. Source: MeteoraAg/dlmm-sdk idls/dlmm.json. */
 export const meteoraDlmm: SvmFamily = {
   family: 'meteora_dlmm',
-  reader: selfCalls({
-    '516ce3becdd00ac4': { bytes: SWAPPED.end, read: readFirst }, // Swap
-    [SWAPPED_2_TAG]: { bytes: SWAPPED_2.end, read: readSecond }, // Swap2Evt
+  reader: readCpiEvents({
+    '516ce3becdd00ac4': { bytes: SWAP_EVENT.end, read: readSwapEvent }, // Swap
+    [SWAP_2_DISCRIMINATOR]: { bytes: SWAP_2_EVENT.end, read: readSwap2Event }, // Swap2Evt
     '1f5e7d5ae3343dba': { bytes: LIQUIDITY.end, read: readLiquidity('increase') }, // AddLiquidity
     '74f461e8671f983a': { bytes: LIQUIDITY.end, read: readLiquidity('decrease') }, // RemoveLiquidity
-    '006d75b33d5bc7c8': { bytes: REBALANCED.end, read: readRebalanced }, // Rebalancing
-    b94afc7d1bd7bc6f: { bytes: CREATED.end, read: readCreated }, // LbPairCreate
+    '006d75b33d5bc7c8': { bytes: REBALANCE_EVENT.end, read: readRebalance }, // Rebalancing
+    b94afc7d1bd7bc6f: { bytes: PAIR_CREATED_EVENT.end, read: readPairCreated }, // LbPairCreate
   }),
 }

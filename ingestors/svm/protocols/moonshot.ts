@@ -1,24 +1,31 @@
-import { isZeroKey, keyAt, offsetsOf, textsAt, u64, viewOf } from '../layout/layout.ts'
-import { coinSentBelow, heldAfter, mintedBelow, movedBelow } from './spl-token.ts'
-import { pathOf, type SvmScope, showPool, WRAPPED_SOL } from './tx-context.ts'
 import {
-  EVENT_START,
-  type EventRow,
+  dataViewOf,
+  fieldOffsets,
+  isDefaultPubkey,
+  readPubkey,
+  readStrings,
+  u64,
+} from '../layout/layout.ts'
+import { balanceAfter, innerTransfers, lamportsSentBelow, mintedRawBelow } from './spl-token.ts'
+import { instructionPath, registerPool, type SvmTxContext, WRAPPED_SOL } from './tx-context.ts'
+import {
+  EVENT_FIELDS_OFFSET,
+  type EventType,
   type InstructionReader,
-  logEvents,
-  type Ran,
+  type ListedInstruction,
+  readLogEvents,
   type SvmFamily,
 } from './types.ts'
 
 /** First eight bytes of the two trades. */
-const BUY_TAG = '66063d1201daebea'
-const SELL_TAG = '33e685a4017f83ad'
+const BUY_DISCRIMINATOR = '66063d1201daebea'
+const SELL_DISCRIMINATOR = '33e685a4017f83ad'
 
 /** Where both name their accounts; the coin lies in the user and in the curve themselves. */
 const TRADE = { user: 0, userTokens: 1, curve: 2, vault: 3, mint: 6 } as const
 
 /** The collateral is what the curve got or gave; of a sale the fees are taken from it. */
-const TRADED = offsetsOf({
+const TRADE_EVENT = fieldOffsets({
   tokens: 'u64',
   collateral: 'u64',
   dexFee: 'u64',
@@ -35,7 +42,11 @@ interface Trade {
   readonly quoteRaw: bigint
 }
 
-const takeTrade = (scope: SvmScope, ran: Ran, trade: Trade): string | undefined => {
+const addTrade = (
+  scope: SvmTxContext,
+  ran: ListedInstruction,
+  trade: Trade,
+): string | undefined => {
   const { row, program, instruction, at } = ran
   const { buys, quote, tokensRaw, quoteRaw } = trade
   const { accounts } = instruction
@@ -45,12 +56,12 @@ const takeTrade = (scope: SvmScope, ran: Ran, trade: Trade): string | undefined 
   const [mint, pool, user] = [named(TRADE.mint), named(TRADE.curve), named(TRADE.user)]
   const [userTokens, vault] = [named(TRADE.userTokens), named(TRADE.vault)]
   const reserves = reservesAfter(scope, ran)
-  showPool(scope, { row, program }, { address: pool, tokenA: mint, tokenB: quote })
+  registerPool(scope, { row, program }, { address: pool, tokenA: mint, tokenB: quote })
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
     logIndex: at,
-    path: pathOf(instruction),
+    path: instructionPath(instruction),
     pool,
     protocol: row.id,
     trader: user,
@@ -67,7 +78,7 @@ const takeTrade = (scope: SvmScope, ran: Ran, trade: Trade): string | undefined 
 }
 
 /** Coin of the curve around the transaction, where no other instruction of the program names it. */
-const curveCoin = ({ tx }: SvmScope, { program, instruction }: Ran) => {
+const curveLamportChange = ({ tx }: SvmTxContext, { program, instruction }: ListedInstruction) => {
   const curve = instruction.accounts[TRADE.curve] ?? ''
   const naming = tx.instructions.filter(
     (each) => each.program === program && each.accounts.includes(curve),
@@ -76,49 +87,55 @@ const curveCoin = ({ tx }: SvmScope, { program, instruction }: Ran) => {
 }
 
 /** Tokens and coin that lie in the curve behind the trade. */
-const reservesAfter = (scope: SvmScope, ran: Ran): readonly [bigint, bigint] | undefined => {
-  const tokensRaw = heldAfter(scope, ran.at, ran.instruction.accounts[TRADE.vault] ?? '')
-  const coin = curveCoin(scope, ran)
+const reservesAfter = (
+  scope: SvmTxContext,
+  ran: ListedInstruction,
+): readonly [bigint, bigint] | undefined => {
+  const tokensRaw = balanceAfter(scope, ran.at, ran.instruction.accounts[TRADE.vault] ?? '')
+  const coin = curveLamportChange(scope, ran)
   return tokensRaw === undefined || coin === undefined ? undefined : [tokensRaw, coin.postRaw]
 }
 
-const readTraded: EventRow['read'] = (scope, { row, program, data, view, caller, callerAt }) => {
+const readTradeEvent: EventType['read'] = (
+  scope,
+  { row, program, data, view, caller, callerAt },
+) => {
   const tag = Buffer.from(caller.data.subarray(0, 8)).toString('hex')
-  if (tag !== BUY_TAG && tag !== SELL_TAG) return 'unknown-instruction'
-  const costAt = EVENT_START + TRADED.costToken
-  return takeTrade(
+  if (tag !== BUY_DISCRIMINATOR && tag !== SELL_DISCRIMINATOR) return 'unknown-instruction'
+  const costAt = EVENT_FIELDS_OFFSET + TRADE_EVENT.costToken
+  return addTrade(
     scope,
     { row, program, instruction: caller, at: callerAt },
     {
-      buys: tag === BUY_TAG,
-      quote: isZeroKey(view, costAt) ? WRAPPED_SOL : keyAt(data, costAt),
-      tokensRaw: u64(view, EVENT_START + TRADED.tokens),
-      quoteRaw: u64(view, EVENT_START + TRADED.collateral),
+      buys: tag === BUY_DISCRIMINATOR,
+      quote: isDefaultPubkey(view, costAt) ? WRAPPED_SOL : readPubkey(data, costAt),
+      tokensRaw: u64(view, EVENT_FIELDS_OFFSET + TRADE_EVENT.tokens),
+      quoteRaw: u64(view, EVENT_FIELDS_OFFSET + TRADE_EVENT.collateral),
     },
   )
 }
 
 /** A trade whose log was cut off: tokens moved below it; a buyer sends coin there, a sale only changes what the curve has. */
-const readSilent =
+const readTradeWithoutEvent =
   (buys: boolean): InstructionReader =>
   (reading) => {
     const { scope, instruction, at } = reading
     const vault = instruction.accounts[TRADE.vault]
     const curve = instruction.accounts[TRADE.curve]
     if (vault === undefined || curve === undefined) return 'missing-account'
-    const moved = movedBelow(scope, at).find(({ from, to }) => (buys ? from : to) === vault)
-    const coin = curveCoin(scope, reading)
+    const moved = innerTransfers(scope, at).find(({ from, to }) => (buys ? from : to) === vault)
+    const coin = curveLamportChange(scope, reading)
     const soldRaw = coin && coin.preRaw - coin.postRaw
-    const quoteRaw = buys ? coinSentBelow(scope, at, curve) : soldRaw
+    const quoteRaw = buys ? lamportsSentBelow(scope, at, curve) : soldRaw
     if (moved === undefined || quoteRaw === undefined || quoteRaw < 0n) return 'no-transfers'
     const tokensRaw = moved.amountRaw
-    return takeTrade(scope, reading, { buys, quote: WRAPPED_SOL, tokensRaw, quoteRaw })
+    return addTrade(scope, reading, { buys, quote: WRAPPED_SOL, tokensRaw, quoteRaw })
   }
 
 const MINT = { user: 0, curve: 2, mint: 3, tokenProgram: 7 } as const
 
 /** Behind name, symbol and address of the metadata. */
-const MINT_PARAMS = offsetsOf({ decimals: 'u8', currency: 'u8', amount: 'u64', curveType: 'u8' })
+const MINT_PARAMS = fieldOffsets({ decimals: 'u8', currency: 'u8', amount: 'u64', curveType: 'u8' })
 
 const readMint: InstructionReader = ({ scope, row, program, instruction, at }) => {
   const { accounts, data } = instruction
@@ -127,14 +144,14 @@ const readMint: InstructionReader = ({ scope, row, program, instruction, at }) =
   const mint = accounts[MINT.mint]
   const tokenProgram = accounts[MINT.tokenProgram]
   if (!user || !pool || !mint || !tokenProgram) return 'missing-account'
-  const told = textsAt(data, 8, 3)
+  const told = readStrings(data, 8, 3)
   if (told === undefined || data.length < told.end + MINT_PARAMS.end) return 'short-data'
   const [name = '', symbol = '', uri = ''] = told.texts
-  const suppliedRaw = mintedBelow(scope, at, mint)
+  const suppliedRaw = mintedRawBelow(scope, at, mint)
   const txIndex = scope.tx.index
-  const path = pathOf(instruction)
+  const path = instructionPath(instruction)
   scope.newborn.launched.add(mint)
-  showPool(scope, { row, program }, { address: pool, tokenA: mint, tokenB: WRAPPED_SOL })
+  registerPool(scope, { row, program }, { address: pool, tokenA: mint, tokenB: WRAPPED_SOL })
   scope.out.births.push({
     kind: 'birth',
     txIndex,
@@ -142,7 +159,7 @@ const readMint: InstructionReader = ({ scope, row, program, instruction, at }) =
     path,
     fact: {
       address: mint,
-      decimals: viewOf(data).getUint8(told.end + MINT_PARAMS.decimals),
+      decimals: dataViewOf(data).getUint8(told.end + MINT_PARAMS.decimals),
       name,
       symbol,
       totalSupplyRaw: suppliedRaw,
@@ -181,7 +198,7 @@ const readMigrate: InstructionReader = ({ scope, row, instruction, at }) => {
     kind: 'migration',
     txIndex: scope.tx.index,
     logIndex: at,
-    path: pathOf(instruction),
+    path: instructionPath(instruction),
     token,
     from: { protocol: row.id, pool },
     to: null,
@@ -192,11 +209,11 @@ const readMigrate: InstructionReader = ({ scope, row, instruction, at }) => {
 /** The Moonshot launchpad and its curves; contract/chains.md 4.7. Source: gomoonit/moonit-sdk tokenLaunchpadIdlV4.ts. */
 export const moonshot: SvmFamily = {
   family: 'moonshot',
-  reader: logEvents(
-    { bddb7fd34ee661ee: { bytes: TRADED.end, read: readTraded } }, // TradeEvent
+  reader: readLogEvents(
+    { bddb7fd34ee661ee: { bytes: TRADE_EVENT.end, read: readTradeEvent } }, // TradeEvent
     {
-      [BUY_TAG]: readSilent(true),
-      [SELL_TAG]: readSilent(false),
+      [BUY_DISCRIMINATOR]: readTradeWithoutEvent(true),
+      [SELL_DISCRIMINATOR]: readTradeWithoutEvent(false),
       '032ca4b87b0df5b3': readMint, // token_mint
       '2ae50ae7bd3ec1ae': readMigrate, // migrate_funds
     },

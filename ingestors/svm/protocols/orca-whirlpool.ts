@@ -1,86 +1,86 @@
-import { offsetsOf, u64, u128, viewOf } from '../layout/layout.ts'
+import { dataViewOf, fieldOffsets, u64, u128 } from '../layout/layout.ts'
 import {
-  byInstruction,
+  type InstructionContext,
   type InstructionReader,
-  LOG_EVENT_START,
-  type Reading,
+  LOG_EVENT_FIELDS_OFFSET,
+  readByInstruction,
   type SvmFamily,
 } from './types.ts'
 import {
+  addHopSwap,
+  addLiquidityChange,
+  appendPoolChange,
   type Hop,
-  loggedOf,
-  namedBy,
-  opensEmpty,
-  pushChange,
-  takeChange,
-  takeHop,
+  namedAccounts,
+  poolLogEvent,
+  readEmptyPoolCreation,
 } from './vault-hops.ts'
 
-const TRADED_EVENT = offsetsOf({
+const TRADED_EVENT = fieldOffsets({
   pool: 'key',
   aToB: 'bool',
   sqrtPriceBeforeX64: 'u128',
   sqrtPriceX64: 'u128',
 })
 
-const TRADED = { tag: 'e1ca49af932ba096', bytes: TRADED_EVENT.end }
+const TRADED_LOG = { tag: 'e1ca49af932ba096', bytes: TRADED_EVENT.end }
 
-const toldOf = (reading: Reading, pool: string, nth: number): Hop['told'] => {
-  const data = loggedOf(reading, TRADED, { pool, nth })
+const priceFromLog = (reading: InstructionContext, pool: string, nth: number): Hop['told'] => {
+  const data = poolLogEvent(reading, TRADED_LOG, { pool, nth })
   if (data === undefined) return undefined
-  const sqrtPriceX64 = u128(viewOf(data), LOG_EVENT_START + TRADED_EVENT.sqrtPriceX64)
+  const sqrtPriceX64 = u128(dataViewOf(data), LOG_EVENT_FIELDS_OFFSET + TRADED_EVENT.sqrtPriceX64)
   return { sqrtPriceX96: sqrtPriceX64 << 32n }
 }
 
 /** Where a swap names the accounts of one hop; two vaults in any order. */
-type HopForm = Readonly<Record<'trader' | 'pool' | 'vault0' | 'vault1', number>>
+type HopLayout = Readonly<Record<'trader' | 'pool' | 'vault0' | 'vault1', number>>
 
-const SWAP: HopForm = { trader: 1, pool: 2, vault0: 4, vault1: 6 }
-const SWAP_V2: HopForm = { trader: 3, pool: 4, vault0: 8, vault1: 10 }
-const TWO_HOPS: readonly HopForm[] = [
+const SWAP: HopLayout = { trader: 1, pool: 2, vault0: 4, vault1: 6 }
+const SWAP_V2: HopLayout = { trader: 3, pool: 4, vault0: 8, vault1: 10 }
+const TWO_HOPS: readonly HopLayout[] = [
   { trader: 1, pool: 2, vault0: 5, vault1: 7 },
   { trader: 1, pool: 3, vault0: 9, vault1: 11 },
 ]
 /** The token in between goes from the first pool's vault straight to the second's: one transfer is in both hops. */
-const TWO_HOPS_V2: readonly HopForm[] = [
+const TWO_HOPS_V2: readonly HopLayout[] = [
   { trader: 14, pool: 0, vault0: 9, vault1: 10 },
   { trader: 14, pool: 1, vault0: 11, vault1: 12 },
 ]
 
 const readSwap =
-  (hops: readonly HopForm[]): InstructionReader =>
+  (hops: readonly HopLayout[]): InstructionReader =>
   (reading) => {
     for (const [nth, form] of hops.entries()) {
-      const named = namedBy(reading, form)
+      const named = namedAccounts(reading, form)
       if (named === undefined) return 'missing-account'
       const { trader, pool, vault0, vault1 } = named
-      const told = toldOf(reading, pool, nth)
-      const reason = takeHop(reading, { pool, trader, vaults: [vault0, vault1], told })
+      const told = priceFromLog(reading, pool, nth)
+      const reason = addHopSwap(reading, { pool, trader, vaults: [vault0, vault1], told })
       if (reason !== undefined) return reason
     }
     return undefined
   }
 
 /** Where a change of liquidity names its accounts. */
-type Form = Readonly<Record<'owner' | 'pool' | 'vaultA' | 'vaultB', number>>
+type LiquidityAccountLayout = Readonly<Record<'owner' | 'pool' | 'vaultA' | 'vaultB', number>>
 
-const LIQUIDITY: Form = { owner: 2, pool: 0, vaultA: 7, vaultB: 8 }
-const LIQUIDITY_V2: Form = { owner: 4, pool: 0, vaultA: 11, vaultB: 12 }
+const LIQUIDITY: LiquidityAccountLayout = { owner: 2, pool: 0, vaultA: 7, vaultB: 8 }
+const LIQUIDITY_V2: LiquidityAccountLayout = { owner: 4, pool: 0, vaultA: 11, vaultB: 12 }
 
 /** Fees of a position are collected by an instruction of their own: what moves here is liquidity alone. */
 const readChange =
-  (kind: 'increase' | 'decrease', form: Form): InstructionReader =>
+  (kind: 'increase' | 'decrease', form: LiquidityAccountLayout): InstructionReader =>
   (reading) => {
-    const named = namedBy(reading, form)
+    const named = namedAccounts(reading, form)
     if (named === undefined) return 'missing-account'
     const { owner, pool, vaultA, vaultB } = named
-    return takeChange(reading, { kind, owner, pool, vaults: [vaultA, vaultB] })
+    return addLiquidityChange(reading, { kind, owner, pool, vaults: [vaultA, vaultB] })
   }
 
 const REPOSITION = { owner: 4, pool: 0, mintA: 8, mintB: 9 } as const
 
 /** Amounts of the range that was left and of the one that was entered; only what differs is transferred. */
-const REPOSITIONED_EVENT = offsetsOf({
+const REPOSITIONED_EVENT = fieldOffsets({
   pool: 'key',
   position: 'key',
   oldTickLower: 'i32',
@@ -95,22 +95,22 @@ const REPOSITIONED_EVENT = offsetsOf({
   newAmountB: 'u64',
 })
 
-const REPOSITIONED = { tag: '5f82b584fb32c326', bytes: REPOSITIONED_EVENT.end }
+const REPOSITIONED_LOG = { tag: '5f82b584fb32c326', bytes: REPOSITIONED_EVENT.end }
 
 const readReposition: InstructionReader = (reading) => {
-  const named = namedBy(reading, REPOSITION)
+  const named = namedAccounts(reading, REPOSITION)
   if (named === undefined) return 'missing-account'
   const { owner, pool, mintA: tokenA, mintB: tokenB } = named
-  const data = loggedOf(reading, REPOSITIONED, { pool })
+  const data = poolLogEvent(reading, REPOSITIONED_LOG, { pool })
   if (data === undefined) return 'no-event'
-  const view = viewOf(data)
-  const at = (offset: number): bigint => u64(view, LOG_EVENT_START + offset)
+  const view = dataViewOf(data)
+  const at = (offset: number): bigint => u64(view, LOG_EVENT_FIELDS_OFFSET + offset)
   for (const [kind, amountsRaw] of [
     ['decrease', [at(REPOSITIONED_EVENT.oldAmountA), at(REPOSITIONED_EVENT.oldAmountB)]],
     ['increase', [at(REPOSITIONED_EVENT.newAmountA), at(REPOSITIONED_EVENT.newAmountB)]],
   ] as const) {
     if (amountsRaw[0] === 0n && amountsRaw[1] === 0n) continue
-    pushChange(reading, { kind, pool, owner, tokenA, tokenB, amountsRaw })
+    appendPoolChange(reading, { kind, pool, owner, tokenA, tokenB, amountsRaw })
   }
   return undefined
 }
@@ -122,7 +122,7 @@ const INITIALIZE_ADAPTIVE = { owner: 5, pool: 7, mintA: 1, mintB: 2 } as const
 /** Orca's concentrated liquidity; contract/chains.md 4.5. Source: orca-so/whirlpools programs/whirlpool. */
 export const orcaWhirlpool: SvmFamily = {
   family: 'orca_whirlpool',
-  reader: byInstruction({
+  reader: readByInstruction({
     f8c69e91e17587c8: readSwap([SWAP]), // swap
     '2b04ed0b1ac91e62': readSwap([SWAP_V2]), // swap_v2
     c360ed6c44a2dbe6: readSwap(TWO_HOPS), // two_hop_swap
@@ -133,8 +133,8 @@ export const orcaWhirlpool: SvmFamily = {
     a026d06f685b2c01: readChange('decrease', LIQUIDITY), // decrease_liquidity
     '3a7fbc3e4f52c460': readChange('decrease', LIQUIDITY_V2), // decrease_liquidity_v2
     bfa9e00b83139efd: readReposition, // reposition_liquidity_v2
-    '5fb40aac54aee828': opensEmpty(INITIALIZE), // initialize_pool
-    cf2d57f21b3fcc43: opensEmpty(INITIALIZE_V2), // initialize_pool_v2
-    '8f5e604cac7c77c7': opensEmpty(INITIALIZE_ADAPTIVE), // initialize_pool_with_adaptive_fee
+    '5fb40aac54aee828': readEmptyPoolCreation(INITIALIZE), // initialize_pool
+    cf2d57f21b3fcc43: readEmptyPoolCreation(INITIALIZE_V2), // initialize_pool_v2
+    '8f5e604cac7c77c7': readEmptyPoolCreation(INITIALIZE_ADAPTIVE), // initialize_pool_with_adaptive_fee
   }),
 }

@@ -1,10 +1,27 @@
 import type { SvmInstruction, SwapAccounts } from '../../../schemas/events.ts'
-import { byTag, isZeroKey, keyAt, offsetsOf, u64 } from '../layout/layout.ts'
-import { holderOf, pathOf, type SvmScope, showPool, WRAPPED_SOL } from './tx-context.ts'
-import { type CpiEvent, EVENT_START, type EventReader, type EventRow } from './types.ts'
+import {
+  fieldOffsets,
+  isDefaultPubkey,
+  matchDiscriminator,
+  readPubkey,
+  u64,
+} from '../layout/layout.ts'
+import {
+  instructionPath,
+  registerPool,
+  type SvmTxContext,
+  tokenAccountOf,
+  WRAPPED_SOL,
+} from './tx-context.ts'
+import {
+  EVENT_FIELDS_OFFSET,
+  type EventReader,
+  type EventType,
+  type ProgramEvent,
+} from './types.ts'
 
 /** Where a trade instruction names its accounts; a null quote is SOL itself, which lies in no token account. */
-interface Form {
+interface AccountLayout {
   readonly mint: number
   readonly curve: number
   readonly vault: number
@@ -15,7 +32,7 @@ interface Form {
   readonly at: 'instruction' | 'event'
 }
 
-const FIRST: Form = {
+const BUY_SELL_V1: AccountLayout = {
   mint: 2,
   curve: 3,
   vault: 4,
@@ -25,7 +42,7 @@ const FIRST: Form = {
   at: 'instruction',
 }
 
-const SECOND: Form = {
+const BUY_SELL_V2: AccountLayout = {
   mint: 1,
   curve: 10,
   vault: 11,
@@ -35,7 +52,7 @@ const SECOND: Form = {
   at: 'event',
 }
 
-const THIRD: Form = {
+const BUY_SELL_V3: AccountLayout = {
   mint: 1,
   curve: 5,
   vault: 6,
@@ -45,31 +62,34 @@ const THIRD: Form = {
   at: 'instruction',
 }
 
-const formOf = byTag<Form | 'route'>({
-  '66063d1201daebea': FIRST, // buy
-  '38fc74089edfcd5f': FIRST, // buy_exact_sol_in
-  '33e685a4017f83ad': FIRST, // sell
-  b817ee6167c5d33d: SECOND, // buy_v2
-  c2ab1c46684d5b2f: SECOND, // buy_exact_quote_in_v2
-  '5df6823ce7e940b2': SECOND, // sell_v2
-  '07051dc4f5176550': THIRD, // buy_v3
-  e1f7501ed5b38488: THIRD, // buy_exact_quote_in_v3
-  '1c92de7726c469d5': THIRD, // sell_v3
+const accountLayoutOf = matchDiscriminator<AccountLayout | 'route'>({
+  '66063d1201daebea': BUY_SELL_V1, // buy
+  '38fc74089edfcd5f': BUY_SELL_V1, // buy_exact_sol_in
+  '33e685a4017f83ad': BUY_SELL_V1, // sell
+  b817ee6167c5d33d: BUY_SELL_V2, // buy_v2
+  c2ab1c46684d5b2f: BUY_SELL_V2, // buy_exact_quote_in_v2
+  '5df6823ce7e940b2': BUY_SELL_V2, // sell_v2
+  '07051dc4f5176550': BUY_SELL_V3, // buy_v3
+  e1f7501ed5b38488: BUY_SELL_V3, // buy_exact_quote_in_v3
+  '1c92de7726c469d5': BUY_SELL_V3, // sell_v3
   e19a7516d756f667: 'route', // multi_hop_curve_swap
 })
 
 /** The accounts of a trade by their addresses. */
-interface Named {
+interface TradeAccounts {
   readonly mint: string
   readonly curve: string
   readonly vault: string
   readonly user: string
   readonly userTokens: string
   readonly quote: { readonly mint: string; readonly vault: string; readonly user: string } | null
-  readonly at: Form['at']
+  readonly at: AccountLayout['at']
 }
 
-const namedBy = ({ accounts }: SvmInstruction, form: Form): Named | string => {
+const namedAccounts = (
+  { accounts }: SvmInstruction,
+  form: AccountLayout,
+): TradeAccounts | string => {
   const [mint, curve, user] = [accounts[form.mint], accounts[form.curve], accounts[form.user]]
   if (mint === undefined || curve === undefined || user === undefined) return 'missing-account'
   const { quote } = form
@@ -99,7 +119,11 @@ const ROUTE = { user: 3, start: 13, quote: 1, curve: 2, vault: 3, quoteVault: 4 
  * Accounts of the hop that buys or sells a mint; the reason when they are not there or hold other tokens. A mint may stand in two
  * hops, of one as its quote: the vault of its curve tells which one is its own.
  */
-const hopOf = (scope: SvmScope, { accounts }: SvmInstruction, mint: string): Named | string => {
+const hopAccounts = (
+  scope: SvmTxContext,
+  { accounts }: SvmInstruction,
+  mint: string,
+): TradeAccounts | string => {
   const user = accounts[ROUTE.user]
   let reason = 'missing-account'
   for (
@@ -110,7 +134,7 @@ const hopOf = (scope: SvmScope, { accounts }: SvmInstruction, mint: string): Nam
     const [quoteMint, curve] = [accounts[at + ROUTE.quote], accounts[at + ROUTE.curve]]
     const [vault, quoteVault] = [accounts[at + ROUTE.vault], accounts[at + ROUTE.quoteVault]]
     if (!user || !quoteMint || !curve || !vault || !quoteVault) return reason
-    const holder = holderOf(scope, vault)
+    const holder = tokenAccountOf(scope, vault)
     if (holder?.mint === mint && holder.owner === curve) {
       const quote = { mint: quoteMint, vault: quoteVault, user }
       return { mint, curve, vault, user, userTokens: user, quote, at: 'event' }
@@ -121,16 +145,20 @@ const hopOf = (scope: SvmScope, { accounts }: SvmInstruction, mint: string): Nam
 }
 
 /** The accounts of what an event tells; `mintAt` is where it names its mint, which is read for a route only. */
-const namedOf = (scope: SvmScope, { data, caller }: CpiEvent, mintAt: number): Named | string => {
-  const form = formOf(caller.data, 0)
+const tradeAccountsOf = (
+  scope: SvmTxContext,
+  { data, caller }: ProgramEvent,
+  mintAt: number,
+): TradeAccounts | string => {
+  const form = accountLayoutOf(caller.data, 0)
   if (form === undefined) return 'unknown-instruction'
   return form === 'route'
-    ? hopOf(scope, caller, keyAt(data, EVENT_START + mintAt))
-    : namedBy(caller, form)
+    ? hopAccounts(scope, caller, readPubkey(data, EVENT_FIELDS_OFFSET + mintAt))
+    : namedAccounts(caller, form)
 }
 
 /** What all layouts begin with; that of spring 2024 ends before the real reserves. */
-const TRADE = offsetsOf({
+const TRADE = fieldOffsets({
   mint: 'key',
   solAmount: 'u64',
   tokenAmount: 'u64',
@@ -144,7 +172,7 @@ const TRADE = offsetsOf({
 })
 
 /** Up to the name of the instruction, a text. */
-const TRADE_FEES = offsetsOf({
+const TRADE_FEES = fieldOffsets({
   feeRecipient: 'key',
   feeBasisPoints: 'u64',
   fee: 'u64',
@@ -159,7 +187,7 @@ const TRADE_FEES = offsetsOf({
 })
 
 /** Up to the shareholders, a list. */
-const TRADE_MODES = offsetsOf({
+const TRADE_MODES = fieldOffsets({
   mayhemMode: 'bool',
   cashbackFeeBasisPoints: 'u64',
   cashback: 'u64',
@@ -167,13 +195,13 @@ const TRADE_MODES = offsetsOf({
   buybackFee: 'u64',
 })
 
-const SHAREHOLDER = offsetsOf({ address: 'key', shareBasisPoints: 'u16' })
+const SHAREHOLDER = fieldOffsets({ address: 'key', shareBasisPoints: 'u16' })
 
-const TRADE_QUOTE = offsetsOf({ mint: 'key', amount: 'u64', virtual: 'u64', real: 'u64' })
+const TRADE_QUOTE = fieldOffsets({ mint: 'key', amount: 'u64', virtual: 'u64', real: 'u64' })
 
 /** Where the quote's fields start, behind a text and a list; undefined in layouts before curves were quoted in other tokens. */
 const quoteStart = (view: DataView): number | undefined => {
-  const name = EVENT_START + TRADE.end + TRADE_FEES.end
+  const name = EVENT_FIELDS_OFFSET + TRADE.end + TRADE_FEES.end
   if (view.byteLength < name + 4) return undefined
   const list = name + 4 + view.getUint32(name, true) + TRADE_MODES.end
   if (view.byteLength < list + 4) return undefined
@@ -182,7 +210,7 @@ const quoteStart = (view: DataView): number | undefined => {
 }
 
 /** What moved of the quote and what the curve holds of it: with a quote of its own the SOL fields are zero (chains.md 4.2). */
-interface Quoted {
+interface QuoteState {
   readonly amountRaw: bigint
   readonly virtualRaw: bigint
   readonly realRaw: bigint
@@ -191,29 +219,32 @@ interface Quoted {
 }
 
 /** What a curve counts and never holds: every curve began so when events told no reserves of their own. */
-const NEVER_HELD = { solRaw: 30_000_000_000n, tokenRaw: 279_900_000_000_000n } as const
+const INITIAL_VIRTUAL = { solRaw: 30_000_000_000n, tokenRaw: 279_900_000_000_000n } as const
 
-const beyond = (virtualRaw: bigint, neverRaw: bigint): bigint =>
+const excessOver = (virtualRaw: bigint, neverRaw: bigint): bigint =>
   virtualRaw > neverRaw ? virtualRaw - neverRaw : 0n
 
 /** SOL and tokens that the curve holds. */
-const heldOf = (view: DataView): readonly [solRaw: bigint, tokenRaw: bigint] => {
-  if (view.byteLength >= EVENT_START + TRADE.end) {
-    return [u64(view, EVENT_START + TRADE.realSol), u64(view, EVENT_START + TRADE.realToken)]
+const realReservesOf = (view: DataView): readonly [solRaw: bigint, tokenRaw: bigint] => {
+  if (view.byteLength >= EVENT_FIELDS_OFFSET + TRADE.end) {
+    return [
+      u64(view, EVENT_FIELDS_OFFSET + TRADE.realSol),
+      u64(view, EVENT_FIELDS_OFFSET + TRADE.realToken),
+    ]
   }
   return [
-    beyond(u64(view, EVENT_START + TRADE.virtualSol), NEVER_HELD.solRaw),
-    beyond(u64(view, EVENT_START + TRADE.virtualToken), NEVER_HELD.tokenRaw),
+    excessOver(u64(view, EVENT_FIELDS_OFFSET + TRADE.virtualSol), INITIAL_VIRTUAL.solRaw),
+    excessOver(u64(view, EVENT_FIELDS_OFFSET + TRADE.virtualToken), INITIAL_VIRTUAL.tokenRaw),
   ]
 }
 
-const quoteOf = ({ view, data }: CpiEvent, { quote }: Named): Quoted => {
+const quoteStateOf = ({ view, data }: ProgramEvent, { quote }: TradeAccounts): QuoteState => {
   const start = quoteStart(view)
   if (start === undefined) {
     return {
-      amountRaw: u64(view, EVENT_START + TRADE.solAmount),
-      virtualRaw: u64(view, EVENT_START + TRADE.virtualSol),
-      realRaw: heldOf(view)[0],
+      amountRaw: u64(view, EVENT_FIELDS_OFFSET + TRADE.solAmount),
+      virtualRaw: u64(view, EVENT_FIELDS_OFFSET + TRADE.virtualSol),
+      realRaw: realReservesOf(view)[0],
       mint: null,
     }
   }
@@ -222,13 +253,13 @@ const quoteOf = ({ view, data }: CpiEvent, { quote }: Named): Quoted => {
     amountRaw: u64(view, start + TRADE_QUOTE.amount),
     virtualRaw: u64(view, start + TRADE_QUOTE.virtual),
     realRaw: u64(view, start + TRADE_QUOTE.real),
-    mint: isZeroKey(view, mintAt) ? null : (quote?.mint ?? keyAt(data, mintAt)),
+    mint: isDefaultPubkey(view, mintAt) ? null : (quote?.mint ?? readPubkey(data, mintAt)),
   }
 }
 
 /** Both sides' accounts; SOL lies in the user and in the curve themselves. */
-const accountsOf = (
-  { user, curve, userTokens, vault, quote }: Named,
+const swapAccountsOf = (
+  { user, curve, userTokens, vault, quote }: TradeAccounts,
   { buys, ownQuote }: { readonly buys: boolean; readonly ownQuote: boolean },
 ): SwapAccounts => {
   const [userQuote, vaultQuote] =
@@ -240,22 +271,22 @@ const accountsOf = (
 
 const readTrade: EventReader = (scope, event) => {
   const { view, caller } = event
-  const named = namedOf(scope, event, TRADE.mint)
+  const named = tradeAccountsOf(scope, event, TRADE.mint)
   if (typeof named === 'string') return named
   const { mint, curve: pool, user: trader } = named
-  const quote = quoteOf(event, named)
+  const quote = quoteStateOf(event, named)
   const quoteMint = quote.mint ?? WRAPPED_SOL
-  const tokenRaw = u64(view, EVENT_START + TRADE.tokenAmount)
+  const tokenRaw = u64(view, EVENT_FIELDS_OFFSET + TRADE.tokenAmount)
   if (quote.amountRaw === 0n && tokenRaw === 0n) return 'zero-amount'
-  const buys = view.getUint8(EVENT_START + TRADE.isBuy) !== 0
-  const [, realTokenRaw] = heldOf(view)
+  const buys = view.getUint8(EVENT_FIELDS_OFFSET + TRADE.isBuy) !== 0
+  const [, realTokenRaw] = realReservesOf(view)
   const atEvent = named.at === 'event'
-  showPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
+  registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
     logIndex: atEvent ? event.at : event.callerAt,
-    path: pathOf(atEvent ? event.instruction : caller),
+    path: instructionPath(atEvent ? event.instruction : caller),
     pool,
     protocol: event.row.id,
     trader,
@@ -266,16 +297,16 @@ const readTrade: EventReader = (scope, event) => {
     reservesInOut: buys ? [quote.realRaw, realTokenRaw] : [realTokenRaw, quote.realRaw],
     curve: {
       virtualQuoteRaw: quote.virtualRaw,
-      virtualTokenRaw: u64(view, EVENT_START + TRADE.virtualToken),
+      virtualTokenRaw: u64(view, EVENT_FIELDS_OFFSET + TRADE.virtualToken),
       realQuoteRaw: quote.realRaw,
       realTokenRaw,
     },
-    accounts: accountsOf(named, { buys, ownQuote: quoteMint !== WRAPPED_SOL }),
+    accounts: swapAccountsOf(named, { buys, ownQuote: quoteMint !== WRAPPED_SOL }),
   })
   return undefined
 }
 
-const COMPLETING = offsetsOf({
+const POST_COMPLETE_BUY = fieldOffsets({
   user: 'key',
   mint: 'key',
   curve: 'key',
@@ -298,26 +329,26 @@ const COMPLETING = offsetsOf({
  * A purchase that empties its curve goes on with the tokens that lie there for the pool to come, at that pool's price. The trade's
  * own event tells the part before.
  */
-const readCompleting: EventReader = (scope, event) => {
+const readPostCompleteBuy: EventReader = (scope, event) => {
   const { view, data } = event
-  const named = namedOf(scope, event, COMPLETING.mint)
+  const named = tradeAccountsOf(scope, event, POST_COMPLETE_BUY.mint)
   if (typeof named === 'string') return named
   const [tokenRaw, quoteRaw, tokensAfter, quoteAfter] = [
-    u64(view, EVENT_START + COMPLETING.tokenAmount),
-    u64(view, EVENT_START + COMPLETING.quoteAmount),
-    u64(view, EVENT_START + COMPLETING.poolTokensAfter),
-    u64(view, EVENT_START + COMPLETING.poolQuoteAfter),
+    u64(view, EVENT_FIELDS_OFFSET + POST_COMPLETE_BUY.tokenAmount),
+    u64(view, EVENT_FIELDS_OFFSET + POST_COMPLETE_BUY.quoteAmount),
+    u64(view, EVENT_FIELDS_OFFSET + POST_COMPLETE_BUY.poolTokensAfter),
+    u64(view, EVENT_FIELDS_OFFSET + POST_COMPLETE_BUY.poolQuoteAfter),
   ]
   if (tokenRaw === 0n && quoteRaw === 0n) return 'zero-amount'
-  const quoteAt = EVENT_START + COMPLETING.quoteMint
-  const quoteMint = isZeroKey(view, quoteAt) ? WRAPPED_SOL : keyAt(data, quoteAt)
+  const quoteAt = EVENT_FIELDS_OFFSET + POST_COMPLETE_BUY.quoteMint
+  const quoteMint = isDefaultPubkey(view, quoteAt) ? WRAPPED_SOL : readPubkey(data, quoteAt)
   const { mint, curve: pool, user: trader } = named
-  showPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
+  registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
     logIndex: event.at,
-    path: pathOf(event.instruction),
+    path: instructionPath(event.instruction),
     pool,
     protocol: event.row.id,
     trader,
@@ -332,13 +363,16 @@ const readCompleting: EventReader = (scope, event) => {
       realQuoteRaw: quoteAfter,
       realTokenRaw: 0n,
     },
-    accounts: accountsOf(named, { buys: true, ownQuote: quoteMint !== WRAPPED_SOL }),
+    accounts: swapAccountsOf(named, { buys: true, ownQuote: quoteMint !== WRAPPED_SOL }),
   })
   return undefined
 }
 
 /** TradeEvent of pump.fun, in every layout. */
-export const tradeEvent: EventRow = { bytes: TRADE.realSol, read: readTrade }
+export const tradeEvent: EventType = { bytes: TRADE.realSol, read: readTrade }
 
 /** PostCompleteBuyEvent of pump.fun. */
-export const completingEvent: EventRow = { bytes: COMPLETING.end, read: readCompleting }
+export const postCompleteBuyEvent: EventType = {
+  bytes: POST_COMPLETE_BUY.end,
+  read: readPostCompleteBuy,
+}

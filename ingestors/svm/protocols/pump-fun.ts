@@ -1,13 +1,13 @@
-import { isZeroKey, keyAt, offsetsOf, textsAt, u64 } from '../layout/layout.ts'
-import { completingEvent, tradeEvent } from './pump-fun-trade.ts'
-import { mintedBelow } from './spl-token.ts'
-import { pathOf, showPool, WRAPPED_SOL } from './tx-context.ts'
-import { EVENT_START, type EventRow, type SvmFamily, selfCalls } from './types.ts'
+import { fieldOffsets, isDefaultPubkey, readPubkey, readStrings, u64 } from '../layout/layout.ts'
+import { postCompleteBuyEvent, tradeEvent } from './pump-fun-trade.ts'
+import { mintedRawBelow } from './spl-token.ts'
+import { instructionPath, registerPool, WRAPPED_SOL } from './tx-context.ts'
+import { EVENT_FIELDS_OFFSET, type EventType, readCpiEvents, type SvmFamily } from './types.ts'
 
 /** Behind name, symbol and address of the metadata; the first layout ended with the user. */
-const CREATE = offsetsOf({ mint: 'key', curve: 'key', user: 'key' })
+const CREATE = fieldOffsets({ mint: 'key', curve: 'key', user: 'key' })
 
-const CREATE_CURVE = offsetsOf({
+const CREATE_CURVE = fieldOffsets({
   creator: 'key',
   timestamp: 'i64',
   virtualToken: 'u64',
@@ -16,18 +16,18 @@ const CREATE_CURVE = offsetsOf({
   totalSupply: 'u64',
 })
 
-const CREATE_MODES = offsetsOf({ tokenProgram: 'key', mayhemMode: 'bool', cashback: 'bool' })
+const CREATE_MODES = fieldOffsets({ tokenProgram: 'key', mayhemMode: 'bool', cashback: 'bool' })
 
-const CREATE_QUOTE = offsetsOf({ mint: 'key', virtual: 'u64' })
+const CREATE_QUOTE = fieldOffsets({ mint: 'key', virtual: 'u64' })
 
 /** What every token started with before events said it. Source: pump-public-docs, PUMP_PROGRAM_README.md. */
-const USUAL_REAL_TOKENS = 793_100_000_000_000n
-const USUAL_SUPPLY = 1_000_000_000_000_000n
+const DEFAULT_REAL_TOKENS = 793_100_000_000_000n
+const DEFAULT_SUPPLY = 1_000_000_000_000_000n
 const DECIMALS = 6
 
-const readCreate: EventRow['read'] = (scope, event) => {
+const readCreate: EventType['read'] = (scope, event) => {
   const { data, view, caller, row } = event
-  const told = textsAt(data, EVENT_START, 3)
+  const told = readStrings(data, EVENT_FIELDS_OFFSET, 3)
   if (told === undefined || data.length < told.end + CREATE.end) return 'short-data'
   const [name = '', symbol = '', uri = ''] = told.texts
   const curveAt = told.end + CREATE.end
@@ -35,25 +35,25 @@ const readCreate: EventRow['read'] = (scope, event) => {
   const quoteAt = modesAt + CREATE_MODES.end
   const has = (start: number, { end }: { readonly end: number }) => data.length >= start + end
   const [mint, pool, user] = [
-    keyAt(data, told.end + CREATE.mint),
-    keyAt(data, told.end + CREATE.curve),
-    keyAt(data, told.end + CREATE.user),
+    readPubkey(data, told.end + CREATE.mint),
+    readPubkey(data, told.end + CREATE.curve),
+    readPubkey(data, told.end + CREATE.user),
   ]
   const withCurve = has(curveAt, CREATE_CURVE)
-  const creator = withCurve ? keyAt(data, curveAt + CREATE_CURVE.creator) : user
-  const ownQuote = has(quoteAt, CREATE_QUOTE) && !isZeroKey(view, quoteAt + CREATE_QUOTE.mint)
-  const quoteMint = ownQuote ? keyAt(data, quoteAt + CREATE_QUOTE.mint) : WRAPPED_SOL
+  const creator = withCurve ? readPubkey(data, curveAt + CREATE_CURVE.creator) : user
+  const ownQuote = has(quoteAt, CREATE_QUOTE) && !isDefaultPubkey(view, quoteAt + CREATE_QUOTE.mint)
+  const quoteMint = ownQuote ? readPubkey(data, quoteAt + CREATE_QUOTE.mint) : WRAPPED_SOL
   const set = scope.newborn.mints.get(mint)
-  const program = has(modesAt, CREATE_MODES) ? keyAt(data, modesAt) : set?.program
+  const program = has(modesAt, CREATE_MODES) ? readPubkey(data, modesAt) : set?.program
   const txIndex = scope.tx.index
   const logIndex = event.callerAt
-  const path = pathOf(caller)
-  const saidRaw = withCurve ? u64(view, curveAt + CREATE_CURVE.totalSupply) : USUAL_SUPPLY
+  const path = instructionPath(caller)
+  const saidRaw = withCurve ? u64(view, curveAt + CREATE_CURVE.totalSupply) : DEFAULT_SUPPLY
   // In mayhem mode as much again is made for the agent, of which the event does not speak.
-  const mintedRaw = mintedBelow(scope, event.callerAt, mint)
+  const mintedRaw = mintedRawBelow(scope, event.callerAt, mint)
   const suppliedRaw = mintedRaw > saidRaw ? mintedRaw : saidRaw
   scope.newborn.launched.add(mint)
-  showPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
+  registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
   scope.out.births.push({
     kind: 'birth',
     txIndex,
@@ -72,7 +72,7 @@ const readCreate: EventRow['read'] = (scope, event) => {
     creators: [creator],
     launch: { protocol: row.id, pool },
   })
-  const realRaw = withCurve ? u64(view, curveAt + CREATE_CURVE.realToken) : USUAL_REAL_TOKENS
+  const realRaw = withCurve ? u64(view, curveAt + CREATE_CURVE.realToken) : DEFAULT_REAL_TOKENS
   scope.out.poolChanges.push({
     kind: 'initialize',
     txIndex,
@@ -100,7 +100,7 @@ const readCreate: EventRow['read'] = (scope, event) => {
   return undefined
 }
 
-const MIGRATED = offsetsOf({
+const MIGRATED = fieldOffsets({
   user: 'key',
   mint: 'key',
   mintAmount: 'u64',
@@ -111,15 +111,15 @@ const MIGRATED = offsetsOf({
   pool: 'key',
 })
 
-const readMigrated: EventRow['read'] = (scope, { data, row, caller, callerAt }) => {
+const readMigrated: EventType['read'] = (scope, { data, row, caller, callerAt }) => {
   scope.out.migrations.push({
     kind: 'migration',
     txIndex: scope.tx.index,
     logIndex: callerAt,
-    path: pathOf(caller),
-    token: keyAt(data, EVENT_START + MIGRATED.mint),
-    from: { protocol: row.id, pool: keyAt(data, EVENT_START + MIGRATED.curve) },
-    to: { protocol: 'pumpswap', pool: keyAt(data, EVENT_START + MIGRATED.pool) },
+    path: instructionPath(caller),
+    token: readPubkey(data, EVENT_FIELDS_OFFSET + MIGRATED.mint),
+    from: { protocol: row.id, pool: readPubkey(data, EVENT_FIELDS_OFFSET + MIGRATED.curve) },
+    to: { protocol: 'pumpswap', pool: readPubkey(data, EVENT_FIELDS_OFFSET + MIGRATED.pool) },
   })
   return undefined
 }
@@ -127,9 +127,9 @@ const readMigrated: EventRow['read'] = (scope, { data, row, caller, callerAt }) 
 /** The pump.fun launchpad and its curves; contract/chains.md 4.2. Source: pump-fun/pump-public-docs idl/pump.json. */
 export const pumpFun: SvmFamily = {
   family: 'pump_fun',
-  reader: selfCalls({
+  reader: readCpiEvents({
     bddb7fd34ee661ee: tradeEvent,
-    '6fb06d8b316cd5fb': completingEvent,
+    '6fb06d8b316cd5fb': postCompleteBuyEvent,
     '1b72a94ddeeb6376': { bytes: CREATE.end, read: readCreate }, // CreateEvent
     bde95db95c94ea94: { bytes: MIGRATED.end, read: readMigrated }, // CompletePumpAmmMigrationEvent
   }),

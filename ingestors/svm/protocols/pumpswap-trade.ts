@@ -1,10 +1,10 @@
 import type { CurveState, SwapAccounts } from '../../../schemas/events.ts'
-import { i128, isZeroKey, keyAt, offsetsOf, u64 } from '../layout/layout.ts'
-import { holderOf, pathOf, type SvmScope, showPool } from './tx-context.ts'
-import { type CpiEvent, EVENT_START } from './types.ts'
+import { fieldOffsets, i128, isDefaultPubkey, readPubkey, u64 } from '../layout/layout.ts'
+import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
+import { EVENT_FIELDS_OFFSET, type ProgramEvent } from './types.ts'
 
 /** Where an instruction names its accounts. */
-export interface Form {
+export interface AccountLayout {
   readonly pool: number
   readonly user: number
   readonly base: number
@@ -16,10 +16,10 @@ export interface Form {
 }
 
 /** The same accounts by their addresses. The mints are in no event: the program checked those of its instruction. */
-export type Named = { readonly [K in keyof Form]: string }
+export type NamedAccounts = { readonly [K in keyof AccountLayout]: string }
 
 /** Both directions of a trade have this layout: what was traded, its limit, then reserves before it. */
-export const TRADED = offsetsOf({
+export const TRADE_EVENT = fieldOffsets({
   timestamp: 'i64',
   baseAmount: 'u64',
   limit: 'u64',
@@ -45,10 +45,10 @@ export const TRADED = offsetsOf({
 })
 
 /** Behind it, since spring 2025. */
-const CREATOR = offsetsOf({ address: 'key', feeBasisPoints: 'u64', fee: 'u64' })
+const CREATOR_FEE = fieldOffsets({ address: 'key', feeBasisPoints: 'u64', fee: 'u64' })
 
 /** Behind that, of purchases only and before the name of the instruction, a text. */
-const VOLUME = offsetsOf({
+const VOLUME_TRACKING = fieldOffsets({
   tracked: 'bool',
   unclaimedTokens: 'u64',
   claimedTokens: 'u64',
@@ -58,7 +58,7 @@ const VOLUME = offsetsOf({
 })
 
 /** Last of both, since July 2026 with what the pool prices with beside its vault, before the trade. */
-const TAIL = offsetsOf({
+const CASHBACK_AND_VIRTUAL_QUOTE = fieldOffsets({
   cashbackBasisPoints: 'u64',
   cashback: 'u64',
   buybackBasisPoints: 'u64',
@@ -67,16 +67,16 @@ const TAIL = offsetsOf({
 })
 
 /** A number of an event, by its offset among the fields. */
-export const amount = ({ view }: CpiEvent, offset: number): bigint =>
-  u64(view, EVENT_START + offset)
+export const amountOf = ({ view }: ProgramEvent, offset: number): bigint =>
+  u64(view, EVENT_FIELDS_OFFSET + offset)
 
-const creatorAt = EVENT_START + TRADED.end
+const CREATOR_FEE_OFFSET = EVENT_FIELDS_OFFSET + TRADE_EVENT.end
 
 /** Where the tail starts; undefined where the event ends before. */
-const tailAt = ({ view }: CpiEvent, buys: boolean): number | undefined => {
-  const behind = creatorAt + CREATOR.end
+const cashbackOffset = ({ view }: ProgramEvent, buys: boolean): number | undefined => {
+  const behind = CREATOR_FEE_OFFSET + CREATOR_FEE.end
   if (!buys) return behind
-  const name = behind + VOLUME.end
+  const name = behind + VOLUME_TRACKING.end
   return view.byteLength < name + 4 ? undefined : name + 4 + view.getUint32(name, true)
 }
 
@@ -84,43 +84,51 @@ const tailAt = ({ view }: CpiEvent, buys: boolean): number | undefined => {
  * What a user paid or got. A purchase for an exact amount of the quote states the whole of it where others state it without fees, so
  * of a purchase the larger of the two is what was paid.
  */
-const userQuoteOf = (event: CpiEvent, buys: boolean): bigint => {
-  const userRaw = amount(event, TRADED.userQuoteAmount)
-  const quoteRaw = amount(event, TRADED.quoteAmount)
+const userQuoteRaw = (event: ProgramEvent, buys: boolean): bigint => {
+  const userRaw = amountOf(event, TRADE_EVENT.userQuoteAmount)
+  const quoteRaw = amountOf(event, TRADE_EVENT.quoteAmount)
   return buys && quoteRaw > userRaw ? quoteRaw : userRaw
 }
 
 /** Fees that stay in the vault until they are swept: where nobody is named to get them, all but what buys back. */
-const keptOf = (event: CpiEvent, tail: number | undefined): bigint => {
+const feesKeptInVault = (event: ProgramEvent, tail: number | undefined): bigint => {
   const { view } = event
-  if (tail === undefined || view.byteLength < tail + TAIL.virtualQuote) return 0n
-  if (!isZeroKey(view, EVENT_START + TRADED.protocolFeeRecipient)) return 0n
-  const fees = amount(event, TRADED.protocolFee) + u64(view, creatorAt + CREATOR.fee)
-  const boughtBack = u64(view, tail + TAIL.buybackFee)
+  if (tail === undefined || view.byteLength < tail + CASHBACK_AND_VIRTUAL_QUOTE.virtualQuote)
+    return 0n
+  if (!isDefaultPubkey(view, EVENT_FIELDS_OFFSET + TRADE_EVENT.protocolFeeRecipient)) return 0n
+  const fees =
+    amountOf(event, TRADE_EVENT.protocolFee) + u64(view, CREATOR_FEE_OFFSET + CREATOR_FEE.fee)
+  const boughtBack = u64(view, tail + CASHBACK_AND_VIRTUAL_QUOTE.buybackFee)
   return fees > boughtBack ? fees - boughtBack : 0n
 }
 
 /** The pool's reserves around a trade, base and quote in the pool's own words. */
-interface Around {
+interface ReserveChange {
   readonly before: readonly [base: bigint, quote: bigint]
   readonly after: readonly [base: bigint, quote: bigint]
   /** Set where the pool prices with more than its vault holds, or with less. */
   readonly curve?: CurveState
 }
 
-const reservesOf = (event: CpiEvent, buys: boolean): Around => {
+const reserveChangeOf = (event: ProgramEvent, buys: boolean): ReserveChange => {
   const { view } = event
-  const [base, quote] = [amount(event, TRADED.poolBase), amount(event, TRADED.poolQuote)]
-  const [baseRaw, quoteRaw] = [
-    amount(event, TRADED.baseAmount),
-    amount(event, TRADED.poolQuoteAmount),
+  const [base, quote] = [
+    amountOf(event, TRADE_EVENT.poolBase),
+    amountOf(event, TRADE_EVENT.poolQuote),
   ]
-  const tail = tailAt(event, buys)
+  const [baseRaw, quoteRaw] = [
+    amountOf(event, TRADE_EVENT.baseAmount),
+    amountOf(event, TRADE_EVENT.poolQuoteAmount),
+  ]
+  const tail = cashbackOffset(event, buys)
   const priced = buys ? quote + quoteRaw : quote - quoteRaw
-  const after = [buys ? base - baseRaw : base + baseRaw, priced + keptOf(event, tail)] as const
+  const after = [
+    buys ? base - baseRaw : base + baseRaw,
+    priced + feesKeptInVault(event, tail),
+  ] as const
   const before = [base, quote] as const
-  const isTold = tail !== undefined && view.byteLength >= tail + TAIL.end
-  const virtualRaw = isTold ? i128(view, tail + TAIL.virtualQuote) : 0n
+  const isTold = tail !== undefined && view.byteLength >= tail + CASHBACK_AND_VIRTUAL_QUOTE.end
+  const virtualRaw = isTold ? i128(view, tail + CASHBACK_AND_VIRTUAL_QUOTE.virtualQuote) : 0n
   if (virtualRaw === 0n) return { before, after }
   return {
     before,
@@ -136,20 +144,26 @@ const reservesOf = (event: CpiEvent, buys: boolean): Around => {
 
 /** Where a route's hops start, and how many accounts each has: base, quote, pool, vault of the base, vault of the quote. */
 const HOPS_START = 16
-const HOP = { base: -2, quote: -1, baseVault: 1, quoteVault: 2 } as const
+const HOP_LAYOUT = { base: -2, quote: -1, baseVault: 1, quoteVault: 2 } as const
 
 /** Accounts of the hop that an event is of; the reason when they are not there or hold other tokens. */
-export const hopOf = (scope: SvmScope, { data, caller }: CpiEvent): Named | string => {
+export const hopAccounts = (
+  scope: SvmTxContext,
+  { data, caller }: ProgramEvent,
+): NamedAccounts | string => {
   const { accounts } = caller
-  const pool = keyAt(data, EVENT_START + TRADED.pool)
-  const at = accounts.indexOf(pool, HOPS_START - HOP.base)
+  const pool = readPubkey(data, EVENT_FIELDS_OFFSET + TRADE_EVENT.pool)
+  const at = accounts.indexOf(pool, HOPS_START - HOP_LAYOUT.base)
   const [user, first, second] = accounts
-  const [base, quote] = [accounts[at + HOP.base], accounts[at + HOP.quote]]
-  const [baseVault, quoteVault] = [accounts[at + HOP.baseVault], accounts[at + HOP.quoteVault]]
+  const [base, quote] = [accounts[at + HOP_LAYOUT.base], accounts[at + HOP_LAYOUT.quote]]
+  const [baseVault, quoteVault] = [
+    accounts[at + HOP_LAYOUT.baseVault],
+    accounts[at + HOP_LAYOUT.quoteVault],
+  ]
   if (at === -1 || !user || !first || !second || !base || !quote || !baseVault || !quoteVault) {
     return 'missing-account'
   }
-  const mintOf = (account: string): string | undefined => holderOf(scope, account)?.mint
+  const mintOf = (account: string): string | undefined => tokenAccountOf(scope, account)?.mint
   if (mintOf(baseVault) !== base || mintOf(quoteVault) !== quote) return 'unknown-account'
   const ownOf = (mint: string): string =>
     [first, second].find((account) => mintOf(account) === mint) ?? user
@@ -159,7 +173,7 @@ export const hopOf = (scope: SvmScope, { data, caller }: CpiEvent): Named | stri
   }
 }
 
-const accountsOf = (named: Named, buys: boolean): SwapAccounts => {
+const swapAccountsOf = (named: NamedAccounts, buys: boolean): SwapAccounts => {
   const { userBase, userQuote, baseVault, quoteVault } = named
   return buys
     ? { userIn: userQuote, userOut: userBase, vaultIn: quoteVault, vaultOut: baseVault }
@@ -170,28 +184,28 @@ const accountsOf = (named: Named, buys: boolean): SwapAccounts => {
  * Takes a trade between these accounts; the reason when it is none. The words base and quote are the pool's: what is the pair's
  * base is not asked here. Several hops of one instruction stand at their events.
  */
-export const takeTrade = (
-  scope: SvmScope,
-  event: CpiEvent,
+export const addTrade = (
+  scope: SvmTxContext,
+  event: ProgramEvent,
   {
     named,
     buys,
     at,
-  }: { readonly named: Named; readonly buys: boolean; readonly at: 'caller' | 'event' },
+  }: { readonly named: NamedAccounts; readonly buys: boolean; readonly at: 'caller' | 'event' },
 ): string | undefined => {
-  const baseRaw = amount(event, TRADED.baseAmount)
-  const quoteRaw = userQuoteOf(event, buys)
+  const baseRaw = amountOf(event, TRADE_EVENT.baseAmount)
+  const quoteRaw = userQuoteRaw(event, buys)
   if (baseRaw === 0n && quoteRaw === 0n) return 'zero-amount'
   const { pool, base, quote } = named
-  showPool(scope, event, { address: pool, tokenA: base, tokenB: quote })
-  const { before, after, curve } = reservesOf(event, buys)
+  registerPool(scope, event, { address: pool, tokenA: base, tokenB: quote })
+  const { before, after, curve } = reserveChangeOf(event, buys)
   const inOut = ([ofBase, ofQuote]: readonly [bigint, bigint]): readonly [bigint, bigint] =>
     buys ? [ofQuote, ofBase] : [ofBase, ofQuote]
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
     logIndex: at === 'event' ? event.at : event.callerAt,
-    path: pathOf(at === 'event' ? event.instruction : event.caller),
+    path: instructionPath(at === 'event' ? event.instruction : event.caller),
     pool,
     protocol: event.row.id,
     trader: named.user,
@@ -201,7 +215,7 @@ export const takeTrade = (
     amountOutRaw: buys ? baseRaw : quoteRaw,
     reservesInOut: inOut(after),
     reservesBeforeInOut: inOut(before),
-    accounts: accountsOf(named, buys),
+    accounts: swapAccountsOf(named, buys),
     ...(curve && { curve }),
   })
   return undefined

@@ -1,10 +1,23 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { byTag, i128, keyAt, offsetsOf } from '../layout/layout.ts'
-import { amount, type Form, hopOf, type Named, TRADED, takeTrade } from './pumpswap-trade.ts'
-import { pathOf, type SvmScope, showPool } from './tx-context.ts'
-import { type CpiEvent, EVENT_START, type EventRow, type SvmFamily, selfCalls } from './types.ts'
+import { fieldOffsets, i128, matchDiscriminator, readPubkey } from '../layout/layout.ts'
+import {
+  type AccountLayout,
+  addTrade,
+  amountOf,
+  hopAccounts,
+  type NamedAccounts,
+  TRADE_EVENT,
+} from './pumpswap-trade.ts'
+import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
+import {
+  EVENT_FIELDS_OFFSET,
+  type EventType,
+  type ProgramEvent,
+  readCpiEvents,
+  type SvmFamily,
+} from './types.ts'
 
-const TRADE: Form = {
+const TRADE: AccountLayout = {
   pool: 0,
   user: 1,
   base: 3,
@@ -16,7 +29,7 @@ const TRADE: Form = {
 }
 
 /** A pool's own funds buy its token, which is burnt where it lies: nobody gets it. */
-const BOOST: Form = {
+const BOOST: AccountLayout = {
   pool: 0,
   user: 7,
   base: 3,
@@ -27,7 +40,7 @@ const BOOST: Form = {
   quoteVault: 6,
 }
 
-const LIQUIDITY: Form = {
+const LIQUIDITY: AccountLayout = {
   pool: 0,
   user: 2,
   base: 3,
@@ -38,7 +51,7 @@ const LIQUIDITY: Form = {
   quoteVault: 10,
 }
 
-const formOf = byTag<Form | 'route'>({
+const accountLayoutOf = matchDiscriminator<AccountLayout | 'route'>({
   '66063d1201daebea': TRADE, // buy
   c62e1552b4d9e870: TRADE, // buy_exact_quote_in
   '33e685a4017f83ad': TRADE, // sell
@@ -52,13 +65,13 @@ const formOf = byTag<Form | 'route'>({
   b712469c946da122: LIQUIDITY, // withdraw
 })
 
-const LAST_PLACE: ReadonlyMap<Form, number> = new Map(
+const LAST_ACCOUNT_INDEX: ReadonlyMap<AccountLayout, number> = new Map(
   [TRADE, BOOST, LIQUIDITY].map((form) => [form, Math.max(...Object.values(form))]),
 )
 
-const namedBy = ({ caller }: CpiEvent, form: Form): Named | string => {
+const namedAccounts = ({ caller }: ProgramEvent, form: AccountLayout): NamedAccounts | string => {
   const { accounts } = caller
-  if (accounts.length <= (LAST_PLACE.get(form) ?? 0)) return 'missing-account'
+  if (accounts.length <= (LAST_ACCOUNT_INDEX.get(form) ?? 0)) return 'missing-account'
   const named = (place: number): string => accounts[place] ?? ''
   return {
     pool: named(form.pool),
@@ -73,17 +86,17 @@ const namedBy = ({ caller }: CpiEvent, form: Form): Named | string => {
 }
 
 const readTrade =
-  (buys: boolean): EventRow['read'] =>
+  (buys: boolean): EventType['read'] =>
   (scope, event) => {
-    const form = formOf(event.caller.data, 0)
+    const form = accountLayoutOf(event.caller.data, 0)
     if (form === undefined || form === LIQUIDITY) return 'unknown-instruction'
-    const named = form === 'route' ? hopOf(scope, event) : namedBy(event, form)
+    const named = form === 'route' ? hopAccounts(scope, event) : namedAccounts(event, form)
     if (typeof named === 'string') return named
-    return takeTrade(scope, event, { named, buys, at: form === 'route' ? 'event' : 'caller' })
+    return addTrade(scope, event, { named, buys, at: form === 'route' ? 'event' : 'caller' })
   }
 
 /** Deposits and withdrawals, reserves before them. */
-const MOVED = offsetsOf({
+const LIQUIDITY_EVENT = fieldOffsets({
   timestamp: 'i64',
   lpAmount: 'u64',
   baseLimit: 'u64',
@@ -96,7 +109,7 @@ const MOVED = offsetsOf({
   quoteAmount: 'u64',
 })
 
-const CREATED = offsetsOf({
+const POOL_CREATED_EVENT = fieldOffsets({
   timestamp: 'i64',
   index: 'u16',
   creator: 'key',
@@ -110,7 +123,7 @@ const CREATED = offsetsOf({
   poolQuote: 'u64',
 })
 
-interface Change {
+interface LiquidityEvent {
   readonly kind: PoolChange['kind']
   readonly layout: Readonly<Record<'baseAmount' | 'quoteAmount' | 'poolBase' | 'poolQuote', number>>
   /** What the amounts do to the reserves that the event states. */
@@ -118,20 +131,20 @@ interface Change {
 }
 
 const readChange =
-  ({ kind, layout, sign }: Change): EventRow['read'] =>
+  ({ kind, layout, sign }: LiquidityEvent): EventType['read'] =>
   (scope, event) => {
-    if (formOf(event.caller.data, 0) !== LIQUIDITY) return 'unknown-instruction'
-    const named = namedBy(event, LIQUIDITY)
+    if (accountLayoutOf(event.caller.data, 0) !== LIQUIDITY) return 'unknown-instruction'
+    const named = namedAccounts(event, LIQUIDITY)
     if (typeof named === 'string') return named
     const { pool, user: owner, base: tokenA, quote: tokenB } = named
-    showPool(scope, event, { address: pool, tokenA, tokenB })
-    const amountARaw = amount(event, layout.baseAmount)
-    const amountBRaw = amount(event, layout.quoteAmount)
+    registerPool(scope, event, { address: pool, tokenA, tokenB })
+    const amountARaw = amountOf(event, layout.baseAmount)
+    const amountBRaw = amountOf(event, layout.quoteAmount)
     scope.out.poolChanges.push({
       kind,
       txIndex: scope.tx.index,
       logIndex: event.callerAt,
-      path: pathOf(event.caller),
+      path: instructionPath(event.caller),
       pool,
       protocol: event.row.id,
       owner,
@@ -140,14 +153,14 @@ const readChange =
       amountARaw,
       amountBRaw,
       reserves: [
-        amount(event, layout.poolBase) + sign * amountARaw,
-        amount(event, layout.poolQuote) + sign * amountBRaw,
+        amountOf(event, layout.poolBase) + sign * amountARaw,
+        amountOf(event, layout.poolQuote) + sign * amountBRaw,
       ],
     })
     return undefined
   }
 
-const BOOSTED = offsetsOf({
+const BOOST_EVENT = fieldOffsets({
   timestamp: 'i64',
   mint: 'key',
   curve: 'key',
@@ -157,18 +170,18 @@ const BOOSTED = offsetsOf({
 })
 
 /** A part of what a new pool holds goes aside to buy its token later; the pool prices as if it were still there. */
-const readBoosted: EventRow['read'] = (scope, event) => {
-  const pool = keyAt(event.data, EVENT_START + BOOSTED.pool)
-  const opened = openedBefore(scope, pool)
+const readBoostStart: EventType['read'] = (scope, event) => {
+  const pool = readPubkey(event.data, EVENT_FIELDS_OFFSET + BOOST_EVENT.pool)
+  const opened = lastPoolChange(scope, pool)
   if (opened?.reserves === undefined) return 'unknown-reserves'
   const [baseRaw, quoteRaw] = opened.reserves
-  const leftRaw = amount(event, BOOSTED.quoteAfter)
+  const leftRaw = amountOf(event, BOOST_EVENT.quoteAfter)
   if (leftRaw > quoteRaw) return 'impossible-amount'
   scope.out.poolChanges.push({
     kind: 'decrease',
     txIndex: scope.tx.index,
     logIndex: event.callerAt,
-    path: pathOf(event.caller),
+    path: instructionPath(event.caller),
     pool,
     protocol: event.row.id,
     owner: opened.owner,
@@ -178,7 +191,7 @@ const readBoosted: EventRow['read'] = (scope, event) => {
     amountBRaw: quoteRaw - leftRaw,
     reserves: [baseRaw, leftRaw],
     curve: {
-      virtualQuoteRaw: leftRaw + i128(event.view, EVENT_START + BOOSTED.virtualQuote),
+      virtualQuoteRaw: leftRaw + i128(event.view, EVENT_FIELDS_OFFSET + BOOST_EVENT.virtualQuote),
       virtualTokenRaw: baseRaw,
       realQuoteRaw: leftRaw,
       realTokenRaw: baseRaw,
@@ -188,7 +201,7 @@ const readBoosted: EventRow['read'] = (scope, event) => {
 }
 
 /** What moved a pool last in this transaction. */
-const openedBefore = (scope: SvmScope, pool: string): PoolChange | undefined =>
+const lastPoolChange = (scope: SvmTxContext, pool: string): PoolChange | undefined =>
   scope.out.poolChanges.findLast(
     (change) => change.pool === pool && change.txIndex === scope.tx.index,
   )
@@ -196,21 +209,21 @@ const openedBefore = (scope: SvmScope, pool: string): PoolChange | undefined =>
 /** The PumpSwap AMM; contract/chains.md 4.3. Source: pump-fun/pump-public-docs idl/pump_amm.json. */
 export const pumpSwap: SvmFamily = {
   family: 'pumpswap',
-  reader: selfCalls({
-    '67f4521f2cf57777': { bytes: TRADED.end, read: readTrade(true) }, // BuyEvent
-    '3e2f370aa503dc2a': { bytes: TRADED.end, read: readTrade(false) }, // SellEvent
-    ae7c4af90451f611: { bytes: BOOSTED.end, read: readBoosted }, // InitBoostEvent
+  reader: readCpiEvents({
+    '67f4521f2cf57777': { bytes: TRADE_EVENT.end, read: readTrade(true) }, // BuyEvent
+    '3e2f370aa503dc2a': { bytes: TRADE_EVENT.end, read: readTrade(false) }, // SellEvent
+    ae7c4af90451f611: { bytes: BOOST_EVENT.end, read: readBoostStart }, // InitBoostEvent
     b1310cd2a076a774: {
-      bytes: CREATED.end,
-      read: readChange({ kind: 'initialize', layout: CREATED, sign: 0n }),
+      bytes: POOL_CREATED_EVENT.end,
+      read: readChange({ kind: 'initialize', layout: POOL_CREATED_EVENT, sign: 0n }),
     }, // CreatePoolEvent
     '78f83d531f8e6b90': {
-      bytes: MOVED.end,
-      read: readChange({ kind: 'increase', layout: MOVED, sign: 1n }),
+      bytes: LIQUIDITY_EVENT.end,
+      read: readChange({ kind: 'increase', layout: LIQUIDITY_EVENT, sign: 1n }),
     }, // DepositEvent
     '1609851aa02c47c0': {
-      bytes: MOVED.end,
-      read: readChange({ kind: 'decrease', layout: MOVED, sign: -1n }),
+      bytes: LIQUIDITY_EVENT.end,
+      read: readChange({ kind: 'decrease', layout: LIQUIDITY_EVENT, sign: -1n }),
     }, // WithdrawEvent
   }),
 }

@@ -1,17 +1,17 @@
 import type { PoolChange, SvmInstruction } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import { offsetsOf, u64, viewOf } from '../layout/layout.ts'
-import { burnerBelow, type Moved, movedBelow } from './spl-token.ts'
-import { holderOf, pathOf, type SvmScope, showPool } from './tx-context.ts'
-import type { ReadInstruction, SvmFamily } from './types.ts'
+import { dataViewOf, fieldOffsets, u64 } from '../layout/layout.ts'
+import { burnAuthorityBelow, innerTransfers, type TokenTransfer } from './spl-token.ts'
+import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
+import type { InstructionWithData, SvmFamily } from './types.ts'
 
 /** `Program log: ray_log: <base64>`; the first byte is the type. Source: raydium-io/raydium-amm program/src/log.rs. */
-const LOG_START = 'Program log: ray_log: '
+const RAY_LOG_PREFIX = 'Program log: ray_log: '
 
-const LOG = { deposit: 1, withdraw: 2, swapBaseIn: 3, swapBaseOut: 4 } as const
+const LOG_TYPE = { deposit: 1, withdraw: 2, swapBaseIn: 3, swapBaseOut: 4 } as const
 
 /** Both directions of a swap have this layout; `direction` 1 pays pc, 2 pays coin. */
-const SWAP_LOG = offsetsOf({
+const SWAP_LOG = fieldOffsets({
   type: 'u8',
   amount: 'u64',
   limit: 'u64',
@@ -22,7 +22,7 @@ const SWAP_LOG = offsetsOf({
   counterAmount: 'u64',
 })
 
-const DEPOSIT_LOG = offsetsOf({
+const DEPOSIT_LOG = fieldOffsets({
   type: 'u8',
   maxCoin: 'u64',
   maxPc: 'u64',
@@ -31,7 +31,7 @@ const DEPOSIT_LOG = offsetsOf({
   poolPc: 'u64',
 })
 
-const WITHDRAW_LOG = offsetsOf({
+const WITHDRAW_LOG = fieldOffsets({
   type: 'u8',
   withdrawLp: 'u64',
   userLp: 'u64',
@@ -39,81 +39,81 @@ const WITHDRAW_LOG = offsetsOf({
   poolPc: 'u64',
 })
 
-const LOGS: Readonly<
+const LOG_LAYOUTS: Readonly<
   Record<number, { readonly poolCoin: number; readonly poolPc: number; readonly end: number }>
 > = {
-  [LOG.deposit]: DEPOSIT_LOG,
-  [LOG.withdraw]: WITHDRAW_LOG,
-  [LOG.swapBaseIn]: SWAP_LOG,
-  [LOG.swapBaseOut]: SWAP_LOG,
+  [LOG_TYPE.deposit]: DEPOSIT_LOG,
+  [LOG_TYPE.withdraw]: WITHDRAW_LOG,
+  [LOG_TYPE.swapBaseIn]: SWAP_LOG,
+  [LOG_TYPE.swapBaseOut]: SWAP_LOG,
 }
 
 /** Pool amounts before the instruction, as [coin, pc]; undefined where its log was cut off. */
-const poolBefore = (
+const reservesBefore = (
   { logs }: SvmInstruction,
   wanted: readonly number[],
 ): readonly [bigint, bigint] | undefined => {
   for (const line of logs) {
-    if (!line.startsWith(LOG_START)) continue
-    const data = Buffer.from(line.slice(LOG_START.length), 'base64')
+    if (!line.startsWith(RAY_LOG_PREFIX)) continue
+    const data = Buffer.from(line.slice(RAY_LOG_PREFIX.length), 'base64')
     const type = data[0] ?? -1
-    const layout = LOGS[type]
+    const layout = LOG_LAYOUTS[type]
     if (layout === undefined || !wanted.includes(type) || data.length < layout.end) continue
-    const view = viewOf(data)
+    const view = dataViewOf(data)
     return [u64(view, layout.poolCoin), u64(view, layout.poolPc)]
   }
   return undefined
 }
 
 /** Where a swap names its accounts; they grew shorter over time. */
-interface Form {
+interface SwapAccountLayout {
   readonly coinVault: number
   readonly pcVault: number
   readonly user: number
 }
 
-const SHORT: Form = { coinVault: 3, pcVault: 4, user: 7 }
-const WITHOUT_TARGET_ORDERS: Form = { coinVault: 4, pcVault: 5, user: 16 }
-const WHOLE: Form = { coinVault: 5, pcVault: 6, user: 17 }
+const SWAP_V2_ACCOUNTS: SwapAccountLayout = { coinVault: 3, pcVault: 4, user: 7 }
+const SWAP_ACCOUNTS_NO_TARGET_ORDERS: SwapAccountLayout = { coinVault: 4, pcVault: 5, user: 16 }
+const SWAP_ACCOUNTS_WITH_TARGET_ORDERS: SwapAccountLayout = { coinVault: 5, pcVault: 6, user: 17 }
 
-const POOL = 1
+const POOL_ACCOUNT = 1
 
-interface Context {
-  readonly scope: SvmScope
+interface InstructionContext {
+  readonly scope: SvmTxContext
   readonly row: ProtocolRow
   readonly program: string
-  readonly instruction: ReadInstruction
+  readonly instruction: InstructionWithData
   readonly at: number
 }
 
 const readSwap = (
-  { scope, row, program, instruction, at }: Context,
-  form: Form,
+  { scope, row, program, instruction, at }: InstructionContext,
+  form: SwapAccountLayout,
 ): string | undefined => {
   const { accounts } = instruction
-  const pool = accounts[POOL]
+  const pool = accounts[POOL_ACCOUNT]
   const coinVault = accounts[form.coinVault]
   const pcVault = accounts[form.pcVault]
   const trader = accounts[form.user]
   if (!pool || !coinVault || !pcVault || !trader) return 'missing-account'
-  const [paid, got] = movedBelow(scope, at)
+  const [paid, got] = innerTransfers(scope, at)
   if (paid === undefined || got === undefined) return 'no-transfers'
   const paysPc = paid.to === pcVault
   if (!paysPc && paid.to !== coinVault) return 'foreign-vault'
   if (got.from !== (paysPc ? coinVault : pcVault)) return 'foreign-vault'
   if (paid.amountRaw === 0n && got.amountRaw === 0n) return 'zero-amount'
-  const tokenIn = mintOf(scope, paid)
-  const tokenOut = mintOf(scope, got)
+  const tokenIn = mintOfTransfer(scope, paid)
+  const tokenOut = mintOfTransfer(scope, got)
   if (tokenIn === undefined || tokenOut === undefined) return 'unknown-token'
-  const before = poolBefore(instruction, [LOG.swapBaseIn, LOG.swapBaseOut])
+  const before = reservesBefore(instruction, [LOG_TYPE.swapBaseIn, LOG_TYPE.swapBaseOut])
   const reserves = before && reservesAfter(paysPc ? [before[1], before[0]] : before, paid, got)
   const [coin, pc] = paysPc ? [tokenOut, tokenIn] : [tokenIn, tokenOut]
-  showPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
+  registerPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
     logIndex: at,
-    path: pathOf(instruction),
+    path: instructionPath(instruction),
     pool,
     protocol: row.id,
     trader,
@@ -130,47 +130,50 @@ const readSwap = (
 /** Reserves as [of what was paid, of what was got]. */
 const reservesAfter = (
   [inRaw, outRaw]: readonly [bigint, bigint],
-  paid: Moved,
-  got: Moved,
+  paid: TokenTransfer,
+  got: TokenTransfer,
 ): readonly [bigint, bigint] => [inRaw + paid.amountRaw, outRaw - got.amountRaw]
 
-const mintOf = (scope: SvmScope, { from, to, mint }: Moved): string | undefined =>
-  mint ?? holderOf(scope, from)?.mint ?? holderOf(scope, to)?.mint
+const mintOfTransfer = (
+  scope: SvmTxContext,
+  { from, to, mint }: TokenTransfer,
+): string | undefined =>
+  mint ?? tokenAccountOf(scope, from)?.mint ?? tokenAccountOf(scope, to)?.mint
 
 /** Accounts of deposits and withdrawals, the same in all their forms. */
-const LIQUIDITY = { coinVault: 6, pcVault: 7 } as const
+const LIQUIDITY_ACCOUNTS = { coinVault: 6, pcVault: 7 } as const
 
 const readLiquidity = (
-  { scope, row, program, instruction, at }: Context,
+  { scope, row, program, instruction, at }: InstructionContext,
   kind: 'increase' | 'decrease',
 ): string | undefined => {
   const { accounts } = instruction
   const [pool, coinVault, pcVault] = [
-    accounts[POOL],
-    accounts[LIQUIDITY.coinVault],
-    accounts[LIQUIDITY.pcVault],
+    accounts[POOL_ACCOUNT],
+    accounts[LIQUIDITY_ACCOUNTS.coinVault],
+    accounts[LIQUIDITY_ACCOUNTS.pcVault],
   ]
   if (!pool || !coinVault || !pcVault) return 'missing-account'
   const adds = kind === 'increase'
-  const moved = movedBelow(scope, at)
+  const moved = innerTransfers(scope, at)
   const ofVault = (vault: string) =>
     moved.find(({ from, to }) => (adds ? to === vault : from === vault))
   const [coinMoved, pcMoved] = [ofVault(coinVault), ofVault(pcVault)]
-  const coin = holderOf(scope, coinVault)?.mint
-  const pc = holderOf(scope, pcVault)?.mint
+  const coin = tokenAccountOf(scope, coinVault)?.mint
+  const pc = tokenAccountOf(scope, pcVault)?.mint
   if (coin === undefined || pc === undefined) return 'unknown-token'
-  const owner = adds ? (coinMoved ?? pcMoved)?.authority : burnerBelow(scope, at)
+  const owner = adds ? (coinMoved ?? pcMoved)?.authority : burnAuthorityBelow(scope, at)
   if (owner === undefined) return 'no-transfers'
   const amountARaw = coinMoved?.amountRaw ?? 0n
   const amountBRaw = pcMoved?.amountRaw ?? 0n
-  const before = poolBefore(instruction, [adds ? LOG.deposit : LOG.withdraw])
+  const before = reservesBefore(instruction, [adds ? LOG_TYPE.deposit : LOG_TYPE.withdraw])
   const sign = adds ? 1n : -1n
-  showPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
+  registerPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
   scope.out.poolChanges.push({
     kind,
     txIndex: scope.tx.index,
     logIndex: at,
-    path: pathOf(instruction),
+    path: instructionPath(instruction),
     pool,
     protocol: row.id,
     owner,
@@ -185,10 +188,16 @@ const readLiquidity = (
   return undefined
 }
 
-const INITIALIZE = offsetsOf({ tag: 'u8', nonce: 'u8', openTime: 'u64', pc: 'u64', coin: 'u64' })
+const INITIALIZE = fieldOffsets({ tag: 'u8', nonce: 'u8', openTime: 'u64', pc: 'u64', coin: 'u64' })
 const INITIALIZE_ACCOUNTS = { pool: 4, coin: 8, pc: 9, user: 17 } as const
 
-const readInitialize = ({ scope, row, program, instruction, at }: Context): string | undefined => {
+const readInitialize = ({
+  scope,
+  row,
+  program,
+  instruction,
+  at,
+}: InstructionContext): string | undefined => {
   const { accounts, data } = instruction
   const { pool: poolAt, coin: coinAt, pc: pcAt, user } = INITIALIZE_ACCOUNTS
   const [pool, coin, pc, owner] = [
@@ -199,14 +208,14 @@ const readInitialize = ({ scope, row, program, instruction, at }: Context): stri
   ]
   if (!pool || !coin || !pc || !owner) return 'missing-account'
   if (data.length < INITIALIZE.end) return 'short-data'
-  const view = viewOf(data)
+  const view = dataViewOf(data)
   const reserves: PoolChange['reserves'] = [u64(view, INITIALIZE.coin), u64(view, INITIALIZE.pc)]
-  showPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
+  registerPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
   scope.out.poolChanges.push({
     kind: 'initialize',
     txIndex: scope.tx.index,
     logIndex: at,
-    path: pathOf(instruction),
+    path: instructionPath(instruction),
     pool,
     protocol: row.id,
     owner,
@@ -219,22 +228,26 @@ const readInitialize = ({ scope, row, program, instruction, at }: Context): stri
   return undefined
 }
 
-const longForm = (accounts: readonly string[]): Form =>
-  accounts.length > WITHOUT_TARGET_ORDERS.user + 1 ? WHOLE : WITHOUT_TARGET_ORDERS
+const swapAccountLayoutOf = (accounts: readonly string[]): SwapAccountLayout =>
+  accounts.length > SWAP_ACCOUNTS_NO_TARGET_ORDERS.user + 1
+    ? SWAP_ACCOUNTS_WITH_TARGET_ORDERS
+    : SWAP_ACCOUNTS_NO_TARGET_ORDERS
 
-const swapLong = (context: Context) => readSwap(context, longForm(context.instruction.accounts))
-const swapShort = (context: Context) => readSwap(context, SHORT)
+const readSwapV1 = (context: InstructionContext) =>
+  readSwap(context, swapAccountLayoutOf(context.instruction.accounts))
+const readSwapV2 = (context: InstructionContext) => readSwap(context, SWAP_V2_ACCOUNTS)
 
 /** Instructions by their first byte. Source: raydium-io/raydium-amm program/src/instruction.rs. */
-const INSTRUCTIONS: Readonly<Record<number, (context: Context) => string | undefined>> = {
-  1: readInitialize, // initialize2
-  3: (context) => readLiquidity(context, 'increase'), // deposit
-  4: (context) => readLiquidity(context, 'decrease'), // withdraw
-  9: swapLong, // swapBaseIn
-  11: swapLong, // swapBaseOut
-  16: swapShort, // swapBaseInV2
-  17: swapShort, // swapBaseOutV2
-}
+const INSTRUCTIONS: Readonly<Record<number, (context: InstructionContext) => string | undefined>> =
+  {
+    1: readInitialize, // initialize2
+    3: (context) => readLiquidity(context, 'increase'), // deposit
+    4: (context) => readLiquidity(context, 'decrease'), // withdraw
+    9: readSwapV1, // swapBaseIn
+    11: readSwapV1, // swapBaseOut
+    16: readSwapV2, // swapBaseInV2
+    17: readSwapV2, // swapBaseOutV2
+  }
 
 /** Raydium's first AMM, no Anchor program: amounts are its own token transfers, reserves its log; contract/chains.md 4.4. */
 export const raydiumAmmV4: SvmFamily = {

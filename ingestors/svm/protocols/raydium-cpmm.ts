@@ -1,16 +1,23 @@
-import { offsetsOf, u64, viewOf } from '../layout/layout.ts'
-import { heldAfter } from './spl-token.ts'
+import { dataViewOf, fieldOffsets, u64 } from '../layout/layout.ts'
+import { balanceAfter } from './spl-token.ts'
 import {
-  byInstruction,
+  type InstructionContext,
   type InstructionReader,
-  LOG_EVENT_START,
-  type Reading,
+  LOG_EVENT_FIELDS_OFFSET,
+  readByInstruction,
   type SvmFamily,
 } from './types.ts'
-import { type Change, loggedOf, namedBy, type Pair, takeChange, takeHop } from './vault-hops.ts'
+import {
+  type AmountPair,
+  addHopSwap,
+  addLiquidityChange,
+  type LiquidityChange,
+  namedAccounts,
+  poolLogEvent,
+} from './vault-hops.ts'
 
 /** Vaults before the swap without the fees that they keep for others; the amounts are what the curve saw. */
-const SWAP_EVENT = offsetsOf({
+const SWAP_EVENT = fieldOffsets({
   pool: 'key',
   inputVault: 'u64',
   outputVault: 'u64',
@@ -19,7 +26,7 @@ const SWAP_EVENT = offsetsOf({
 })
 
 /** Vaults before the change. */
-const CHANGE_EVENT = offsetsOf({
+const CHANGE_EVENT = fieldOffsets({
   pool: 'key',
   lpAmount: 'u64',
   vault0: 'u64',
@@ -30,29 +37,29 @@ const CHANGE_EVENT = offsetsOf({
   transferFee1: 'u64',
 })
 
-const SWAPPED = { tag: '40c6cde8260871e2', bytes: SWAP_EVENT.end }
-const CHANGED = { tag: '79a3cdc939da753c', bytes: CHANGE_EVENT.end }
+const SWAP_LOG = { tag: '40c6cde8260871e2', bytes: SWAP_EVENT.end }
+const CHANGE_LOG = { tag: '79a3cdc939da753c', bytes: CHANGE_EVENT.end }
 
 /** Numbers of the log event that tells of this pool, by the place of their field. */
-const numbersOf = (reading: Reading, event: typeof SWAPPED, pool: string) => {
-  const data = loggedOf(reading, event, { pool })
+const logFieldReader = (reading: InstructionContext, event: typeof SWAP_LOG, pool: string) => {
+  const data = poolLogEvent(reading, event, { pool })
   if (data === undefined) return undefined
-  const view = viewOf(data)
-  return (offset: number): bigint => u64(view, LOG_EVENT_START + offset)
+  const view = dataViewOf(data)
+  return (offset: number): bigint => u64(view, LOG_EVENT_FIELDS_OFFSET + offset)
 }
 
 const SWAP = { trader: 0, pool: 3, vaultIn: 6, vaultOut: 7, mintIn: 10, mintOut: 11 } as const
 
 const readSwap: InstructionReader = (reading) => {
-  const named = namedBy(reading, SWAP)
+  const named = namedAccounts(reading, SWAP)
   if (named === undefined) return 'missing-account'
   const { trader, pool, vaultIn, vaultOut, mintIn, mintOut } = named
-  const at = numbersOf(reading, SWAPPED, pool)
-  const reservesInOut: Pair | undefined = at && [
+  const at = logFieldReader(reading, SWAP_LOG, pool)
+  const reservesInOut: AmountPair | undefined = at && [
     at(SWAP_EVENT.inputVault) + at(SWAP_EVENT.inputAmount),
     at(SWAP_EVENT.outputVault) - at(SWAP_EVENT.outputAmount),
   ]
-  return takeHop(reading, {
+  return addHopSwap(reading, {
     pool,
     trader,
     vaults: [vaultIn, vaultOut],
@@ -62,11 +69,27 @@ const readSwap: InstructionReader = (reading) => {
 }
 
 /** Where a change of liquidity names its accounts. */
-type Form = Readonly<Record<'owner' | 'pool' | 'vault0' | 'vault1' | 'mint0' | 'mint1', number>>
+type LiquidityAccountLayout = Readonly<
+  Record<'owner' | 'pool' | 'vault0' | 'vault1' | 'mint0' | 'mint1', number>
+>
 
-const LIQUIDITY: Form = { owner: 0, pool: 2, vault0: 6, vault1: 7, mint0: 10, mint1: 11 }
-const INITIALIZE: Form = { owner: 0, pool: 3, vault0: 10, vault1: 11, mint0: 4, mint1: 5 }
-const INITIALIZE_WITH_PERMISSION: Form = {
+const LIQUIDITY: LiquidityAccountLayout = {
+  owner: 0,
+  pool: 2,
+  vault0: 6,
+  vault1: 7,
+  mint0: 10,
+  mint1: 11,
+}
+const INITIALIZE: LiquidityAccountLayout = {
+  owner: 0,
+  pool: 3,
+  vault0: 10,
+  vault1: 11,
+  mint0: 4,
+  mint1: 5,
+}
+const INITIALIZE_WITH_PERMISSION: LiquidityAccountLayout = {
   owner: 1,
   pool: 4,
   vault0: 11,
@@ -76,16 +99,20 @@ const INITIALIZE_WITH_PERMISSION: Form = {
 }
 
 /** What a change says of the pool: what the vaults got or gave, where its transfers do not tell, and what they hold then. */
-interface Told {
-  readonly amountsRaw?: Pair | undefined
-  readonly reserves?: Pair | undefined
+interface ReportedChange {
+  readonly amountsRaw?: AmountPair | undefined
+  readonly reserves?: AmountPair | undefined
 }
 
 /** A deposit's amounts are without, a withdrawal's are before what the token keeps of a transfer. */
-const toldBy = (reading: Reading, pool: string, kind: 'increase' | 'decrease'): Told => {
-  const at = numbersOf(reading, CHANGED, pool)
+const reportedChange = (
+  reading: InstructionContext,
+  pool: string,
+  kind: 'increase' | 'decrease',
+): ReportedChange => {
+  const at = logFieldReader(reading, CHANGE_LOG, pool)
   if (at === undefined) return {}
-  const amountsRaw: Pair = [at(CHANGE_EVENT.amount0), at(CHANGE_EVENT.amount1)]
+  const amountsRaw: AmountPair = [at(CHANGE_EVENT.amount0), at(CHANGE_EVENT.amount1)]
   const [before0, before1] = [at(CHANGE_EVENT.vault0), at(CHANGE_EVENT.vault1)]
   if (kind === 'increase') {
     return { amountsRaw, reserves: [before0 + amountsRaw[0], before1 + amountsRaw[1]] }
@@ -96,24 +123,27 @@ const toldBy = (reading: Reading, pool: string, kind: 'increase' | 'decrease'): 
 }
 
 /** A pool opens with what its vaults hold then; nothing logs it. */
-const openedWith = ({ scope, at }: Reading, vaults: readonly [string, string]): Told => {
-  const held0 = heldAfter(scope, at, vaults[0])
-  const held1 = heldAfter(scope, at, vaults[1])
+const initialBalances = (
+  { scope, at }: InstructionContext,
+  vaults: readonly [string, string],
+): ReportedChange => {
+  const held0 = balanceAfter(scope, at, vaults[0])
+  const held1 = balanceAfter(scope, at, vaults[1])
   return held0 === undefined || held1 === undefined ? {} : { amountsRaw: [held0, held1] }
 }
 
 const readChange =
-  (kind: Change['kind'], form: Form): InstructionReader =>
+  (kind: LiquidityChange['kind'], form: LiquidityAccountLayout): InstructionReader =>
   (reading) => {
-    const named = namedBy(reading, form)
+    const named = namedAccounts(reading, form)
     if (named === undefined) return 'missing-account'
     const { owner, pool, vault0, vault1, mint0, mint1 } = named
     const vaults = [vault0, vault1] as const
     const opens = kind === 'initialize'
     const { amountsRaw: toldRaw, reserves } = opens
-      ? openedWith(reading, vaults)
-      : toldBy(reading, pool, kind)
-    return takeChange(reading, {
+      ? initialBalances(reading, vaults)
+      : reportedChange(reading, pool, kind)
+    return addLiquidityChange(reading, {
       ...{ kind, pool, owner, vaults, toldRaw },
       mints: [mint0, mint1],
       reservesOf: (amountsRaw) => (opens ? amountsRaw : reserves),
@@ -123,7 +153,7 @@ const readChange =
 /** Raydium's constant-product pools; contract/chains.md 4.4. Source: raydium-io/raydium-cp-swap programs/cp-swap. */
 export const raydiumCpmm: SvmFamily = {
   family: 'raydium_cpmm',
-  reader: byInstruction({
+  reader: readByInstruction({
     '8fbe5adac41e33de': readSwap, // swap_base_input
     '37d96256a34ab4ad': readSwap, // swap_base_output
     afaf6d1f0d989bed: readChange('initialize', INITIALIZE), // initialize

@@ -1,16 +1,16 @@
 import type { SwapAccounts } from '../../../schemas/events.ts'
-import { byTag, offsetsOf, textsAt, u64 } from '../layout/layout.ts'
-import { pathOf, showPool } from './tx-context.ts'
+import { fieldOffsets, matchDiscriminator, readStrings, u64 } from '../layout/layout.ts'
+import { instructionPath, registerPool } from './tx-context.ts'
 import {
-  byInstruction,
-  type CpiEvent,
-  EVENT_START,
-  type EventRow,
+  EVENT_FIELDS_OFFSET,
+  type EventType,
   type InstructionReader,
+  type ProgramEvent,
+  readByInstruction,
+  readCpiEvents,
   type SvmFamily,
-  selfCalls,
 } from './types.ts'
-import { namedBy } from './vault-hops.ts'
+import { namedAccounts } from './vault-hops.ts'
 
 /** Where every trade names its accounts. */
 const TRADE = {
@@ -24,10 +24,10 @@ const TRADE = {
   quote: 10,
 } as const
 
-type Traded = Readonly<Record<keyof typeof TRADE, string>>
+type TradeAccounts = Readonly<Record<keyof typeof TRADE, string>>
 
 /** The event says it as well, but behind fields that were put in later. */
-const sideOf = byTag<{ readonly buys: boolean }>({
+const tradeSideOf = matchDiscriminator<{ readonly buys: boolean }>({
   faea0d7bd59c13ec: { buys: true }, // buy_exact_in
   '18d3742869039938': { buys: true }, // buy_exact_out
   '9527de9bd37c981a': { buys: false }, // sell_exact_in
@@ -38,7 +38,7 @@ const sideOf = byTag<{ readonly buys: boolean }>({
  * Up to the fees, of which there are more in later layouts. `realBase` is what the curve has sold of `totalBase`; amounts are the
  * user's: fees are inside of what is paid and no longer in what is got.
  */
-const TRADE_EVENT = offsetsOf({
+const TRADE_EVENT = fieldOffsets({
   pool: 'key',
   totalBase: 'u64',
   virtualBase: 'u64',
@@ -51,7 +51,7 @@ const TRADE_EVENT = offsetsOf({
   amountOut: 'u64',
 })
 
-const accountsOf = (traded: Traded, buys: boolean): SwapAccounts => {
+const swapAccountsOf = (traded: TradeAccounts, buys: boolean): SwapAccounts => {
   const { userBase, userQuote, baseVault, quoteVault } = traded
   return buys
     ? { userIn: userQuote, userOut: userBase, vaultIn: quoteVault, vaultOut: baseVault }
@@ -59,28 +59,28 @@ const accountsOf = (traded: Traded, buys: boolean): SwapAccounts => {
 }
 
 /** Virtual amounts of curves that are no constant product may be less than what is sold. */
-const without = (whole: bigint, part: bigint): bigint => (whole > part ? whole - part : 0n)
+const subtractOrZero = (whole: bigint, part: bigint): bigint => (whole > part ? whole - part : 0n)
 
-const readTrade: EventRow['read'] = (scope, event) => {
+const readTrade: EventType['read'] = (scope, event) => {
   const { row, program, view, caller, callerAt } = event
-  const side = sideOf(caller.data, 0)
+  const side = tradeSideOf(caller.data, 0)
   if (side === undefined) return 'unknown-instruction'
-  const traded = namedBy({ scope, row, program, instruction: caller, at: callerAt }, TRADE)
+  const traded = namedAccounts({ scope, row, program, instruction: caller, at: callerAt }, TRADE)
   if (traded === undefined) return 'missing-account'
-  const at = (offset: number): bigint => u64(view, EVENT_START + offset)
+  const at = (offset: number): bigint => u64(view, EVENT_FIELDS_OFFSET + offset)
   const amountInRaw = at(TRADE_EVENT.amountIn)
   const amountOutRaw = at(TRADE_EVENT.amountOut)
   if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   const { buys } = side
   const { pool, user: trader, base, quote } = traded
-  const realTokenRaw = without(at(TRADE_EVENT.totalBase), at(TRADE_EVENT.realBase))
+  const realTokenRaw = subtractOrZero(at(TRADE_EVENT.totalBase), at(TRADE_EVENT.realBase))
   const realQuoteRaw = at(TRADE_EVENT.realQuote)
-  showPool(scope, event, { address: pool, tokenA: base, tokenB: quote })
+  registerPool(scope, event, { address: pool, tokenA: base, tokenB: quote })
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
     logIndex: callerAt,
-    path: pathOf(caller),
+    path: instructionPath(caller),
     pool,
     protocol: row.id,
     trader,
@@ -91,11 +91,11 @@ const readTrade: EventRow['read'] = (scope, event) => {
     reservesInOut: buys ? [realQuoteRaw, realTokenRaw] : [realTokenRaw, realQuoteRaw],
     curve: {
       virtualQuoteRaw: at(TRADE_EVENT.virtualQuote) + realQuoteRaw,
-      virtualTokenRaw: without(at(TRADE_EVENT.virtualBase), at(TRADE_EVENT.realBase)),
+      virtualTokenRaw: subtractOrZero(at(TRADE_EVENT.virtualBase), at(TRADE_EVENT.realBase)),
       realQuoteRaw,
       realTokenRaw,
     },
-    accounts: accountsOf(traded, buys),
+    accounts: swapAccountsOf(traded, buys),
   })
   return undefined
 }
@@ -104,63 +104,63 @@ const readTrade: EventRow['read'] = (scope, event) => {
 const LAUNCH = { creator: 1, pool: 5, base: 6, quote: 7 } as const
 
 /** Where it names the token's program. */
-const programAt = byTag<{ readonly tokenProgram: number }>({
+const tokenProgramIndex = matchDiscriminator<{ readonly tokenProgram: number }>({
   afaf6d1f0d989bed: { tokenProgram: 11 }, // initialize
   '4399af27da102620': { tokenProgram: 11 }, // initialize_v2
   '25be7ede2c9aab11': { tokenProgram: 10 }, // initialize_with_token_2022
 })
 
 /** Up to the texts: name, symbol and address of the metadata. */
-const LAUNCH_EVENT = offsetsOf({ pool: 'key', creator: 'key', config: 'key', decimals: 'u8' })
+const LAUNCH_EVENT = fieldOffsets({ pool: 'key', creator: 'key', config: 'key', decimals: 'u8' })
 
 /** Behind the texts. Kinds of curves: 0 constant product, 1 fixed price, 2 linear; only the first says how much it sells. */
-const CURVE = offsetsOf({ kind: 'u8', supply: 'u64', totalBase: 'u64' })
+const CURVE_PARAMS = fieldOffsets({ kind: 'u8', supply: 'u64', totalBase: 'u64' })
 const CONSTANT_PRODUCT = 0
 
-interface Curve {
+interface CurveParams {
   readonly supplyRaw: bigint | null
   readonly totalBaseRaw: bigint | null
 }
 
-const curveAt = (view: DataView, start: number): Curve => {
+const readCurveParams = (view: DataView, start: number): CurveParams => {
   const has = (end: number): boolean => view.byteLength >= start + end
   return {
-    supplyRaw: has(CURVE.totalBase) ? u64(view, start + CURVE.supply) : null,
+    supplyRaw: has(CURVE_PARAMS.totalBase) ? u64(view, start + CURVE_PARAMS.supply) : null,
     totalBaseRaw:
-      has(CURVE.end) && view.getUint8(start) === CONSTANT_PRODUCT
-        ? u64(view, start + CURVE.totalBase)
+      has(CURVE_PARAMS.end) && view.getUint8(start) === CONSTANT_PRODUCT
+        ? u64(view, start + CURVE_PARAMS.totalBase)
         : null,
   }
 }
 
-interface Launched extends Curve {
+interface LaunchedCurve extends CurveParams {
   readonly creator: string
   readonly pool: string
   readonly base: string
   readonly quote: string
 }
 
-const readLaunch: EventRow['read'] = (scope, event) => {
+const readLaunch: EventType['read'] = (scope, event) => {
   const { row, program, data, view, caller, callerAt } = event
-  const form = programAt(caller.data, 0)
+  const form = tokenProgramIndex(caller.data, 0)
   if (form === undefined) return 'unknown-instruction'
   const reading = { scope, row, program, instruction: caller, at: callerAt }
-  const named = namedBy(reading, { ...LAUNCH, ...form })
+  const named = namedAccounts(reading, { ...LAUNCH, ...form })
   if (named === undefined) return 'missing-account'
-  const told = textsAt(data, EVENT_START + LAUNCH_EVENT.end, 3)
+  const told = readStrings(data, EVENT_FIELDS_OFFSET + LAUNCH_EVENT.end, 3)
   if (told === undefined) return 'short-data'
   const [name = '', symbol = '', uri = ''] = told.texts
   const { creator, pool, base, tokenProgram } = named
-  const curve = curveAt(view, told.end)
+  const curve = readCurveParams(view, told.end)
   scope.newborn.launched.add(base)
   scope.out.births.push({
     kind: 'birth',
     txIndex: scope.tx.index,
     logIndex: callerAt,
-    path: pathOf(caller),
+    path: instructionPath(caller),
     fact: {
       address: base,
-      decimals: view.getUint8(EVENT_START + LAUNCH_EVENT.decimals),
+      decimals: view.getUint8(EVENT_FIELDS_OFFSET + LAUNCH_EVENT.decimals),
       name,
       symbol,
       totalSupplyRaw: curve.supplyRaw,
@@ -171,22 +171,22 @@ const readLaunch: EventRow['read'] = (scope, event) => {
     creators: [creator],
     launch: { protocol: row.id, pool },
   })
-  openCurve(event, scope, { ...named, ...curve })
+  addCurveOpening(event, scope, { ...named, ...curve })
   return undefined
 }
 
 /** A curve whose first amount is not told opens without reserves: its first trade says them. */
-const openCurve = (
-  event: CpiEvent,
-  scope: Parameters<EventRow['read']>[0],
-  { creator, pool, base, quote, totalBaseRaw }: Launched,
+const addCurveOpening = (
+  event: ProgramEvent,
+  scope: Parameters<EventType['read']>[0],
+  { creator, pool, base, quote, totalBaseRaw }: LaunchedCurve,
 ): void => {
-  showPool(scope, event, { address: pool, tokenA: base, tokenB: quote })
+  registerPool(scope, event, { address: pool, tokenA: base, tokenB: quote })
   scope.out.poolChanges.push({
     kind: 'initialize',
     txIndex: scope.tx.index,
     logIndex: event.callerAt,
-    path: pathOf(event.caller),
+    path: instructionPath(event.caller),
     pool,
     protocol: event.row.id,
     owner: creator,
@@ -199,23 +199,23 @@ const openCurve = (
 }
 
 /** Where a migration names its accounts: the curve it leaves and the pool it makes. */
-type Migrating = Readonly<Record<'token' | 'curve' | 'pool', number>>
+type MigrationLayout = Readonly<Record<'token' | 'curve' | 'pool', number>>
 
-const TO_AMM: Migrating = { token: 1, curve: 23, pool: 13 }
-const TO_CPMM: Migrating = { token: 1, curve: 17, pool: 5 }
+const TO_AMM: MigrationLayout = { token: 1, curve: 23, pool: 13 }
+const TO_CPMM: MigrationLayout = { token: 1, curve: 17, pool: 5 }
 
 /** No event tells of a migration: its instruction is all there is. */
 const readMigration =
-  (protocol: 'raydium_amm_v4' | 'raydium_cpmm', form: Migrating): InstructionReader =>
+  (protocol: 'raydium_amm_v4' | 'raydium_cpmm', form: MigrationLayout): InstructionReader =>
   (reading) => {
-    const named = namedBy(reading, form)
+    const named = namedAccounts(reading, form)
     if (named === undefined) return 'missing-account'
     const { scope, row, instruction, at } = reading
     scope.out.migrations.push({
       kind: 'migration',
       txIndex: scope.tx.index,
       logIndex: at,
-      path: pathOf(instruction),
+      path: instructionPath(instruction),
       token: named.token,
       from: { protocol: row.id, pool: named.curve },
       to: { protocol, pool: named.pool },
@@ -223,12 +223,12 @@ const readMigration =
     return undefined
   }
 
-const EVENTS = selfCalls({
+const readEvents = readCpiEvents({
   bddb7fd34ee661ee: { bytes: TRADE_EVENT.end, read: readTrade }, // TradeEvent
   '97d7e20976a173ae': { bytes: LAUNCH_EVENT.end, read: readLaunch }, // PoolCreateEvent
 })
 
-const INSTRUCTIONS = byInstruction({
+const readInstructions = readByInstruction({
   cf52c091fecf91df: readMigration('raydium_amm_v4', TO_AMM), // migrate_to_amm
   '885cc8671cda908c': readMigration('raydium_cpmm', TO_CPMM), // migrate_to_cpswap
 })
@@ -240,8 +240,8 @@ const INSTRUCTIONS = byInstruction({
 export const raydiumLaunchLab: SvmFamily = {
   family: 'raydium_launchlab',
   reader: (row, program) => {
-    const events = EVENTS(row, program)
-    const instructions = INSTRUCTIONS(row, program)
+    const events = readEvents(row, program)
+    const instructions = readInstructions(row, program)
     return (scope, instruction, at) =>
       instructions(scope, instruction, at) ?? events(scope, instruction, at)
   },

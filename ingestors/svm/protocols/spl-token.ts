@@ -1,11 +1,19 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
-import { keyAt, offsetsOf, textsAt, u64, viewOf } from '../layout/layout.ts'
-import { isTokenProgram, PROGRAM } from '../programs/programs.ts'
-import { calledBy, callerAt, holderOf, pathOf, ranBelow, SOL, type SvmScope } from './tx-context.ts'
-import { isRead, type SvmReader } from './types.ts'
+import { dataViewOf, fieldOffsets, readPubkey, readStrings, u64 } from '../layout/layout.ts'
+import { isTokenProgram, PROGRAM_IDS } from '../programs/programs.ts'
+import {
+  callerIndexOf,
+  directInnerInstructions,
+  innerInstructions,
+  instructionPath,
+  NATIVE_SOL,
+  type SvmTxContext,
+  tokenAccountOf,
+} from './tx-context.ts'
+import { hasData, type SvmReader } from './types.ts'
 
 /** Instructions of both token programs by their first byte. Source: solana-program/token, token-2022 interfaces. */
-const TAG = {
+const INSTRUCTION_TAG = {
   initializeMint: 0,
   transfer: 3,
   setAuthority: 6,
@@ -24,7 +32,7 @@ const TAG = {
 const TRANSFER_CHECKED_WITH_FEE = 1
 
 /** Tokens that moved between two token accounts. */
-export interface Moved {
+export interface TokenTransfer {
   readonly from: string
   readonly to: string
   /** Where the instruction names it. */
@@ -35,13 +43,14 @@ export interface Moved {
 }
 
 /** What a token instruction moved; undefined for all others and for one that is cut short. */
-const movedBy = (instruction: SvmInstruction): Moved | undefined => {
-  if (!isRead(instruction) || !isTokenProgram(instruction.program)) return undefined
+const tokenTransferOf = (instruction: SvmInstruction): TokenTransfer | undefined => {
+  if (!hasData(instruction) || !isTokenProgram(instruction.program)) return undefined
   const { accounts, data } = instruction
   const tag = data[0]
-  const plain = tag === TAG.transfer
-  const withFee = tag === TAG.transferFeeExtension && data[1] === TRANSFER_CHECKED_WITH_FEE
-  if (!plain && tag !== TAG.transferChecked && !withFee) return undefined
+  const plain = tag === INSTRUCTION_TAG.transfer
+  const withFee =
+    tag === INSTRUCTION_TAG.transferFeeExtension && data[1] === TRANSFER_CHECKED_WITH_FEE
+  if (!plain && tag !== INSTRUCTION_TAG.transferChecked && !withFee) return undefined
   const amountAt = withFee ? 2 : 1
   const from = accounts[0]
   const mint = plain ? undefined : accounts[1]
@@ -49,34 +58,34 @@ const movedBy = (instruction: SvmInstruction): Moved | undefined => {
   const authority = accounts[plain ? 2 : 3]
   if (data.length < amountAt + 8 || from === undefined) return undefined
   if (to === undefined || authority === undefined) return undefined
-  return { from, to, mint, authority, amountRaw: u64(viewOf(data), amountAt) }
+  return { from, to, mint, authority, amountRaw: u64(dataViewOf(data), amountAt) }
 }
 
 /** What the instructions that the one at `at` called itself moved, in order. */
-export const movedBelow = (scope: SvmScope, at: number): readonly Moved[] => {
-  const list: Moved[] = []
-  for (const called of calledBy(scope, at)) {
-    const moved = movedBy(called)
+export const innerTransfers = (scope: SvmTxContext, at: number): readonly TokenTransfer[] => {
+  const list: TokenTransfer[] = []
+  for (const called of directInnerInstructions(scope, at)) {
+    const moved = tokenTransferOf(called)
     if (moved !== undefined) list.push(moved)
   }
   return list
 }
 
 /** What everything below the instruction at `at` moved, in order. */
-export const movedWithin = (scope: SvmScope, at: number): readonly Moved[] =>
-  ranBelow(scope, at).flatMap((ran) => movedBy(ran) ?? [])
+export const nestedTransfers = (scope: SvmTxContext, at: number): readonly TokenTransfer[] =>
+  innerInstructions(scope, at).flatMap((ran) => tokenTransferOf(ran) ?? [])
 
 /** Coin that the instructions that the one at `at` called itself sent to an account. */
-export const coinSentBelow = (scope: SvmScope, at: number, to: string): bigint =>
-  calledBy(scope, at).reduce((sum, called) => {
-    const sent = coinBy(called)
+export const lamportsSentBelow = (scope: SvmTxContext, at: number, to: string): bigint =>
+  directInnerInstructions(scope, at).reduce((sum, called) => {
+    const sent = lamportTransferOf(called)
     return sent?.to === to ? sum + sent.amountRaw : sum
   }, 0n)
 
 /** Base units of a token that the instructions below the one at `at` minted. */
-export const mintedBelow = (scope: SvmScope, at: number, mint: string): bigint =>
-  ranBelow(scope, at).reduce((sum, ran) => {
-    const supply = supplyBy(ran)
+export const mintedRawBelow = (scope: SvmTxContext, at: number, mint: string): bigint =>
+  innerInstructions(scope, at).reduce((sum, ran) => {
+    const supply = supplyChangeOf(ran)
     return supply?.type === 'mint' && supply.mint === mint ? sum + supply.amountRaw : sum
   }, 0n)
 
@@ -85,16 +94,16 @@ export const mintedBelow = (scope: SvmScope, at: number, mint: string): bigint =
  * account gained in the transaction tells what all that came in lost together; where several transfers did, each lost its share.
  * All of it where the account's balances are not told, or other instructions add to it or take from it.
  */
-export const arrivedRaw = (scope: SvmScope, { to, amountRaw }: Moved): bigint => {
-  const keptRaw = keptOf(scope, to)
+export const receivedRaw = (scope: SvmTxContext, { to, amountRaw }: TokenTransfer): bigint => {
+  const keptRaw = withheldFeeOf(scope, to)
   if (keptRaw === undefined || keptRaw.keptRaw <= 0n) return amountRaw
   const { keptRaw: allRaw, inRaw } = keptRaw
   return amountRaw - (amountRaw * allRaw + inRaw - 1n) / inRaw
 }
 
 /** What came to an account in a transaction, and how much of it its token kept. */
-const keptOf = (
-  scope: SvmScope,
+const withheldFeeOf = (
+  scope: SvmTxContext,
   account: string,
 ): { readonly keptRaw: bigint; readonly inRaw: bigint } | undefined => {
   const held = scope.tx.tokenBalances.find((each) => each.account === account)
@@ -103,12 +112,16 @@ const keptOf = (
   let outRaw = 0n
   for (const instruction of scope.tx.instructions) {
     const { program, accounts } = instruction
-    if (program !== PROGRAM.token2022 && isTokenProgram(program) && accounts.includes(account)) {
+    if (
+      program !== PROGRAM_IDS.token2022 &&
+      isTokenProgram(program) &&
+      accounts.includes(account)
+    ) {
       return undefined
     }
-    if (program !== PROGRAM.token2022 || !accounts.includes(account)) continue
-    const moved = movedBy(instruction)
-    const supply = moved === undefined ? supplyBy(instruction) : undefined
+    if (program !== PROGRAM_IDS.token2022 || !accounts.includes(account)) continue
+    const moved = tokenTransferOf(instruction)
+    const supply = moved === undefined ? supplyChangeOf(instruction) : undefined
     if (supply !== undefined) return undefined
     if (moved?.to === account) inRaw += moved.amountRaw
     if (moved?.from === account) outRaw += moved.amountRaw
@@ -118,25 +131,33 @@ const keptOf = (
 }
 
 /** What a token account holds behind the instruction at `at`; undefined where a later one touches it again. */
-export const heldAfter = (scope: SvmScope, at: number, account: string): bigint | undefined => {
+export const balanceAfter = (
+  scope: SvmTxContext,
+  at: number,
+  account: string,
+): bigint | undefined => {
   const { instructions } = scope.tx
-  for (let next = at + 1 + ranBelow(scope, at).length; next < instructions.length; next += 1) {
+  for (
+    let next = at + 1 + innerInstructions(scope, at).length;
+    next < instructions.length;
+    next += 1
+  ) {
     const item = instructions[next]
     if (item && isTokenProgram(item.program) && item.accounts.includes(account)) return undefined
   }
-  return holderOf(scope, account)?.postRaw ?? undefined
+  return tokenAccountOf(scope, account)?.postRaw ?? undefined
 }
 
 /** Who burnt tokens right below the instruction at `at`. */
-export const burnerBelow = (scope: SvmScope, at: number): string | undefined => {
-  for (const called of calledBy(scope, at)) {
-    const supply = supplyBy(called)
+export const burnAuthorityBelow = (scope: SvmTxContext, at: number): string | undefined => {
+  for (const called of directInnerInstructions(scope, at)) {
+    const supply = supplyChangeOf(called)
     if (supply?.type === 'burn') return supply.authority
   }
   return undefined
 }
 
-interface Supplied {
+interface SupplyChange {
   readonly type: 'mint' | 'burn'
   readonly mint: string
   readonly authority: string
@@ -144,30 +165,31 @@ interface Supplied {
 }
 
 /** Amount of a MintTo or a Burn with the mint and who allowed it; undefined for all others. */
-const supplyBy = (instruction: SvmInstruction): Supplied | undefined => {
-  if (!isRead(instruction) || !isTokenProgram(instruction.program)) return undefined
+const supplyChangeOf = (instruction: SvmInstruction): SupplyChange | undefined => {
+  if (!hasData(instruction) || !isTokenProgram(instruction.program)) return undefined
   const { accounts, data } = instruction
   const tag = data[0]
-  const mints = tag === TAG.mintTo || tag === TAG.mintToChecked
-  if (!mints && tag !== TAG.burn && tag !== TAG.burnChecked) return undefined
+  const mints = tag === INSTRUCTION_TAG.mintTo || tag === INSTRUCTION_TAG.mintToChecked
+  if (!mints && tag !== INSTRUCTION_TAG.burn && tag !== INSTRUCTION_TAG.burnChecked)
+    return undefined
   const mint = accounts[mints ? 0 : 1]
   const authority = accounts[2]
   if (data.length < 9 || mint === undefined || authority === undefined) return undefined
-  return { type: mints ? 'mint' : 'burn', mint, authority, amountRaw: u64(viewOf(data), 1) }
+  return { type: mints ? 'mint' : 'burn', mint, authority, amountRaw: u64(dataViewOf(data), 1) }
 }
 
-const takeMoved: SvmReader = (scope, instruction, at) => {
-  const moved = movedBy(instruction)
+const readTransfer: SvmReader = (scope, instruction, at) => {
+  const moved = tokenTransferOf(instruction)
   if (moved === undefined) return 'short-data'
-  const from = holderOf(scope, moved.from)
-  const to = holderOf(scope, moved.to)
+  const from = tokenAccountOf(scope, moved.from)
+  const to = tokenAccountOf(scope, moved.to)
   const token = moved.mint ?? from?.mint ?? to?.mint
   if (token === undefined) return 'unknown-token'
   scope.out.transfers.push({
     kind: 'transfer',
     txIndex: scope.tx.index,
     logIndex: at,
-    path: pathOf(instruction),
+    path: instructionPath(instruction),
     token,
     from: from?.owner ?? moved.authority,
     to: to?.owner ?? moved.to,
@@ -179,14 +201,14 @@ const takeMoved: SvmReader = (scope, instruction, at) => {
   return undefined
 }
 
-const takeSupply: SvmReader = (scope, instruction, at) => {
-  const moved = supplyBy(instruction)
+const readSupplyChange: SvmReader = (scope, instruction, at) => {
+  const moved = supplyChangeOf(instruction)
   if (moved === undefined) return 'short-data'
   scope.out.supplies.push({
     kind: 'supply',
     txIndex: scope.tx.index,
     logIndex: at,
-    path: pathOf(instruction),
+    path: instructionPath(instruction),
     type: moved.type,
     token: moved.mint,
     amountRaw: moved.amountRaw,
@@ -194,32 +216,37 @@ const takeSupply: SvmReader = (scope, instruction, at) => {
   return undefined
 }
 
-const MINT = offsetsOf({ tag: 'u8', decimals: 'u8', mintAuthority: 'key', hasFreeze: 'bool' })
+const INITIALIZE_MINT = fieldOffsets({
+  tag: 'u8',
+  decimals: 'u8',
+  mintAuthority: 'key',
+  hasFreeze: 'bool',
+})
 
 /** No pools, and their own mints are shares: the vaults under the pools of Meteora's DAMM v1 make one per token. */
-const SHARE_MAKERS: ReadonlySet<string> = new Set([PROGRAM.meteoraVault])
+const LP_TOKEN_PROGRAMS: ReadonlySet<string> = new Set([PROGRAM_IDS.meteoraVault])
 
 /** A mint that a listed program makes itself is its liquidity token or its launch. */
-const takeMint: SvmReader = (scope, instruction, at) => {
+const readInitializeMint: SvmReader = (scope, instruction, at) => {
   const { accounts, data, program } = instruction
   const [mint] = accounts
-  if (data.length < MINT.hasFreeze || mint === undefined) return 'short-data'
-  const caller = scope.tx.instructions[callerAt(scope, at)]
-  const frozen = data[MINT.hasFreeze] === 1 && data.length >= MINT.end + 32
+  if (data.length < INITIALIZE_MINT.hasFreeze || mint === undefined) return 'short-data'
+  const caller = scope.tx.instructions[callerIndexOf(scope, at)]
+  const frozen = data[INITIALIZE_MINT.hasFreeze] === 1 && data.length >= INITIALIZE_MINT.end + 32
   const txIndex = scope.tx.index
-  const path = pathOf(instruction)
+  const path = instructionPath(instruction)
   scope.newborn.mints.set(mint, {
     txIndex,
     logIndex: at,
     path,
     program,
-    decimals: data[MINT.decimals] ?? 0,
-    mintAuthority: keyAt(data, MINT.mintAuthority),
-    freezeAuthority: frozen ? keyAt(data, MINT.end) : null,
+    decimals: data[INITIALIZE_MINT.decimals] ?? 0,
+    mintAuthority: readPubkey(data, INITIALIZE_MINT.mintAuthority),
+    freezeAuthority: frozen ? readPubkey(data, INITIALIZE_MINT.end) : null,
     listed:
       caller !== undefined &&
       (scope.books.protocols.factory(caller.program) !== undefined ||
-        SHARE_MAKERS.has(caller.program)),
+        LP_TOKEN_PROGRAMS.has(caller.program)),
   })
   scope.out.supplies.push({
     kind: 'supply',
@@ -233,24 +260,24 @@ const takeMint: SvmReader = (scope, instruction, at) => {
   return undefined
 }
 
-const AUTHORITY = offsetsOf({ tag: 'u8', type: 'u8', has: 'bool', key: 'key' })
-const AUTHORITIES = ['mintAuthority', 'freezeAuthority'] as const
+const SET_AUTHORITY = fieldOffsets({ tag: 'u8', type: 'u8', has: 'bool', key: 'key' })
+const AUTHORITY_FIELDS = ['mintAuthority', 'freezeAuthority'] as const
 
 /** Only of mints that the transaction made: others' authorities are no event of ours. */
-const takeAuthority: SvmReader = ({ newborn: { mints } }, { accounts, data }) => {
+const readSetAuthority: SvmReader = ({ newborn: { mints } }, { accounts, data }) => {
   const [mint] = accounts
   const made = mint === undefined ? undefined : mints.get(mint)
-  const name = AUTHORITIES[data[AUTHORITY.type] ?? -1]
+  const name = AUTHORITY_FIELDS[data[SET_AUTHORITY.type] ?? -1]
   if (made === undefined || mint === undefined || name === undefined) return undefined
-  const kept = data[AUTHORITY.has] === 1 && data.length >= AUTHORITY.end
-  mints.set(mint, { ...made, [name]: kept ? keyAt(data, AUTHORITY.key) : null })
+  const kept = data[SET_AUTHORITY.has] === 1 && data.length >= SET_AUTHORITY.end
+  mints.set(mint, { ...made, [name]: kept ? readPubkey(data, SET_AUTHORITY.key) : null })
   return undefined
 }
 
-const takeTexts = (
-  { newborn }: SvmScope,
+const setMintMetadata = (
+  { newborn }: SvmTxContext,
   mint: string | undefined,
-  told: ReturnType<typeof textsAt>,
+  told: ReturnType<typeof readStrings>,
 ): string | undefined => {
   if (told === undefined || mint === undefined) return 'short-data'
   const [name = '', symbol = '', uri = ''] = told.texts
@@ -258,28 +285,30 @@ const takeTexts = (
   return undefined
 }
 
-const takeWithFee: SvmReader = (scope, instruction, at) =>
-  instruction.data[1] === TRANSFER_CHECKED_WITH_FEE ? takeMoved(scope, instruction, at) : undefined
+const readTransferWithFee: SvmReader = (scope, instruction, at) =>
+  instruction.data[1] === TRANSFER_CHECKED_WITH_FEE
+    ? readTransfer(scope, instruction, at)
+    : undefined
 
 /** `initialize` of the token metadata interface: the mint is its third account. Source: solana-program/token-metadata. */
-const takeInterfaceTexts: SvmReader = (scope, { accounts, data }) => {
+const readInitializeMetadata: SvmReader = (scope, { accounts, data }) => {
   const isInitialize = Buffer.from(data.subarray(0, 8)).toString('hex') === 'd2e11ea258b84d8d'
-  return isInitialize ? takeTexts(scope, accounts[2], textsAt(data, 8, 3)) : undefined
+  return isInitialize ? setMintMetadata(scope, accounts[2], readStrings(data, 8, 3)) : undefined
 }
 
 /** By first byte. */
 const INSTRUCTIONS: Readonly<Record<number, SvmReader>> = {
-  [TAG.transfer]: takeMoved,
-  [TAG.transferChecked]: takeMoved,
-  [TAG.transferFeeExtension]: takeWithFee,
-  [TAG.mintTo]: takeSupply,
-  [TAG.mintToChecked]: takeSupply,
-  [TAG.burn]: takeSupply,
-  [TAG.burnChecked]: takeSupply,
-  [TAG.initializeMint]: takeMint,
-  [TAG.initializeMint2]: takeMint,
-  [TAG.setAuthority]: takeAuthority,
-  [TAG.metadataInterface]: takeInterfaceTexts,
+  [INSTRUCTION_TAG.transfer]: readTransfer,
+  [INSTRUCTION_TAG.transferChecked]: readTransfer,
+  [INSTRUCTION_TAG.transferFeeExtension]: readTransferWithFee,
+  [INSTRUCTION_TAG.mintTo]: readSupplyChange,
+  [INSTRUCTION_TAG.mintToChecked]: readSupplyChange,
+  [INSTRUCTION_TAG.burn]: readSupplyChange,
+  [INSTRUCTION_TAG.burnChecked]: readSupplyChange,
+  [INSTRUCTION_TAG.initializeMint]: readInitializeMint,
+  [INSTRUCTION_TAG.initializeMint2]: readInitializeMint,
+  [INSTRUCTION_TAG.setAuthority]: readSetAuthority,
+  [INSTRUCTION_TAG.metadataInterface]: readInitializeMetadata,
 }
 
 /** Reads both token programs; contract/chains.md 1.4 and 4.1. */
@@ -290,7 +319,9 @@ export const splToken: SvmReader = (scope, instruction, at) =>
  * Metaplex instructions that name a token, by their first byte: where the texts start, and which account is the mint.
  * Source: metaplex-foundation/mpl-token-metadata, instruction enum.
  */
-const METAPLEX: Readonly<Record<number, { readonly texts: number; readonly mint: number }>> = {
+const METAPLEX_INSTRUCTIONS: Readonly<
+  Record<number, { readonly texts: number; readonly mint: number }>
+> = {
   0: { texts: 1, mint: 1 }, // CreateMetadataAccount
   16: { texts: 1, mint: 1 }, // CreateMetadataAccountV2
   33: { texts: 1, mint: 1 }, // CreateMetadataAccountV3
@@ -299,45 +330,45 @@ const METAPLEX: Readonly<Record<number, { readonly texts: number; readonly mint:
 
 /** Reads names of tokens from the Metaplex metadata program. */
 export const metaplex: SvmReader = (scope, { accounts, data }) => {
-  const row = METAPLEX[data[0] ?? -1]
-  return row && takeTexts(scope, accounts[row.mint], textsAt(data, row.texts, 3))
+  const row = METAPLEX_INSTRUCTIONS[data[0] ?? -1]
+  return row && setMintMetadata(scope, accounts[row.mint], readStrings(data, row.texts, 3))
 }
 
 /** Instructions of the system program that move coin, by their first four bytes: where the receiver stands. */
-const SYSTEM: Readonly<Record<number, { readonly to: number }>> = {
+const SYSTEM_TRANSFERS: Readonly<Record<number, { readonly to: number }>> = {
   2: { to: 1 }, // Transfer
   11: { to: 2 }, // TransferWithSeed, its base between both
 }
 
 /** The row of an instruction of the system program that moves coin. */
-const systemRow = (data: Uint8Array) =>
-  data.length < 4 ? undefined : SYSTEM[viewOf(data).getUint32(0, true)]
+const systemTransferLayout = (data: Uint8Array) =>
+  data.length < 4 ? undefined : SYSTEM_TRANSFERS[dataViewOf(data).getUint32(0, true)]
 
 /** Coin that an instruction of the system program sent; undefined for all others and for one that is cut short. */
-const coinBy = (instruction: SvmInstruction) => {
-  if (!isRead(instruction) || instruction.program !== PROGRAM.system) return undefined
+const lamportTransferOf = (instruction: SvmInstruction) => {
+  if (!hasData(instruction) || instruction.program !== PROGRAM_IDS.system) return undefined
   const { accounts, data } = instruction
-  const row = systemRow(data)
+  const row = systemTransferLayout(data)
   const [from] = accounts
   const to = row && accounts[row.to]
   if (data.length < 12 || from === undefined || to === undefined) return undefined
-  return { from, to, amountRaw: u64(viewOf(data), 4) }
+  return { from, to, amountRaw: u64(dataViewOf(data), 4) }
 }
 
 /** Reads moves of the chain's coin. */
 export const systemProgram: SvmReader = (scope, instruction, at) => {
-  if (systemRow(instruction.data) === undefined) return undefined
-  const sent = coinBy(instruction)
+  if (systemTransferLayout(instruction.data) === undefined) return undefined
+  const sent = lamportTransferOf(instruction)
   if (sent === undefined) return 'short-data'
   const { from, to, amountRaw } = sent
   scope.out.transfers.push({
     kind: 'transfer',
     txIndex: scope.tx.index,
     logIndex: at,
-    path: pathOf(instruction),
-    token: SOL,
+    path: instructionPath(instruction),
+    token: NATIVE_SOL,
     from,
-    to: holderOf(scope, to)?.owner ?? to,
+    to: tokenAccountOf(scope, to)?.owner ?? to,
     fromAccount: from,
     toAccount: to,
     amountRaw,

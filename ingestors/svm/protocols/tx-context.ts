@@ -4,10 +4,10 @@ import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { Books, Draft } from '../../decode/contract.ts'
 
 /** How the chain's coin is named: in trades and pools, and in balances and transfers (R29). */
-export const { wrappedNative: WRAPPED_SOL, nativeAddress: SOL } = CHAINS.sol
+export const { wrappedNative: WRAPPED_SOL, nativeAddress: NATIVE_SOL } = CHAINS.sol
 
 /** Whose tokens a token account holds, and which. */
-export interface Holder {
+export interface TokenAccountState {
   readonly owner: string
   readonly mint: string
   /** What it holds after the transaction; null: it is gone. */
@@ -15,7 +15,7 @@ export interface Holder {
 }
 
 /** A mint that the transaction set up. */
-export interface MadeMint extends Spot {
+export interface CreatedMint extends Spot {
   readonly program: string
   readonly decimals: number
   readonly mintAuthority: string | null
@@ -25,32 +25,35 @@ export interface MadeMint extends Spot {
 }
 
 /** Name, symbol and address of the metadata document. */
-export type MintTexts = readonly [name: string, symbol: string, uri: string]
+export type MintMetadata = readonly [name: string, symbol: string, uri: string]
 
 /** Mints that a transaction set up, by address. */
-export interface Newborn {
-  readonly mints: Map<string, MadeMint>
-  readonly texts: Map<string, MintTexts>
+export interface NewMints {
+  readonly mints: Map<string, CreatedMint>
+  readonly texts: Map<string, MintMetadata>
   /** Mints whose birth a launchpad told. */
   readonly launched: Set<string>
 }
 
 /** One transaction while its instructions are read in the order in which they ran. */
-export interface SvmScope {
+export interface SvmTxContext {
   readonly tx: SvmTransaction
   readonly out: Draft
   readonly books: Books
   /** Pools that the block showed so far. */
   readonly made: Map<string, PoolFact>
-  readonly newborn: Newborn
+  readonly newborn: NewMints
   /** Token accounts by address, made when the first one is asked for. */
-  holders: ReadonlyMap<string, Holder> | undefined
+  holders: ReadonlyMap<string, TokenAccountState> | undefined
 }
 
 /** Whose tokens an account holds, and which. */
-export const holderOf = (scope: SvmScope, account: string): Holder | undefined => {
+export const tokenAccountOf = (
+  scope: SvmTxContext,
+  account: string,
+): TokenAccountState | undefined => {
   if (scope.holders === undefined) {
-    const holders = new Map<string, Holder>()
+    const holders = new Map<string, TokenAccountState>()
     for (const balance of scope.tx.tokenBalances) holders.set(balance.account, balance)
     scope.holders = holders
   }
@@ -58,13 +61,13 @@ export const holderOf = (scope: SvmScope, account: string): Holder | undefined =
 }
 
 /** Place among the instructions of the transaction. */
-export const pathOf = ({
+export const instructionPath = ({
   outer,
   inner,
 }: SvmInstruction): { readonly outer: number; readonly inner: number | null } => ({ outer, inner })
 
 /** Place of the instruction that called the one at `at`; -1: the transaction itself did. */
-export const callerAt = ({ tx }: SvmScope, at: number): number => {
+export const callerIndexOf = ({ tx }: SvmTxContext, at: number): number => {
   const { instructions } = tx
   const called = instructions[at]
   if (called === undefined) return -1
@@ -77,7 +80,7 @@ export const callerAt = ({ tx }: SvmScope, at: number): number => {
 }
 
 /** Everything that ran below the instruction at `at`, in order. */
-export const ranBelow = ({ tx }: SvmScope, at: number): readonly SvmInstruction[] => {
+export const innerInstructions = ({ tx }: SvmTxContext, at: number): readonly SvmInstruction[] => {
   const { instructions } = tx
   const caller = instructions[at]
   const ran: SvmInstruction[] = []
@@ -91,21 +94,24 @@ export const ranBelow = ({ tx }: SvmScope, at: number): readonly SvmInstruction[
 }
 
 /** The instructions that the one at `at` called itself, in order. */
-export const calledBy = (scope: SvmScope, at: number): readonly SvmInstruction[] => {
+export const directInnerInstructions = (
+  scope: SvmTxContext,
+  at: number,
+): readonly SvmInstruction[] => {
   const below = (scope.tx.instructions[at]?.depth ?? 0) + 1
-  return ranBelow(scope, at).filter(({ depth }) => depth === below)
+  return innerInstructions(scope, at).filter(({ depth }) => depth === below)
 }
 
 /** What is known of a pool so far, in this block or before it. */
-export const knownPool = ({ books, made }: SvmScope, address: string): PoolFact | undefined =>
+export const knownPool = ({ books, made }: SvmTxContext, address: string): PoolFact | undefined =>
   made.get(address) ?? books.pool(address)
 
 /**
  * A program shows its pool, which proves it: keeps what is not known yet. A fact from elsewhere may have the tokens the other
  * way round.
  */
-export const showPool = (
-  scope: SvmScope,
+export const registerPool = (
+  scope: SvmTxContext,
   { row, program }: { readonly row: ProtocolRow; readonly program: string },
   { address, tokenA, tokenB }: Pick<PoolFact, 'address' | 'tokenA' | 'tokenB'>,
 ): void => {
@@ -125,8 +131,8 @@ export const showPool = (
 }
 
 /** Notes that the instruction at `logIndex` was not taken, and why. */
-export const drop = (
-  { tx, out }: SvmScope,
+export const recordDropped = (
+  { tx, out }: SvmTxContext,
   { protocol, logIndex }: { readonly protocol: string; readonly logIndex: number },
   reason: string,
 ): void => {

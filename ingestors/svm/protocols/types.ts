@@ -1,25 +1,26 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import { byTag, viewOf, wordAt } from '../layout/layout.ts'
-import { loggedData } from '../layout/log-lines.ts'
-import { calledBy, callerAt, type SvmScope } from './tx-context.ts'
+import { dataViewOf, matchDiscriminator, readU32BigEndian } from '../layout/layout.ts'
+import { programData } from '../layout/log-lines.ts'
+import { callerIndexOf, directInnerInstructions, type SvmTxContext } from './tx-context.ts'
 
 /** An instruction whose data was kept. */
-export interface ReadInstruction extends SvmInstruction {
+export interface InstructionWithData extends SvmInstruction {
   readonly data: Uint8Array
 }
 
 /** The instruction is of a program that decoders read. */
-export const isRead = (instruction: SvmInstruction | undefined): instruction is ReadInstruction =>
-  instruction !== undefined && instruction.data !== null
+export const hasData = (
+  instruction: SvmInstruction | undefined,
+): instruction is InstructionWithData => instruction !== undefined && instruction.data !== null
 
 /**
  * Reads one instruction of a program at its place in the transaction's list: adds to the scope, or says why it could not be
  * taken.
  */
 export type SvmReader = (
-  scope: SvmScope,
-  instruction: ReadInstruction,
+  scope: SvmTxContext,
+  instruction: InstructionWithData,
   at: number,
 ) => string | undefined
 
@@ -30,26 +31,26 @@ export interface SvmFamily {
 }
 
 /** An instruction of a listed program while it is read. */
-export interface Ran {
+export interface ListedInstruction {
   readonly row: ProtocolRow
   readonly program: string
-  readonly instruction: ReadInstruction
+  readonly instruction: InstructionWithData
   readonly at: number
 }
 
 /** The same with its transaction. */
-export interface Reading extends Ran {
-  readonly scope: SvmScope
+export interface InstructionContext extends ListedInstruction {
+  readonly scope: SvmTxContext
 }
 
 /** Reads an instruction of known type; the reason when it cannot be taken. */
-export type InstructionReader = (reading: Reading) => string | undefined
+export type InstructionReader = (reading: InstructionContext) => string | undefined
 
 /** Reader of a program by the first eight bytes of its instructions. */
-export const byInstruction = (
+export const readByInstruction = (
   instructions: Readonly<Record<string, InstructionReader>>,
 ): SvmFamily['reader'] => {
-  const readerAt = byTag(instructions)
+  const readerAt = matchDiscriminator(instructions)
   return (row, program) => (scope, instruction, at) =>
     readerAt(instruction.data, 0)?.({ scope, row, program, instruction, at })
 }
@@ -58,7 +59,7 @@ export const byInstruction = (
  * An event that a program told by calling itself, or in its log: then the instruction that wrote it is its own caller. Its
  * fields start at `EVENT_START`.
  */
-export interface CpiEvent {
+export interface ProgramEvent {
   readonly row: ProtocolRow
   readonly program: string
   readonly data: Uint8Array
@@ -66,90 +67,94 @@ export interface CpiEvent {
   readonly at: number
   readonly instruction: SvmInstruction
   /** What told it. */
-  readonly caller: ReadInstruction
+  readonly caller: InstructionWithData
   readonly callerAt: number
 }
 
 /** Fields of an event lie behind the self-call's tag and the event's own. */
-export const EVENT_START = 16
+export const EVENT_FIELDS_OFFSET = 16
 
 /** Reads an event of known type; the reason when it cannot be taken. */
-export type EventReader = (scope: SvmScope, event: CpiEvent) => string | undefined
+export type EventReader = (scope: SvmTxContext, event: ProgramEvent) => string | undefined
 
 /** Bytes that an event has at least, and what reads it. */
-export interface EventRow {
+export interface EventType {
   readonly bytes: number
   readonly read: EventReader
 }
 
 /** First half and second half of the tag of a self-call, sha256("anchor:event") read backwards. Source: anchor-lang. */
-const SELF_CALL = [0xe445a52e, 0x51cb9a1d] as const
+const EVENT_CPI_DISCRIMINATOR = [0xe445a52e, 0x51cb9a1d] as const
 
 /**
  * Reader of a program that tells its events by calling itself. Such a call is signed by an address that only the program can
  * sign for, so a real one stands right below an instruction of the same program.
  */
-export const selfCalls = (events: Readonly<Record<string, EventRow>>): SvmFamily['reader'] => {
-  const eventAt = byTag(events)
+export const readCpiEvents = (events: Readonly<Record<string, EventType>>): SvmFamily['reader'] => {
+  const eventAt = matchDiscriminator(events)
   return (row, program) => (scope, instruction, at) => {
     const { data } = instruction
-    if (data.length < EVENT_START) return undefined
-    if (wordAt(data, 0) !== SELF_CALL[0] || wordAt(data, 4) !== SELF_CALL[1]) return undefined
+    if (data.length < EVENT_FIELDS_OFFSET) return undefined
+    if (
+      readU32BigEndian(data, 0) !== EVENT_CPI_DISCRIMINATOR[0] ||
+      readU32BigEndian(data, 4) !== EVENT_CPI_DISCRIMINATOR[1]
+    )
+      return undefined
     const event = eventAt(data, 8)
     if (event === undefined) return undefined
-    if (data.length < EVENT_START + event.bytes) return 'short-data'
-    const above = callerAt(scope, at)
+    if (data.length < EVENT_FIELDS_OFFSET + event.bytes) return 'short-data'
+    const above = callerIndexOf(scope, at)
     const caller = scope.tx.instructions[above]
-    if (!isRead(caller) || caller.program !== program) return 'foreign-event'
-    const view = viewOf(data)
+    if (!hasData(caller) || caller.program !== program) return 'foreign-event'
+    const view = dataViewOf(data)
     return event.read(scope, { row, program, data, view, at, instruction, caller, callerAt: above })
   }
 }
 
 /** The instruction that told an event also told one of another type: a newer layout of the same. */
-export const alsoTold = (
-  scope: SvmScope,
-  { program, callerAt: above }: CpiEvent,
+export const emittedAlso = (
+  scope: SvmTxContext,
+  { program, callerAt: above }: ProgramEvent,
   tag: string,
 ): boolean => {
   const wanted = [Number.parseInt(tag.slice(0, 8), 16), Number.parseInt(tag.slice(8), 16)] as const
-  return calledBy(scope, above).some(
+  return directInnerInstructions(scope, above).some(
     (called) =>
       called.program === program &&
-      isRead(called) &&
-      wordAt(called.data, 0) === SELF_CALL[0] &&
-      wordAt(called.data, 8) === wanted[0] &&
-      wordAt(called.data, 12) === wanted[1],
+      hasData(called) &&
+      readU32BigEndian(called.data, 0) === EVENT_CPI_DISCRIMINATOR[0] &&
+      readU32BigEndian(called.data, 8) === wanted[0] &&
+      readU32BigEndian(called.data, 12) === wanted[1],
   )
 }
 
 /** Fields of a log event lie behind its tag. */
-export const LOG_EVENT_START = 8
+export const LOG_EVENT_FIELDS_OFFSET = 8
 
-const BEFORE_LOG = new Uint8Array(EVENT_START - LOG_EVENT_START)
+const LOG_EVENT_PADDING = new Uint8Array(EVENT_FIELDS_OFFSET - LOG_EVENT_FIELDS_OFFSET)
 
 /**
  * Reader of a program that tells its events in its log, by the lines that each instruction wrote itself. `silent` reads
  * instructions, by their first eight bytes, that wrote none of these events: logs are cut at 10 kB.
  */
-export const logEvents = (
-  events: Readonly<Record<string, EventRow>>,
+export const readLogEvents = (
+  events: Readonly<Record<string, EventType>>,
   silent: Readonly<Record<string, InstructionReader>> = {},
 ): SvmFamily['reader'] => {
-  const eventAt = byTag(events)
-  const unheard = byInstruction(silent)
+  const eventAt = matchDiscriminator(events)
+  const unheard = readByInstruction(silent)
   return (row, program) => {
     const readSilent = unheard(row, program)
     return (scope, instruction, at) => {
       const reasons: (string | undefined)[] = []
-      for (const told of loggedData(instruction)) {
+      for (const told of programData(instruction)) {
         const event = eventAt(told, 0)
         if (event === undefined) continue
-        const data = Buffer.concat([BEFORE_LOG, told])
-        const view = viewOf(data)
+        const data = Buffer.concat([LOG_EVENT_PADDING, told])
+        const view = dataViewOf(data)
         const caller = instruction
         reasons.push(
-          data.length < EVENT_START + event.bytes
+          data.length < EVENT_FIELDS_OFFSET + event.bytes
             ? 'short-data'
             : event.read(scope, {
                 row,
@@ -171,7 +176,7 @@ export const logEvents = (
 }
 
 /** A log event: its first eight bytes in hex, and how many its fields have at least. */
-export interface LogEventRow {
+export interface LogEventType {
   readonly tag: string
   readonly bytes: number
 }
@@ -180,11 +185,12 @@ export interface LogEventRow {
  * Log events of one type that an instruction wrote itself, in the order in which it wrote them. Logs are cut at 10 kB, so an
  * event may be missing: nothing may hang on it that the transaction's transfers tell as well.
  */
-export const loggedBy = (
+export const logEventsOf = (
   instruction: SvmInstruction,
-  { tag, bytes }: LogEventRow,
+  { tag, bytes }: LogEventType,
 ): readonly Uint8Array[] =>
-  loggedData(instruction).filter(
+  programData(instruction).filter(
     (data) =>
-      data.length >= LOG_EVENT_START + bytes && data.toString('hex', 0, LOG_EVENT_START) === tag,
+      data.length >= LOG_EVENT_FIELDS_OFFSET + bytes &&
+      data.toString('hex', 0, LOG_EVENT_FIELDS_OFFSET) === tag,
   )

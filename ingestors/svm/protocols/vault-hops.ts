@@ -1,13 +1,13 @@
 import type { PoolChange, Swap } from '../../../schemas/events.ts'
-import { inKeyOrder, keyAt } from '../layout/layout.ts'
-import { arrivedRaw, type Moved, movedBelow } from './spl-token.ts'
-import { holderOf, pathOf, type SvmScope, showPool } from './tx-context.ts'
+import { readPubkey, sortPubkeys } from '../layout/layout.ts'
+import { innerTransfers, receivedRaw, type TokenTransfer } from './spl-token.ts'
+import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
 import {
+  type InstructionContext,
   type InstructionReader,
-  LOG_EVENT_START,
-  type LogEventRow,
-  loggedBy,
-  type Reading,
+  LOG_EVENT_FIELDS_OFFSET,
+  type LogEventType,
+  logEventsOf,
 } from './types.ts'
 
 /**
@@ -17,8 +17,8 @@ import {
  */
 
 /** Accounts of an instruction by name; undefined where it has fewer. */
-export const namedBy = <Name extends string>(
-  { instruction: { accounts } }: Reading,
+export const namedAccounts = <Name extends string>(
+  { instruction: { accounts } }: InstructionContext,
   form: Readonly<Record<Name, number>>,
 ): Readonly<Record<Name, string>> | undefined => {
   const named: Partial<Record<Name, string>> = {}
@@ -31,13 +31,13 @@ export const namedBy = <Name extends string>(
 }
 
 /** The log event of a type that tells of this pool; `nth` counts the events of that type that the instruction wrote. */
-export const loggedOf = (
-  { instruction }: Reading,
-  event: LogEventRow,
+export const poolLogEvent = (
+  { instruction }: InstructionContext,
+  event: LogEventType,
   { pool, nth = 0 }: { readonly pool: string; readonly nth?: number },
 ): Uint8Array | undefined => {
-  const data = loggedBy(instruction, event)[nth]
-  return data !== undefined && keyAt(data, LOG_EVENT_START) === pool ? data : undefined
+  const data = logEventsOf(instruction, event)[nth]
+  return data !== undefined && readPubkey(data, LOG_EVENT_FIELDS_OFFSET) === pool ? data : undefined
 }
 
 /** One hop through a pool. Vaults in any order: the one that is paid first is the way in. */
@@ -48,33 +48,33 @@ export interface Hop {
   /** Tokens of the vaults, where the instruction names them. */
   readonly mints?: readonly [string, string]
   /** What moved; default: everything that the instruction moved. */
-  readonly moved?: readonly Moved[]
+  readonly moved?: readonly TokenTransfer[]
   /** What the program's log adds. */
   readonly told?: Pick<Swap, 'reservesInOut' | 'sqrtPriceX96' | 'liquidityRaw'> | undefined
 }
 
 /** Takes one hop as a swap. */
-export const takeHop = (
-  { scope, row, program, instruction, at }: Reading,
+export const addHopSwap = (
+  { scope, row, program, instruction, at }: InstructionContext,
   hop: Hop,
 ): string | undefined => {
-  const { pool, trader, vaults, mints, told, moved = movedBelow(scope, at) } = hop
+  const { pool, trader, vaults, mints, told, moved = innerTransfers(scope, at) } = hop
   if (moved.length < 2) return 'no-transfers'
   const paid = moved.find(({ to }) => vaults.includes(to))
   const into = paid?.to === vaults[0] ? 0 : 1
   const got = moved.find(({ from }) => from === vaults[1 - into])
   if (paid === undefined || got === undefined) return 'foreign-vault'
   if (paid.amountRaw === 0n && got.amountRaw === 0n) return 'zero-amount'
-  const tokenIn = mints?.[into] ?? mintOf(scope, paid)
-  const tokenOut = mints?.[1 - into] ?? mintOf(scope, got)
+  const tokenIn = mints?.[into] ?? mintOfTransfer(scope, paid)
+  const tokenOut = mints?.[1 - into] ?? mintOfTransfer(scope, got)
   if (tokenIn === undefined || tokenOut === undefined) return 'unknown-token'
-  const [tokenA, tokenB] = inKeyOrder(tokenIn, tokenOut)
-  showPool(scope, { row, program }, { address: pool, tokenA, tokenB })
+  const [tokenA, tokenB] = sortPubkeys(tokenIn, tokenOut)
+  registerPool(scope, { row, program }, { address: pool, tokenA, tokenB })
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
     logIndex: at,
-    path: pathOf(instruction),
+    path: instructionPath(instruction),
     pool,
     protocol: row.id,
     trader,
@@ -88,14 +88,17 @@ export const takeHop = (
   return undefined
 }
 
-const mintOf = (scope: SvmScope, { from, to, mint }: Moved): string | undefined =>
-  mint ?? holderOf(scope, from)?.mint ?? holderOf(scope, to)?.mint
+const mintOfTransfer = (
+  scope: SvmTxContext,
+  { from, to, mint }: TokenTransfer,
+): string | undefined =>
+  mint ?? tokenAccountOf(scope, from)?.mint ?? tokenAccountOf(scope, to)?.mint
 
 /** Amounts of a pool's first and second token. */
-export type Pair = readonly [bigint, bigint]
+export type AmountPair = readonly [bigint, bigint]
 
 /** Liquidity that an instruction moved, or a pool that it opened. */
-export interface Change {
+export interface LiquidityChange {
   readonly kind: Exclude<PoolChange['kind'], 'collect'>
   readonly pool: string
   readonly owner: string
@@ -103,51 +106,58 @@ export interface Change {
   /** Tokens of the vaults, where the instruction names them. */
   readonly mints?: readonly [string, string]
   /** Amounts that the program told, where its transfers move more than these. */
-  readonly toldRaw?: Pair | undefined
-  readonly reservesOf?: (amountsRaw: Pair) => Pair | undefined
+  readonly toldRaw?: AmountPair | undefined
+  readonly reservesOf?: (amountsRaw: AmountPair) => AmountPair | undefined
   /** The instruction may move nothing: it does other things as well. */
   readonly mayMoveNothing?: true
 }
 
 /** Takes a change of liquidity; one that moved nothing is none. */
-export const takeChange = (reading: Reading, change: Change): string | undefined => {
+export const addLiquidityChange = (
+  reading: InstructionContext,
+  change: LiquidityChange,
+): string | undefined => {
   const { scope, at } = reading
   const { kind, vaults, toldRaw, reservesOf } = change
-  const moved = movedBelow(scope, at)
+  const moved = innerTransfers(scope, at)
   const ofVault = (vault: string) =>
     moved.find(({ from, to }) => (kind === 'decrease' ? from : to) === vault)
   const sides = [ofVault(vaults[0]), ofVault(vaults[1])] as const
   if (toldRaw === undefined && sides[0] === undefined && sides[1] === undefined) {
     return change.mayMoveNothing ? undefined : 'no-transfers'
   }
-  const [tokenA, tokenB] = change.mints ?? vaults.map((vault) => holderOf(scope, vault)?.mint)
+  const [tokenA, tokenB] = change.mints ?? vaults.map((vault) => tokenAccountOf(scope, vault)?.mint)
   if (tokenA === undefined || tokenB === undefined) return 'unknown-token'
-  const rawOf = (side: Moved | undefined): bigint =>
-    side === undefined ? 0n : kind === 'decrease' ? side.amountRaw : arrivedRaw(scope, side)
+  const rawOf = (side: TokenTransfer | undefined): bigint =>
+    side === undefined ? 0n : kind === 'decrease' ? side.amountRaw : receivedRaw(scope, side)
   const amountsRaw = toldRaw ?? [rawOf(sides[0]), rawOf(sides[1])]
   if (amountsRaw[0] === 0n && amountsRaw[1] === 0n) return undefined
   const { pool, owner } = change
-  pushChange(reading, { kind, pool, owner, tokenA, tokenB, amountsRaw }, reservesOf?.(amountsRaw))
+  appendPoolChange(
+    reading,
+    { kind, pool, owner, tokenA, tokenB, amountsRaw },
+    reservesOf?.(amountsRaw),
+  )
   return undefined
 }
 
-interface Pushed extends Pick<PoolChange, 'kind' | 'pool' | 'owner' | 'tokenA' | 'tokenB'> {
-  readonly amountsRaw: Pair
+interface NewPoolChange extends Pick<PoolChange, 'kind' | 'pool' | 'owner' | 'tokenA' | 'tokenB'> {
+  readonly amountsRaw: AmountPair
 }
 
 /** Keeps a change of a pool, and the pool. */
-export const pushChange = (
-  { scope, row, program, instruction, at }: Reading,
-  { amountsRaw: [amountARaw, amountBRaw], ...change }: Pushed,
-  reserves?: Pair,
+export const appendPoolChange = (
+  { scope, row, program, instruction, at }: InstructionContext,
+  { amountsRaw: [amountARaw, amountBRaw], ...change }: NewPoolChange,
+  reserves?: AmountPair,
 ): void => {
   const { pool: address, tokenA, tokenB } = change
-  showPool(scope, { row, program }, { address, tokenA, tokenB })
+  registerPool(scope, { row, program }, { address, tokenA, tokenB })
   scope.out.poolChanges.push({
     txIndex: scope.tx.index,
     ...change,
     logIndex: at,
-    path: pathOf(instruction),
+    path: instructionPath(instruction),
     protocol: row.id,
     amountARaw,
     amountBRaw,
@@ -156,13 +166,13 @@ export const pushChange = (
 }
 
 /** Where an instruction that opens a pool names its accounts. */
-export type Opening = Readonly<Record<'pool' | 'owner' | 'mintA' | 'mintB', number>>
+export type PoolCreationLayout = Readonly<Record<'pool' | 'owner' | 'mintA' | 'mintB', number>>
 
 /** Reader of an instruction that opens a pool without any tokens. */
-export const opensEmpty =
-  (form: Opening): InstructionReader =>
+export const readEmptyPoolCreation =
+  (form: PoolCreationLayout): InstructionReader =>
   (reading) => {
-    const named = namedBy(reading, form)
+    const named = namedAccounts(reading, form)
     if (named === undefined) return 'missing-account'
     const { pool, owner, mintA: tokenA, mintB: tokenB } = named
     const change = {
@@ -173,6 +183,6 @@ export const opensEmpty =
       tokenB,
       amountsRaw: [0n, 0n],
     } as const
-    pushChange(reading, change)
+    appendPoolChange(reading, change)
     return undefined
   }

@@ -1,7 +1,7 @@
 import type { Swap } from '../../../schemas/events.ts'
-import { heldAfter, movedBelow } from './spl-token.ts'
-import { pathOf, type SvmScope, showPool } from './tx-context.ts'
-import type { CpiEvent } from './types.ts'
+import { balanceAfter, innerTransfers } from './spl-token.ts'
+import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
+import type { ProgramEvent } from './types.ts'
 
 /** A swap between a user's token accounts and a pool's vaults, as an event told it. Sides are in the pool's own order. */
 export interface VaultSwap {
@@ -25,9 +25,9 @@ export interface VaultSwap {
  * Takes such a swap at the instruction that told it. Amounts are those that moved below it: with a transfer fee, events of
  * these programs state what the pool reckons with, which is less than what the trader sent.
  */
-export const takeVaultSwap = (
-  scope: SvmScope,
-  event: CpiEvent,
+export const addVaultSwap = (
+  scope: SvmTxContext,
+  event: ProgramEvent,
   swap: VaultSwap,
 ): string | undefined => {
   const { pool, trader, tokens, paysFirst, userIn, userOut, toldRaw } = swap
@@ -35,18 +35,18 @@ export const takeVaultSwap = (
     paysFirst ? [first, second] : [second, first]
   const [tokenIn, tokenOut] = turned(tokens)
   const [vaultIn, vaultOut] = turned(swap.vaults)
-  const moved = movedBelow(scope, event.callerAt)
+  const moved = innerTransfers(scope, event.callerAt)
   const paid = moved.find(({ to }) => to === vaultIn)
   const got = moved.find(({ from }) => from === vaultOut)
   const [amountInRaw, amountOutRaw] = paid && got ? [paid.amountRaw, got.amountRaw] : toldRaw
   if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
-  const reserves = swap.reserves ?? vaultsAfter(scope, event, swap.vaults)
-  showPool(scope, event, { address: pool, tokenA: tokens[0], tokenB: tokens[1] })
+  const reserves = swap.reserves ?? vaultBalancesAfter(scope, event, swap.vaults)
+  registerPool(scope, event, { address: pool, tokenA: tokens[0], tokenB: tokens[1] })
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
     logIndex: event.callerAt,
-    path: pathOf(event.caller),
+    path: instructionPath(event.caller),
     pool,
     protocol: event.row.id,
     trader,
@@ -62,12 +62,12 @@ export const takeVaultSwap = (
 }
 
 /** What both vaults hold behind the instruction that told the event; undefined where later ones touch them again. */
-export const vaultsAfter = (
-  scope: SvmScope,
-  { callerAt }: CpiEvent,
+export const vaultBalancesAfter = (
+  scope: SvmTxContext,
+  { callerAt }: ProgramEvent,
   [first, second]: readonly [string, string],
 ): readonly [bigint, bigint] | undefined => {
-  const firstRaw = heldAfter(scope, callerAt, first)
-  const secondRaw = heldAfter(scope, callerAt, second)
+  const firstRaw = balanceAfter(scope, callerAt, first)
+  const secondRaw = balanceAfter(scope, callerAt, second)
   return firstRaw === undefined || secondRaw === undefined ? undefined : [firstRaw, secondRaw]
 }

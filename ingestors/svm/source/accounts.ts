@@ -3,11 +3,11 @@ import type { Logger } from '../../../core/ops/logger.ts'
 import { retry } from '../../../core/retry.ts'
 import type { Rpc } from '../../../core/rpc/pool.ts'
 import { fieldsOf, listOf, refuse } from '../../input/json.ts'
-import { base64At, keyAt } from '../layout/json.ts'
+import { parseBase58Key, parseBase64 } from '../layout/json.ts'
 import type { Commitment } from './node-queries.ts'
 
 /** An account as it is now. */
-export interface Account {
+export interface AccountInfo {
   /** Program that may change it. */
   readonly owner: string
   readonly data: Uint8Array
@@ -20,30 +20,31 @@ export interface Account {
 export type AccountReader = (
   addresses: readonly string[],
   signal: AbortSignal,
-) => Promise<readonly (Account | null)[]>
+) => Promise<readonly (AccountInfo | null)[]>
 
 /** Most accounts of one call. Source: agave rpc, MAX_MULTIPLE_ACCOUNTS. */
-const PER_CALL = 100
+const ACCOUNTS_PER_CALL = 100
 
 /** Reads accounts from a node. */
 export const accountReader = (
   rpc: Rpc,
   { commitment, log }: { readonly commitment: Commitment; readonly log: Logger },
 ): AccountReader => {
-  const part = async (addresses: readonly string[]): Promise<readonly (Account | null)[]> => {
+  const part = async (addresses: readonly string[]): Promise<readonly (AccountInfo | null)[]> => {
     const found = await rpc.attempt(async (ask) => {
       const params = [addresses, { commitment, encoding: 'base64' }]
       const { value } = fieldsOf(await ask({ method: 'getMultipleAccounts', params }), 'accounts')
       const list = listOf(value, 'accounts.value')
       if (list.length !== addresses.length) throw refuse('account-count', 'accounts', list.length)
-      return list.map(accountOf)
+      return list.map(parseAccountInfo)
     })
     if (found === undefined) throw new Outage('rpc', 'no endpoint answers for accounts')
     return found
   }
   return async (addresses, signal) => {
-    const parts = Array.from({ length: Math.ceil(addresses.length / PER_CALL) }, (_, index) =>
-      addresses.slice(index * PER_CALL, (index + 1) * PER_CALL),
+    const parts = Array.from(
+      { length: Math.ceil(addresses.length / ACCOUNTS_PER_CALL) },
+      (_, index) => addresses.slice(index * ACCOUNTS_PER_CALL, (index + 1) * ACCOUNTS_PER_CALL),
     )
     const found = await Promise.all(
       parts.map((each) =>
@@ -62,10 +63,13 @@ export const accountReader = (
   }
 }
 
-const accountOf = (value: unknown): Account | null => {
+const parseAccountInfo = (value: unknown): AccountInfo | null => {
   if (value === null) return null
   const { owner, data } = fieldsOf(value, 'account')
   const [text, encoding] = listOf(data, 'account.data')
   if (encoding !== 'base64') throw refuse('unknown-encoding', 'account.data[1]', encoding)
-  return { owner: keyAt(owner, 'account.owner'), data: base64At(text, 'account.data[0]') }
+  return {
+    owner: parseBase58Key(owner, 'account.owner'),
+    data: parseBase64(text, 'account.data[0]'),
+  }
 }

@@ -4,23 +4,23 @@ import type { SvmBlock } from '../../../schemas/events.ts'
 import type { BlockRef } from '../../follow/contract.ts'
 import type { Head } from '../../follow/head-tracker.ts'
 import { leniently } from '../../input/skip-invalid.ts'
-import type { SlotAnswer } from './node-queries.ts'
+import type { SlotResult } from './node-queries.ts'
 
 /**
  * Rounds over all endpoints for one block. What is not in shape after that is nowhere in shape: if it is one transaction, the block
  * is taken without it.
  */
-const BLOCK_TRIES = { firstMs: 100, maxMs: 2_000, tries: 5 } as const
+const BLOCK_RETRY = { firstMs: 100, maxMs: 2_000, tries: 5 } as const
 /** Blocks fetched ahead of the one that is consumed, while catching up: each may be ten megabytes of JSON. */
-const AHEAD = 8
+const MAX_PREFETCHED_BLOCKS = 8
 /** Slots that are listed in one call. */
-const LIST = 1_000
+const SLOTS_PER_LIST_CALL = 1_000
 
 /** What the queue asks. */
-export interface BlockCalls {
+export interface BlockFetcher {
   list(range: { readonly from: number; readonly to: number }): Promise<readonly number[]>
   /** `lenient`: without the transactions that cannot be read. */
-  read(slot: number, lenient: boolean): Promise<SlotAnswer<SvmBlock>>
+  read(slot: number, lenient: boolean): Promise<SlotResult<SvmBlock>>
   /** A pushed block that extends the tip; null when none was. */
   pushed(tip: BlockRef): Promise<SvmBlock | null>
 }
@@ -33,12 +33,12 @@ export interface BlockQueue {
 }
 
 /** An empty queue. */
-export const blockQueue = (
-  calls: BlockCalls,
+export const createBlockQueue = (
+  calls: BlockFetcher,
   { concurrency, signal }: { readonly concurrency: number; readonly signal: AbortSignal },
 ): BlockQueue => {
-  const limit = pLimit(Math.min(AHEAD, concurrency))
-  const ahead = new Map<number, Promise<SlotAnswer<SvmBlock>>>()
+  const limit = pLimit(Math.min(MAX_PREFETCHED_BLOCKS, concurrency))
+  const ahead = new Map<number, Promise<SlotResult<SvmBlock>>>()
   let listed: readonly number[] = []
   let listedTo = -1
   let given = -1
@@ -48,9 +48,9 @@ export const blockQueue = (
     listedTo = -1
   }
   const fetchAhead = (): void => {
-    for (const slot of listed.slice(0, AHEAD)) {
+    for (const slot of listed.slice(0, MAX_PREFETCHED_BLOCKS)) {
       if (ahead.has(slot)) continue
-      const block = limit(() => persistent(calls, slot, signal))
+      const block = limit(() => fetchWithRetry(calls, slot, signal))
       block.catch(() => undefined)
       ahead.set(slot, block)
     }
@@ -63,7 +63,7 @@ export const blockQueue = (
   const listMore = async (after: number, head: Head): Promise<boolean> => {
     const from = Math.max(after, listedTo) + 1
     if (from > head.height) return false
-    const to = Math.min(head.height, from + LIST - 1)
+    const to = Math.min(head.height, from + SLOTS_PER_LIST_CALL - 1)
     listed = await calls.list({ from, to })
     const last = listed.at(-1)
     if (last === undefined && to === head.height) return false
@@ -101,25 +101,25 @@ export const blockQueue = (
 }
 
 /** A block that is listed and not yet to be had is asked for again for a while. */
-const persistent = (
-  calls: BlockCalls,
+const fetchWithRetry = (
+  calls: BlockFetcher,
   slot: number,
   signal: AbortSignal,
-): Promise<SlotAnswer<SvmBlock>> =>
+): Promise<SlotResult<SvmBlock>> =>
   leniently(
     async (lenient) => {
       const block = await calls.read(slot, lenient)
-      if (block === undefined) throw new NotYet()
+      if (block === undefined) throw new BlockNotAvailable()
       return block
     },
-    { ...BLOCK_TRIES, signal },
+    { ...BLOCK_RETRY, signal },
   ).catch((error: unknown) => {
-    if (error instanceof NotYet) return undefined
+    if (error instanceof BlockNotAvailable) return undefined
     throw error
   })
 
 /** Every endpoint that answered lacks the block so far. */
-class NotYet extends Outage {
+class BlockNotAvailable extends Outage {
   constructor() {
     super('rpc', 'no endpoint has the block yet')
   }

@@ -4,26 +4,26 @@ import type { SvmBlock } from '../../../schemas/events.ts'
 import type { BlockRef } from '../../follow/contract.ts'
 import type { HeadWatch } from '../../follow/head-tracker.ts'
 import { fieldsOf } from '../../input/json.ts'
-import { wholeAt } from '../layout/json.ts'
+import { parseUint } from '../layout/json.ts'
 import { normalizeHeader } from '../normalize/block.ts'
-import type { SvmPrograms } from '../programs/programs.ts'
-import { blockOptions, type Commitment, unhurried } from './node-queries.ts'
+import type { ProgramFilter } from '../programs/programs.ts'
+import { type Commitment, getBlockOptions, normalizeBlockYielding } from './node-queries.ts'
 
 /** Pushed blocks that wait to be taken; each may be ten megabytes of JSON. */
-const WAITING = 8
+const MAX_BUFFERED_BLOCKS = 8
 /** Slots that pushed blocks may lie behind the tip of the cluster, which is not confirmed yet, and still be the newest. */
-const CONFIRM_SLOTS = 4
+const CONFIRMATION_LAG_SLOTS = 4
 
 /** What pushes are read with. */
-export interface PushOptions {
+export interface BlockBufferOptions {
   readonly chain: string
   readonly commitment: Commitment
-  readonly programs: SvmPrograms
+  readonly programs: ProgramFilter
   readonly log: Logger
 }
 
 /** A block that was pushed. */
-export interface PushedBlock {
+export interface BlockNotification {
   readonly slot: number
   /** In the shape of `getBlock`. */
   readonly said: unknown
@@ -32,18 +32,21 @@ export interface PushedBlock {
 }
 
 /** Blocks that nodes push, by whatever way. */
-export interface Pushes {
+export interface BlockSubscription {
   /** The pushed block that extends the tip; null when none was, or it cannot be read. */
   take(tip: BlockRef): Promise<SvmBlock | null>
   /** Keeps a block; `isNews`: the chain's head is at it. Throws `Malformed` for a header that is none. */
-  block(pushed: PushedBlock, isNews: boolean): void
+  block(pushed: BlockNotification, isNews: boolean): void
   /** The cluster is at a slot: time to ask for the newest confirmed one, where no block tells. */
   slot(slot: number): void
 }
 
 /** A desk on which nothing lies yet. */
-export const pushDesk = (heads: HeadWatch, { chain, programs, log }: PushOptions): Pushes => {
-  const byParent = new Map<string, PushedBlock>()
+export const createBlockSubscription = (
+  heads: HeadWatch,
+  { chain, programs, log }: BlockBufferOptions,
+): BlockSubscription => {
+  const byParent = new Map<string, BlockNotification>()
   let pushedTo = -1
   let asking = false
   return {
@@ -52,13 +55,14 @@ export const pushDesk = (heads: HeadWatch, { chain, programs, log }: PushOptions
       const { hash, parentHash } = normalizeHeader(said, { chain, slot })
       byParent.delete(parentHash)
       byParent.set(parentHash, pushed)
-      for (const [oldest] of byParent) if (byParent.size > WAITING) byParent.delete(oldest)
+      for (const [oldest] of byParent)
+        if (byParent.size > MAX_BUFFERED_BLOCKS) byParent.delete(oldest)
       if (!isNews) return
       pushedTo = slot
       heads.see({ height: slot, hash })
     },
     slot: (slot) => {
-      if (asking || slot <= pushedTo + CONFIRM_SLOTS) return
+      if (asking || slot <= pushedTo + CONFIRMATION_LAG_SLOTS) return
       asking = true
       heads
         .refresh()
@@ -75,16 +79,18 @@ export const pushDesk = (heads: HeadWatch, { chain, programs, log }: PushOptions
       byParent.delete(tip.hash)
       const { slot, said, shapeOf } = waiting
       if (slot <= tip.height) return null
-      return unhurried(said, { chain, slot, programs }, shapeOf).catch((error: unknown) => {
-        log.warn({ err: error, slot }, 'invalid block in notification')
-        return null
-      })
+      return normalizeBlockYielding(said, { chain, slot, programs }, shapeOf).catch(
+        (error: unknown) => {
+          log.warn({ err: error, slot }, 'invalid block in notification')
+          return null
+        },
+      )
     },
   }
 }
 
 /** Which subscriptions are kept. */
-export interface Listening {
+export interface SubscribeOptions {
   /** False: whole blocks come by another way. */
   readonly wantsBlocks: boolean
   readonly commitment: Commitment
@@ -95,26 +101,26 @@ export interface Listening {
  * Listens to `blockSubscribe`, where the node offers it, and to `slotSubscribe`, which says when to ask for the newest
  * confirmed slot. A notice that cannot be read is passed over: the block is asked for then.
  */
-export const listenForBlocks = (
+export const subscribeToBlocks = (
   rpc: Rpc,
-  pushes: Pushes,
-  { wantsBlocks, commitment, log }: Listening,
+  pushes: BlockSubscription,
+  { wantsBlocks, commitment, log }: SubscribeOptions,
 ): void => {
   const onBlock = (notice: unknown): void => {
     const { slot: at, block } = fieldsOf(fieldsOf(notice, 'notice').value, 'notice.value')
     if (block === null || block === undefined) return
-    pushes.block({ slot: wholeAt(at, 'notice.value.slot'), said: block }, true)
+    pushes.block({ slot: parseUint(at, 'notice.value.slot'), said: block }, true)
   }
   const onSlot = (notice: unknown): void =>
-    pushes.slot(wholeAt(fieldsOf(notice, 'notice').slot, 'notice.slot'))
-  const blockParams = ['all', { ...blockOptions(commitment), showRewards: true }]
+    pushes.slot(parseUint(fieldsOf(notice, 'notice').slot, 'notice.slot'))
+  const blockParams = ['all', { ...getBlockOptions(commitment), showRewards: true }]
   const blocks = { method: 'blockSubscribe', params: blockParams }
-  if (wantsBlocks) rpc.subscribe(blocks, guarded(onBlock, log), 'first')
-  rpc.subscribe({ method: 'slotSubscribe', params: [] }, guarded(onSlot, log))
+  if (wantsBlocks) rpc.subscribe(blocks, skipInvalidNotices(onBlock, log), 'first')
+  rpc.subscribe({ method: 'slotSubscribe', params: [] }, skipInvalidNotices(onSlot, log))
 }
 
 /** A reader of notices that passes over what it cannot read. */
-export const guarded =
+export const skipInvalidNotices =
   <Rest extends readonly unknown[]>(read: (notice: unknown, ...rest: Rest) => void, log: Logger) =>
   (notice: unknown, ...rest: Rest): void => {
     try {

@@ -8,16 +8,16 @@ import {
 } from '../../../core/rpc/grpc.ts'
 import { type Rpc, RpcError } from '../../../core/rpc/pool.ts'
 import { fieldsOf } from '../../input/json.ts'
-import { wholeAt } from '../layout/json.ts'
+import { parseUint } from '../layout/json.ts'
 import { normalizeHeader } from '../normalize/block.ts'
-import { guarded, type Pushes } from './block-subscription.ts'
-import { type Commitment, readHeader } from './node-queries.ts'
-import { wireBlock, wireTransaction } from './yellowstone.ts'
+import { type BlockSubscription, skipInvalidNotices } from './block-subscription.ts'
+import { type Commitment, fetchHeader } from './node-queries.ts'
+import { grpcBlockShape, grpcTransactionShape } from './yellowstone.ts'
 
-const SUBSCRIBE = 'geyser.Geyser/Subscribe'
+const SUBSCRIBE_METHOD = 'geyser.Geyser/Subscribe'
 
 /** Whether an address is that of a Yellowstone stream and not of calls. */
-export const isStream = (url: string): boolean => /^grpcs?:/.test(url)
+export const isGrpcUrl = (url: string): boolean => /^grpcs?:/.test(url)
 
 /** What streams are opened with. */
 export interface StreamOptions {
@@ -31,14 +31,14 @@ export interface StreamOptions {
 }
 
 /** One place to stream from. */
-interface Place {
+interface StreamEndpoint {
   readonly endpoint: GrpcEndpoint
   /** Its blocks are not those of the nodes that are asked: never used again. */
   foreign: boolean
 }
 
 /** What was heard over all streams. */
-interface Heard {
+interface StreamState {
   newestSlot: number
   /** A place refused to begin at a slot: the next one is not asked to. */
   refusedSlot: boolean
@@ -49,30 +49,33 @@ interface Heard {
  * one broke; what was missed is asked for. A stream names no chain, so its first block is compared with that of the nodes that
  * are asked before its head counts.
  */
-export const streamBlocks = (rpc: Rpc, pushes: Pushes, options: StreamOptions): void => {
+export const streamBlocks = (rpc: Rpc, pushes: BlockSubscription, options: StreamOptions): void => {
   const { urls, timeoutMs, signal, log } = options
   if (urls.length === 0) return
   const services = grpcServices('geyser.proto')
   const places = urls.map(
-    (url): Place => ({ endpoint: grpcEndpoint(url, { services, timeoutMs }), foreign: false }),
+    (url): StreamEndpoint => ({
+      endpoint: grpcEndpoint(url, { services, timeoutMs }),
+      foreign: false,
+    }),
   )
   const close = (): void => {
     for (const { endpoint } of places) endpoint.close()
   }
   signal.addEventListener('abort', close, { once: true })
-  const heard: Heard = { newestSlot: -1, refusedSlot: false }
+  const heard: StreamState = { newestSlot: -1, refusedSlot: false }
   let turn = 0
   keepStreaming(async (stop) => {
     const usable = places.filter(({ foreign }) => !foreign)
     const place = usable[turn % usable.length]
     if (place === undefined) return null
     turn += 1
-    const request = requestOf(options.commitment, heard.refusedSlot ? -1 : heard.newestSlot)
+    const request = subscribeRequest(options.commitment, heard.refusedSlot ? -1 : heard.newestSlot)
     heard.refusedSlot = false
     try {
-      const reader = readerOf({ rpc, pushes, heard, place, options })
-      const onMessage = guarded(reader, log)
-      return await place.endpoint.stream({ method: SUBSCRIBE, request, onMessage }, stop)
+      const reader = createMessageHandler({ rpc, pushes, heard, place, options })
+      const onMessage = skipInvalidNotices(reader, log)
+      return await place.endpoint.stream({ method: SUBSCRIBE_METHOD, request, onMessage }, stop)
     } catch (error) {
       heard.refusedSlot = error instanceof RpcError
       if (!stop.aborted)
@@ -83,29 +86,29 @@ export const streamBlocks = (rpc: Rpc, pushes: Pushes, options: StreamOptions): 
 }
 
 /** Every transaction of every block, and slots as they reach the commitment. */
-const requestOf = (commitment: Commitment, newestSlot: number): object => ({
+const subscribeRequest = (commitment: Commitment, newestSlot: number): object => ({
   blocks: { blocks: { includeTransactions: true, includeAccounts: false, includeEntries: false } },
   slots: { slots: { filterByCommitment: true } },
   commitment: commitment.toUpperCase(),
   ...(newestSlot >= 0 && { fromSlot: newestSlot + 1 }),
 })
 
-interface Reader {
+interface MessageHandlerDeps {
   readonly rpc: Rpc
-  readonly pushes: Pushes
-  readonly heard: Heard
-  readonly place: Place
+  readonly pushes: BlockSubscription
+  readonly heard: StreamState
+  readonly place: StreamEndpoint
   readonly options: StreamOptions
 }
 
 /** Reads what one stream says. */
-const readerOf = ({ rpc, pushes, heard, place, options }: Reader) => {
+const createMessageHandler = ({ rpc, pushes, heard, place, options }: MessageHandlerDeps) => {
   const { chain, commitment, log } = options
   let proof: 'none' | 'asked' | 'ours' = 'none'
   /** Compares a block with that of the nodes that are asked; they may not have it yet. */
   const prove = async (slot: number, hash: string, stream: StreamControl): Promise<void> => {
     proof = 'asked'
-    const header = await readHeader(rpc, { chain, slot }, commitment).catch(() => undefined)
+    const header = await fetchHeader(rpc, { chain, slot }, commitment).catch(() => undefined)
     proof = 'none'
     if (header === undefined || header === 'skipped') return
     if (header.hash === hash) {
@@ -117,10 +120,10 @@ const readerOf = ({ rpc, pushes, heard, place, options }: Reader) => {
     stream.end()
   }
   const onBlock = (value: unknown, stream: StreamControl): void => {
-    const said = wireBlock(value)
-    const slot = wholeAt(said.slot, 'block.slot')
+    const said = grpcBlockShape(value)
+    const slot = parseUint(said.slot, 'block.slot')
     const isOurs = proof === 'ours'
-    pushes.block({ slot, said, shapeOf: wireTransaction }, isOurs)
+    pushes.block({ slot, said, shapeOf: grpcTransactionShape }, isOurs)
     if (isOurs) heard.newestSlot = Math.max(heard.newestSlot, slot)
     if (proof === 'none') void prove(slot, normalizeHeader(said, { chain, slot }).hash, stream)
   }
@@ -129,7 +132,7 @@ const readerOf = ({ rpc, pushes, heard, place, options }: Reader) => {
     if (ping !== undefined) stream.send({ ping: { id: 1 } })
     else if (block !== undefined) onBlock(block, stream)
     else if (slot !== undefined && proof === 'ours') {
-      pushes.slot(wholeAt(fieldsOf(slot, 'slot').slot, 'slot.slot'))
+      pushes.slot(parseUint(fieldsOf(slot, 'slot').slot, 'slot.slot'))
     }
   }
 }

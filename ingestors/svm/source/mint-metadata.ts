@@ -1,11 +1,11 @@
 import type { TokenFact } from '../../../schemas/events.ts'
 import { cleanText } from '../../input/text.ts'
-import { keyAt, textsAt, u64, viewOf } from '../layout/layout.ts'
-import { PROGRAM } from '../programs/programs.ts'
-import type { Account } from './accounts.ts'
+import { dataViewOf, readPubkey, readStrings, u64 } from '../layout/layout.ts'
+import { PROGRAM_IDS } from '../programs/programs.ts'
+import type { AccountInfo } from './accounts.ts'
 
 /** Layout of a mint account. Source: solana-program/token state.rs; options are four bytes in front of the key. */
-const MINT = {
+const MINT_LAYOUT = {
   mintAuthority: 0,
   supply: 36,
   decimals: 44,
@@ -14,35 +14,36 @@ const MINT = {
   end: 82,
 } as const
 /** Token-2022 puts the account's kind behind the largest base layout, then type-length-value entries. */
-const KIND = { at: 165, mint: 1 } as const
-const FIRST_ENTRY = 166
+const ACCOUNT_TYPE = { at: 165, mint: 1 } as const
+const FIRST_EXTENSION = 166
 /** Entry that holds name, symbol and URI behind an optional authority and the mint. Source: token-2022 extension. */
-const METADATA_ENTRY = { type: 19, texts: 64 } as const
+const METADATA_EXTENSION = { type: 19, texts: 64 } as const
 /** Metaplex metadata: kind (4 = metadata), authority, mint, then the texts. Source: mpl-token-metadata state. */
-const METAPLEX = { kind: 4, texts: 65 } as const
+const METAPLEX_LAYOUT = { kind: 4, texts: 65 } as const
 /** Texts beyond this are nobody's name. */
-const LIMIT = { name: 128, symbol: 64, uri: 512 } as const
+const MAX_LENGTH = { name: 128, symbol: 64, uri: 512 } as const
 
 /** Name, symbol and address of the document of a token. */
-type MintTexts = Pick<TokenFact, 'name' | 'symbol'> & { readonly uri?: string }
+type MintMetadata = Pick<TokenFact, 'name' | 'symbol'> & { readonly uri?: string }
 
 /** What a mint account says of its token, texts left out; undefined for an account that is none. */
-export const mintFact = (address: string, account: Account): TokenFact | undefined => {
+export const parseMintAccount = (address: string, account: AccountInfo): TokenFact | undefined => {
   const { owner, data } = account
-  const isToken = owner === PROGRAM.token || owner === PROGRAM.token2022
-  if (!isToken || data.length < MINT.end || data[MINT.isInitialized] !== 1) return undefined
-  if (data.length > MINT.end && data[KIND.at] !== KIND.mint) return undefined
-  const view = viewOf(data)
+  const isToken = owner === PROGRAM_IDS.token || owner === PROGRAM_IDS.token2022
+  if (!isToken || data.length < MINT_LAYOUT.end || data[MINT_LAYOUT.isInitialized] !== 1)
+    return undefined
+  if (data.length > MINT_LAYOUT.end && data[ACCOUNT_TYPE.at] !== ACCOUNT_TYPE.mint) return undefined
+  const view = dataViewOf(data)
   const authority = (at: number): string | undefined =>
-    view.getUint32(at, true) === 1 ? keyAt(data, at + 4) : undefined
-  const mintAuthority = authority(MINT.mintAuthority)
-  const freezeAuthority = authority(MINT.freezeAuthority)
+    view.getUint32(at, true) === 1 ? readPubkey(data, at + 4) : undefined
+  const mintAuthority = authority(MINT_LAYOUT.mintAuthority)
+  const freezeAuthority = authority(MINT_LAYOUT.freezeAuthority)
   return {
     address,
-    decimals: view.getUint8(MINT.decimals),
+    decimals: view.getUint8(MINT_LAYOUT.decimals),
     name: null,
     symbol: null,
-    totalSupplyRaw: u64(view, MINT.supply),
+    totalSupplyRaw: u64(view, MINT_LAYOUT.supply),
     program: owner,
     ...(mintAuthority !== undefined && { mintAuthority }),
     ...(freezeAuthority !== undefined && { freezeAuthority }),
@@ -50,14 +51,14 @@ export const mintFact = (address: string, account: Account): TokenFact | undefin
 }
 
 /** Texts that a Token-2022 mint carries itself; undefined when it has none. */
-export const ownTexts = ({ data }: Account): MintTexts | undefined => {
-  const view = viewOf(data)
-  for (let at = FIRST_ENTRY; at + 4 <= data.length; ) {
+export const token2022Metadata = ({ data }: AccountInfo): MintMetadata | undefined => {
+  const view = dataViewOf(data)
+  for (let at = FIRST_EXTENSION; at + 4 <= data.length; ) {
     const type = view.getUint16(at, true)
     const length = view.getUint16(at + 2, true)
     const start = at + 4
-    if (type === METADATA_ENTRY.type) {
-      return textsOf(data.subarray(start, start + length), METADATA_ENTRY.texts)
+    if (type === METADATA_EXTENSION.type) {
+      return parseMetadataStrings(data.subarray(start, start + length), METADATA_EXTENSION.texts)
     }
     at = start + length
   }
@@ -65,18 +66,18 @@ export const ownTexts = ({ data }: Account): MintTexts | undefined => {
 }
 
 /** Texts of a Metaplex metadata account; undefined for an account that is none. */
-export const metaplexTexts = ({ owner, data }: Account): MintTexts | undefined =>
-  owner === PROGRAM.metadata && data[0] === METAPLEX.kind
-    ? textsOf(data, METAPLEX.texts)
+export const metaplexMetadata = ({ owner, data }: AccountInfo): MintMetadata | undefined =>
+  owner === PROGRAM_IDS.metadata && data[0] === METAPLEX_LAYOUT.kind
+    ? parseMetadataStrings(data, METAPLEX_LAYOUT.texts)
     : undefined
 
-const textsOf = (data: Uint8Array, at: number): MintTexts | undefined => {
-  const [name, symbol, uri] = textsAt(data, at, 3)?.texts ?? []
+const parseMetadataStrings = (data: Uint8Array, at: number): MintMetadata | undefined => {
+  const [name, symbol, uri] = readStrings(data, at, 3)?.texts ?? []
   if (name === undefined || symbol === undefined || uri === undefined) return undefined
-  const shown = cleanText(uri, LIMIT.uri)
+  const shown = cleanText(uri, MAX_LENGTH.uri)
   return {
-    name: cleanText(name, LIMIT.name),
-    symbol: cleanText(symbol, LIMIT.symbol),
+    name: cleanText(name, MAX_LENGTH.name),
+    symbol: cleanText(symbol, MAX_LENGTH.symbol),
     ...(shown !== null && { uri: shown }),
   }
 }

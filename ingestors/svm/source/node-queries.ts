@@ -3,11 +3,11 @@ import { Malformed, Outage } from '../../../core/errors.ts'
 import { type Ask, type Rpc, RpcError } from '../../../core/rpc/pool.ts'
 import type { RefusedTransaction, SvmBlock, SvmTransaction } from '../../../schemas/events.ts'
 import { listOf } from '../../input/json.ts'
-import { wholeAt } from '../layout/json.ts'
+import { parseUint } from '../layout/json.ts'
 import {
+  type BlockContext,
   eachTransaction,
   normalizeHeader,
-  type Reading,
   type SvmHeader,
 } from '../normalize/block.ts'
 
@@ -15,12 +15,12 @@ import {
 export type Commitment = 'confirmed' | 'finalized'
 
 /** Newest transaction version that is read; a block with a newer one is refused by the node. */
-const MAX_VERSION = 1
+const MAX_TRANSACTION_VERSION = 1
 /** Transactions that are read between two turns of the event loop. */
-const TURN = 64
+const TRANSACTIONS_PER_TURN = 64
 
 /** Error codes of `getBlock`. Source: agave rpc-client-api custom_error.rs; contract/chains.md 1.4. */
-const CODE = {
+const GET_BLOCK_ERRORS = {
   pruned: -32_001,
   notYet: [-32_004, -32_014, -32_016],
   skipped: [-32_007, -32_009],
@@ -28,45 +28,45 @@ const CODE = {
 } as const
 
 /** Fields of `getBlock`, also those that `blockSubscribe` takes. */
-export const blockOptions = (commitment: Commitment) => ({
+export const getBlockOptions = (commitment: Commitment) => ({
   commitment,
   encoding: 'json',
   transactionDetails: 'full',
-  maxSupportedTransactionVersion: MAX_VERSION,
+  maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
 })
 
 /** What a node says of a slot: the answer, that it never had a block, or (undefined) that it does not know yet. */
-export type SlotAnswer<T> = T | 'skipped' | undefined
+export type SlotResult<T> = T | 'skipped' | undefined
 
 /** A refusal of `getBlock` as what it means. */
-const refused = (error: unknown, slot: number): 'skipped' | undefined => {
+const slotResultOfError = (error: unknown, slot: number): 'skipped' | undefined => {
   if (!(error instanceof RpcError)) throw error
   const { code } = error
-  if (CODE.notYet.some((each) => each === code)) return undefined
-  if (CODE.skipped.some((each) => each === code)) return 'skipped'
-  if (code === CODE.newerVersion) {
+  if (GET_BLOCK_ERRORS.notYet.some((each) => each === code)) return undefined
+  if (GET_BLOCK_ERRORS.skipped.some((each) => each === code)) return 'skipped'
+  if (code === GET_BLOCK_ERRORS.newerVersion) {
     throw new Malformed('unknown-version', `block ${slot}: ${error.message}`, { cause: error })
   }
-  const why = code === CODE.pruned ? 'no longer holds it' : error.message
+  const why = code === GET_BLOCK_ERRORS.pruned ? 'no longer holds it' : error.message
   throw new Outage('rpc', `block ${slot}: the node ${why}`, { cause: error })
 }
 
 const getBlock = (ask: Ask, slot: number, options: object): Promise<unknown> =>
   ask({ method: 'getBlock', params: [slot, options] }).catch((error: unknown) =>
-    refused(error, slot),
+    slotResultOfError(error, slot),
   )
 
 /** All endpoints, or one of them. */
-export type Asked = Pick<Rpc, 'attempt'>
+export type EndpointSet = Pick<Rpc, 'attempt'>
 
 /** One endpoint alone: what it throws is thrown. */
-export const oneEndpoint = (ask: Ask): Asked => ({ attempt: (work) => work(ask) })
+export const singleEndpoint = (ask: Ask): EndpointSet => ({ attempt: (work) => work(ask) })
 
 /** Asks every endpoint for a slot; one that calls it skipped may have jumped over it, so the others are asked too. */
-const everywhere = async <T>(
-  rpc: Asked,
-  read: (ask: Ask) => Promise<SlotAnswer<T>>,
-): Promise<SlotAnswer<T>> => {
+const queryAllEndpoints = async <T>(
+  rpc: EndpointSet,
+  read: (ask: Ask) => Promise<SlotResult<T>>,
+): Promise<SlotResult<T>> => {
   let skipped = false
   const found = await rpc.attempt(async (ask) => {
     const answer = await read(ask)
@@ -78,14 +78,14 @@ const everywhere = async <T>(
 }
 
 /** A block without its transactions. Throws `Outage` or `Malformed`. */
-export const readHeader = (
-  rpc: Asked,
-  reading: Pick<Reading, 'chain' | 'slot'>,
+export const fetchHeader = (
+  rpc: EndpointSet,
+  reading: Pick<BlockContext, 'chain' | 'slot'>,
   commitment: Commitment,
-): Promise<SlotAnswer<SvmHeader>> =>
-  everywhere(rpc, async (ask) => {
+): Promise<SlotResult<SvmHeader>> =>
+  queryAllEndpoints(rpc, async (ask) => {
     const options = {
-      ...blockOptions(commitment),
+      ...getBlockOptions(commitment),
       transactionDetails: 'none',
       rewards: false,
     }
@@ -98,25 +98,25 @@ export const readHeader = (
  * A whole block; `lenient` without the transactions that cannot be read. Throws `Outage`, or `Malformed` with the reasons of
  * `normalizeBlock` and `no-time`.
  */
-export const readBlock = (
-  rpc: Asked,
-  reading: Reading & { readonly lenient?: boolean },
+export const fetchBlock = (
+  rpc: EndpointSet,
+  reading: BlockContext & { readonly lenient?: boolean },
   commitment: Commitment,
-): Promise<SlotAnswer<SvmBlock>> =>
-  everywhere(rpc, async (ask) => {
-    const options = { ...blockOptions(commitment), rewards: true }
+): Promise<SlotResult<SvmBlock>> =>
+  queryAllEndpoints(rpc, async (ask) => {
+    const options = { ...getBlockOptions(commitment), rewards: true }
     const said = await getBlock(ask, reading.slot, options)
     if (said === 'skipped') return said
-    return said === undefined || said === null ? undefined : unhurried(said, reading)
+    return said === undefined || said === null ? undefined : normalizeBlockYielding(said, reading)
   })
 
 /**
  * `normalizeBlock` with turns of the event loop in between: a block may hold thousands of transactions. `shapeOf` as that of
  * `eachTransaction`.
  */
-export const unhurried = async (
+export const normalizeBlockYielding = async (
   said: unknown,
-  reading: Reading & { readonly lenient?: boolean },
+  reading: BlockContext & { readonly lenient?: boolean },
   shapeOf?: (transaction: unknown) => unknown,
 ): Promise<SvmBlock> => {
   const header = normalizeHeader(said, reading)
@@ -131,20 +131,20 @@ export const unhurried = async (
   for (const transaction of transactionsOf) {
     if (transaction !== undefined) transactions.push(transaction)
     read += 1
-    if (read % TURN === 0) await breathe()
+    if (read % TRANSACTIONS_PER_TURN === 0) await breathe()
   }
   return { ...header, transactions, ...(refused.length > 0 && { refused }) }
 }
 
 /** Slots of a range that have a block, ascending. Throws `Outage` or `Malformed`. */
-export const listSlots = async (
-  rpc: Asked,
+export const fetchSlotList = async (
+  rpc: EndpointSet,
   { from, to }: { readonly from: number; readonly to: number },
   commitment: Commitment,
 ): Promise<readonly number[]> => {
   const listed = await rpc.attempt(async (ask) => {
     const said = await ask({ method: 'getBlocks', params: [from, to, { commitment }] })
-    const slots = listOf(said, 'getBlocks').map((slot) => wholeAt(slot, 'getBlocks[]'))
+    const slots = listOf(said, 'getBlocks').map((slot) => parseUint(slot, 'getBlocks[]'))
     slots.forEach((slot, index) => {
       if (slot < Math.max(from, (slots[index - 1] ?? -1) + 1) || slot > to) {
         throw new Malformed('slot-order', `getBlocks of ${from} to ${to} gave slot ${slot}`)
@@ -156,14 +156,14 @@ export const listSlots = async (
 }
 
 /** Newest slots of a commitment by endpoint, highest first. Throws `Outage` when none answers. */
-export const readSlots = (
+export const fetchNewestSlots = (
   rpc: Rpc,
   commitment: Commitment,
   far?: number,
 ): Promise<readonly number[]> =>
   rpc.survey({
     work: async (ask) =>
-      wholeAt(await ask({ method: 'getSlot', params: [{ commitment }] }), 'getSlot'),
+      parseUint(await ask({ method: 'getSlot', params: [{ commitment }] }), 'getSlot'),
     heightOf: (slot) => slot,
     ...(far !== undefined && { far }),
   })

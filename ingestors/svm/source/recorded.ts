@@ -4,16 +4,21 @@ import { Malformed } from '../../../core/errors.ts'
 import type { SvmBlock } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
-import { wholeAt } from '../layout/json.ts'
-import { normalizeHeader, normalizeTransaction, timeOf } from '../normalize/block.ts'
-import { ALL_PROGRAMS, type SvmPrograms, withFactories, withOrders } from '../programs/programs.ts'
-import { getBlockShape } from './yellowstone.ts'
+import { parseUint } from '../layout/json.ts'
+import { blockTimeMs, normalizeHeader, normalizeTransaction } from '../normalize/block.ts'
+import {
+  ALL_PROGRAMS,
+  type ProgramFilter,
+  withFactories,
+  withOrderBooks,
+} from '../programs/programs.ts'
+import { toGetBlockShape } from './yellowstone.ts'
 
 /** Recordings are short: order books are read whether anybody asks or not. */
-const RECORDED = withOrders(ALL_PROGRAMS)
+const RECORDED_PROGRAMS = withOrderBooks(ALL_PROGRAMS)
 
 /** What a block is called whose hash is not recorded: 32 bytes that hold its slot. */
-const nameOfSlot = (slot: number): string => {
+const placeholderHash = (slot: number): string => {
   const bytes = Buffer.alloc(32)
   bytes.writeBigUInt64BE(BigInt(slot), 24)
   return base58Encode(bytes)
@@ -26,47 +31,49 @@ const nameOfSlot = (slot: number): string => {
  * its slot: it is `slot` beside it, else the one after its parent's. Throws `Malformed`; reasons of `normalizeBlock` and
  * `unknown-shape`.
  */
-export const recordedSvm = (
+export const parseSvmRecording = (
   chain: string,
   file: Fields,
   factories: ChainExtra['factories'],
 ): Recorded => {
-  const programs = factories.length === 0 ? RECORDED : withFactories(RECORDED, factories)
+  const programs =
+    factories.length === 0 ? RECORDED_PROGRAMS : withFactories(RECORDED_PROGRAMS, factories)
   const reading = { chain, programs }
   const transaction = file.getTransaction ?? file.getTransactionJson
-  if (transaction !== undefined) return lone(reading, fieldsOf(transaction, 'getTransaction'))
-  if (file.meta !== undefined) return lone(reading, file)
-  const block = file.getBlock ?? noticed(file) ?? file
+  if (transaction !== undefined)
+    return singleTransactionBlock(reading, fieldsOf(transaction, 'getTransaction'))
+  if (file.meta !== undefined) return singleTransactionBlock(reading, file)
+  const block = file.getBlock ?? blockInNotification(file) ?? file
   const said = fieldsOf(block, 'block')
-  if (said.parentBlockhash !== undefined) return whole(reading, getBlockShape(said), file)
-  if (said.blockhash !== undefined) return whole(reading, said, file)
+  if (said.parentBlockhash !== undefined) return wholeBlock(reading, toGetBlockShape(said), file)
+  if (said.blockhash !== undefined) return wholeBlock(reading, said, file)
   throw new Malformed('unknown-shape', 'neither a recorded block nor a transaction')
 }
 
 /** The block inside a notification, of a node's socket or of Yellowstone. */
-const noticed = (file: Fields): unknown => {
+const blockInNotification = (file: Fields): unknown => {
   const step = (value: unknown, key: string): unknown =>
     orElse(value, key, { read: fieldsOf, fallback: null })?.[key]
   const pushed = step(step(file.params, 'result'), 'value')
   return pushed === undefined ? file.block : (step(pushed, 'block') ?? undefined)
 }
 
-interface Reading {
+interface RecordingContext {
   readonly chain: string
-  readonly programs: SvmPrograms
+  readonly programs: ProgramFilter
 }
 
-const lone = ({ chain, programs }: Reading, said: Fields): Recorded => {
-  const slot = orElse(said.slot, 'slot', { read: wholeAt, fallback: 0 })
-  const index = orElse(said.transactionIndex, 'transactionIndex', { read: wholeAt, fallback: 0 })
+const singleTransactionBlock = ({ chain, programs }: RecordingContext, said: Fields): Recorded => {
+  const slot = orElse(said.slot, 'slot', { read: parseUint, fallback: 0 })
+  const index = orElse(said.transactionIndex, 'transactionIndex', { read: parseUint, fallback: 0 })
   const transaction = normalizeTransaction(said, { index, programs })
-  const timeMs = timeOf(said.blockTime, 'blockTime')
+  const timeMs = blockTimeMs(said.blockTime, 'blockTime')
   const block: SvmBlock = {
     vm: 'svm',
     chain,
     height: slot,
-    hash: nameOfSlot(slot),
-    parentHash: nameOfSlot(0),
+    hash: placeholderHash(slot),
+    parentHash: placeholderHash(0),
     timeMs,
     parentSlot: Math.max(slot - 1, 0),
     blockHeight: null,
@@ -78,17 +85,21 @@ const lone = ({ chain, programs }: Reading, said: Fields): Recorded => {
 }
 
 /** Elements may say where they stood; those of an extract do. */
-const whole = ({ chain, programs }: Reading, said: Fields, file: Fields): Recorded => {
+const wholeBlock = (
+  { chain, programs }: RecordingContext,
+  said: Fields,
+  file: Fields,
+): Recorded => {
   const listed = said.slot ?? file.slot
   const slot =
     listed === undefined || listed === null
-      ? wholeAt(said.parentSlot, 'block.parentSlot') + 1
-      : wholeAt(listed, 'slot')
+      ? parseUint(said.parentSlot, 'block.parentSlot') + 1
+      : parseUint(listed, 'slot')
   const header = normalizeHeader(said, { chain, slot })
   const seen = new Set<number>()
   const transactions = listOf(said.transactions, 'block.transactions').flatMap((each, place) => {
     const told = fieldsOf(each, 'transaction').transactionIndex
-    const index = orElse(told, 'transactionIndex', { read: wholeAt, fallback: place })
+    const index = orElse(told, 'transactionIndex', { read: parseUint, fallback: place })
     if (seen.has(index)) throw refuse('tx-order', 'transactionIndex', index)
     seen.add(index)
     return normalizeTransaction(each, { index, programs }) ?? []

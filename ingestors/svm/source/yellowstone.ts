@@ -1,16 +1,16 @@
 import { base58Encode } from '../../../core/base58.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
-import { base58At, wholeAt } from '../layout/json.ts'
+import { parseBase58, parseUint } from '../layout/json.ts'
 
 /**
  * A Yellowstone gRPC block update, as its clients print it (byte strings in base 58, numbers as text), in the shape of
  * `getBlock` with encoding `json`. Throws `Malformed`, also later: what is only moved is not checked here.
  */
-export const getBlockShape = (value: unknown): Fields => {
+export const toGetBlockShape = (value: unknown): Fields => {
   const block = fieldsOf(value, 'block')
   return {
     ...headerShape(block),
-    transactions: listOf(block.transactions, 'block.transactions').map(printedTransaction),
+    transactions: listOf(block.transactions, 'block.transactions').map(jsonTransactionShape),
   }
 }
 
@@ -18,15 +18,15 @@ export const getBlockShape = (value: unknown): Fields => {
  * A block update as it comes over gRPC: the header in the shape of `getBlock`, the transactions as they are, in order;
  * `wireTransaction` shapes each. Throws `Malformed`, `transaction-count` where some are missing.
  */
-export const wireBlock = (value: unknown): Fields => {
+export const grpcBlockShape = (value: unknown): Fields => {
   const block = fieldsOf(value, 'block')
   const transactions = [...listOf(block.transactions, 'block.transactions')]
-  const count = wholeAt(block.executedTransactionCount, 'executedTransactionCount')
+  const count = parseUint(block.executedTransactionCount, 'executedTransactionCount')
   if (transactions.length !== count) {
     throw refuse('transaction-count', `transactions of ${count}`, transactions.length)
   }
   const placeOf = (each: unknown): number =>
-    wholeAt(fieldsOf(each, 'transaction').index, 'transaction.index')
+    parseUint(fieldsOf(each, 'transaction').index, 'transaction.index')
   transactions.sort((one, other) => placeOf(one) - placeOf(other))
   return { ...headerShape(block), transactions }
 }
@@ -35,7 +35,7 @@ export const wireBlock = (value: unknown): Fields => {
  * A transaction of a block update as it comes over gRPC, in the shape of `getBlock`: keys become text, as they are published,
  * instructions keep their bytes. undefined for a vote. Throws `Malformed`.
  */
-export const wireTransaction = (value: unknown): Fields | undefined => {
+export const grpcTransactionShape = (value: unknown): Fields | undefined => {
   const said = fieldsOf(value, 'transaction')
   if (said.isVote === true) return undefined
   const { message, signatures } = fieldsOf(said.transaction, 'transaction')
@@ -45,19 +45,19 @@ export const wireTransaction = (value: unknown): Fields | undefined => {
   return {
     version: versionOf(told),
     transaction: {
-      signatures: [keyText(signature, 'signatures[0]'), ...others],
+      signatures: [encodeKey(signature, 'signatures[0]'), ...others],
       message: {
-        accountKeys: keyTexts(told.accountKeys, 'accountKeys'),
+        accountKeys: encodeKeys(told.accountKeys, 'accountKeys'),
         instructions: told.instructions,
       },
     },
     meta: meta && {
       ...meta,
-      preTokenBalances: balances(meta.preTokenBalances, 'preTokenBalances'),
-      postTokenBalances: balances(meta.postTokenBalances, 'postTokenBalances'),
+      preTokenBalances: tokenBalanceShapes(meta.preTokenBalances, 'preTokenBalances'),
+      postTokenBalances: tokenBalanceShapes(meta.postTokenBalances, 'postTokenBalances'),
       loadedAddresses: {
-        writable: keyTexts(meta.loadedWritableAddresses, 'loadedWritableAddresses'),
-        readonly: keyTexts(meta.loadedReadonlyAddresses, 'loadedReadonlyAddresses'),
+        writable: encodeKeys(meta.loadedWritableAddresses, 'loadedWritableAddresses'),
+        readonly: encodeKeys(meta.loadedReadonlyAddresses, 'loadedReadonlyAddresses'),
       },
     },
   }
@@ -83,22 +83,22 @@ const versionOf = ({ versioned, config }: Fields): 'legacy' | 0 | 1 => {
   return versioned === true ? 0 : 'legacy'
 }
 
-const keyText = (value: unknown, at: string): string => {
+const encodeKey = (value: unknown, at: string): string => {
   if (!(value instanceof Uint8Array)) throw refuse('no-bytes', at, value)
   return base58Encode(value)
 }
 
-const keyTexts = (value: unknown, at: string): readonly string[] =>
-  listOf(value, at).map((key) => keyText(key, at))
+const encodeKeys = (value: unknown, at: string): readonly string[] =>
+  listOf(value, at).map((key) => encodeKey(key, at))
 
 /** The format writes what a validator did not know as empty text. */
-const balances = (value: unknown, at: string): readonly Fields[] =>
+const tokenBalanceShapes = (value: unknown, at: string): readonly Fields[] =>
   listOf(value, at).map((each) => {
     const said = fieldsOf(each, at)
     return { ...said, owner: said.owner || null, programId: said.programId || null }
   })
 
-const printedTransaction = (value: unknown): Fields => {
+const jsonTransactionShape = (value: unknown): Fields => {
   const said = fieldsOf(value, 'transaction')
   const { message, signatures } = fieldsOf(said.transaction, 'transaction')
   const told = fieldsOf(message, 'message')
@@ -110,7 +110,7 @@ const printedTransaction = (value: unknown): Fields => {
       signatures,
       message: {
         accountKeys: told.accountKeys,
-        instructions: listOf(told.instructions, 'instructions').map(printedInstruction),
+        instructions: listOf(told.instructions, 'instructions').map(jsonInstructionShape),
       },
     },
     meta: {
@@ -120,7 +120,7 @@ const printedTransaction = (value: unknown): Fields => {
         instructions: listOf(
           fieldsOf(group, 'innerInstructions[]').instructions,
           'innerInstructions[].instructions',
-        ).map(printedInstruction),
+        ).map(jsonInstructionShape),
       })),
       loadedAddresses: {
         writable: meta.loadedWritableAddresses,
@@ -131,7 +131,7 @@ const printedTransaction = (value: unknown): Fields => {
 }
 
 /** Account indexes are a byte string. */
-const printedInstruction = (value: unknown): Fields => {
+const jsonInstructionShape = (value: unknown): Fields => {
   const said = fieldsOf(value, 'instruction')
-  return { ...said, accounts: Array.from(base58At(said.accounts, 'instruction.accounts')) }
+  return { ...said, accounts: Array.from(parseBase58(said.accounts, 'instruction.accounts')) }
 }

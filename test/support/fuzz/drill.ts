@@ -1,4 +1,4 @@
-import { type Random, randomOf, seedWord } from '../../../simulator/node/random.ts'
+import { createRandom, hashToUint32, type Random } from '../../../simulator/node/random.ts'
 import { until } from '../until.ts'
 import { configSurface } from './config.ts'
 import { graphqlSurface } from './graphql.ts'
@@ -55,7 +55,7 @@ export const sharesOf = (total: number): ReadonlyMap<FuzzSurface, number> => {
 
 /** All that case `index` of a surface does follows from this. */
 const caseRandom = (seed: number, surface: FuzzSurface, index: number): Random =>
-  randomOf(seed, seedWord(...Buffer.from(surface.name)), index)
+  createRandom(seed, hashToUint32(...Buffer.from(surface.name)), index)
 
 /** The target of surfaces that need none. */
 const NO_TARGET = Object.freeze({}) as FuzzTarget

@@ -2,7 +2,7 @@ import { Malformed, Outage } from '../../../core/errors.ts'
 import { grpcEndpoint, grpcServices } from '../../../core/rpc/grpc.ts'
 import { RpcError } from '../../../core/rpc/pool.ts'
 import { METHOD } from '../../../ingestors/move/source/node-queries.ts'
-import { type Random, randomOf } from '../../../simulator/node/random.ts'
+import { createRandom, type Random } from '../../../simulator/node/random.ts'
 import { type OpenStream, Refusal, startGrpcServer } from '../replay/grpc-server.ts'
 import { FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
 import { anyText, bentBytes } from './values.ts'
@@ -49,7 +49,7 @@ export const grpcNodes: FuzzSurface = {
       handlers: {
         unary: {
           [METHOD.checkpoint]: (request) => {
-            const random = randomOf(seedOf(request))
+            const random = createRandom(seedOf(request))
             if (random.chance(0.2)) {
               throw new Refusal(random.pick(REFUSALS), anyText(random).replace(/[^ -~]/g, ''))
             }
@@ -58,7 +58,7 @@ export const grpcNodes: FuzzSurface = {
         },
         streams: {
           [METHOD.subscribe]: (stream: OpenStream) => {
-            const random = randomOf(streamSeed)
+            const random = createRandom(streamSeed)
             stream.on('error', () => undefined)
             for (let more = random.below(5); more > 0; more--) stream.write(bytesOf(random))
             stream.end()

@@ -4,7 +4,7 @@ import { WebSocketServer } from 'ws'
 import { silentLogger } from '../../../core/ops/logger.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
 import { openRpc } from '../../../core/rpc/pool.ts'
-import { type Random, randomOf } from '../../../simulator/node/random.ts'
+import { createRandom, type Random } from '../../../simulator/node/random.ts'
 import { FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
 import { anyJson, anyText, bent, deepJson, objectJson } from './values.ts'
 
@@ -71,7 +71,7 @@ const openNode = async () => {
       response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
       return
     }
-    const random = randomOf(Number(request.url?.slice(1)), id)
+    const random = createRandom(Number(request.url?.slice(1)), id)
     sendHttp(response, answerOf(random, id, method), random)
   })
   const sockets = new WebSocketServer({ server })
@@ -79,7 +79,7 @@ const openNode = async () => {
     socket.on('error', () => socket.terminate())
     socket.on('message', (data) => {
       const { id, method } = JSON.parse(String(data)) as Call
-      const text = answerOf(randomOf(Number(request.url?.slice(1)), id), id, method)
+      const text = answerOf(createRandom(Number(request.url?.slice(1)), id), id, method)
       if (text === null) socket.terminate()
       else socket.send(text)
     })

@@ -1,0 +1,207 @@
+import { type Hex, keccak256, stringToHex } from 'viem'
+import type { BlockBuilder } from './block-builder.ts'
+import { LOG_ENCODERS } from './event-logs.ts'
+import { accountAddress, balanceOf, firstAccount, mint, transfer, wrap } from './execution.ts'
+import { rawForUsd } from './fair-prices.ts'
+import type { Pool, Token } from './scenario.ts'
+import { callDataEncoder } from './transactions.ts'
+import { pairMint, writePoolField } from './v2-pair.ts'
+import { poolInitialize, poolMint } from './v3-pool.ts'
+
+const CALL_DATA = {
+  deposit: callDataEncoder('deposit()'),
+  createPair: callDataEncoder('createPair(address,address)'),
+  createPool: callDataEncoder('createAndInitializePoolIfNecessary(address,address,uint24,uint160)'),
+  addLiquidity: callDataEncoder(
+    'addLiquidity(address,address,uint256,uint256,uint256,uint256,address,uint256)',
+  ),
+  mint: callDataEncoder(
+    'mint(address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256)',
+  ),
+  disperse: callDataEncoder('disperseToken(address,address[],uint256[])'),
+} as const
+
+/** USD of the whole supply at birth. */
+const INITIAL_SUPPLY_USD = { quote: 20e9, token: 400e6, launch: 1e6 } as const
+const EXCHANGE_WETH_DEPOSIT_RAW = 2_000_000n * 10n ** 18n
+const DISPERSE_RECIPIENTS = 60
+
+/** Init code of a token: its length and its bytes are those of no real contract. */
+const initCode = (token: Token): Hex => {
+  const seed = keccak256(stringToHex(token.symbol)).slice(2)
+  return `0x60806040523480156200001157600080fd5b50${seed.repeat(12)}`
+}
+
+const initialSupplyOf = (desk: BlockBuilder, token: Token): bigint => {
+  if (token.kind !== undefined) return rawForUsd(desk.machine, token, INITIAL_SUPPLY_USD.quote)
+  return rawForUsd(
+    desk.machine,
+    token,
+    token.born > 1 ? INITIAL_SUPPLY_USD.launch : INITIAL_SUPPLY_USD.token,
+  )
+}
+
+const deploy = (desk: BlockBuilder, token: Token): void => {
+  const { machine } = desk
+  desk.submit({
+    from: token.deployer,
+    to: null,
+    input: () => initCode(token),
+    gas: 1_400_000,
+    contractAddress: token.address,
+    run: () => {
+      if (token.quirk !== 'wrapped-native')
+        mint(machine, token, token.deployer, initialSupplyOf(desk, token))
+    },
+  })
+}
+
+const fundExchange = (desk: BlockBuilder, token: Token): void => {
+  const { machine } = desk
+  const exchange = firstAccount(machine.world.byRole.exchange)
+  if (token.quirk === 'wrapped-native') {
+    desk.submit({
+      from: exchange.index,
+      to: token.address,
+      valueRaw: EXCHANGE_WETH_DEPOSIT_RAW,
+      input: CALL_DATA.deposit(),
+      gas: 45_000,
+      run: () => wrap(machine, exchange.index, EXCHANGE_WETH_DEPOSIT_RAW),
+    })
+    return
+  }
+  const amount = (balanceOf(machine, token, token.deployer) * 19n) / 20n
+  desk.send(token.deployer, token, { to: exchange.index, amount })
+}
+
+/** Many transfers in one transaction: the first dollars of some wallets. */
+const disperseTokens = (desk: BlockBuilder): void => {
+  const { machine } = desk
+  const { byRole, disperser, tokens } = machine.world
+  const token = tokens.find(({ symbol }) => symbol === 'USDC')
+  if (token === undefined) return
+  const exchange = firstAccount(byRole.exchange)
+  const wallets = byRole.retail.slice(0, DISPERSE_RECIPIENTS)
+  const amounts = wallets.map((_, at) => rawForUsd(machine, token, 500 + 37 * at))
+  const total = amounts.reduce((sum, amount) => sum + amount, 0n)
+  desk.submit({
+    from: exchange.index,
+    to: disperser.address,
+    input: CALL_DATA.disperse(
+      token.address,
+      wallets.map(({ address }) => address),
+      amounts,
+    ),
+    gas: 60_000 + 30_000 * wallets.length,
+    run: () => {
+      transfer(machine, token, { from: exchange.index, to: disperser.index, amount: total })
+      wallets.forEach((wallet, at) => {
+        const amount = amounts[at] ?? 0n
+        transfer(machine, token, { from: disperser.index, to: wallet.index, amount })
+      })
+    },
+  })
+}
+
+/** How many pools the factory has made, this one included. */
+const nextPoolNumber = ({ machine }: BlockBuilder, pool: Pool): bigint => {
+  const { layout, state, world } = machine
+  const siblings = world.pools.filter(({ venue }) => venue === pool.venue)
+  const made = siblings.filter(({ index }) => state.get(layout.pool(index, 'number')) > 0n)
+  return BigInt(made.length + 1)
+}
+
+const createPool = (desk: BlockBuilder, pool: Pool, amounts: readonly [bigint, bigint]): void => {
+  const { machine } = desk
+  const { world } = machine
+  const factory = world.venues[pool.venue].factory
+  const { token0, token1, feePips, tickSpacing } = pool
+  const provider = firstAccount(world.byRole.liquidity).index
+  const number = nextPoolNumber(desk, pool)
+  const isPair = pool.version === 2
+  desk.submit({
+    from: provider,
+    to: isPair ? factory.address : world.positionManager.address,
+    input: isPair
+      ? CALL_DATA.createPair(token0.address, token1.address)
+      : CALL_DATA.createPool(token0.address, token1.address, feePips, 1n << 96n),
+    gas: isPair ? 2_500_000 : 4_700_000,
+    run: () => {
+      writePoolField(machine, pool, 'number', number)
+      const pair = [token0.address, token1.address] as const
+      machine.logs.push(
+        isPair
+          ? LOG_ENCODERS.pairCreated(factory.address, ...pair, pool.address, number)
+          : LOG_ENCODERS.poolCreated(factory.address, ...pair, feePips, tickSpacing, pool.address),
+      )
+      if (!isPair) poolInitialize(machine, pool, amounts)
+    },
+  })
+}
+
+/** Puts two amounts into a pool for a liquidity provider. Returns whether it was done. */
+export const addLiquidity = (
+  desk: BlockBuilder,
+  pool: Pool,
+  deposit: { readonly provider: number; readonly amounts: readonly [bigint, bigint] },
+): boolean => {
+  const { machine } = desk
+  const { provider, amounts } = deposit
+  const { token0, token1 } = pool
+  const { venues, positionManager } = machine.world
+  const to = accountAddress(machine.world, provider)
+  const margin = (amount: bigint): bigint => amount + amount / 50n + 1n
+  if (!desk.fund(provider, token0, margin(amounts[0]))) return false
+  if (!desk.fund(provider, token1, margin(amounts[1]))) return false
+  const pair = [token0.address, token1.address] as const
+  if (pool.version === 3) {
+    return desk.submit({
+      from: provider,
+      to: positionManager.address,
+      input: CALL_DATA.mint(
+        ...pair,
+        pool.feePips,
+        -887_200,
+        887_200,
+        ...amounts,
+        0n,
+        0n,
+        to,
+        2n ** 40n,
+      ),
+      gas: 420_000,
+      run: () => poolMint(machine, pool, provider, amounts),
+    })
+  }
+  const router = venues[pool.venue].router
+  return desk.submit({
+    from: provider,
+    to: router.address,
+    input: CALL_DATA.addLiquidity(...pair, ...amounts, 0n, 0n, to, 2n ** 40n),
+    gas: 190_000,
+    run: () => {
+      transfer(machine, token0, { from: provider, to: pool.account, amount: amounts[0] })
+      transfer(machine, token1, { from: provider, to: pool.account, amount: amounts[1] })
+      pairMint(machine, pool, router.index, provider)
+    },
+  })
+}
+
+/** Deploys what is born at this height: tokens with their first holders, pools with their first liquidity. */
+export const runDeployments = (desk: BlockBuilder): void => {
+  const { machine } = desk
+  const { pools, tokens, byRole } = machine.world
+  const born = tokens.filter((token) => token.born === machine.height)
+  for (const token of born) deploy(desk, token)
+  for (const token of born) fundExchange(desk, token)
+  if (machine.height === 2) disperseTokens(desk)
+  for (const pool of pools) {
+    if (pool.born !== machine.height) continue
+    const amounts = [
+      rawForUsd(machine, pool.token0, pool.usd / 2),
+      rawForUsd(machine, pool.token1, pool.usd / 2),
+    ] as const
+    createPool(desk, pool, amounts)
+    addLiquidity(desk, pool, { provider: firstAccount(byRole.liquidity).index, amounts })
+  }
+}

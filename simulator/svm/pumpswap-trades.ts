@@ -1,0 +1,103 @@
+import { smaller } from '../../core/bigint-math.ts'
+import { pumpSwapCost, pumpSwapPayout } from './amm-math.ts'
+import type { BlockBuilder } from './block-builder.ts'
+import { poolDeviation } from './fair-prices.ts'
+import {
+  closeIfEmpty,
+  perMille,
+  popularLaunch,
+  randomHolder,
+  randomTrader,
+  tradeSubject,
+  unwrapSol,
+  viaRouter,
+  wrapSol,
+} from './launch-traders.ts'
+import type { Launch } from './launches.ts'
+import { LAUNCH_PHASE } from './pump-fun.ts'
+import { pumpSwapTrade } from './pumpswap.ts'
+import type { Wallet } from './scenario.ts'
+import { createAssociatedTokenAccount } from './spl-token.ts'
+
+const COMPUTE_UNITS = 260_000
+
+/** Tokens in a pool now. */
+export const poolReserves = (
+  { machine: { state } }: BlockBuilder,
+  { poolBase, poolQuote }: Launch,
+) => ({
+  base: state.get(poolBase.place) - 1n,
+  quote: state.get(poolQuote.place) - 1n,
+})
+
+/** Somebody buys in a pool with lamports. Returns the trades made. */
+const buyInPool = (desk: BlockBuilder, launch: Launch, user: Wallet): number => {
+  const { random } = desk
+  const { base, quote } = poolReserves(desk, launch)
+  const roll = random.unit()
+  const spend = perMille(quote, 1 + 22 * roll * roll)
+  const amount = (base * spend) / (quote + spend)
+  const limit = perMille(pumpSwapCost(base, quote, amount), 1_010 + random.below(120)) + 10n
+  if (amount === 0n || !desk.fund(user, limit)) return 0
+  const isRouted = random.chance(0.25)
+  const sent = desk.submit({
+    ...{
+      payer: user.account,
+      units: COMPUTE_UNITS,
+      about: tradeSubject(launch, launch.pool, user),
+    },
+    run: (run) => {
+      wrapSol(run, user, limit)
+      createAssociatedTokenAccount(run, launch.holding(user), { payer: user.account })
+      viaRouter(run, user, isRouted, () =>
+        pumpSwapTrade(run, { launch, user, base: amount, limit }, true),
+      )
+      unwrapSol(run, user)
+    },
+  })
+  return sent ? 1 : 0
+}
+
+const sellInPool = (desk: BlockBuilder, launch: Launch): number => {
+  const { random } = desk
+  const holder = randomHolder(desk, launch)
+  if (holder === undefined || !desk.fund(holder.wallet, 0n)) return 0
+  const { wallet: user, held } = holder
+  const { base, quote } = poolReserves(desk, launch)
+  const isAll = random.chance(0.35)
+  const most = perMille(base, 30)
+  const wish = isAll ? held : perMille(held, 100 + random.below(800))
+  const amount = smaller(wish, most)
+  const payout = pumpSwapPayout(base, quote, amount)
+  if (payout < 10_000n) return 0
+  const limit = perMille(payout, 800 + random.below(180))
+  const isRouted = random.chance(0.25)
+  const sent = desk.submit({
+    ...{
+      payer: user.account,
+      units: COMPUTE_UNITS,
+      about: tradeSubject(launch, launch.pool, user),
+    },
+    run: (run) => {
+      wrapSol(run, user, 0n)
+      viaRouter(run, user, isRouted, () =>
+        pumpSwapTrade(run, { launch, user, base: amount, limit }, false),
+      )
+      unwrapSol(run, user)
+      if (isAll) closeIfEmpty(run, launch.holding(user), user)
+    },
+  })
+  return sent ? 1 : 0
+}
+
+/** A trade in the pool of a graduated launch; people follow what they believe it is worth. Returns the trades made. */
+export const poolTrade = (desk: BlockBuilder): number => {
+  const { machine, random } = desk
+  const launch = popularLaunch(desk, LAUNCH_PHASE.pool)
+  if (launch === undefined) return 0
+  const off = poolDeviation(machine, launch.slot, poolReserves(desk, launch))
+  const buys = Math.max(0.12, Math.min(0.88, 0.5 - off * 1.5))
+  if (random.chance(buys))
+    return buyInPool(desk, launch, randomTrader(machine.world, launch, random))
+  return sellInPool(desk, launch)
+}

@@ -17,7 +17,7 @@ const CALL_DATA = {
 const MAX_FORGED_LOGS = 34
 
 const randomOpenPool = (desk: BlockBuilder, wanted: (pool: Pool) => boolean): Pool | undefined => {
-  const { layout, state, world } = desk.machine
+  const { layout, state, world } = desk.context
   const pools = world.pools.filter(
     (pool) => wanted(pool) && state.get(layout.pool(pool.index, 'liquidity')) > 0n,
   )
@@ -33,25 +33,25 @@ const isMemePool = ({ thin, weight, version, baseToken }: Pool): boolean =>
 
 /** A whale moves a pool that holds next to nothing far off the market, another brings it back. */
 const illiquidPoolTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const pool = randomOpenPool(desk, ({ thin }) => thin)
   if (pool === undefined) return 0
-  const trader = random.pick(machine.world.byRole.whale).index
-  if (Math.abs(deviationOf(machine, pool)) > 0.2)
-    return submitTrade(desk, { trader, pools: [pool], ...correctionOf(machine, pool, 0.98) })
+  const trader = random.pick(context.world.byRole.whale).index
+  if (Math.abs(deviationOf(context, pool)) > 0.2)
+    return submitTrade(desk, { trader, pools: [pool], ...correctionOf(context, pool, 0.98) })
   const tokenIn = random.chance(0.5) ? pool.baseToken : pool.quoteToken
   const usd = pool.usd * (0.3 + 0.9 * random.unit())
   return submitTrade(desk, {
     trader,
     pools: [pool],
     tokenIn,
-    amountIn: rawForUsd(machine, tokenIn, usd),
+    amountIn: rawForUsd(context, tokenIn, usd),
   })
 }
 
 /** Next to nothing is swapped: rounding decides the price. On V3 the output may be zero. */
 const dustTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const pool = random.chance(0.3)
     ? randomOpenPool(
         desk,
@@ -59,7 +59,7 @@ const dustTrade = (desk: BlockBuilder): number => {
       )
     : randomOpenPool(desk, isMemePool)
   if (pool === undefined) return 0
-  const trader = random.pick(machine.world.byRole.whale).index
+  const trader = random.pick(context.world.byRole.whale).index
   const tokenIn = pool.version === 3 ? pool.baseToken : pool.quoteToken
   const amountIn = pool.version === 3 ? 1n : BigInt(2 + random.below(2_000))
   return submitTrade(desk, { trader, pools: [pool], tokenIn, amountIn })
@@ -67,13 +67,13 @@ const dustTrade = (desk: BlockBuilder): number => {
 
 /** Somebody pays dollars and asks a pair for one base unit: a price beyond reason. */
 const extremePriceTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { byRole, flashContract } = machine.world
+  const { context, random } = desk
+  const { byRole, flashContract } = context.world
   const pool = randomOpenPool(desk, (made) => isMemePool(made) && made.baseToken.decimals >= 9)
   if (pool === undefined) return 0
   const trader = random.pick(byRole.whale).index
   const { baseToken, quoteToken } = pool
-  const amount = rawForUsd(machine, quoteToken, 5 + 20 * random.unit())
+  const amount = rawForUsd(context, quoteToken, 5 + 20 * random.unit())
   if (!desk.fund(trader, quoteToken, amount)) return 0
   const sent = desk.submit({
     from: trader,
@@ -81,9 +81,9 @@ const extremePriceTrade = (desk: BlockBuilder): number => {
     input: CALL_DATA.go(amount, 1n),
     gas: 130_000,
     run: () => {
-      transfer(machine, quoteToken, { from: trader, to: pool.account, amount })
+      transfer(context, quoteToken, { from: trader, to: pool.account, amount })
       const amountsOut = baseToken === pool.token0 ? ([1n, 0n] as const) : ([0n, 1n] as const)
-      pairSwap(machine, pool, { sender: flashContract.index, to: trader, amountsOut })
+      pairSwap(context, pool, { sender: flashContract.index, to: trader, amountsOut })
     },
   })
   return sent ? 1 : 0
@@ -91,17 +91,17 @@ const extremePriceTrade = (desk: BlockBuilder): number => {
 
 /** A whale shakes a pool that people trade in. */
 const largeTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const pool = randomOpenPool(desk, isMemePool)
   if (pool === undefined) return 0
-  const trader = random.pick(machine.world.byRole.whale).index
+  const trader = random.pick(context.world.byRole.whale).index
   const tokenIn = random.chance(0.6) ? pool.quoteToken : pool.baseToken
   const usd = Math.min(pool.usd * (0.06 + 0.1 * random.unit()), 80_000)
   return submitTrade(desk, {
     trader,
     pools: [pool],
     tokenIn,
-    amountIn: rawForUsd(machine, tokenIn, usd),
+    amountIn: rawForUsd(context, tokenIn, usd),
   })
 }
 
@@ -117,12 +117,12 @@ export const suspectTrade = (desk: BlockBuilder): number =>
 
 /** A flash swap that is paid back in both tokens of the pair. */
 export const flashSwap = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { byRole, flashContract } = machine.world
+  const { context, random } = desk
+  const { byRole, flashContract } = context.world
   const pool = randomOpenPool(desk, isMemePool)
   if (pool === undefined) return 0
   const trader = random.pick(byRole.arbitrageur).index
-  const [reserve0, reserve1] = pairReserves(machine, pool)
+  const [reserve0, reserve1] = pairReserves(context, pool)
   const out1 = (reserve1 * BigInt(1 + random.below(20))) / 10_000n
   const in1 = out1 / 2n
   const adjusted1 = (reserve1 - out1 + in1) * 1_000n - in1 * 3n
@@ -137,13 +137,13 @@ export const flashSwap = (desk: BlockBuilder): number => {
     input: CALL_DATA.swap(0n, out1, flashContract.address, '0x01'),
     gas: 210_000,
     run: () =>
-      pairSwap(machine, pool, {
+      pairSwap(context, pool, {
         sender: payer,
         to: payer,
         amountsOut: [0n, out1],
         callback: () => {
-          transfer(machine, pool.token0, { from: payer, to: pool.account, amount: in0 })
-          transfer(machine, pool.token1, { from: payer, to: pool.account, amount: in1 })
+          transfer(context, pool.token0, { from: payer, to: pool.account, amount: in0 })
+          transfer(context, pool.token1, { from: payer, to: pool.account, amount: in1 })
         },
       }),
   })
@@ -152,19 +152,19 @@ export const flashSwap = (desk: BlockBuilder): number => {
 
 /** Swap events of contracts that are no pools: a bare emitter, and a pair that names a factory which does not know it. */
 export const forgedSwaps = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { byRole, forgery, fakePair } = machine.world
+  const { context, random } = desk
+  const { byRole, forgery, fakePair } = context.world
   const forger = random.pick(byRole.forger)
   const amount = (): bigint => BigInt(1 + random.below(1_000_000)) * 10n ** 15n
   const count = random.chance(0.2) ? MAX_FORGED_LOGS : 1 + random.below(3)
   const emitV2 = (from: typeof forgery): void => {
     const [paid, got] = [amount(), amount()]
-    const victim = accountAddress(machine.world, random.pick(byRole.retail).index)
-    machine.logs.push(LOG_ENCODERS.swapV2(from.address, forger.address, paid, 0n, 0n, got, victim))
+    const victim = accountAddress(context.world, random.pick(byRole.retail).index)
+    context.logs.push(LOG_ENCODERS.swapV2(from.address, forger.address, paid, 0n, 0n, got, victim))
   }
   const run = (): void => {
     if (random.chance(0.3)) {
-      machine.logs.push(LOG_ENCODERS.sync(fakePair.address, amount(), amount()))
+      context.logs.push(LOG_ENCODERS.sync(fakePair.address, amount(), amount()))
       emitV2(fakePair)
       return
     }
@@ -174,7 +174,7 @@ export const forgedSwaps = (desk: BlockBuilder): number => {
         const price = 1n << BigInt(90 + random.below(12))
         const words = [amount(), -amount(), price, amount(), random.below(20_000)] as const
         const who = forger.address
-        machine.logs.push(LOG_ENCODERS.swapV3(forgery.address, who, who, ...words))
+        context.logs.push(LOG_ENCODERS.swapV3(forgery.address, who, who, ...words))
       }
     }
   }
@@ -185,11 +185,11 @@ export const forgedSwaps = (desk: BlockBuilder): number => {
 
 /** A swap whose limit is not met: it fails and pays its fee. */
 export const failedTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const pool = popularPool(desk)
   if (pool === undefined) return 0
-  const trader = random.pick(machine.world.byRole.retail).index
-  const amountIn = rawForUsd(machine, pool.quoteToken, 50 + random.below(500))
+  const trader = random.pick(context.world.byRole.retail).index
+  const amountIn = rawForUsd(context, pool.quoteToken, 50 + random.below(500))
   submitFailingTrade(desk, { trader, pools: [pool], tokenIn: pool.quoteToken, amountIn }, () => {
     throw new Reverted('INSUFFICIENT_OUTPUT_AMOUNT')
   })

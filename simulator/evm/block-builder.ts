@@ -35,7 +35,7 @@ interface TransactionRequest {
 
 /** Where transactions of the block in the making are handed in. */
 export interface BlockBuilder {
-  readonly machine: ExecutionContext
+  readonly context: ExecutionContext
   readonly random: Random
   readonly transactions: SealedTransaction[]
   gasUsed: number
@@ -72,8 +72,8 @@ const includeTransaction = (
   order: TransactionRequest,
   facts: { readonly success: boolean; readonly coinbase: number },
 ) => {
-  const { machine, random } = desk
-  const { layout, state, world } = machine
+  const { context, random } = desk
+  const { layout, state, world } = context
   const { success, coinbase } = facts
   const baseFeeRaw = state.get(layout.baseFee)
   const noncePlace = layout.nonce(order.from)
@@ -93,7 +93,7 @@ const includeTransaction = (
       priorityFeeRaw,
       success,
       contractAddress: success ? (order.contractAddress ?? null) : null,
-      logs: machine.logs,
+      logs: context.logs,
     },
     order.input,
     random,
@@ -103,7 +103,7 @@ const includeTransaction = (
   state.add(layout.ether(order.from), -(tip + baseFeeRaw * BigInt(gasUsed)))
   state.add(layout.ether(coinbase), tip)
   state.commit()
-  machine.logs = []
+  context.logs = []
   desk.transactions.push(tx)
   desk.gasUsed += gasUsed
 }
@@ -124,7 +124,7 @@ export const createBlockBuilder = (
     desk.submit({ from: exchange, to, valueRaw, input: EMPTY_CALL_DATA, gas: 21_000, run })
   }
   const desk: BlockBuilder = {
-    machine,
+    context: machine,
     random,
     transactions: [],
     gasUsed: 0,

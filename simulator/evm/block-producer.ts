@@ -95,7 +95,7 @@ const runRandomAction = (desk: BlockBuilder): number => {
 /** Base fee of the next block: a walk around its first value, never by more than an eighth (EIP-1559). */
 const nextBaseFee = (baseFee: bigint, random: Random): bigint => {
   const drift = (FIRST_BASE_FEE - baseFee) / 40n
-  const step = (baseFee * BigInt(Math.round(random.bell() * 150))) / 10_000n
+  const step = (baseFee * BigInt(Math.round(random.gaussian() * 150))) / 10_000n
   const bound = baseFee / 8n
   const move = drift + step
   return baseFee + (move > bound ? bound : move < -bound ? -bound : move)
@@ -170,9 +170,9 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
     validators[height % validators.length] ?? firstAccount(validators)
 
   const seal = (parent: Header | null, desk: BlockBuilder): SealedBlock => {
-    const { height, state } = desk.machine
+    const { height, state } = desk.context
     const { random, transactions } = desk
-    const writes = state.takeWrites()
+    const writes = state.drainWrites()
     const header = {
       height,
       parentHash: parent?.hash ?? ZERO_HASH,
@@ -202,7 +202,7 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
 
   return {
     spec,
-    ...{ codec, heldTransactions: MAX_CACHED_TRANSACTIONS },
+    ...{ codec, maxCachedTransactions: MAX_CACHED_TRANSACTIONS },
     segmentBlocks: segmentLength((spec.ratePerSecond * BLOCK_TIME_MS) / 1_000, MAX_SEGMENT_BLOCKS),
     heightAt: (timeMs) => Math.floor((timeMs - spec.genesisMs) / BLOCK_TIME_MS),
     headOf: headerOnly,
@@ -219,23 +219,23 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
     },
     *next(parent, state, branch) {
       const desk = deskAt(state, parent.height + 1, branch)
-      const { random, machine } = desk
+      const { random, context } = desk
       state.set(layout.baseFee, nextBaseFee(state.get(layout.baseFee), random))
-      stepFairPrices(machine, random)
+      stepFairPrices(context, random)
       runDeployments(desk)
       yield
       const quota = swapQuota(spec, random) - Number(state.get(layout.surplus))
       let made = 0
       for (
         let idle = 0;
-        machine.height >= FIRST_TRADING_HEIGHT && made < quota && idle < MAX_IDLE_ACTIONS;
+        context.height >= FIRST_TRADING_HEIGHT && made < quota && idle < MAX_IDLE_ACTIONS;
       ) {
         const swaps = runRandomAction(desk)
         made += swaps * 1_000
         idle = swaps > 0 ? 0 : idle + 1
         yield
       }
-      if (machine.height >= FIRST_TRADING_HEIGHT) state.set(layout.surplus, BigInt(made - quota))
+      if (context.height >= FIRST_TRADING_HEIGHT) state.set(layout.surplus, BigInt(made - quota))
       state.commit()
       return seal(parent, desk)
     },

@@ -167,7 +167,7 @@ const callFunction = <Subject>(
 
 /** A token that was deployed by this block; its deployer's nonce tells. */
 const isDeployed = ({ layout, read }: CallContext, token: Token): boolean =>
-  read(layout.fair(token.index)) > 0n && read(layout.nonce(token.deployer)) > 0n
+  read(layout.fairPrice(token.index)) > 0n && read(layout.nonce(token.deployer)) > 0n
 
 /** Calls a contract by address with lower-case call data. Accounts without code answer `0x`, unknown functions revert. */
 export const callContract = (view: CallContext, to: string, data: string): CallResult => {

@@ -33,16 +33,16 @@ const initCode = (token: Token): Hex => {
 }
 
 const initialSupplyOf = (desk: BlockBuilder, token: Token): bigint => {
-  if (token.kind !== undefined) return rawForUsd(desk.machine, token, INITIAL_SUPPLY_USD.quote)
+  if (token.kind !== undefined) return rawForUsd(desk.context, token, INITIAL_SUPPLY_USD.quote)
   return rawForUsd(
-    desk.machine,
+    desk.context,
     token,
     token.born > 1 ? INITIAL_SUPPLY_USD.launch : INITIAL_SUPPLY_USD.token,
   )
 }
 
 const deploy = (desk: BlockBuilder, token: Token): void => {
-  const { machine } = desk
+  const { context } = desk
   desk.submit({
     from: token.deployer,
     to: null,
@@ -51,14 +51,14 @@ const deploy = (desk: BlockBuilder, token: Token): void => {
     contractAddress: token.address,
     run: () => {
       if (token.quirk !== 'wrapped-native')
-        mint(machine, token, token.deployer, initialSupplyOf(desk, token))
+        mint(context, token, token.deployer, initialSupplyOf(desk, token))
     },
   })
 }
 
 const fundExchange = (desk: BlockBuilder, token: Token): void => {
-  const { machine } = desk
-  const exchange = firstAccount(machine.world.byRole.exchange)
+  const { context } = desk
+  const exchange = firstAccount(context.world.byRole.exchange)
   if (token.quirk === 'wrapped-native') {
     desk.submit({
       from: exchange.index,
@@ -66,23 +66,23 @@ const fundExchange = (desk: BlockBuilder, token: Token): void => {
       valueRaw: EXCHANGE_WETH_DEPOSIT_RAW,
       input: CALL_DATA.deposit(),
       gas: 45_000,
-      run: () => wrap(machine, exchange.index, EXCHANGE_WETH_DEPOSIT_RAW),
+      run: () => wrap(context, exchange.index, EXCHANGE_WETH_DEPOSIT_RAW),
     })
     return
   }
-  const amount = (balanceOf(machine, token, token.deployer) * 19n) / 20n
+  const amount = (balanceOf(context, token, token.deployer) * 19n) / 20n
   desk.send(token.deployer, token, { to: exchange.index, amount })
 }
 
 /** Many transfers in one transaction: the first dollars of some wallets. */
 const disperseTokens = (desk: BlockBuilder): void => {
-  const { machine } = desk
-  const { byRole, disperser, tokens } = machine.world
+  const { context } = desk
+  const { byRole, disperser, tokens } = context.world
   const token = tokens.find(({ symbol }) => symbol === 'USDC')
   if (token === undefined) return
   const exchange = firstAccount(byRole.exchange)
   const wallets = byRole.retail.slice(0, DISPERSE_RECIPIENTS)
-  const amounts = wallets.map((_, at) => rawForUsd(machine, token, 500 + 37 * at))
+  const amounts = wallets.map((_, at) => rawForUsd(context, token, 500 + 37 * at))
   const total = amounts.reduce((sum, amount) => sum + amount, 0n)
   desk.submit({
     from: exchange.index,
@@ -94,26 +94,26 @@ const disperseTokens = (desk: BlockBuilder): void => {
     ),
     gas: 60_000 + 30_000 * wallets.length,
     run: () => {
-      transfer(machine, token, { from: exchange.index, to: disperser.index, amount: total })
+      transfer(context, token, { from: exchange.index, to: disperser.index, amount: total })
       wallets.forEach((wallet, at) => {
         const amount = amounts[at] ?? 0n
-        transfer(machine, token, { from: disperser.index, to: wallet.index, amount })
+        transfer(context, token, { from: disperser.index, to: wallet.index, amount })
       })
     },
   })
 }
 
 /** How many pools the factory has made, this one included. */
-const nextPoolNumber = ({ machine }: BlockBuilder, pool: Pool): bigint => {
-  const { layout, state, world } = machine
+const nextPoolNumber = ({ context }: BlockBuilder, pool: Pool): bigint => {
+  const { layout, state, world } = context
   const siblings = world.pools.filter(({ venue }) => venue === pool.venue)
   const made = siblings.filter(({ index }) => state.get(layout.pool(index, 'number')) > 0n)
   return BigInt(made.length + 1)
 }
 
 const createPool = (desk: BlockBuilder, pool: Pool, amounts: readonly [bigint, bigint]): void => {
-  const { machine } = desk
-  const { world } = machine
+  const { context } = desk
+  const { world } = context
   const factory = world.venues[pool.venue].factory
   const { token0, token1, feePips, tickSpacing } = pool
   const provider = firstAccount(world.byRole.liquidity).index
@@ -127,14 +127,14 @@ const createPool = (desk: BlockBuilder, pool: Pool, amounts: readonly [bigint, b
       : CALL_DATA.createPool(token0.address, token1.address, feePips, 1n << 96n),
     gas: isPair ? 2_500_000 : 4_700_000,
     run: () => {
-      writePoolField(machine, pool, 'number', number)
+      writePoolField(context, pool, 'number', number)
       const pair = [token0.address, token1.address] as const
-      machine.logs.push(
+      context.logs.push(
         isPair
           ? LOG_ENCODERS.pairCreated(factory.address, ...pair, pool.address, number)
           : LOG_ENCODERS.poolCreated(factory.address, ...pair, feePips, tickSpacing, pool.address),
       )
-      if (!isPair) poolInitialize(machine, pool, amounts)
+      if (!isPair) poolInitialize(context, pool, amounts)
     },
   })
 }
@@ -145,11 +145,11 @@ export const addLiquidity = (
   pool: Pool,
   deposit: { readonly provider: number; readonly amounts: readonly [bigint, bigint] },
 ): boolean => {
-  const { machine } = desk
+  const { context } = desk
   const { provider, amounts } = deposit
   const { token0, token1 } = pool
-  const { venues, positionManager } = machine.world
-  const to = accountAddress(machine.world, provider)
+  const { venues, positionManager } = context.world
+  const to = accountAddress(context.world, provider)
   const margin = (amount: bigint): bigint => amount + amount / 50n + 1n
   if (!desk.fund(provider, token0, margin(amounts[0]))) return false
   if (!desk.fund(provider, token1, margin(amounts[1]))) return false
@@ -170,7 +170,7 @@ export const addLiquidity = (
         2n ** 40n,
       ),
       gas: 420_000,
-      run: () => poolMint(machine, pool, provider, amounts),
+      run: () => poolMint(context, pool, provider, amounts),
     })
   }
   const router = venues[pool.venue].router
@@ -180,26 +180,26 @@ export const addLiquidity = (
     input: CALL_DATA.addLiquidity(...pair, ...amounts, 0n, 0n, to, 2n ** 40n),
     gas: 190_000,
     run: () => {
-      transfer(machine, token0, { from: provider, to: pool.account, amount: amounts[0] })
-      transfer(machine, token1, { from: provider, to: pool.account, amount: amounts[1] })
-      pairMint(machine, pool, router.index, provider)
+      transfer(context, token0, { from: provider, to: pool.account, amount: amounts[0] })
+      transfer(context, token1, { from: provider, to: pool.account, amount: amounts[1] })
+      pairMint(context, pool, router.index, provider)
     },
   })
 }
 
 /** Deploys what is born at this height: tokens with their first holders, pools with their first liquidity. */
 export const runDeployments = (desk: BlockBuilder): void => {
-  const { machine } = desk
-  const { pools, tokens, byRole } = machine.world
-  const born = tokens.filter((token) => token.born === machine.height)
+  const { context } = desk
+  const { pools, tokens, byRole } = context.world
+  const born = tokens.filter((token) => token.born === context.height)
   for (const token of born) deploy(desk, token)
   for (const token of born) fundExchange(desk, token)
-  if (machine.height === 2) disperseTokens(desk)
+  if (context.height === 2) disperseTokens(desk)
   for (const pool of pools) {
-    if (pool.born !== machine.height) continue
+    if (pool.born !== context.height) continue
     const amounts = [
-      rawForUsd(machine, pool.token0, pool.usd / 2),
-      rawForUsd(machine, pool.token1, pool.usd / 2),
+      rawForUsd(context, pool.token0, pool.usd / 2),
+      rawForUsd(context, pool.token1, pool.usd / 2),
     ] as const
     createPool(desk, pool, amounts)
     addLiquidity(desk, pool, { provider: firstAccount(byRole.liquidity).index, amounts })

@@ -10,10 +10,10 @@ const Q96 = 2 ** 96
 
 /** What a whole token is worth in USD, as everybody in this market believes. */
 const fairUsd = ({ layout, state }: ExecutionContext, token: Token): number =>
-  Number(state.get(layout.fair(token.index))) / FAIR_SCALE
+  Number(state.get(layout.fairPrice(token.index))) / FAIR_SCALE
 
 const setFairUsd = ({ layout, state }: ExecutionContext, token: Token, usd: number): void =>
-  state.set(layout.fair(token.index), BigInt(Math.round(usd * FAIR_SCALE)))
+  state.set(layout.fairPrice(token.index), BigInt(Math.round(usd * FAIR_SCALE)))
 
 /** Moves the fair price of every token that floats by one block: a walk that is drawn back to where it started. */
 export const stepFairPrices = (machine: ExecutionContext, random: Random): void => {
@@ -23,7 +23,7 @@ export const stepFairPrices = (machine: ExecutionContext, random: Random): void 
     if (now === 0) setFairUsd(machine, token, token.usd)
     else if (token.swing > 0) {
       const pull = 0.0004 * (token.usd / now - 1)
-      const step = token.swing * random.bell() + Math.max(-0.002, Math.min(0.002, pull))
+      const step = token.swing * random.gaussian() + Math.max(-0.002, Math.min(0.002, pull))
       setFairUsd(machine, token, now * (1 + step))
     }
   }

@@ -14,7 +14,7 @@ const mostMispricedPool = (desk: BlockBuilder, pools: readonly Pool[]): Pool | u
   let most = 1
   for (const pool of pools) {
     if (pool.thin) continue
-    const by = Math.abs(deviationOf(desk.machine, pool)) / priceTolerance(pool)
+    const by = Math.abs(deviationOf(desk.context, pool)) / priceTolerance(pool)
     if (by > most) {
       worst = pool
       most = by
@@ -24,19 +24,19 @@ const mostMispricedPool = (desk: BlockBuilder, pools: readonly Pool[]): Pool | u
 }
 
 /** Price of the base token in this pool over its fair price, less 1. */
-const premiumOf = ({ machine }: BlockBuilder, pool: Pool): number => {
-  const by = deviationOf(machine, pool)
+const premiumOf = ({ context }: BlockBuilder, pool: Pool): number => {
+  const by = deviationOf(context, pool)
   return pool.baseToken === pool.token0 ? by : -by / (1 + by)
 }
 
 /** The third pool of a cycle: leads from the quote of the dear pool back to the quote of the cheap one. */
 const bridgePool = (desk: BlockBuilder, from: Token, to: Token): Pool | undefined =>
-  desk.machine.world.pools.find(
+  desk.context.world.pools.find(
     (pool) =>
       pool.reference &&
       (pool.token0 === from || pool.token1 === from) &&
       otherToken(pool, from) === to &&
-      deviationOf(desk.machine, pool) !== 0,
+      deviationOf(desk.context, pool) !== 0,
   )
 
 /** The route that buys where a token is cheap and sells where it is dear, back in the first quote. */
@@ -57,21 +57,21 @@ const cycleOutput = (
 ) => {
   let { token, amount } = start
   for (const pool of pools) {
-    amount = quoteOf(desk.machine, pool, token, amount) ?? 0n
+    amount = quoteOf(desk.context, pool, token, amount) ?? 0n
     token = otherToken(pool, token)
   }
   return amount
 }
 
 const arbitrage = (desk: BlockBuilder, off: Pool): number => {
-  const { machine, random } = desk
-  const { pools, byRole, arbitrageContract } = machine.world
+  const { context, random } = desk
+  const { pools, byRole, arbitrageContract } = context.world
   const peers = pools.filter(
     (pool) =>
       pool !== off &&
       !pool.thin &&
       pool.baseToken === off.baseToken &&
-      deviationOf(machine, pool) !== 0,
+      deviationOf(context, pool) !== 0,
   )
   if (off.baseToken.quirk === 'taxed') return 0
   for (const peer of peers) {
@@ -80,7 +80,7 @@ const arbitrage = (desk: BlockBuilder, off: Pool): number => {
     if (cycle === undefined) continue
     const gap = premiumOf(desk, dear) - premiumOf(desk, cheap)
     const smaller = Math.min(cheap.usd, dear.usd)
-    const amountIn = rawForUsd(machine, cheap.quoteToken, (smaller * gap) / 12)
+    const amountIn = rawForUsd(context, cheap.quoteToken, (smaller * gap) / 12)
     if (amountIn <= 0n) continue
     if (cycleOutput(desk, cycle, { token: cheap.quoteToken, amount: amountIn }) <= amountIn)
       continue
@@ -98,14 +98,14 @@ const arbitrage = (desk: BlockBuilder, off: Pool): number => {
 
 /** The pool that is furthest from its fair price is brought back: by arbitrage where another pool of the token pays for it, else by a market maker. */
 export const correctPrices = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { pools, byRole } = machine.world
+  const { context, random } = desk
+  const { pools, byRole } = context.world
   const off = mostMispricedPool(desk, pools)
   if (off === undefined) return 0
   const hops = random.chance(0.5) ? arbitrage(desk, off) : 0
   if (hops > 0) return hops
   const trader = random.pick(byRole['market-maker']).index
-  return submitTrade(desk, { trader, pools: [off], ...correctionOf(machine, off, 0.85) })
+  return submitTrade(desk, { trader, pools: [off], ...correctionOf(context, off, 0.85) })
 }
 
 /** Holdings above which an account hands the surplus back to the exchange, in USD. */
@@ -113,14 +113,14 @@ const SURPLUS_THRESHOLD_USD = 60_000
 
 /** Somebody who has become rich in one token sends most of it to the exchange, so that money goes round. */
 export const returnSurplus = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { byRole, tokens } = machine.world
+  const { context, random } = desk
+  const { byRole, tokens } = context.world
   const exchange = firstAccount(byRole.exchange)
   const role = random.pick(['retail', 'holder', 'market-maker', 'arbitrageur'] as const)
   const account = random.pick(byRole[role]).index
   for (const token of tokens) {
-    const held = balanceOf(machine, token, account)
-    if (held === 0n || usdOf(machine, token, held) < SURPLUS_THRESHOLD_USD) continue
+    const held = balanceOf(context, token, account)
+    if (held === 0n || usdOf(context, token, held) < SURPLUS_THRESHOLD_USD) continue
     desk.send(account, token, { to: exchange.index, amount: (held * 9n) / 10n })
     return 0
   }

@@ -19,12 +19,12 @@ const CALL_DATA = {
   decrease: callDataEncoder('decreaseLiquidity(uint256,uint128,uint256,uint256,uint256)'),
 } as const
 
-const isPoolOpen = ({ machine }: BlockBuilder, pool: Pool): boolean =>
-  readPoolField(machine, pool, 'liquidity') > 0n
+const isPoolOpen = ({ context }: BlockBuilder, pool: Pool): boolean =>
+  readPoolField(context, pool, 'liquidity') > 0n
 
 /** A pool that people trade in, by weight; undefined while there is none. */
 export const popularPool = (desk: BlockBuilder): Pool | undefined => {
-  const open = desk.machine.world.pools.filter((pool) => pool.weight > 0 && isPoolOpen(desk, pool))
+  const open = desk.context.world.pools.filter((pool) => pool.weight > 0 && isPoolOpen(desk, pool))
   let at = desk.random.unit() * open.reduce((sum, { weight }) => sum + weight, 0)
   return open.find(({ weight }) => {
     at -= weight
@@ -41,36 +41,42 @@ const sellableAmount = (
   token: Token,
   facts: { readonly account: number; readonly usd: number },
 ): bigint => {
-  const held = balanceOf(desk.machine, token, facts.account)
-  return smaller(held, rawForUsd(desk.machine, token, facts.usd))
+  const held = balanceOf(desk.context, token, facts.account)
+  return smaller(held, rawForUsd(desk.context, token, facts.usd))
 }
 
 /** Somebody buys or sells in a pool that people like. */
 export const retailTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const pool = popularPool(desk)
   if (pool === undefined) return 0
-  const trader = random.pick(machine.world.byRole.retail).index
+  const trader = random.pick(context.world.byRole.retail).index
   const usd = tradeSizeUsd(desk, pool)
   const { baseToken, quoteToken } = pool
   const native = random.chance(0.6)
   const amount = sellableAmount(desk, baseToken, { account: trader, usd })
-  if (random.chance(0.5) && usdOf(machine, baseToken, amount) > usd / 4)
+  if (random.chance(0.5) && usdOf(context, baseToken, amount) > usd / 4)
     return submitTrade(desk, {
       trader,
       pools: [pool],
       tokenIn: baseToken,
       amountIn: amount,
-      native,
+      useNative: native,
     })
-  const amountIn = rawForUsd(machine, quoteToken, usd)
-  return submitTrade(desk, { trader, pools: [pool], tokenIn: quoteToken, amountIn, native })
+  const amountIn = rawForUsd(context, quoteToken, usd)
+  return submitTrade(desk, {
+    trader,
+    pools: [pool],
+    tokenIn: quoteToken,
+    amountIn,
+    useNative: native,
+  })
 }
 
 /** A holder buys, adds, sells a part or everything, and starts again later. */
 export const holderTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { byRole, pools } = machine.world
+  const { context, random } = desk
+  const { byRole, pools } = context.world
   const at = random.below(byRole.holder.length)
   const trader = byRole.holder[at]?.index ?? 0
   const mine = pools.filter(
@@ -79,7 +85,7 @@ export const holderTrade = (desk: BlockBuilder): number => {
   const pool = mine[random.below(Math.max(1, mine.length))]
   if (pool === undefined || !isPoolOpen(desk, pool)) return 0
   const { baseToken, quoteToken } = pool
-  const held = balanceOf(machine, baseToken, trader)
+  const held = balanceOf(context, baseToken, trader)
   const mood = random.unit()
   if (held > 0n && mood < 0.35)
     return submitTrade(desk, { trader, pools: [pool], tokenIn: baseToken, amountIn: held })
@@ -88,12 +94,12 @@ export const holderTrade = (desk: BlockBuilder): number => {
     return submitTrade(desk, { trader, pools: [pool], tokenIn: baseToken, amountIn: part })
   }
   const usd = Math.min(100 + 900 * random.unit(), pool.usd * 0.008)
-  const amountIn = rawForUsd(machine, quoteToken, usd)
+  const amountIn = rawForUsd(context, quoteToken, usd)
   return submitTrade(desk, { trader, pools: [pool], tokenIn: quoteToken, amountIn })
 }
 
 const nextPool = (desk: BlockBuilder, token: Token, used: readonly Pool[]): Pool | undefined => {
-  const fitting = desk.machine.world.pools.filter(
+  const fitting = desk.context.world.pools.filter(
     (pool) =>
       pool.weight > 0 &&
       isPoolOpen(desk, pool) &&
@@ -106,13 +112,13 @@ const nextPool = (desk: BlockBuilder, token: Token, used: readonly Pool[]): Pool
 
 /** A swap through two or three pools in one transaction. */
 export const routedTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const start = popularPool(desk)
   if (start === undefined) return 0
-  const trader = random.pick(machine.world.byRole.retail).index
+  const trader = random.pick(context.world.byRole.retail).index
   const usd = tradeSizeUsd(desk, start)
   const sold = sellableAmount(desk, start.baseToken, { account: trader, usd })
-  const sells = usdOf(machine, start.baseToken, sold) > usd / 4
+  const sells = usdOf(context, start.baseToken, sold) > usd / 4
   const tokenIn = sells ? start.baseToken : start.quoteToken
   const pools: Pool[] = [start]
   let token = otherToken(start, tokenIn)
@@ -123,22 +129,22 @@ export const routedTrade = (desk: BlockBuilder): number => {
     pools.push(next)
     token = otherToken(next, token)
   }
-  const amountIn = sells ? sold : rawForUsd(machine, tokenIn, usd)
-  return submitTrade(desk, { trader, pools, tokenIn, amountIn, native: random.chance(0.4) })
+  const amountIn = sells ? sold : rawForUsd(context, tokenIn, usd)
+  return submitTrade(desk, { trader, pools, tokenIn, amountIn, useNative: random.chance(0.4) })
 }
 
 /** A liquidity provider adds to a pool, or takes out a part of what lies there. */
 export const moveLiquidity = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { layout, state, world } = machine
+  const { context, random } = desk
+  const { layout, state, world } = context
   const pool = popularPool(desk)
   if (pool === undefined) return 0
   const provider = random.pick(world.byRole.liquidity).index
   if (random.chance(0.55)) {
     const share = BigInt(20 + random.below(180))
     const held = [
-      balanceOf(machine, pool.token0, pool.account),
-      balanceOf(machine, pool.token1, pool.account),
+      balanceOf(context, pool.token0, pool.account),
+      balanceOf(context, pool.token1, pool.account),
     ] as const
     addLiquidity(desk, pool, {
       provider,
@@ -150,17 +156,17 @@ export const moveLiquidity = (desk: BlockBuilder): number => {
   const deadline = 2n ** 40n
   if (pool.version === 3) {
     const liquidity =
-      (readPoolField(machine, pool, 'liquidity') * BigInt(1 + random.below(90))) / 10_000n
+      (readPoolField(context, pool, 'liquidity') * BigInt(1 + random.below(90))) / 10_000n
     desk.submit({
       from: provider,
       to: world.positionManager.address,
       input: CALL_DATA.decrease(BigInt(pool.index), liquidity, 0n, 0n, deadline),
       gas: 260_000,
-      run: () => poolBurn(machine, pool, provider, liquidity),
+      run: () => poolBurn(context, pool, provider, liquidity),
     })
     return 0
   }
-  const cap = readPoolField(machine, pool, 'liquidity') / 100n
+  const cap = readPoolField(context, pool, 'liquidity') / 100n
   const mine = state.get(layout.share(pool.index, provider)) / 2n
   const shares = smaller(mine, cap)
   const router = world.venues[pool.venue].router
@@ -178,33 +184,33 @@ export const moveLiquidity = (desk: BlockBuilder): number => {
       deadline,
     ),
     gas: 170_000,
-    run: () => pairBurn(machine, pool, { sender: router.index, owner: provider, shares }),
+    run: () => pairBurn(context, pool, { sender: router.index, owner: provider, shares }),
   })
   return 0
 }
 
 const sendTokens = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
-  const { byRole, tokens } = machine.world
-  const token = random.pick(tokens.filter(({ born }) => born < machine.height))
+  const { context, random } = desk
+  const { byRole, tokens } = context.world
+  const token = random.pick(tokens.filter(({ born }) => born < context.height))
   const from = random.pick(byRole.retail).index
   const to = random.pick(byRole.holder).index
-  const held = balanceOf(machine, token, from)
+  const held = balanceOf(context, token, from)
   const amount = random.chance(0.1) ? 0n : (held * BigInt(1 + random.below(50))) / 100n
   if (amount === 0n && random.chance(0.7)) return
   desk.send(from, token, { to, amount })
 }
 
 const sendEther = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
-  const { byRole } = machine.world
+  const { context, random } = desk
+  const { byRole } = context.world
   const from = random.pick(byRole.retail).index
   const to = random.pick(byRole.holder).index
   const valueRaw = BigInt(1 + random.below(900)) * 10n ** 15n
-  const run = (): void => transferNative(machine, from, to, valueRaw)
+  const run = (): void => transferNative(context, from, to, valueRaw)
   desk.submit({
     from,
-    to: accountAddress(machine.world, to),
+    to: accountAddress(context.world, to),
     valueRaw,
     input: EMPTY_CALL_DATA,
     gas: 21_000,
@@ -213,18 +219,18 @@ const sendEther = (desk: BlockBuilder): void => {
 }
 
 const wrapOrUnwrap = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
-  const { byRole, weth } = machine.world
+  const { context, random } = desk
+  const { byRole, weth } = context.world
   const from = random.pick(byRole.holder).index
-  const held = balanceOf(machine, weth, from)
+  const held = balanceOf(context, weth, from)
   const common = { from, to: weth.address, gas: 45_000 } as const
   if (held > 0n && random.chance(0.5)) {
-    const run = (): void => unwrap(machine, from, held)
+    const run = (): void => unwrap(context, from, held)
     desk.submit({ ...common, input: CALL_DATA.withdraw(held), run })
     return
   }
   const valueRaw = BigInt(1 + random.below(500)) * 10n ** 15n
-  const run = (): void => wrap(machine, from, valueRaw)
+  const run = (): void => wrap(context, from, valueRaw)
   desk.submit({ ...common, valueRaw, input: CALL_DATA.deposit(), run })
 }
 

@@ -8,7 +8,7 @@ export interface StateLayout {
   readonly nonce: (account: number) => number
   readonly supply: (token: number) => number
   /** Fair USD price of a whole token times 10^18: what the market believes, not on any contract. */
-  readonly fair: (token: number) => number
+  readonly fairPrice: (token: number) => number
   readonly pool: (pool: number, field: PoolField) => number
   /** Liquidity tokens of a V2 pool, by account of a liquidity provider. */
   readonly share: (pool: number, account: number) => number
@@ -59,7 +59,7 @@ export const stateLayoutOf = (world: Scenario): StateLayout => {
     ether: (account) => etherAt + account,
     nonce: (account) => nonceAt + account,
     supply: (token) => supplyAt + token,
-    fair: (token) => fairAt + token,
+    fairPrice: (token) => fairAt + token,
     pool: (pool, field) => poolAt + pool * POOL_FIELDS.length + POOL_FIELD_INDEX[field],
     share: (pool, account) => shareAt + pool * providers.length + (account - firstProvider),
     surplus,

@@ -32,9 +32,9 @@ const encodeV3Path = (route: Route): Hex => {
 }
 
 const encodeRouteInput = (desk: BlockBuilder, route: Route, minimum: bigint): LazyCallData => {
-  const trader = accountAddress(desk.machine.world, route.trader)
+  const trader = accountAddress(desk.context.world, route.trader)
   const path = tokenPath(route).map(({ address }) => address)
-  const deadline = BigInt(desk.machine.height * 12 + 1_700_000_000)
+  const deadline = BigInt(desk.context.height * 12 + 1_700_000_000)
   if (route.pools[0]?.version === 3)
     return exactInput(encodeV3Path(route), trader, route.amountIn, minimum)
   if (route.nativeIn) return exactEther(minimum, path, trader, deadline)
@@ -48,18 +48,18 @@ export interface TradeIntent {
   readonly pools: readonly Pool[]
   readonly tokenIn: Token
   readonly amountIn: bigint
-  readonly native?: boolean
+  readonly useNative?: boolean
   /** Contract to go through instead of the venue's router. */
   readonly via?: number
 }
 
 /** Full route of an intent. */
 const routeOf = (desk: BlockBuilder, intent: TradeIntent): Route => {
-  const { weth, venues } = desk.machine.world
+  const { weth, venues } = desk.context.world
   const venue = intent.pools[0]?.venue ?? 'uniswap_v2'
   const same = intent.pools.every((pool) => pool.venue === venue)
   const base = { ...intent, nativeIn: false, nativeOut: false }
-  const native = intent.native === true
+  const native = intent.useNative === true
   return {
     ...base,
     router: intent.via ?? venues[same ? venue : 'uniswap_v3'].router.index,
@@ -75,12 +75,12 @@ export const submitTrade = (desk: BlockBuilder, intent: TradeIntent): number => 
   if (!route.nativeIn && !desk.fund(route.trader, route.tokenIn, route.amountIn)) return 0
   const sent = desk.submit({
     from: route.trader,
-    to: accountAddress(desk.machine.world, route.router),
+    to: accountAddress(desk.context.world, route.router),
     valueRaw: route.nativeIn ? route.amountIn : 0n,
     input: encodeRouteInput(desk, route, 0n),
     gas: 60_000 + 75_000 * route.pools.length + (route.nativeOut ? 20_000 : 0),
     run: () => {
-      runRoute(desk.machine, route)
+      runRoute(desk.context, route)
     },
   })
   return sent ? route.pools.length : 0
@@ -92,10 +92,10 @@ export const submitFailingTrade = (
   intent: TradeIntent,
   fail: () => never,
 ): void => {
-  const route = routeOf(desk, { ...intent, native: false })
+  const route = routeOf(desk, { ...intent, useNative: false })
   desk.submit({
     from: route.trader,
-    to: accountAddress(desk.machine.world, route.router),
+    to: accountAddress(desk.context.world, route.router),
     input: encodeRouteInput(desk, route, intent.amountIn * 1_000n),
     gas: 60_000 + 75_000 * route.pools.length,
     sendAnyway: true,

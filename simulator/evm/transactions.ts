@@ -87,7 +87,7 @@ export const sealTransaction = (
     ...draft,
     r: randomWordBelow(random, 0xffff_fff0),
     s: randomWordBelow(random, 0x7fff_fff0),
-    yParity: (random.word() & 1) as 0 | 1,
+    yParity: (random.uint32() & 1) as 0 | 1,
     get input() {
       encoded ??= input()
       return encoded

@@ -19,7 +19,7 @@ export interface BlockArchive<Block extends SimulatedBlock> {
   /** State after a canonical block. */
   read(height: number): Promise<StateReader>
   /** State after a canonical block, to go on from. */
-  fork(height: number): Promise<State>
+  copyStateAt(height: number): Promise<State>
   /** Height of a canonical block by its hash. */
   heightOf(hash: string): number | undefined
   hashAt(height: number): string | undefined
@@ -30,7 +30,7 @@ interface ArchiveTip<Head, Block extends SimulatedBlock> {
   header: Head
   readonly state: State
   /** Segment in the making. */
-  open: Segment<Block>
+  openSegment: Segment<Block>
   readonly clock: { since: number }
   readonly hashes: string[]
   readonly heights: Map<string, number>
@@ -42,7 +42,7 @@ const createTip = <Head extends BlockHeader, Block extends SimulatedBlock>(
 ): ArchiveTip<Head, Block> => ({
   header,
   state: new State([...values]),
-  open: { first: header.height + 1, start: values, blocks: [] },
+  openSegment: { first: header.height + 1, start: values, blocks: [] },
   clock: { since: performance.now() },
   hashes: [...hashes],
   heights: new Map(hashes.map((hash, height) => [hash, height])),
@@ -56,7 +56,7 @@ const addBlock = async <Head extends BlockHeader, Block extends Head & Simulated
   tip.header = block
   tip.hashes[block.height] = block.hash
   tip.heights.set(block.hash, block.height)
-  tip.open.blocks.push(block)
+  tip.openSegment.blocks.push(block)
 }
 
 /** Opens the archive of a producer at its newest snapshot. */
@@ -70,20 +70,20 @@ export const openBlockArchive = async <
   const genesis = producer.genesis()
   const size = producer.segmentBlocks
   const tip = createTip<Head, Block>(await snapshots.newest(), snapshots.hashes)
-  const cache = createSegmentCache<Block>(producer.heldTransactions)
+  const cache = createSegmentCache<Block>(producer.maxCachedTransactions)
   const loading = new Map<number, Promise<Segment<Block>>>()
 
   const closeSegment = async (): Promise<void> => {
-    const closed = tip.open
+    const closed = tip.openSegment
     const values = [...tip.state.values]
     cache.put(closed)
-    tip.open = { first: tip.header.height + 1, start: values, blocks: [] }
+    tip.openSegment = { first: tip.header.height + 1, start: values, blocks: [] }
     const hashes = closed.blocks.map(({ hash }) => hash)
     await snapshots.put({ header: producer.headOf(tip.header), values }, hashes)
   }
   const load = async (first: number): Promise<Segment<Block>> => {
     const last = Math.min(first + size - 1, tip.header.height)
-    const segment = await rebuildSegment(producer, await snapshots.before(first - 1), {
+    const segment = await rebuildSegment(producer, await snapshots.atOrBelow(first - 1), {
       first,
       last,
     })
@@ -91,7 +91,7 @@ export const openBlockArchive = async <
     return segment
   }
   const segmentOf = (height: number): Segment<Block> | Promise<Segment<Block>> => {
-    if (height >= tip.open.first) return tip.open
+    if (height >= tip.openSegment.first) return tip.openSegment
     const first = height - ((height - 1) % size)
     const held = cache.get(first) ?? loading.get(first)
     if (held !== undefined) return held
@@ -118,7 +118,7 @@ export const openBlockArchive = async <
       height === 0
         ? (place) => genesis.state.get(place)
         : segmentStateReader(await segmentOf(height), height),
-    fork: async (height) =>
+    copyStateAt: async (height) =>
       height === 0
         ? new State([...genesis.state.values])
         : copySegmentStateAt(await segmentOf(height), height),

@@ -15,7 +15,7 @@ export interface Fork<Block extends SimulatedBlock> {
 /** Forks made so far; those that lost are kept for a while, for those who still ask. */
 export interface Forks<Block extends SimulatedBlock> {
   /** Makes the blocks of a branch up to a height. Returns the branch. */
-  extended(branch: Fork<Block>, height: number): Promise<Fork<Block>>
+  extend(branch: Fork<Block>, height: number): Promise<Fork<Block>>
   byHash(hash: string): Block | undefined
   /** State after a block of a branch; undefined when the block is of none. */
   read(block: Block): Promise<StateReader | undefined>
@@ -44,7 +44,7 @@ export const createForks = <Head extends BlockHeader, Block extends Head & Simul
   }
   const extend = async (branch: Fork<Block>): Promise<void> => {
     const parent = branch.blocks.at(-1) ?? (await archive.block(branch.from - 1))
-    const state = await archive.fork(branch.from - 1)
+    const state = await archive.copyStateAt(branch.from - 1)
     for (const { writes } of branch.blocks)
       for (const [place, value] of writes) state.values[place] = value
     const block = await runYielding(producer.next(parent, state, branch.id), clock)
@@ -53,7 +53,7 @@ export const createForks = <Head extends BlockHeader, Block extends Head & Simul
   }
 
   return {
-    extended: async (branch, height) => {
+    extend: async (branch, height) => {
       while (branch.from + branch.blocks.length <= height) await extend(branch)
       return branch
     },

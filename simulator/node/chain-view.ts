@@ -72,7 +72,7 @@ export const createChainView = <Head extends BlockHeader, Block extends Head & S
     const due = orphanedRangeAt(producer.spec.seed, reorgEvery, height)
     if (due === undefined) return undefined
     const running = branch?.id === due.from ? branch : undefined
-    return branches.extended(running ?? { id: due.from, from: due.from, blocks: [] }, height)
+    return branches.extend(running ?? { id: due.from, from: due.from, blocks: [] }, height)
   }
   const blockOn = async (on: Fork<Block> | undefined, height: number): Promise<Block> =>
     on?.blocks[height - on.from] ?? archive.block(height)
@@ -118,7 +118,7 @@ export const createChainView = <Head extends BlockHeader, Block extends Head & S
       const from = Math.max(1, Math.min(height - depth + 1, branch?.from ?? height))
       demands += 1
       const fresh: Fork<Block> = { id: FIRST_REQUESTED_FORK_ID + demands, from, blocks: [] }
-      await turn(await branches.extended(fresh, height), { changed: from, to: height })
+      await turn(await branches.extend(fresh, height), { changed: from, to: height })
     },
     block: async (height) =>
       height < 0 || height > head.height ? undefined : blockOn(branch, height),

@@ -41,7 +41,7 @@ export interface BlockProducer<Head extends BlockHeader, Block extends Head & Si
   /** Blocks of one segment: making one again takes a second or two. */
   readonly segmentBlocks: number
   /** Transactions that an archive keeps in memory, in all blocks together. */
-  readonly heldTransactions: number
+  readonly maxCachedTransactions: number
   /** Height of the newest block at a time. */
   heightAt(timeMs: number): number
   /** The header alone, without what makes a block heavy. */

@@ -1,7 +1,7 @@
 /** Randomness that is a function of a seed: 32-bit integer arithmetic only, the same on every machine. */
 export interface Random {
   /** 32 random bits, unsigned. */
-  word(): number
+  uint32(): number
   /** 0 <= x < 1. */
   unit(): number
   /** Integer with 0 <= x < limit. */
@@ -9,7 +9,7 @@ export interface Random {
   /** True with the given probability. */
   chance(probability: number): boolean
   /** Bell-shaped, mean 0, deviation 1, between -6 and 6: sum of twelve, so that no libm function decides a price. */
-  bell(): number
+  gaussian(): number
   /** One of a list that is not empty. */
   pick<T>(list: readonly T[]): T
   /** Hex digits. */
@@ -50,11 +50,11 @@ export const createRandom = (...parts: readonly number[]): Random => {
   const unit = (): number => word() / 0x1_0000_0000
   const below = (limit: number): number => Math.floor(unit() * limit)
   return {
-    word,
+    uint32: word,
     unit,
     below,
     chance: (probability) => unit() < probability,
-    bell: () => {
+    gaussian: () => {
       let sum = -6
       for (let i = 0; i < 12; i += 1) sum += unit()
       return sum

@@ -13,7 +13,7 @@ export interface Snapshot<Head> {
 /** Where snapshots are kept: enough to make any block again without starting at block 0. */
 export interface SnapshotStore<Head> {
   /** Newest snapshot at or below a height. */
-  before(height: number): Promise<Snapshot<Head>>
+  atOrBelow(height: number): Promise<Snapshot<Head>>
   newest(): Promise<Snapshot<Head>>
   put(snapshot: Snapshot<Head>, hashes: readonly string[]): Promise<void>
   /** Hashes of the canonical blocks up to the newest snapshot that were found when it was opened, block 0 first. */
@@ -87,7 +87,7 @@ export const openSnapshotStore = async <Head extends BlockHeader>(
   }
   const newest = await before(Number.MAX_SAFE_INTEGER)
   const hashes = folder?.hashes.slice(0, newest.header.height + 1) ?? [genesis.header.hash]
-  return { before, newest: () => before(Number.MAX_SAFE_INTEGER), put, hashes }
+  return { atOrBelow: before, newest: () => before(Number.MAX_SAFE_INTEGER), put, hashes }
 }
 
 const HASH_BYTES = 32

@@ -44,7 +44,7 @@ export class State {
   }
 
   /** Every place written since the last call, with its value now. */
-  takeWrites(): ReadonlyMap<number, bigint> {
+  drainWrites(): ReadonlyMap<number, bigint> {
     const writes = new Map<number, bigint>()
     for (const place of this.#touched) writes.set(place, this.get(place))
     this.#touched = new Set()

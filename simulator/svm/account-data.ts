@@ -28,23 +28,23 @@ const encodeMint = (mint: Mint, supply: bigint): BorshWriter =>
 
 /** Token-2022 extensions of a launch: metadata pointer and metadata. Source: SPL token-2022 extension types 18 and 19. */
 const encodeLaunchMint = (launch: Launch, supply: bigint): Uint8Array => {
-  const { mint, isV2, name, symbol, uri } = launch
+  const { mint, isToken2022, name, symbol, uri } = launch
   const data = encodeMint(mint, supply)
-  if (!isV2) return data.done()
-  const metadata = new BorshWriter().raw(new Uint8Array(32)).key(mint.account)
-  const bytes = metadata.text(name).text(symbol).text(uri).u32(0).done()
+  if (!isToken2022) return data.toBytes()
+  const metadata = new BorshWriter().raw(new Uint8Array(32)).pubkey(mint.account)
+  const bytes = metadata.text(name).text(symbol).text(uri).u32(0).toBytes()
   data.raw(new Uint8Array(83)).u8(1)
-  data.u16(18).u16(64).raw(new Uint8Array(32)).key(mint.account)
-  return data.u16(19).u16(bytes.length).raw(bytes).done()
+  data.u16(18).u16(64).raw(new Uint8Array(32)).pubkey(mint.account)
+  return data.u16(19).u16(bytes.length).raw(bytes).toBytes()
 }
 
 /** Source: SPL token `AccountInfo`, 165 bytes. */
 const encodeTokenAccount = ({ mint, owner }: TokenAccount, amount: bigint): Uint8Array => {
-  const data = new BorshWriter().key(mint.account).key(owner).u64(amount)
+  const data = new BorshWriter().pubkey(mint.account).pubkey(owner).u64(amount)
   data.raw(new Uint8Array(36)).u8(1)
   if (mint.native) data.u32(1).u64(NATIVE_RENT)
   else data.raw(new Uint8Array(12))
-  return data.u64(0n).raw(new Uint8Array(36)).done()
+  return data.u64(0n).raw(new Uint8Array(36)).toBytes()
 }
 
 /** Source: raydium-amm `AmmInfo`, 752 bytes: decimals at 32 and 40, vaults at 336 and 368, mints at 400 and 432. */
@@ -52,11 +52,16 @@ const encodeRaydiumPool = (pool: RaydiumPool): Uint8Array => {
   const { coin, pc, coinVault, pcVault, openOrders, targetOrders, market } = pool
   const data = new BorshWriter().u64(6n).raw(new Uint8Array(24))
   data.u64(BigInt(coin.decimals)).u64(BigInt(pc.decimals)).raw(new Uint8Array(288))
-  data.key(coinVault).key(pcVault).key(coin.account).key(pc.account).raw(new Uint8Array(32))
-  data.key(openOrders)
-  if (market[0] !== undefined) data.key(market[0])
-  data.key(KNOWN_ACCOUNTS.openBook).key(targetOrders)
-  return data.raw(new Uint8Array(752 - 624)).done()
+  data
+    .pubkey(coinVault)
+    .pubkey(pcVault)
+    .pubkey(coin.account)
+    .pubkey(pc.account)
+    .raw(new Uint8Array(32))
+  data.pubkey(openOrders)
+  if (market[0] !== undefined) data.pubkey(market[0])
+  data.pubkey(KNOWN_ACCOUNTS.openBook).pubkey(targetOrders)
+  return data.raw(new Uint8Array(752 - 624)).toBytes()
 }
 
 /** Source: pump-public-docs idl/pump.json `BondingCurve`. */
@@ -76,15 +81,20 @@ const encodeBondingCurve = (
     .u64(at('realSol'))
     .u64(TOTAL_SUPPLY)
     .bool(at('phase') > 1n)
-  return data.key(creator.account).done()
+  return data.pubkey(creator.account).toBytes()
 }
 
 /** Source: pump-public-docs idl/pump_amm.json `Pool`. */
 const encodePumpSwapPool = (read: StateReader, launch: Launch): Uint8Array => {
   const { mint, lpMint, authority, poolBase, poolQuote, creator } = launch
-  const data = new BorshWriter().hex('f19a6d0411b16dbc').u8(248).u16(0).key(authority)
-  data.key(mint.account).key(KNOWN_ACCOUNTS.wsol).key(lpMint.account).key(poolBase).key(poolQuote)
-  return data.u64(supplyOf(read, lpMint)).key(creator.account).done()
+  const data = new BorshWriter().hex('f19a6d0411b16dbc').u8(248).u16(0).pubkey(authority)
+  data
+    .pubkey(mint.account)
+    .pubkey(KNOWN_ACCOUNTS.wsol)
+    .pubkey(lpMint.account)
+    .pubkey(poolBase)
+    .pubkey(poolQuote)
+  return data.u64(supplyOf(read, lpMint)).pubkey(creator.account).toBytes()
 }
 
 const accountInfo = (
@@ -101,7 +111,7 @@ const tokenAccountInfo = (read: StateReader, account: TokenAccount): AccountInfo
     read,
     account,
     account.mint.program.address,
-    encodeTokenAccount(account, read(account.place) - 1n),
+    encodeTokenAccount(account, read(account.stateIndex) - 1n),
   )
 
 /** Accounts of a world that are older than the chain, by address. */
@@ -127,7 +137,7 @@ export const createAccountDirectory = (
         read,
         mint.account,
         mint.program.address,
-        encodeMint(mint, supplyOf(read, mint)).done(),
+        encodeMint(mint, supplyOf(read, mint)).toBytes(),
       ),
     )
   for (const pool of world.pools) {
@@ -163,7 +173,7 @@ export const launchAccountInfo = (
       encodeLaunchMint(launch, supplyOf(read, mint)),
     )
   if (account === lpMint.account) {
-    const data = encodeMint(lpMint, supplyOf(read, lpMint)).done()
+    const data = encodeMint(lpMint, supplyOf(read, lpMint)).toBytes()
     return accountInfo(read, account, lpMint.program.address, data)
   }
   if (account === curve)

@@ -10,20 +10,20 @@ export interface FixedAccount extends Address {
 /** An account whose lamports are a number of the state. */
 export interface StoredAccount extends Address {
   readonly kind: 'stored'
-  readonly place: number
+  readonly stateIndex: number
 }
 
 /** An account that holds its rent while a number of the state is above zero. */
 export interface RentedAccount extends Address {
   readonly kind: 'rented'
-  readonly place: number
+  readonly stateIndex: number
   readonly rentRaw: bigint
 }
 
 /** A token account; its place holds 0 while it does not exist, else the amount plus 1. */
 export interface TokenAccount extends Address {
   readonly kind: 'token'
-  readonly place: number
+  readonly stateIndex: number
   readonly rentRaw: bigint
   readonly mint: Mint
   readonly owner: Account
@@ -45,7 +45,7 @@ export interface Mint {
 /** Lamports of an account. */
 export const lamportsOf = (read: StateReader, account: Account): bigint => {
   if (account.kind === 'fixed') return account.lamports
-  const value = read(account.place)
+  const value = read(account.stateIndex)
   if (account.kind === 'stored') return value
   if (value === 0n) return 0n
   if (account.kind === 'rented' || !account.mint.native) return account.rentRaw
@@ -54,7 +54,7 @@ export const lamportsOf = (read: StateReader, account: Account): bigint => {
 
 /** Tokens of a token account; undefined while it does not exist. */
 export const tokenBalanceOf = (read: StateReader, account: TokenAccount): bigint | undefined => {
-  const value = read(account.place)
+  const value = read(account.stateIndex)
   return value === 0n ? undefined : value - 1n
 }
 

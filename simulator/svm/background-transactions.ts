@@ -31,32 +31,32 @@ import { transferLamports } from './system-program.ts'
 const ROUTER_SLIPPAGE = 6_001
 
 /** Two votes: what most transactions of a block are. */
-export const submitVotes = ({ machine, submit }: BlockBuilder): void => {
-  const { validators } = machine.world
-  const { slot } = machine
+export const submitVotes = ({ context, submit }: BlockBuilder): void => {
+  const { validators } = context.world
+  const { slot } = context
   for (const at of [slot, slot + 3]) {
     const validator = validators[at % validators.length]
     if (validator === undefined) continue
     const { identity, vote: account } = validator
     submit({
-      ...{ payer: identity, units: 0, form: 'legacy', isVote: true },
+      ...{ payer: identity, units: 0, messageForm: 'legacy', isVote: true },
       run: (run) =>
-        run.call({
+        run.invoke({
           ...{
             program: KNOWN_ACCOUNTS.vote,
             accounts: [account, identity],
             flags: 'wS',
             units: 2_100,
           },
-          data: () => new BorshWriter().u32(14).u64(BigInt(slot)).u8(0).u64(0n).done(),
+          data: () => new BorshWriter().u32(14).u64(BigInt(slot)).u8(0).u64(0n).toBytes(),
         }),
     })
   }
 }
 
 const sendSol = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
-  const { retail } = machine.world.byRole
+  const { context, random } = desk
+  const { retail } = context.world.byRole
   const [from, to] = [random.pick(retail), random.pick(retail)]
   const lamports = BigInt(1 + random.below(3_000)) * 1_000_000n
   if (!desk.fund(from, lamports)) return
@@ -67,11 +67,11 @@ const sendSol = (desk: BlockBuilder): void => {
 }
 
 const sendUsdc = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
-  const { world, state } = machine
+  const { context, random } = desk
+  const { world, state } = context
   const from = random.pick([...world.byRole.maker, ...world.byRole.exchange])
   const to = random.pick(world.byRole.retail)
-  const amount = rawForUsd(machine, world.usdc, 10 + random.below(900))
+  const amount = rawForUsd(context, world.usdc, 10 + random.below(900))
   const held = tokenBalanceOf((place) => state.get(place), from.usdc) ?? 0n
   if (held < amount || !desk.fund(from, 0n)) return
   desk.submit({
@@ -85,13 +85,13 @@ const sendUsdc = (desk: BlockBuilder): void => {
 
 /** Tokens of a launch go to somebody else, or out of the world. */
 const moveLaunchTokens = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const launch = popularLaunch(desk, random.chance(0.5) ? LAUNCH_PHASE.curve : LAUNCH_PHASE.pool)
   const holder = launch && randomHolder(desk, launch)
   if (launch === undefined || holder === undefined || !desk.fund(holder.wallet, 0n)) return
   const { wallet, held } = holder
   const from = launch.holding(wallet)
-  const other = randomTrader(machine.world, launch, random)
+  const other = randomTrader(context.world, launch, random)
   const to = launch.holding(other)
   const amount = perMille(held, 1 + random.below(300))
   const burns = random.chance(0.15)
@@ -111,11 +111,11 @@ const moveLaunchTokens = (desk: BlockBuilder): void => {
 
 /** Somebody closes an account that has been empty for a while, for its rent. */
 const closeEmptyAccount = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const launch = popularLaunch(desk, LAUNCH_PHASE.curve)
   if (launch === undefined) return
-  const wallet = machine.world.wallets.find(
-    (one) => machine.state.get(launch.holding(one).place) === 1n,
+  const wallet = context.world.wallets.find(
+    (one) => context.state.get(launch.holding(one).stateIndex) === 1n,
   )
   if (wallet === undefined || random.chance(0.5) || !desk.fund(wallet, 0n)) return
   desk.submit({
@@ -139,17 +139,17 @@ export const plainTransaction = (desk: BlockBuilder): number => {
 
 /** A buy on a curve that fails: the limit is too low, or the router wants more than it got. */
 const failedCurveBuy = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const launch = popularLaunch(desk, LAUNCH_PHASE.curve)
   if (launch === undefined) return
-  const user = randomTrader(machine.world, launch, random)
+  const user = randomTrader(context.world, launch, random)
   const spend = randomSpend(desk, launch)
   if (!desk.fund(user, spend * 2n)) return
   const isRouted = random.chance(0.5)
   desk.submit({
     ...{ payer: user.account, units: 200_000, sendAnyway: true },
     run: (run) => {
-      const curve = readCurve(machine, launch)
+      const curve = readCurve(context, launch)
       const tokens = tokensForLamports(curve, spend)
       const cost = curveCost(curve, tokens)
       createAssociatedTokenAccount(run, launch.holding(user), { payer: user.account })
@@ -163,10 +163,10 @@ const failedCurveBuy = (desk: BlockBuilder): void => {
 }
 
 const failedPumpSwapBuy = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const launch = popularLaunch(desk, LAUNCH_PHASE.pool)
   if (launch === undefined) return
-  const user = randomTrader(machine.world, launch, random)
+  const user = randomTrader(context.world, launch, random)
   const { base, quote } = poolReserves(desk, launch)
   const limit = perMille(quote, 3)
   if (!desk.fund(user, limit)) return
@@ -181,15 +181,15 @@ const failedPumpSwapBuy = (desk: BlockBuilder): void => {
 }
 
 const failedRaydiumSwap = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
-  const { world } = machine
+  const { context, random } = desk
+  const { world } = context
   const pool = popularPool(desk)
   const user = random.pick(world.byRole.maker)
   const [from, to] = [
     tokenAccountFor(world, user, pool.pc),
     tokenAccountFor(world, user, pool.coin),
   ]
-  const amount = rawForUsd(machine, pool.pc, 40 + random.below(400))
+  const amount = rawForUsd(context, pool.pc, 40 + random.below(400))
   if (!desk.fund(user, 0n)) return
   desk.submit({
     ...{ payer: user.account, units: 120_000, sendAnyway: true },
@@ -209,15 +209,15 @@ export const failedTrade = (desk: BlockBuilder): number => {
 
 /** One transaction through two pools: an older coin to SOL, and that into a graduated token. Returns the trades made. */
 export const twoPoolTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { world, state } = machine
+  const { context, random } = desk
+  const { world, state } = context
   const launch = popularLaunch(desk, LAUNCH_PHASE.pool)
   const pool = random.pick(
     world.pools.filter(({ coin, pc }) => pc === world.sol && coin !== world.sol),
   )
   const user = random.pick(world.byRole.maker)
   const from = tokenAccountFor(world, user, pool.coin)
-  const amount = rawForUsd(machine, pool.coin, 30 + random.below(300))
+  const amount = rawForUsd(context, pool.coin, 30 + random.below(300))
   if (launch === undefined || (tokenBalanceOf((at) => state.get(at), from) ?? 0n) < amount) return 0
   if (!desk.fund(user, 0n)) return 0
   const sent = desk.submit({
@@ -225,11 +225,11 @@ export const twoPoolTrade = (desk: BlockBuilder): number => {
     run: (run) => {
       wrapSol(run, user, 0n)
       createAssociatedTokenAccount(run, launch.holding(user), { payer: user.account })
-      const before = state.get(user.wsol.place)
+      const before = state.get(user.wsol.stateIndex)
       viaRouter(run, user, true, () => {
         const swap = { pool, user, from, to: user.wsol, exact: 'in', short: true } as const
         raydiumSwap(run, { ...swap, amount, limit: 1n })
-        const got = state.get(user.wsol.place) - before
+        const got = state.get(user.wsol.stateIndex) - before
         const { base, quote } = poolReserves(desk, launch)
         const wanted = (base * perMille(got, 990)) / (quote + got)
         pumpSwapTrade(run, { launch, user, base: wanted, limit: got }, true)

@@ -14,7 +14,7 @@ interface TransactionRequest {
   readonly signatures?: number
   /** Compute units asked for; 0 = a plain transaction without a budget. */
   readonly units: number
-  readonly form?: 'legacy' | 'v0' | 'lookup'
+  readonly messageForm?: 'legacy' | 'v0' | 'lookup'
   /** True: it is included as failed when a program refuses; else it is not sent at all. */
   readonly sendAnyway?: boolean
   readonly isVote?: boolean
@@ -25,7 +25,7 @@ interface TransactionRequest {
 
 /** Where transactions of the block in the making are handed in. */
 export interface BlockBuilder {
-  readonly machine: ExecutionContext
+  readonly context: ExecutionContext
   readonly random: Random
   readonly transactions: SealedTransaction[]
   /** What the leader gets: half of the base fees, and what was paid for priority. */
@@ -47,8 +47,8 @@ const addComputeBudget = (
   microLamports: bigint,
 ): void => {
   const call = { program: KNOWN_ACCOUNTS.computeBudget, accounts: [], flags: '', units: 150 }
-  run.call({ data: () => new BorshWriter().u8(2).u32(units).done(), ...call })
-  run.call({ data: () => new BorshWriter().u8(3).u64(microLamports).done(), ...call })
+  run.invoke({ data: () => new BorshWriter().u8(2).u32(units).toBytes(), ...call })
+  run.invoke({ data: () => new BorshWriter().u8(3).u64(microLamports).toBytes(), ...call })
 }
 
 /** A desk for one block on a parent. */
@@ -74,7 +74,7 @@ export const createBlockBuilder = (
   }
   const formFor = (order: TransactionRequest): 'legacy' | 'v0' | 'lookup' => {
     const roll = random.unit()
-    if (order.form !== undefined) return order.form
+    if (order.messageForm !== undefined) return order.messageForm
     return roll < 0.35 ? 'legacy' : roll < 0.5 ? 'v0' : 'lookup'
   }
   const desk: BlockBuilder = {
@@ -100,17 +100,17 @@ export const createBlockBuilder = (
       state.commit()
       return failure === undefined
     },
-    ...{ machine, random, transactions: [], rewardRaw: 0n },
+    ...{ context: machine, random, transactions: [], rewardRaw: 0n },
     fund: (wallet, lamports) => {
       const wanted = lamports + MIN_WALLET_LAMPORTS
-      const held = state.get(wallet.account.place)
+      const held = state.get(wallet.account.stateIndex)
       if (held >= wanted) return true
       const [exchange] = world.byRole.exchange
       if (exchange === undefined) return false
       const amount = (wanted - held) * 2n + BigInt(1 + random.below(2_000)) * 10_000_000n
       return desk.submit({
         run: (run) => transferLamports(run, exchange.account, wallet.account, amount),
-        ...{ payer: exchange.account, units: 0, form: 'legacy' },
+        ...{ payer: exchange.account, units: 0, messageForm: 'legacy' },
       })
     },
   }

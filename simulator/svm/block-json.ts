@@ -18,7 +18,7 @@ export interface BlockOptions {
 /** Blocks as text. */
 export interface BlockJsonCache {
   /** JSON text of a block; made piece by piece, so that others have the thread in between. */
-  text(block: SealedBlock, options: BlockOptions): Promise<string>
+  blockJson(block: SealedBlock, options: BlockOptions): Promise<string>
 }
 
 /** Characters of transactions kept as text, of all blocks together. */
@@ -102,7 +102,7 @@ export const createBlockJsonCache = (world: Scenario): BlockJsonCache => {
   }
 
   return {
-    text: async (block, options) => {
+    blockJson: async (block, options) => {
       const body = await bodyText(block, options)
       const head = JSON.stringify({
         blockHeight: block.height,

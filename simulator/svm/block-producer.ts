@@ -108,12 +108,12 @@ export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
     return 0
   }
   const seal = (parent: Header | undefined, desk: BlockBuilder): SealedBlock => {
-    const { height, slot, state } = desk.machine
+    const { height, slot, state } = desk.context
     const leader = Math.floor(slot / LEADER_SLOTS) % validators.length
     const place = layout.validator(leader)
     state.add(place, desk.rewardRaw)
     state.commit()
-    const writes = state.takeWrites()
+    const writes = state.drainWrites()
     const head = {
       ...{ height, slot, leader },
       parentSlot: parent?.slot ?? 0,
@@ -141,7 +141,7 @@ export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
   return {
     ...{ spec, codec, world, launches },
     segmentBlocks: segmentLength((ratePerSecond * SLOT_MS) / 1_000, MAX_SEGMENT_BLOCKS),
-    heldTransactions: MAX_CACHED_TRANSACTIONS,
+    maxCachedTransactions: MAX_CACHED_TRANSACTIONS,
     heightAt: (timeMs) => heightAt(seed, Math.floor((timeMs - genesisMs) / SLOT_MS)),
     headOf: headerOnly,
     genesis: () => {
@@ -153,8 +153,8 @@ export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
       const height = parent.height + 1
       const slot = branch === 0 ? slotAt(seed, height) : forkSlotAt(seed, height)
       const desk = deskAt(state, { height, slot, branch }, parent.hash)
-      const { random, machine } = desk
-      stepFairPrices(machine, random)
+      const { random, context } = desk
+      stepFairPrices(context, random)
       state.commit()
       submitVotes(desk)
       yield

@@ -50,7 +50,7 @@ export class BorshWriter {
   }
 
   /** 32 bytes of an address. */
-  key(at: { readonly key: Uint8Array }): this {
+  pubkey(at: { readonly key: Uint8Array }): this {
     return this.raw(at.key)
   }
 
@@ -60,7 +60,7 @@ export class BorshWriter {
     return this.u32(bytes.length).raw(bytes)
   }
 
-  done(): Uint8Array {
+  toBytes(): Uint8Array {
     return new Uint8Array(this.#buffer.subarray(0, this.#at))
   }
 }

@@ -31,9 +31,9 @@ const costWithFees = (sol: bigint): bigint =>
   sol + feeOf(sol, CURVE_FEES.protocol) + feeOf(sol, CURVE_FEES.creator)
 
 /** Most lamports that somebody spends on a launch this time. */
-export const randomSpend = ({ random }: BlockBuilder, { heat }: Launch): bigint => {
+export const randomSpend = ({ random }: BlockBuilder, { popularity }: Launch): bigint => {
   const roll = random.unit()
-  return BigInt(20_000_000 + Math.floor(roll * roll * TRADER_BEHAVIOR[heat].most))
+  return BigInt(20_000_000 + Math.floor(roll * roll * TRADER_BEHAVIOR[popularity].most))
 }
 
 /** Buys on a curve inside a transaction: the account first, then the tokens. */
@@ -42,7 +42,7 @@ export const addCurveBuy = (
   { launch, user }: { readonly launch: Launch; readonly user: Wallet },
   facts: { readonly spend: bigint; readonly slippage: number; readonly isRouted: boolean },
 ): void => {
-  const curve = readCurve(run.machine, launch)
+  const curve = readCurve(run.context, launch)
   const tokens = tokensForLamports(curve, facts.spend)
   const limit = perMille(costWithFees(curveCost(curve, tokens)), 1_000 + facts.slippage) + 1n
   createAssociatedTokenAccount(run, launch.holding(user), { payer: user.account })
@@ -67,13 +67,13 @@ export const buyOnCurve = (desk: BlockBuilder, launch: Launch, user: Wallet): nu
 }
 
 const sellOnCurve = (desk: BlockBuilder, launch: Launch): number => {
-  const { random, machine } = desk
+  const { random, context } = desk
   const holder = randomHolder(desk, launch)
   if (holder === undefined || !desk.fund(holder.wallet, 0n)) return 0
   const { wallet, held } = holder
   const isAll = random.chance(0.45)
   const tokens = isAll ? held : perMille(held, 100 + random.below(800))
-  const payout = curvePayout(readCurve(machine, launch), tokens)
+  const payout = curvePayout(readCurve(context, launch), tokens)
   if (tokens === 0n || payout < 10_000n) return 0
   const limit = smaller(perMille(payout, 700 + random.below(200)), payout)
   const isRouted = random.chance(0.25)
@@ -96,10 +96,10 @@ const sellOnCurve = (desk: BlockBuilder, launch: Launch): number => {
 
 /** A trade on the curve of a popular launch. Returns the trades made. */
 export const curveTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const launch = popularLaunch(desk, LAUNCH_PHASE.curve)
   if (launch === undefined) return 0
-  if (random.chance(TRADER_BEHAVIOR[launch.heat].buys))
-    return buyOnCurve(desk, launch, randomTrader(machine.world, launch, random))
+  if (random.chance(TRADER_BEHAVIOR[launch.popularity].buys))
+    return buyOnCurve(desk, launch, randomTrader(context.world, launch, random))
   return sellOnCurve(desk, launch)
 }

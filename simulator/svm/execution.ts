@@ -53,17 +53,17 @@ export class ProgramError extends Error {
 
 /** One transaction while it runs: its state and the trace of what ran. */
 export class TransactionExecution {
-  readonly machine: ExecutionContext
+  readonly context: ExecutionContext
   readonly trace: (InvokedInstruction | ProgramLogLine)[] = []
   /** Instructions that are open now; after a failure: those that were open when it came. */
   height = 0
 
   constructor(machine: ExecutionContext) {
-    this.machine = machine
+    this.context = machine
   }
 
   /** Calls a program; `body` is what it does. */
-  call(call: InstructionCall, body?: () => void): void {
+  invoke(call: InstructionCall, body?: () => void): void {
     this.height += 1
     this.trace.push({ height: this.height, ...call })
     body?.()

@@ -15,7 +15,7 @@ const POOL_VOLATILITY = 0.004
 
 const nextPrice = (now: number, start: number, swing: number, random: Random): number => {
   const pull = 0.000_05 * (start / now - 1)
-  return now * (1 + swing * random.bell() + Math.max(-0.000_2, Math.min(0.000_2, pull)))
+  return now * (1 + swing * random.gaussian() + Math.max(-0.000_2, Math.min(0.000_2, pull)))
 }
 
 /** Moves every fair price by one block. */
@@ -26,7 +26,8 @@ export const stepFairPrices = ({ state, world }: ExecutionContext, random: Rando
     state.set(place, BigInt(Math.round(nextPrice(now, start, swing, random) * PRICE_SCALE)))
   }
   step(layout.common('solUsd'), SOL_USD, SOL_VOLATILITY)
-  for (const [coin, { usd, swing }] of LISTED_TOKENS.entries()) step(layout.fair(coin), usd, swing)
+  for (const [coin, { usd, swing }] of LISTED_TOKENS.entries())
+    step(layout.fairPrice(coin), usd, swing)
   for (let slot = 0; slot < layout.launches; slot += 1) {
     const place = layout.launch(slot, 'fair')
     if (state.get(place) === 0n) continue
@@ -40,7 +41,7 @@ export const setInitialPrices = ({ state, world }: PriceContext): void => {
   const { layout } = world
   state.set(layout.common('solUsd'), BigInt(Math.round(SOL_USD * PRICE_SCALE)))
   for (const [coin, { usd }] of LISTED_TOKENS.entries())
-    state.set(layout.fair(coin), BigInt(Math.round(usd * PRICE_SCALE)))
+    state.set(layout.fairPrice(coin), BigInt(Math.round(usd * PRICE_SCALE)))
 }
 
 const powerOfTen = (decimals: number): number => Number(`1e${decimals}`)
@@ -50,7 +51,7 @@ const usdPerUnit = ({ state, world }: PriceContext, mint: RaydiumPool['coin']): 
   if (mint === world.usdc) return 1e-6
   const { layout } = world
   const coin = world.coins.indexOf(mint)
-  const place = coin < 0 ? layout.common('solUsd') : layout.fair(coin)
+  const place = coin < 0 ? layout.common('solUsd') : layout.fairPrice(coin)
   return Number(state.get(place)) / PRICE_SCALE / powerOfTen(mint.decimals)
 }
 
@@ -65,8 +66,8 @@ export const correctionOf = (
   share: number,
 ): { readonly deviation: number; readonly paysPc: boolean; readonly amount: bigint } => {
   const { state } = machine
-  const coin = Number(state.get(pool.coinVault.place) - 1n)
-  const pc = Number(state.get(pool.pcVault.place) - 1n)
+  const coin = Number(state.get(pool.coinVault.stateIndex) - 1n)
+  const pc = Number(state.get(pool.pcVault.stateIndex) - 1n)
   const fair = usdPerUnit(machine, pool.coin) / usdPerUnit(machine, pool.pc)
   const deviation = pc / coin / fair - 1
   const product = coin * pc

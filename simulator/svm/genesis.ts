@@ -27,11 +27,12 @@ const fundTokenAccounts = (
 ): void => {
   const { state, world } = machine
   const isMaker = role === 'maker'
-  if (isMaker) state.set(wsol.place, 1n + rawForUsd(machine, world.sol, HOLDINGS_USD.maker))
+  if (isMaker) state.set(wsol.stateIndex, 1n + rawForUsd(machine, world.sol, HOLDINGS_USD.maker))
   if (!isMaker && (role !== 'retail' || index % 3 > 0)) return
   const usd = isMaker ? HOLDINGS_USD.maker : HOLDINGS_USD.retail + 13 * index
-  state.set(usdc.place, 1n + rawForUsd(machine, world.usdc, usd))
-  for (const account of coins) state.set(account.place, 1n + rawForUsd(machine, account.mint, usd))
+  state.set(usdc.stateIndex, 1n + rawForUsd(machine, world.usdc, usd))
+  for (const account of coins)
+    state.set(account.stateIndex, 1n + rawForUsd(machine, account.mint, usd))
 }
 
 /** State of a chain before its first block: people, older tokens and their pools have been there for long. */
@@ -41,19 +42,19 @@ export const genesisState = (world: Scenario): State => {
   setInitialPrices({ state, world })
   const machine = { state, world }
   for (const wallet of wallets) {
-    state.set(wallet.account.place, GENESIS_LAMPORTS[wallet.role])
-    state.set(wallet.creatorVault.place, BARE_RENT)
-    state.set(wallet.ammVault.place, 1n)
+    state.set(wallet.account.stateIndex, GENESIS_LAMPORTS[wallet.role])
+    state.set(wallet.creatorVault.stateIndex, BARE_RENT)
+    state.set(wallet.ammVault.stateIndex, 1n)
     fundTokenAccounts(machine, wallet)
   }
-  for (const { identity } of validators) state.set(identity.place, VALIDATOR_LAMPORTS)
+  for (const { identity } of validators) state.set(identity.stateIndex, VALIDATOR_LAMPORTS)
   for (const { coin, pc, coinVault, pcVault, usd } of pools) {
-    state.set(coinVault.place, 1n + rawForUsd(machine, coin, usd))
-    state.set(pcVault.place, 1n + rawForUsd(machine, pc, usd))
+    state.set(coinVault.stateIndex, 1n + rawForUsd(machine, coin, usd))
+    state.set(pcVault.stateIndex, 1n + rawForUsd(machine, pc, usd))
   }
   for (const account of [world.feeRecipient, world.buyback, world.withdrawAuthority])
-    state.set(account.place, FEE_LAMPORTS)
-  state.set(world.ammFeeVault.place, 1n)
+    state.set(account.stateIndex, FEE_LAMPORTS)
+  state.set(world.ammFeeVault.stateIndex, 1n)
   state.commit()
   return state
 }

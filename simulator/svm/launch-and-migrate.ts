@@ -13,8 +13,8 @@ const COMPUTE_UNITS = { create: 380_000, migrate: 400_000 } as const
 const HYPE_EXPIRY_BLOCKS = 6_000
 
 /** Place for a new launch: an empty one, else that of the token which nobody has traded for longest. */
-const chooseLaunchSlot = ({ machine }: BlockBuilder): number | undefined => {
-  const { state, world, height } = machine
+const chooseLaunchSlot = ({ context }: BlockBuilder): number | undefined => {
+  const { state, world, height } = context
   const { layout } = world
   for (let slot = 0; slot < layout.launches; slot += 1)
     if (state.get(layout.launch(slot, 'serial')) === 0n) return slot
@@ -24,16 +24,16 @@ const chooseLaunchSlot = ({ machine }: BlockBuilder): number | undefined => {
       (found, one) => (found === undefined || lastOf(one) < lastOf(found) ? one : found),
       undefined,
     )
-  const pools = launchesInPhase(machine, LAUNCH_PHASE.pool)
+  const pools = launchesInPhase(context, LAUNCH_PHASE.pool)
   if (pools.length > layout.launches / 3) return oldest(pools)?.slot
-  const curves = launchesInPhase(machine, LAUNCH_PHASE.curve)
+  const curves = launchesInPhase(context, LAUNCH_PHASE.curve)
   return oldest(
-    curves.filter((one) => one.heat !== 'hyped' || height - lastOf(one) > HYPE_EXPIRY_BLOCKS),
+    curves.filter((one) => one.popularity !== 'hyped' || height - lastOf(one) > HYPE_EXPIRY_BLOCKS),
   )?.slot
 }
 
 /** Forgets the token of a place: what people hold of it stays as it is for good, because nobody touches it again. */
-const clearLaunchSlot = ({ machine: { state, world } }: BlockBuilder, slot: number): void => {
+const clearLaunchSlot = ({ context: { state, world } }: BlockBuilder, slot: number): void => {
   const { layout, wallets } = world
   const from = layout.launch(slot, 'serial')
   const to = layout.holding(slot, wallets.length - 1)
@@ -42,8 +42,8 @@ const clearLaunchSlot = ({ machine: { state, world } }: BlockBuilder, slot: numb
 
 /** A new token: often its creator buys in the same transaction, and others right behind. Returns the trades made. */
 export const launchToken = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { state, world, launches } = machine
+  const { context, random } = desk
+  const { state, world, launches } = context
   const slot = chooseLaunchSlot(desk)
   if (slot === undefined) return 0
   clearLaunchSlot(desk, slot)
@@ -60,7 +60,7 @@ export const launchToken = (desk: BlockBuilder): number => {
     run: (run) => {
       state.add(count, 1n)
       state.set(world.layout.launch(slot, 'serial'), BigInt(launch.serial + 1))
-      state.set(world.layout.launch(slot, 'lastHeight'), BigInt(machine.height))
+      state.set(world.layout.launch(slot, 'lastHeight'), BigInt(context.height))
       createPumpFunToken(run, launch)
       const facts = { spend, slippage: 30, isRouted: false }
       if (buys) addCurveBuy(run, { launch, user: creator }, facts)
@@ -68,7 +68,7 @@ export const launchToken = (desk: BlockBuilder): number => {
   })
   if (!made) return 0
   let trades = buys ? 1 : 0
-  const followers = launch.heat === 'hyped' ? 3 : random.below(3)
+  const followers = launch.popularity === 'hyped' ? 3 : random.below(3)
   for (let at = 0; at < followers; at += 1)
     trades += buyOnCurve(desk, launch, randomTrader(world, launch, random))
   return trades
@@ -76,19 +76,19 @@ export const launchToken = (desk: BlockBuilder): number => {
 
 /** Moves complete curves to their pools, a block or two after the last token was sold. */
 export const migrateCompleteCurves = (desk: BlockBuilder): void => {
-  const { machine, random } = desk
-  const [migrator] = machine.world.byRole.migrator
-  for (const launch of launchesInPhase(machine, LAUNCH_PHASE.complete)) {
+  const { context, random } = desk
+  const [migrator] = context.world.byRole.migrator
+  for (const launch of launchesInPhase(context, LAUNCH_PHASE.complete)) {
     if (migrator === undefined || random.chance(0.4)) continue
     const sent = desk.submit({
       ...{ payer: migrator.account, units: COMPUTE_UNITS.migrate },
       run: (run) => migrateLaunch(run, launch, migrator),
     })
     if (!sent) continue
-    setPoolFairPrice(machine, launch.slot, {
+    setPoolFairPrice(context, launch.slot, {
       ...poolReserves(desk, launch),
       factor: 0.6 + 2.4 * random.unit(),
     })
-    machine.state.commit()
+    context.state.commit()
   }
 }

@@ -31,21 +31,21 @@ const HALF_LIFE = { dud: 250, steady: 2_500, hyped: 40_000 } as const
 /** How much people look at a launch now. */
 const attractionOf = (
   { state, world, height }: ExecutionContext,
-  { slot, heat }: Launch,
+  { slot, popularity }: Launch,
 ): number => {
   const idle = height - Number(state.get(world.layout.launch(slot, 'lastHeight')))
   const trades = Number(state.get(world.layout.launch(slot, 'trades')))
-  const worn = heat === 'hyped' ? 1 : 1 + trades / 60
-  return POPULARITY_WEIGHTS[heat] / (1 + idle / HALF_LIFE[heat]) / worn
+  const worn = popularity === 'hyped' ? 1 : 1 + trades / 60
+  return POPULARITY_WEIGHTS[popularity] / (1 + idle / HALF_LIFE[popularity]) / worn
 }
 
 /** A launch in a phase, the ones that people look at more often; undefined when there is none. */
 export const popularLaunch = (desk: BlockBuilder, phase: bigint): Launch | undefined => {
-  const { machine, random } = desk
-  const found = launchesInPhase(machine, phase)
+  const { context, random } = desk
+  const found = launchesInPhase(context, phase)
   const isCurve = phase === LAUNCH_PHASE.curve
   const weights = found.map((launch) =>
-    isCurve ? attractionOf(machine, launch) : 1 + (launch.serial % 3),
+    isCurve ? attractionOf(context, launch) : 1 + (launch.serial % 3),
   )
   let at = random.unit() * weights.reduce((sum, weight) => sum + weight, 0)
   for (const [index, launch] of found.entries()) {
@@ -70,10 +70,10 @@ const MAX_HOLDER_TRIES = 20
 
 /** A wallet that holds some of a launch, and how much; undefined when none is found soon. */
 export const randomHolder = (
-  { machine, random }: BlockBuilder,
+  { context, random }: BlockBuilder,
   launch: Launch,
 ): { readonly wallet: Wallet; readonly held: bigint } | undefined => {
-  const { state, world } = machine
+  const { state, world } = context
   for (let tried = 0; tried < MAX_HOLDER_TRIES; tried += 1) {
     const isCreator = random.chance(0.1)
     const wallet = isCreator ? launch.creator : randomTrader(world, launch, random)
@@ -94,10 +94,10 @@ export const viaRouter = (
     body()
     return
   }
-  const { router } = run.machine.world
-  const data = () => new BorshWriter().hex('e517cb977ae3ad2a').u64(0n).done()
+  const { router } = run.context.world
+  const data = () => new BorshWriter().hex('e517cb977ae3ad2a').u64(0n).toBytes()
   const call = { program: router, accounts: [user.account, router], flags: 'Sr', data }
-  run.call({ units: 9_000, ...call, name: 'Route' }, body)
+  run.invoke({ units: 9_000, ...call, name: 'Route' }, body)
 }
 
 /** Puts lamports into a wallet's wSOL account, which is made if need be. */
@@ -126,7 +126,7 @@ export const closeIfEmpty = (
   account: TokenAccount,
   owner: Wallet,
 ): void => {
-  if (run.machine.state.get(account.place) === 1n) closeAccount(run, account, owner.account)
+  if (run.context.state.get(account.stateIndex) === 1n) closeAccount(run, account, owner.account)
 }
 
 /** What a trade is about. */

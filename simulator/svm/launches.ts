@@ -24,10 +24,10 @@ export interface Launch {
   readonly serial: number
   /** Its place in the state. */
   readonly slot: number
-  readonly heat: Popularity
+  readonly popularity: Popularity
   /** `create_v2` makes Token-2022 mints. */
-  readonly isV2: boolean
-  readonly events: EventLayout
+  readonly isToken2022: boolean
+  readonly eventLayout: EventLayout
   readonly name: string
   readonly symbol: string
   readonly uri: string
@@ -47,7 +47,7 @@ export interface Launch {
   readonly authorityQuote: TokenAccount
   readonly authorityLp: TokenAccount
   /** Accounts that only take part. */
-  readonly extra: readonly FixedAccount[]
+  readonly extraAccounts: readonly FixedAccount[]
   holding(wallet: Wallet): TokenAccount
 }
 
@@ -56,9 +56,11 @@ export interface LaunchRegistry {
   /** The launch with this number in this place. */
   at(serial: number, slot: number): Launch
   /** The launch with this mint, curve or pool among the first `count`, in whatever place. */
-  named(address: string, count: number): Launch | undefined
+  byAddress(address: string, count: number): Launch | undefined
   /** An account of a launch made lately. */
-  account(address: string): { readonly launch: Launch; readonly account: Account } | undefined
+  accountByAddress(
+    address: string,
+  ): { readonly launch: Launch; readonly account: Account } | undefined
 }
 
 const FIRST_WORDS = [
@@ -115,14 +117,14 @@ const createLaunch = (
   const creator = byRole.creator[hashToUint32(seed, 65, serial) % byRole.creator.length]
   if (creator === undefined) throw new RangeError('nobody creates')
   const rented = (at: Address, field: LaunchField, rentRaw: bigint): RentedAccount => ({
-    ...{ kind: 'rented', ...at, place: place(field), rentRaw },
+    ...{ kind: 'rented', ...at, stateIndex: place(field), rentRaw },
   })
   const mintOf = (account: RentedAccount, decimals: number, is2022: boolean) => ({
-    ...{ account, decimals, native: false, supply: account.place },
+    ...{ account, decimals, native: false, supply: account.stateIndex },
     program: is2022 ? KNOWN_ACCOUNTS.token2022 : KNOWN_ACCOUNTS.token,
   })
   const token = (at: Address, where: number, mint: Mint, owner: Account): TokenAccount => ({
-    ...{ kind: 'token', ...at, place: where, mint, owner },
+    ...{ kind: 'token', ...at, stateIndex: where, mint, owner },
     rentRaw: mint.program === KNOWN_ACCOUNTS.token2022 ? RENT.tokenAccount2022 : RENT.tokenAccount,
   })
   const own = (field: LaunchField, mint: Mint, owner: Account): TokenAccount =>
@@ -131,16 +133,16 @@ const createLaunch = (
   const mint = mintOf(rented(simulatedPumpMint(seed, `mint ${serial}`), 'supply', rent), 6, isV2)
   const lpMint = mintOf(rented(named('lp mint'), 'lpSupply', RENT.mint), 9, true)
   const stored = (field: 'curve' | 'authority'): StoredAccount => ({
-    ...{ kind: 'stored', ...named(field), place: place(field) },
+    ...{ kind: 'stored', ...named(field), stateIndex: place(field) },
   })
   const [curve, authority] = [stored('curve'), stored('authority')]
   const pool = rented(named('pool'), 'pool', RENT.pool)
   const holdings = new Map<number, TokenAccount>()
   return {
-    ...{ serial, slot, isV2, creator, mint, lpMint, curve, authority, pool },
+    ...{ serial, slot, isToken2022: isV2, creator, mint, lpMint, curve, authority, pool },
     ...metadataOf(seed, serial),
-    heat: popularityOf(seed, serial),
-    events: eventLayoutFor(serial, isV2),
+    popularity: popularityOf(seed, serial),
+    eventLayout: eventLayoutFor(serial, isV2),
     metadata: rented(named('metadata'), 'metadata', RENT.metadata),
     vault: own('vault', mint, curve),
     poolBase: own('poolBase', mint, pool),
@@ -148,7 +150,7 @@ const createLaunch = (
     authorityBase: own('authorityBase', mint, authority),
     authorityQuote: own('authorityQuote', world.sol, authority),
     authorityLp: own('authorityLp', lpMint, authority),
-    extra: Array.from({ length: EXTRA_ACCOUNTS }, (_, at) =>
+    extraAccounts: Array.from({ length: EXTRA_ACCOUNTS }, (_, at) =>
       fixedAccount(named(`extra ${at}`), 0n),
     ),
     holding: (wallet) => {
@@ -192,7 +194,7 @@ export const createLaunchRegistry = (world: Scenario): LaunchRegistry => {
   }
   return {
     at,
-    named: (address, count) => {
+    byAddress: (address, count) => {
       for (; indexed < count; indexed += 1) {
         const { mint, pool, curve } = createLaunch(world, { serial: indexed, slot: 0 }, () => {})
         for (const { address: own } of [mint.account, pool, curve]) serials.set(own, indexed)
@@ -202,7 +204,7 @@ export const createLaunchRegistry = (world: Scenario): LaunchRegistry => {
         ? undefined
         : createLaunch(world, { serial, slot: 0 }, () => {})
     },
-    account: (address) => {
+    accountByAddress: (address) => {
       const found = accounts.get(address)
       const launch = found && made.get(found.serial)
       return found && launch && { launch, account: found.account }

@@ -25,7 +25,7 @@ const SPACE = { pool: 245, mint: 82 } as const
 /** PumpSwap `create_pool`, as the migration calls it. */
 const createPumpSwapPool = (run: TransactionExecution, launch: Launch, quote: bigint): void => {
   const { authority, authorityBase, authorityQuote, authorityLp, lpMint, pool, mint } = launch
-  const { state, timeSec } = run.machine
+  const { state, timeSec } = run.context
   const accounts = [
     ...[
       pool,
@@ -49,7 +49,7 @@ const createPumpSwapPool = (run: TransactionExecution, launch: Launch, quote: bi
   const shares = sqrtOf(MIGRATED_TOKENS * quote)
   const data = () => {
     const fields = new BorshWriter().hex('e992d18ecf6840bc').u16(0).u64(MIGRATED_TOKENS).u64(quote)
-    return fields.key(launch.creator.account).bool(false).done()
+    return fields.pubkey(launch.creator.account).bool(false).toBytes()
   }
   const call = {
     program: KNOWN_ACCOUNTS.amm,
@@ -58,10 +58,10 @@ const createPumpSwapPool = (run: TransactionExecution, launch: Launch, quote: bi
     data,
     units: 46_000,
   }
-  run.call({ ...call, name: 'CreatePool' }, () => {
+  run.invoke({ ...call, name: 'CreatePool' }, () => {
     const owner = KNOWN_ACCOUNTS.amm
     createAccount(run, authority, { account: pool, rentRaw: RENT.pool, space: SPACE.pool, owner })
-    state.set(pool.place, 1n)
+    state.set(pool.stateIndex, 1n)
     const made = { account: lpMint.account, rentRaw: RENT.mint, space: SPACE.mint }
     createAccount(run, authority, { ...made, owner: KNOWN_ACCOUNTS.token2022 })
     initializeMint(run, lpMint, pool)
@@ -80,18 +80,18 @@ const createPumpSwapPool = (run: TransactionExecution, launch: Launch, quote: bi
 /** The migration's own accounts are emptied and closed; its shares are burnt, what is left goes to the house. */
 const closeMigrationAccounts = (run: TransactionExecution, launch: Launch): void => {
   const { authority, authorityBase, authorityQuote, authorityLp } = launch
-  const { withdrawAuthority } = run.machine.world
+  const { withdrawAuthority } = run.context.world
   closeAccount(run, authorityBase, withdrawAuthority)
   closeAccount(run, authorityQuote, withdrawAuthority)
   burn(run, authorityLp, authority, currentTokenBalance(run, authorityLp))
   closeAccount(run, authorityLp, withdrawAuthority)
-  transferLamports(run, authority, withdrawAuthority, run.machine.state.get(authority.place))
+  transferLamports(run, authority, withdrawAuthority, run.context.state.get(authority.stateIndex))
 }
 
 /** pump.fun `migrate`: a complete curve becomes a PumpSwap pool. Source: recorded `migrate_pumpfun_1`. */
 export const migrateLaunch = (run: TransactionExecution, launch: Launch, user: Wallet): void => {
-  const { machine } = run
-  const { state, world, timeSec } = machine
+  const { context } = run
+  const { state, world, timeSec } = context
   const { authority, authorityBase, authorityQuote, curve, vault, mint, pool, slot } = launch
   const accounts = [
     ...[
@@ -122,11 +122,11 @@ export const migrateLaunch = (run: TransactionExecution, launch: Launch, user: W
     ...[KNOWN_ACCOUNTS.pumpEvents, KNOWN_ACCOUNTS.pump, KNOWN_ACCOUNTS.rentSysvar],
   ]
   const flags = 'rwrwwSrrrwwwwrrwwwwrrrrrr'
-  const data = () => new BorshWriter().hex('9beae792ec9ea21e').done()
-  run.call(
+  const data = () => new BorshWriter().hex('9beae792ec9ea21e').toBytes()
+  run.invoke(
     { program: KNOWN_ACCOUNTS.pump, accounts, flags, data, units: 48_000, name: 'Migrate' },
     () => {
-      const quote = state.get(curve.place) - RENT.curve - MIGRATION_FEE
+      const quote = state.get(curve.stateIndex) - RENT.curve - MIGRATION_FEE
       moveLamports(run, curve, authority, MIGRATION_FEE)
       const payer = authority
       for (const account of [launch.poolBase, launch.poolQuote, authorityBase, authorityQuote])

@@ -25,7 +25,7 @@ const notificationText = (method: string, subscription: number, result: string):
   `{"jsonrpc":"2.0","method":"${method}","params":{"result":${result},"subscription":${subscription}}}`
 
 const blockNotification = async (
-  { texts }: SimulatedNode,
+  { blockJson }: SimulatedNode,
   block: SealedBlock,
   options: BlockOptions,
 ) => {
@@ -33,7 +33,7 @@ const blockNotification = async (
   const version = unsupportedVersion(block, options)
   const [err, text] =
     version === undefined
-      ? ['null', await texts.text(block, options)]
+      ? ['null', await blockJson.blockJson(block, options)]
       : [`"UnsupportedTransactionVersion(${version})"`, 'null']
   return `{"context":{"slot":${slot}},"value":{"block":${text},"err":${err},"slot":${slot}}}`
 }

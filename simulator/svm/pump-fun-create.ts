@@ -19,11 +19,11 @@ const ACCOUNT_SPACE = { mint: 82, mint2022: 234, curve: 151, metadata: 679 } as 
 const BARE_MINT_RENT = 2_519_520n
 
 const createInstruction = (
-  { machine: { world } }: TransactionExecution,
+  { context: { world } }: TransactionExecution,
   launch: Launch,
 ): Omit<InstructionCall, 'units'> => {
-  const { mint, curve, vault, creator, metadata, isV2, name, symbol, uri } = launch
-  const accounts = isV2
+  const { mint, curve, vault, creator, metadata, isToken2022, name, symbol, uri } = launch
+  const accounts = isToken2022
     ? [
         ...[
           mint.account,
@@ -41,7 +41,7 @@ const createInstruction = (
           KNOWN_ACCOUNTS.mayhemGlobal,
           KNOWN_ACCOUNTS.mayhemVault,
         ],
-        ...[launch.extra[0] ?? world.router, launch.extra[1] ?? world.router],
+        ...[launch.extraAccounts[0] ?? world.router, launch.extraAccounts[1] ?? world.router],
         ...[KNOWN_ACCOUNTS.pumpEvents, KNOWN_ACCOUNTS.pump],
       ]
     : [
@@ -64,27 +64,32 @@ const createInstruction = (
         ...[KNOWN_ACCOUNTS.pumpEvents, KNOWN_ACCOUNTS.pump],
       ]
   return {
-    ...{ program: KNOWN_ACCOUNTS.pump, accounts, name: isV2 ? 'CreateV2' : 'Create' },
-    flags: isV2 ? 'SrwwrSrrrwrwwwrr' : 'SrwwrrwSrrrrrr',
+    ...{ program: KNOWN_ACCOUNTS.pump, accounts, name: isToken2022 ? 'CreateV2' : 'Create' },
+    flags: isToken2022 ? 'SrwwrSrrrwrwwwrr' : 'SrwwrrwSrrrrrr',
     data: () => {
-      const data = new BorshWriter().hex(isV2 ? 'd6904cec5f8b31b4' : '181ec828051c0777')
-      data.text(name).text(symbol).text(uri).key(creator.account)
-      return isV2 ? data.bool(false).bool(false).done() : data.done()
+      const data = new BorshWriter().hex(isToken2022 ? 'd6904cec5f8b31b4' : '181ec828051c0777')
+      data.text(name).text(symbol).text(uri).pubkey(creator.account)
+      return isToken2022 ? data.bool(false).bool(false).toBytes() : data.toBytes()
     },
   }
 }
 
 /** Makes the mint; a Token-2022 mint holds its metadata itself. */
-const createMint = (run: TransactionExecution, { mint, creator, isV2 }: Launch): void => {
+const createMint = (run: TransactionExecution, { mint, creator, isToken2022 }: Launch): void => {
   const { account, program } = mint
-  const rentRaw = isV2 ? BARE_MINT_RENT : RENT.mint
-  const space = isV2 ? ACCOUNT_SPACE.mint2022 : ACCOUNT_SPACE.mint
+  const rentRaw = isToken2022 ? BARE_MINT_RENT : RENT.mint
+  const space = isToken2022 ? ACCOUNT_SPACE.mint2022 : ACCOUNT_SPACE.mint
   createAccount(run, creator.account, { account, rentRaw, space, owner: program, signs: true })
-  if (isV2)
-    run.call({
+  if (isToken2022)
+    run.invoke({
       ...{ program, accounts: [account], flags: 'w', units: 879 },
       data: () =>
-        new BorshWriter().u8(39).u8(0).key(KNOWN_ACCOUNTS.pumpMintAuthority).key(account).done(),
+        new BorshWriter()
+          .u8(39)
+          .u8(0)
+          .pubkey(KNOWN_ACCOUNTS.pumpMintAuthority)
+          .pubkey(account)
+          .toBytes(),
     })
   initializeMint(run, mint, KNOWN_ACCOUNTS.pumpMintAuthority)
 }
@@ -99,8 +104,8 @@ const writeMetadata2022 = (
   topUpRent(run, creator.account, account, RENT.mint2022 - BARE_MINT_RENT)
   const call = { program, accounts: [account, authority, account, authority], flags: 'wrrr' }
   const data = () =>
-    new BorshWriter().hex('d2e11ea258b84d8d').text(name).text(symbol).text(uri).done()
-  run.call({ ...call, data, units: 3_566 }, () =>
+    new BorshWriter().hex('d2e11ea258b84d8d').text(name).text(symbol).text(uri).toBytes()
+  run.invoke({ ...call, data, units: 3_566 }, () =>
     run.log('Program log: TokenMetadataInstruction: Initialize'),
   )
 }
@@ -120,22 +125,22 @@ const writeMetadata = (
     KNOWN_ACCOUNTS.system,
   ]
   const data = () =>
-    new BorshWriter().u8(33).text(rest.name).text(rest.symbol).text(rest.uri).u16(0).u8(0).done()
+    new BorshWriter().u8(33).text(rest.name).text(rest.symbol).text(rest.uri).u16(0).u8(0).toBytes()
   const call = { program: KNOWN_ACCOUNTS.metadata, accounts, flags: 'wrrSrr', data, units: 26_000 }
-  run.call({ ...call, name: 'Create Metadata Accounts v3' }, () => {
+  run.invoke({ ...call, name: 'Create Metadata Accounts v3' }, () => {
     const made = { account: metadata, rentRaw: RENT.metadata, space: ACCOUNT_SPACE.metadata }
     createAccount(run, creator.account, { ...made, owner: KNOWN_ACCOUNTS.metadata })
-    run.machine.state.set(metadata.place, 1n)
+    run.context.state.set(metadata.stateIndex, 1n)
   })
 }
 
 /** pump.fun `create` or `create_v2`: a mint, its curve, and all its tokens on the curve. */
 export const createPumpFunToken = (run: TransactionExecution, launch: Launch): void => {
-  const { machine } = run
-  const { state, world, timeSec } = machine
-  const { mint, curve, vault, creator, slot, isV2 } = launch
+  const { context } = run
+  const { state, world, timeSec } = context
+  const { mint, curve, vault, creator, slot, isToken2022 } = launch
   const authority = KNOWN_ACCOUNTS.pumpMintAuthority
-  run.call({ ...createInstruction(run, launch), units: 60_000 }, () => {
+  run.invoke({ ...createInstruction(run, launch), units: 60_000 }, () => {
     createMint(run, launch)
     const made = {
       account: curve,
@@ -144,13 +149,13 @@ export const createPumpFunToken = (run: TransactionExecution, launch: Launch): v
       owner: KNOWN_ACCOUNTS.pump,
     }
     createAccount(run, creator.account, made)
-    state.set(curve.place, RENT.curve)
+    state.set(curve.stateIndex, RENT.curve)
     createAssociatedTokenAccount(run, vault, { payer: creator.account, strict: true })
-    if (isV2) writeMetadata2022(run, launch)
+    if (isToken2022) writeMetadata2022(run, launch)
     else writeMetadata(run, launch)
     mintTo(run, mint, { to: vault, authority, amount: TOTAL_SUPPLY })
     revokeMintAuthority(run, mint, authority)
-    writeCurve(machine, launch, NEW_CURVE)
+    writeCurve(context, launch, NEW_CURVE)
     state.set(world.layout.launch(slot, 'phase'), LAUNCH_PHASE.curve)
     const facts = { launch, user: creator, timeSec, world }
     emitEvent(run, { program: KNOWN_ACCOUNTS.pump, authority: KNOWN_ACCOUNTS.pumpEvents }, () =>

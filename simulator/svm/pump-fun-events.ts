@@ -24,8 +24,8 @@ export const emitEvent = (
   event: LazyBytes,
 ): void => {
   run.log(() => `Program data: ${Buffer.from(event()).toString('base64')}`)
-  run.call({
-    data: () => new BorshWriter().hex(EVENT_CPI_DISCRIMINATOR).raw(event()).done(),
+  run.invoke({
+    data: () => new BorshWriter().hex(EVENT_CPI_DISCRIMINATOR).raw(event()).toBytes(),
     ...{ program: from.program, accounts: [from.authority], flags: 'r', units: 2_060 },
   })
 }
@@ -49,28 +49,28 @@ export const tradeEvent = (
 ): Uint8Array => {
   const event = new BorshWriter()
     .hex('bddb7fd34ee661ee')
-    .key(launch.mint.account)
+    .pubkey(launch.mint.account)
     .u64(sol)
     .u64(tokens)
     .bool(isBuy)
-    .key(user.account)
+    .pubkey(user.account)
     .i64(timeSec)
     .u64(after.virtualSol)
     .u64(after.virtualToken)
     .u64(after.realSol)
     .u64(after.realToken)
-  if (launch.events === 'first') return event.done()
-  event.key(world.feeRecipient).u64(CURVE_FEES.protocol).u64(fee)
-  event.key(launch.creator.account).u64(CURVE_FEES.creator).u64(creatorFee)
+  if (launch.eventLayout === 'first') return event.toBytes()
+  event.pubkey(world.feeRecipient).u64(CURVE_FEES.protocol).u64(fee)
+  event.pubkey(launch.creator.account).u64(CURVE_FEES.creator).u64(creatorFee)
   event.bool(false).u64(0n).u64(0n).u64(0n).i64(0)
   event
     .text(isBuy ? 'buy' : 'sell')
     .bool(false)
     .u64(0n)
     .u64(0n)
-  if (launch.events === '2025') return event.done()
-  event.u64(BUYBACK_SHARE).u64(buyback).u32(0).key(KNOWN_ACCOUNTS.system)
-  return event.u64(sol).u64(after.virtualSol).u64(after.realSol).done()
+  if (launch.eventLayout === '2025') return event.toBytes()
+  event.u64(BUYBACK_SHARE).u64(buyback).u32(0).pubkey(KNOWN_ACCOUNTS.system)
+  return event.u64(sol).u64(after.virtualSol).u64(after.realSol).toBytes()
 }
 
 /** What an event is about. */
@@ -83,32 +83,34 @@ export interface EventContext {
 
 /** CreateEvent. */
 export const createEvent = ({ launch, user, timeSec }: EventContext): Uint8Array => {
-  const { mint, curve, creator, events } = launch
+  const { mint, curve, creator, eventLayout } = launch
   const event = new BorshWriter()
     .hex('1b72a94ddeeb6376')
     .text(launch.name)
     .text(launch.symbol)
     .text(launch.uri)
-    .key(mint.account)
-    .key(curve)
-    .key(user.account)
-    .key(creator.account)
+    .pubkey(mint.account)
+    .pubkey(curve)
+    .pubkey(user.account)
+    .pubkey(creator.account)
     .i64(timeSec)
     .u64(NEW_CURVE.virtualToken)
     .u64(NEW_CURVE.virtualSol)
     .u64(NEW_CURVE.realToken)
     .u64(TOTAL_SUPPLY)
-  if (events === 'first') return event.done()
-  event.key(mint.program).bool(false).bool(false)
-  if (events === '2025') return event.done()
-  return event.key(KNOWN_ACCOUNTS.system).u64(NEW_CURVE.virtualSol).done()
+  if (eventLayout === 'first') return event.toBytes()
+  event.pubkey(mint.program).bool(false).bool(false)
+  if (eventLayout === '2025') return event.toBytes()
+  return event.pubkey(KNOWN_ACCOUNTS.system).u64(NEW_CURVE.virtualSol).toBytes()
 }
 
 /** CompleteEvent: the curve is sold out. */
 export const completeEvent = ({ launch, user, timeSec }: EventContext): Uint8Array => {
-  const event = new BorshWriter().hex('5f72619cd42e9808').key(user.account)
-  event.key(launch.mint.account).key(launch.curve).i64(timeSec)
-  return launch.events === '2026' ? event.key(KNOWN_ACCOUNTS.system).done() : event.done()
+  const event = new BorshWriter().hex('5f72619cd42e9808').pubkey(user.account)
+  event.pubkey(launch.mint.account).pubkey(launch.curve).i64(timeSec)
+  return launch.eventLayout === '2026'
+    ? event.pubkey(KNOWN_ACCOUNTS.system).toBytes()
+    : event.toBytes()
 }
 
 /** CompletePumpAmmMigrationEvent: the curve's money lies in a pool. */
@@ -116,8 +118,13 @@ export const migrationEvent = (
   { launch, user, timeSec }: EventContext,
   moved: { readonly tokens: bigint; readonly sol: bigint; readonly fee: bigint },
 ): Uint8Array => {
-  const event = new BorshWriter().hex('bde95db95c94ea94').key(user.account).key(launch.mint.account)
-  event.u64(moved.tokens).u64(moved.sol).u64(moved.fee).key(launch.curve)
-  event.i64(timeSec).key(launch.pool)
-  return launch.events === '2026' ? event.key(KNOWN_ACCOUNTS.system).done() : event.done()
+  const event = new BorshWriter()
+    .hex('bde95db95c94ea94')
+    .pubkey(user.account)
+    .pubkey(launch.mint.account)
+  event.u64(moved.tokens).u64(moved.sol).u64(moved.fee).pubkey(launch.curve)
+  event.i64(timeSec).pubkey(launch.pool)
+  return launch.eventLayout === '2026'
+    ? event.pubkey(KNOWN_ACCOUNTS.system).toBytes()
+    : event.toBytes()
 }

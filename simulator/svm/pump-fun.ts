@@ -67,8 +67,8 @@ export interface CurveOrder {
 }
 
 const callGetFees = (run: TransactionExecution): void =>
-  run.call({
-    data: () => new BorshWriter().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).done(),
+  run.invoke({
+    data: () => new BorshWriter().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).toBytes(),
     ...{
       program: KNOWN_ACCOUNTS.pumpFees,
       accounts: [KNOWN_ACCOUNTS.pumpFeeConfig, KNOWN_ACCOUNTS.pump],
@@ -79,17 +79,17 @@ const callGetFees = (run: TransactionExecution): void =>
 
 const tradeFees = (launch: Launch, sol: bigint) => {
   const fee = feeOf(sol, CURVE_FEES.protocol)
-  const buyback = launch.events === '2026' ? (fee * BUYBACK_SHARE) / 10_000n : 0n
+  const buyback = launch.eventLayout === '2026' ? (fee * BUYBACK_SHARE) / 10_000n : 0n
   return { fee, creatorFee: feeOf(sol, CURVE_FEES.creator), buyback }
 }
 
 /** Accounts of buy and sell; those of 2026 stand at the end. */
 const swapInstruction = (
-  { machine: { world } }: TransactionExecution,
+  { context: { world } }: TransactionExecution,
   { launch, user }: CurveOrder,
   isBuy: boolean,
 ): Pick<InstructionCall, 'program' | 'accounts' | 'flags'> => {
-  const { mint, curve, vault, creator, events, extra } = launch
+  const { mint, curve, vault, creator, eventLayout, extraAccounts } = launch
   const [first, second] = isBuy
     ? [mint.program, creator.creatorVault]
     : [creator.creatorVault, mint.program]
@@ -99,10 +99,10 @@ const swapInstruction = (
     ...[KNOWN_ACCOUNTS.pumpEvents, KNOWN_ACCOUNTS.pump],
     ...(isBuy ? [KNOWN_ACCOUNTS.pumpVolume, user.curveVolume] : []),
     ...[KNOWN_ACCOUNTS.pumpFeeConfig, KNOWN_ACCOUNTS.pumpFees],
-    ...(events === '2026' ? [...extra.slice(0, 1), world.buyback] : []),
+    ...(eventLayout === '2026' ? [...extraAccounts.slice(0, 1), world.buyback] : []),
   ]
   const vaults = isBuy ? 'rw' : 'wr'
-  const tail = `${isBuy ? 'rw' : ''}rr${events === '2026' ? 'rw' : ''}`
+  const tail = `${isBuy ? 'rw' : ''}rr${eventLayout === '2026' ? 'rw' : ''}`
   return { program: KNOWN_ACCOUNTS.pump, accounts, flags: `rwrwwwSr${vaults}rr${tail}` }
 }
 
@@ -111,10 +111,10 @@ const finishTrade = (
   { launch, user }: CurveOrder,
   trade: CurveTrade,
 ): void => {
-  const { machine } = run
-  const { timeSec, world, state } = machine
-  writeCurve(machine, launch, trade.after)
-  countTrade(machine, launch)
+  const { context } = run
+  const { timeSec, world, state } = context
+  writeCurve(context, launch, trade.after)
+  countTrade(context, launch)
   const facts = { launch, user, timeSec, world }
   emitEvent(run, EVENT_EMITTER, () => tradeEvent(facts, trade))
   if (trade.after.realToken > 0n) return
@@ -125,10 +125,11 @@ const finishTrade = (
 /** pump.fun `buy`: so many tokens for at most so much. Throws Failed beyond the limit. */
 export const curveBuy = (run: TransactionExecution, order: CurveOrder): void => {
   const { launch, user, tokens, limit } = order
-  const { world } = run.machine
-  const data = () => new BorshWriter().hex('66063d1201daebea').u64(tokens).u64(limit).u8(0).done()
-  run.call({ data, ...swapInstruction(run, order, true), units: 38_000, name: 'Buy' }, () => {
-    const curve = readCurve(run.machine, launch)
+  const { world } = run.context
+  const data = () =>
+    new BorshWriter().hex('66063d1201daebea').u64(tokens).u64(limit).u8(0).toBytes()
+  run.invoke({ data, ...swapInstruction(run, order, true), units: 38_000, name: 'Buy' }, () => {
+    const curve = readCurve(run.context, launch)
     const sol = curveCost(curve, tokens)
     const { fee, creatorFee, buyback } = tradeFees(launch, sol)
     callGetFees(run)
@@ -148,10 +149,10 @@ export const curveBuy = (run: TransactionExecution, order: CurveOrder): void => 
 /** pump.fun `sell`: the curve pays by moving its own lamports. Throws Failed below the limit. */
 export const curveSell = (run: TransactionExecution, order: CurveOrder): void => {
   const { launch, user, tokens, limit } = order
-  const { world } = run.machine
-  const data = () => new BorshWriter().hex('33e685a4017f83ad').u64(tokens).u64(limit).done()
-  run.call({ data, ...swapInstruction(run, order, false), units: 31_000, name: 'Sell' }, () => {
-    const curve = readCurve(run.machine, launch)
+  const { world } = run.context
+  const data = () => new BorshWriter().hex('33e685a4017f83ad').u64(tokens).u64(limit).toBytes()
+  run.invoke({ data, ...swapInstruction(run, order, false), units: 31_000, name: 'Sell' }, () => {
+    const curve = readCurve(run.context, launch)
     const sol = curvePayout(curve, tokens)
     const { fee, creatorFee, buyback } = tradeFees(launch, sol)
     callGetFees(run)

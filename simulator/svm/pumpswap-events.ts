@@ -33,12 +33,12 @@ export const userQuoteDelta = (trade: PumpSwapTrade): bigint => {
 
 const appendAccounts = (event: BorshWriter, { launch, user, world }: EventContext): BorshWriter =>
   event
-    .key(launch.pool)
-    .key(user.account)
-    .key(launch.holding(user))
-    .key(user.wsol)
-    .key(world.ammFeeOwner)
-    .key(world.ammFeeVault)
+    .pubkey(launch.pool)
+    .pubkey(user.account)
+    .pubkey(launch.holding(user))
+    .pubkey(user.wsol)
+    .pubkey(world.ammFeeOwner)
+    .pubkey(world.ammFeeVault)
 
 /** BuyEvent and SellEvent in the layout of their token. Source: contract/chains.md 4.3. */
 export const swapEvent = (facts: EventContext, trade: PumpSwapTrade): Uint8Array => {
@@ -49,12 +49,12 @@ export const swapEvent = (facts: EventContext, trade: PumpSwapTrade): Uint8Array
   event.u64(PUMPSWAP_FEES.lp).u64(trade.lpFee).u64(PUMPSWAP_FEES.protocol).u64(trade.protocolFee)
   event.u64(poolQuoteDelta(trade)).u64(userQuoteDelta(trade))
   appendAccounts(event, facts)
-  if (facts.launch.events === 'first') return event.done()
-  event.key(facts.launch.creator.account).u64(PUMPSWAP_FEES.creator).u64(trade.creatorFee)
+  if (facts.launch.eventLayout === 'first') return event.toBytes()
+  event.pubkey(facts.launch.creator.account).u64(PUMPSWAP_FEES.creator).u64(trade.creatorFee)
   if (isBuy) event.bool(true).u64(0n).u64(0n).u64(0n).i64(0).u64(base).text('buy')
   event.u64(0n).u64(0n)
-  if (facts.launch.events === '2025') return event.done()
-  return event.u64(0n).u64(0n).done()
+  if (facts.launch.eventLayout === '2025') return event.toBytes()
+  return event.u64(0n).u64(0n).toBytes()
 }
 
 /** CreatePoolEvent of a graduation. */
@@ -64,17 +64,21 @@ export const createPoolEvent = (
   made: { readonly base: bigint; readonly quote: bigint; readonly shares: bigint },
 ): Uint8Array => {
   const { base, quote, shares } = made
-  const event = new BorshWriter().hex('b1310cd2a076a774').i64(timeSec).u16(0).key(launch.authority)
-  event.key(launch.mint.account).key(KNOWN_ACCOUNTS.wsol).u8(launch.mint.decimals).u8(9)
+  const event = new BorshWriter()
+    .hex('b1310cd2a076a774')
+    .i64(timeSec)
+    .u16(0)
+    .pubkey(launch.authority)
+  event.pubkey(launch.mint.account).pubkey(KNOWN_ACCOUNTS.wsol).u8(launch.mint.decimals).u8(9)
   event.u64(base).u64(quote).u64(base).u64(quote)
   event
     .u64(LOCKED_LP_TOKENS)
     .u64(shares)
     .u64(shares - LOCKED_LP_TOKENS)
     .u8(POOL_BUMP)
-  event.key(launch.pool).key(launch.lpMint.account)
-  event.key(launch.authorityBase).key(launch.authorityQuote)
-  return event.key(launch.creator.account).bool(false).done()
+  event.pubkey(launch.pool).pubkey(launch.lpMint.account)
+  event.pubkey(launch.authorityBase).pubkey(launch.authorityQuote)
+  return event.pubkey(launch.creator.account).bool(false).toBytes()
 }
 
 /** Shares of a new pool that nobody gets. Source: recorded CreatePoolEvent. */

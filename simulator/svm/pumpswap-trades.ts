@@ -23,11 +23,11 @@ const COMPUTE_UNITS = 260_000
 
 /** Tokens in a pool now. */
 export const poolReserves = (
-  { machine: { state } }: BlockBuilder,
+  { context: { state } }: BlockBuilder,
   { poolBase, poolQuote }: Launch,
 ) => ({
-  base: state.get(poolBase.place) - 1n,
-  quote: state.get(poolQuote.place) - 1n,
+  base: state.get(poolBase.stateIndex) - 1n,
+  quote: state.get(poolQuote.stateIndex) - 1n,
 })
 
 /** Somebody buys in a pool with lamports. Returns the trades made. */
@@ -92,12 +92,12 @@ const sellInPool = (desk: BlockBuilder, launch: Launch): number => {
 
 /** A trade in the pool of a graduated launch; people follow what they believe it is worth. Returns the trades made. */
 export const poolTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
+  const { context, random } = desk
   const launch = popularLaunch(desk, LAUNCH_PHASE.pool)
   if (launch === undefined) return 0
-  const off = poolDeviation(machine, launch.slot, poolReserves(desk, launch))
+  const off = poolDeviation(context, launch.slot, poolReserves(desk, launch))
   const buys = Math.max(0.12, Math.min(0.88, 0.5 - off * 1.5))
   if (random.chance(buys))
-    return buyInPool(desk, launch, randomTrader(machine.world, launch, random))
+    return buyInPool(desk, launch, randomTrader(context.world, launch, random))
   return sellInPool(desk, launch)
 }

@@ -45,8 +45,8 @@ const swapInstruction = (
 }
 
 const callGetFees = (run: TransactionExecution): void =>
-  run.call({
-    data: () => new BorshWriter().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).done(),
+  run.invoke({
+    data: () => new BorshWriter().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).toBytes(),
     ...{
       program: KNOWN_ACCOUNTS.pumpFees,
       accounts: [KNOWN_ACCOUNTS.ammFeeConfig, KNOWN_ACCOUNTS.amm],
@@ -81,7 +81,7 @@ const settleTrade = (
   { launch, user }: PumpSwapOrder,
   trade: PumpSwapTrade,
 ): void => {
-  const { world } = run.machine
+  const { world } = run.context
   const holding = launch.holding(user)
   const { pool, poolBase, poolQuote, creator } = launch
   const [payer, authority] = trade.isBuy ? [user.wsol, user.account] : [poolQuote, pool]
@@ -105,22 +105,22 @@ export const pumpSwapTrade = (
   order: PumpSwapOrder,
   isBuy: boolean,
 ): void => {
-  const { machine } = run
+  const { context } = run
   const { launch, user, base, limit } = order
-  const { world, timeSec } = machine
+  const { world, timeSec } = context
   const data = () => {
     const fields = new BorshWriter().hex(isBuy ? '66063d1201daebea' : '33e685a4017f83ad')
     fields.u64(base).u64(limit)
-    return isBuy ? fields.u8(1).done() : fields.done()
+    return isBuy ? fields.u8(1).toBytes() : fields.toBytes()
   }
-  run.call({ data, ...swapInstruction({ launch, user, world }, isBuy), units: 52_000 }, () => {
+  run.invoke({ data, ...swapInstruction({ launch, user, world }, isBuy), units: 52_000 }, () => {
     callGetFees(run)
     const trade = quoteTrade(run, order, isBuy)
     const asked = userQuoteDelta(trade)
     if (isBuy ? asked > limit : asked < limit)
       run.fail(EXCEEDED_SLIPPAGE, 'AnchorError: slippage exceeded')
     settleTrade(run, order, trade)
-    countTrade(machine, launch)
+    countTrade(context, launch)
     const facts = { launch, user, timeSec, world }
     const from = { program: KNOWN_ACCOUNTS.amm, authority: KNOWN_ACCOUNTS.ammEvents }
     emitEvent(run, from, () => swapEvent(facts, trade))

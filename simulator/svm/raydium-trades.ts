@@ -29,11 +29,11 @@ interface TradeIntent {
 }
 
 const quotedOutput = (
-  { machine: { state } }: BlockBuilder,
+  { context: { state } }: BlockBuilder,
   { pool, paysPc, amount }: TradeIntent,
 ): bigint => {
-  const coin = state.get(pool.coinVault.place) - 1n
-  const pc = state.get(pool.pcVault.place) - 1n
+  const coin = state.get(pool.coinVault.stateIndex) - 1n
+  const pc = state.get(pool.pcVault.stateIndex) - 1n
   return paysPc ? raydiumAmountOut(pc, coin, amount) : raydiumAmountOut(coin, pc, amount)
 }
 
@@ -51,13 +51,13 @@ const prepareAccounts = (
 
 /** Swaps in a Raydium pool. Returns the trades made. */
 const submitTrade = (desk: BlockBuilder, wish: TradeIntent): number => {
-  const { machine, random } = desk
-  const { world, state } = machine
+  const { context, random } = desk
+  const { world, state } = context
   const { pool, user, paysPc } = wish
   const from = tokenAccountFor(world, user, paysPc ? pool.pc : pool.coin)
   const to = tokenAccountFor(world, user, paysPc ? pool.coin : pool.pc)
   const isSol = from === user.wsol
-  const held = state.get(from.place) === 0n ? 0n : state.get(from.place) - 1n
+  const held = state.get(from.stateIndex) === 0n ? 0n : state.get(from.stateIndex) - 1n
   const amount = isSol ? wish.amount : smaller(wish.amount, held)
   const out = quotedOutput(desk, { ...wish, amount })
   if (amount === 0n || out < 2n || !desk.fund(user, isSol ? amount : 0n)) return 0
@@ -78,8 +78,8 @@ const submitTrade = (desk: BlockBuilder, wish: TradeIntent): number => {
   return sent ? 1 : 0
 }
 
-export const popularPool = ({ machine, random }: BlockBuilder): RaydiumPool => {
-  const { pools } = machine.world
+export const popularPool = ({ context, random }: BlockBuilder): RaydiumPool => {
+  const { pools } = context.world
   let at = random.unit() * pools.reduce((sum, { weight }) => sum + weight, 0)
   for (const pool of pools) {
     at -= pool.weight
@@ -93,10 +93,10 @@ const PRICE_TOLERANCE = 0.002_8
 
 /** A trade in a Raydium pool: a correction towards the fair price, or somebody who just wants the other token. Returns the trades made. */
 export const raydiumTrade = (desk: BlockBuilder): number => {
-  const { machine, random } = desk
-  const { world } = machine
+  const { context, random } = desk
+  const { world } = context
   const pool = popularPool(desk)
-  const { deviation, paysPc, amount } = correctionOf(machine, pool, 0.4 + 0.5 * random.unit())
+  const { deviation, paysPc, amount } = correctionOf(context, pool, 0.4 + 0.5 * random.unit())
   if (Math.abs(deviation) > PRICE_TOLERANCE && random.chance(0.8))
     return submitTrade(desk, { pool, user: random.pick(world.byRole.maker), paysPc, amount })
   const user = random.pick(world.byRole.retail)
@@ -104,5 +104,5 @@ export const raydiumTrade = (desk: BlockBuilder): number => {
   const usd = 5 + roll * roll * Math.min(3_000, pool.usd * 0.004)
   const buysCoin = random.chance(0.5)
   const mint = buysCoin ? pool.pc : pool.coin
-  return submitTrade(desk, { pool, user, paysPc: buysCoin, amount: rawForUsd(machine, mint, usd) })
+  return submitTrade(desk, { pool, user, paysPc: buysCoin, amount: rawForUsd(context, mint, usd) })
 }

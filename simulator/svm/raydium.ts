@@ -69,7 +69,7 @@ const rayLogLine = (
   if (exact === 'in') line.u64(amount).u64(limit)
   else line.u64(limit).u64(amount)
   line.u64(facts.direction).u64(facts.source).u64(facts.reserves[0]).u64(facts.reserves[1])
-  return `Program log: ray_log: ${Buffer.from(line.u64(facts.other).done()).toString('base64')}`
+  return `Program log: ray_log: ${Buffer.from(line.u64(facts.other).toBytes()).toString('base64')}`
 }
 
 /** Raydium AMM v4 swapBaseIn and swapBaseOut, in both forms. Throws Failed beyond the limit. */
@@ -78,9 +78,9 @@ export const raydiumSwap = (run: TransactionExecution, order: RaydiumOrder): voi
   const tag = (exact === 'in' ? 9 : 11) + (short ? (exact === 'in' ? 7 : 6) : 0)
   const words = exact === 'in' ? [amount, limit] : [limit, amount]
   const data = () =>
-    words.reduce((fields, word) => fields.u64(word), new BorshWriter().u8(tag)).done()
+    words.reduce((fields, word) => fields.u64(word), new BorshWriter().u8(tag)).toBytes()
   const call = { program: KNOWN_ACCOUNTS.raydium, ...swapInstruction(order), data, units: 22_000 }
-  run.call(call, () => {
+  run.invoke(call, () => {
     const paysPc = from.mint === pool.pc
     const reserves = [
       currentTokenBalance(run, pool.coinVault),

@@ -30,15 +30,15 @@ import { transactionToJson } from './transaction-json.ts'
 /** A chain and what its node keeps beside it. */
 export interface SimulatedNode {
   readonly chain: SolanaChain
-  readonly texts: BlockJsonCache
-  readonly directory: ReturnType<typeof createAccountDirectory>
+  readonly blockJson: BlockJsonCache
+  readonly accountDirectory: ReturnType<typeof createAccountDirectory>
 }
 
 /** A node of a chain. */
 export const createNode = (chain: SolanaChain): SimulatedNode => ({
   chain,
-  texts: createBlockJsonCache(chain.producer.world),
-  directory: createAccountDirectory(chain.producer.world),
+  blockJson: createBlockJsonCache(chain.producer.world),
+  accountDirectory: createAccountDirectory(chain.producer.world),
 })
 
 type RpcMethod = (node: SimulatedNode, params: readonly unknown[]) => unknown
@@ -56,7 +56,7 @@ const unsupportedVersionError = (version: number): JsonRpcError =>
     `Transaction version (${version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
   )
 
-const getBlock: RpcMethod = async ({ chain, texts }, params) => {
+const getBlock: RpcMethod = async ({ chain, blockJson }, params) => {
   const slot = slotParam(params, 0)
   const config = optionsParam(params, 1)
   const options = parseBlockOptions(config, 'rewards')
@@ -70,7 +70,7 @@ const getBlock: RpcMethod = async ({ chain, texts }, params) => {
     )
   const version = unsupportedVersion(block, options)
   if (version !== undefined) throw unsupportedVersionError(version)
-  return new JsonText(await texts.text(block, options))
+  return new JsonText(await blockJson.blockJson(block, options))
 }
 
 /** Slots with a block from one slot to another, both included. */
@@ -161,25 +161,25 @@ const getSignatureStatuses: RpcMethod = async ({ chain }, [hashes]) => {
 
 /** What stands at an address in the state that is read. */
 const accountInfoAt = (
-  { chain, directory }: SimulatedNode,
+  { chain, accountDirectory }: SimulatedNode,
   read: StateReader,
   address: string,
 ): AccountInfo | undefined => {
   const { world, launches } = chain.producer
-  const old = directory.get(address)
+  const old = accountDirectory.get(address)
   if (old !== undefined) {
     const facts = old(read)
     return facts.lamports === 0n ? undefined : facts
   }
   const { layout } = world
-  const recent = launches.account(address)
+  const recent = launches.accountByAddress(address)
   if (recent !== undefined) {
     const { launch, account } = recent
     const isAlive = read(layout.launch(launch.slot, 'serial')) === BigInt(launch.serial + 1)
     if (isAlive)
       return lamportsOf(read, account) === 0n ? undefined : launchAccountInfo(read, world, recent)
   }
-  const named = launches.named(address, Number(read(layout.common('launches'))))
+  const named = launches.byAddress(address, Number(read(layout.common('launches'))))
   return named?.mint.account.address === address ? retiredMintInfo(named) : undefined
 }
 

@@ -102,9 +102,13 @@ interface AccountFactories {
 
 const accountFactories = (seed: number): AccountFactories => ({
   fixed: (label, lamports) => fixedAccount(simulatedAddress(seed, label), lamports),
-  stored: (label, place) => ({ kind: 'stored', ...simulatedAddress(seed, label), place }),
+  stored: (label, place) => ({
+    kind: 'stored',
+    ...simulatedAddress(seed, label),
+    stateIndex: place,
+  }),
   token: (label, place, { mint, owner }) => ({
-    ...{ kind: 'token', ...simulatedAddress(seed, label), place },
+    ...{ kind: 'token', ...simulatedAddress(seed, label), stateIndex: place },
     ...{ rentRaw: RENT.tokenAccount, mint, owner },
   }),
 })
@@ -135,7 +139,9 @@ const createWallets = (
       ...{ index, role, account, ammAuthority },
       wsol: own('wsol', at('wsol'), mints.sol),
       usdc: own('usdc', at('usdc'), mints.usdc),
-      coins: mints.coins.map((mint, coin) => own(`coin ${coin}`, layout.coin(coin, index), mint)),
+      coins: mints.coins.map((mint, coin) =>
+        own(`coin ${coin}`, layout.tokenAccount(coin, index), mint),
+      ),
       creatorVault: stored(`wallet ${index} curve creator`, at('creatorVault')),
       ammVault: token(`wallet ${index} amm vault`, at('ammVault'), {
         mint: mints.sol,

@@ -24,14 +24,14 @@ interface Transfer {
 }
 
 const moveBalance = (
-  { machine: { state } }: TransactionExecution,
+  { context: { state } }: TransactionExecution,
   { from, to, amount }: Transfer,
 ): void => {
   const held = tokenBalanceOf(state.get.bind(state), from)
   if (held === undefined || held < amount) throw new ProgramError(1, 'insufficient funds')
-  if (state.get(to.place) === 0n) throw new ProgramError(4, 'no such account')
-  state.add(from.place, -amount)
-  state.add(to.place, amount)
+  if (state.get(to.stateIndex) === 0n) throw new ProgramError(4, 'no such account')
+  state.add(from.stateIndex, -amount)
+  state.add(to.stateIndex, amount)
 }
 
 /** Token program: Transfer. Throws Failed without the tokens. */
@@ -42,9 +42,9 @@ export const transfer = (run: TransactionExecution, moved: Transfer): void => {
     accounts: [from, to, authority],
     flags: 'wws',
     ...{ name: 'Transfer', units: COMPUTE_UNITS.transfer },
-    data: () => new BorshWriter().u8(3).u64(amount).done(),
+    data: () => new BorshWriter().u8(3).u64(amount).toBytes(),
   }
-  run.call(call, () => moveBalance(run, moved))
+  run.invoke(call, () => moveBalance(run, moved))
 }
 
 /** Token program: TransferChecked, which names the mint. Throws Failed without the tokens. */
@@ -56,9 +56,9 @@ export const transferChecked = (run: TransactionExecution, moved: Transfer): voi
     accounts: [from, account, to, authority],
     flags: 'wrws',
     ...{ name: 'TransferChecked', units: COMPUTE_UNITS.transferChecked },
-    data: () => new BorshWriter().u8(12).u64(amount).u8(decimals).done(),
+    data: () => new BorshWriter().u8(12).u64(amount).u8(decimals).toBytes(),
   }
-  run.call(call, () => moveBalance(run, moved))
+  run.invoke(call, () => moveBalance(run, moved))
 }
 
 /** Token program: new tokens. */
@@ -68,15 +68,15 @@ export const mintTo = (
   made: { readonly to: TokenAccount; readonly authority: Account; readonly amount: bigint },
 ): void => {
   const { to, authority, amount } = made
-  run.call({
+  run.invoke({
     program: mint.program,
     accounts: [mint.account, to, authority],
     flags: 'wwr',
     ...{ name: 'MintTo', units: 1_642 },
-    data: () => new BorshWriter().u8(7).u64(amount).done(),
+    data: () => new BorshWriter().u8(7).u64(amount).toBytes(),
   })
-  if (typeof mint.supply === 'number') run.machine.state.add(mint.supply, amount)
-  run.machine.state.add(to.place, amount)
+  if (typeof mint.supply === 'number') run.context.state.add(mint.supply, amount)
+  run.context.state.add(to.stateIndex, amount)
 }
 
 /** Token program: tokens cease to exist. */
@@ -86,20 +86,20 @@ export const burn = (
   authority: Account,
   amount: bigint,
 ): void => {
-  const { state } = run.machine
+  const { state } = run.context
   const { mint } = from
   const held = tokenBalanceOf(state.get.bind(state), from) ?? 0n
   if (held < amount || typeof mint.supply !== 'number')
     throw new ProgramError(1, 'insufficient funds')
-  run.call({
+  run.invoke({
     program: mint.program,
     accounts: [from, mint.account, authority],
     flags: 'wws',
     ...{ name: 'Burn', units: 1_295 },
-    data: () => new BorshWriter().u8(8).u64(amount).done(),
+    data: () => new BorshWriter().u8(8).u64(amount).toBytes(),
   })
   state.add(mint.supply, -amount)
-  state.add(from.place, -amount)
+  state.add(from.stateIndex, -amount)
 }
 
 /** Token program: an empty account, or any wSOL account, is closed; its lamports go to `to`. */
@@ -108,37 +108,37 @@ export const closeAccount = (
   account: TokenAccount,
   to: StoredAccount,
 ): void => {
-  const { state } = run.machine
+  const { state } = run.context
   const held = tokenBalanceOf(state.get.bind(state), account)
   const { native, program } = account.mint
   if (held === undefined || (held > 0n && !native))
     throw new ProgramError(11, 'account is not empty')
-  run.call({
+  run.invoke({
     program,
     accounts: [account, to, account.owner],
     flags: 'wws',
     ...{ name: 'CloseAccount', units: COMPUTE_UNITS.small },
-    data: () => new BorshWriter().u8(9).done(),
+    data: () => new BorshWriter().u8(9).toBytes(),
   })
-  state.set(account.place, 0n)
-  state.add(to.place, account.rentRaw + held)
+  state.set(account.stateIndex, 0n)
+  state.add(to.stateIndex, account.rentRaw + held)
 }
 
 /** Token program: what was sent to a wSOL account becomes its tokens. */
 export const syncNative = (run: TransactionExecution, account: TokenAccount): void =>
-  run.call({
+  run.invoke({
     ...{ program: account.mint.program, accounts: [account], flags: 'w', units: 3_045 },
-    ...{ name: 'SyncNative', data: () => new BorshWriter().u8(17).done() },
+    ...{ name: 'SyncNative', data: () => new BorshWriter().u8(17).toBytes() },
   })
 
 /** Token program: InitializeMint2, right after the account was created. */
 export const initializeMint = (run: TransactionExecution, mint: Mint, authority: Account): void => {
-  run.call({
+  run.invoke({
     name: 'InitializeMint2',
     ...{ program: mint.program, accounts: [mint.account], flags: 'w', units: 1_225 },
-    data: () => new BorshWriter().u8(20).u8(mint.decimals).key(authority).u8(0).done(),
+    data: () => new BorshWriter().u8(20).u8(mint.decimals).pubkey(authority).u8(0).toBytes(),
   })
-  if (typeof mint.supply === 'number') run.machine.state.set(mint.supply, 1n)
+  if (typeof mint.supply === 'number') run.context.state.set(mint.supply, 1n)
 }
 
 /** Token program: nobody can mint any more. */
@@ -147,25 +147,25 @@ export const revokeMintAuthority = (
   mint: Mint,
   authority: Account,
 ): void =>
-  run.call({
+  run.invoke({
     ...{ program: mint.program, accounts: [mint.account, authority], flags: 'wr', units: 958 },
-    ...{ name: 'SetAuthority', data: () => new BorshWriter().u8(6).u8(0).u8(0).done() },
+    ...{ name: 'SetAuthority', data: () => new BorshWriter().u8(6).u8(0).u8(0).toBytes() },
   })
 
 const initializeOwned = (run: TransactionExecution, account: TokenAccount): void => {
   const { mint, owner } = account
   const { program } = mint
   run.log('Program log: Initialize the associated token account')
-  run.call({
+  run.invoke({
     ...{ program, accounts: [account], flags: 'w', units: 1_405 },
-    ...{ name: 'InitializeImmutableOwner', data: () => new BorshWriter().u8(22).done() },
+    ...{ name: 'InitializeImmutableOwner', data: () => new BorshWriter().u8(22).toBytes() },
   })
   if (program === KNOWN_ACCOUNTS.token)
     run.trace.push({ height: run.height + 1, line: UPGRADE_HINT })
-  run.call({
+  run.invoke({
     name: 'InitializeAccount3',
     ...{ program, accounts: [account, mint.account], flags: 'wr', units: 4_188 },
-    data: () => new BorshWriter().u8(18).key(owner).done(),
+    data: () => new BorshWriter().u8(18).pubkey(owner).toBytes(),
   })
 }
 
@@ -175,27 +175,27 @@ export const createAssociatedTokenAccount = (
   account: TokenAccount,
   { payer, strict = false }: { readonly payer: StoredAccount; readonly strict?: boolean },
 ): void => {
-  const { state } = run.machine
+  const { state } = run.context
   const { mint, owner, rentRaw } = account
   const { program } = mint
   const accounts = [payer, account, owner, mint.account, KNOWN_ACCOUNTS.system, program]
-  const data = (): Uint8Array => new BorshWriter().u8(strict ? 0 : 1).done()
-  run.call({ program: KNOWN_ACCOUNTS.ata, accounts, flags: 'Swrrrr', data, units: 7_338 }, () => {
+  const data = (): Uint8Array => new BorshWriter().u8(strict ? 0 : 1).toBytes()
+  run.invoke({ program: KNOWN_ACCOUNTS.ata, accounts, flags: 'Swrrrr', data, units: 7_338 }, () => {
     run.log(`Program log: ${strict ? 'Create' : 'CreateIdempotent'}`)
-    if (state.get(account.place) > 0n) return
-    run.call({
+    if (state.get(account.stateIndex) > 0n) return
+    run.invoke({
       ...{ program, accounts: [mint.account], flags: 'r', units: 1_569 },
-      ...{ name: 'GetAccountDataSize', data: () => new BorshWriter().u8(21).u16(7).done() },
+      ...{ name: 'GetAccountDataSize', data: () => new BorshWriter().u8(21).u16(7).toBytes() },
     })
     const space = program === KNOWN_ACCOUNTS.token ? 165 : 170
     createAccount(run, payer, { account, rentRaw, space, owner: program })
     initializeOwned(run, account)
-    state.set(account.place, 1n)
+    state.set(account.stateIndex, 1n)
   })
 }
 
 /** Tokens of an account now; 0 while it does not exist. */
 export const currentTokenBalance = (
-  { machine: { state } }: TransactionExecution,
+  { context: { state } }: TransactionExecution,
   account: TokenAccount,
 ): bigint => tokenBalanceOf(state.get.bind(state), account) ?? 0n

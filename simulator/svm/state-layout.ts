@@ -34,11 +34,11 @@ export interface StateLayout {
   readonly launches: number
   readonly common: (field: CommonField) => number
   readonly wallet: (wallet: number, field: WalletField) => number
-  readonly coin: (coin: number, wallet: number) => number
+  readonly tokenAccount: (coin: number, wallet: number) => number
   readonly validator: (validator: number) => number
   readonly pool: (pool: number, side: 'coin' | 'pc') => number
   /** Fair USD price of a whole older coin times 10^18: what the market believes, on no account. */
-  readonly fair: (coin: number) => number
+  readonly fairPrice: (coin: number) => number
   readonly launch: (slot: number, field: LaunchField) => number
   /** Token account of a wallet for a launched token. */
   readonly holding: (slot: number, wallet: number) => number
@@ -68,10 +68,10 @@ export const stateLayoutOf = (
     common: (field) => COMMON_FIELDS.indexOf(field),
     wallet: (wallet, field) =>
       walletAt + wallet * WALLET_FIELDS.length + WALLET_FIELDS.indexOf(field),
-    coin: (coin, wallet) => coinAt + wallet * LISTED_TOKENS.length + coin,
+    tokenAccount: (coin, wallet) => coinAt + wallet * LISTED_TOKENS.length + coin,
     validator: (validator) => validatorAt + validator,
     pool: (pool, side) => poolAt + pool * 2 + (side === 'coin' ? 0 : 1),
-    fair: (coin) => fairAt + coin,
+    fairPrice: (coin) => fairAt + coin,
     launch: (slot, field) => launchAt + slot * stride + LAUNCH_FIELD_INDEX[field],
     holding: (slot, wallet) => launchAt + slot * stride + LAUNCH_FIELDS.length + wallet,
   }

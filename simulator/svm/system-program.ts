@@ -8,14 +8,14 @@ type LamportReceiver = StoredAccount | TokenAccount
 
 /** Moves lamports without an instruction: a program does so with accounts it owns, rent and fees do too. Throws Failed without them. */
 export const moveLamports = (
-  { machine: { state } }: TransactionExecution,
+  { context: { state } }: TransactionExecution,
   from: StoredAccount,
   to: LamportReceiver | undefined,
   lamports: bigint,
 ): void => {
-  if (state.get(from.place) < lamports) throw new ProgramError(1, 'insufficient lamports')
-  state.add(from.place, -lamports)
-  if (to !== undefined) state.add(to.place, lamports)
+  if (state.get(from.stateIndex) < lamports) throw new ProgramError(1, 'insufficient lamports')
+  state.add(from.stateIndex, -lamports)
+  if (to !== undefined) state.add(to.stateIndex, lamports)
 }
 
 /** System program: a transfer between accounts, or into a wSOL account. */
@@ -26,10 +26,10 @@ export const transferLamports = (
   lamports: bigint,
 ): void => {
   const call = {
-    data: () => new BorshWriter().u32(2).u64(lamports).done(),
+    data: () => new BorshWriter().u32(2).u64(lamports).toBytes(),
     ...{ program: KNOWN_ACCOUNTS.system, accounts: [from, to], flags: 'Sw', units: 150 },
   }
-  run.call(call, () => moveLamports(run, from, to, lamports))
+  run.invoke(call, () => moveLamports(run, from, to, lamports))
 }
 
 /** System program: a new account with its rent; what lies in its place is up to the caller. */
@@ -47,7 +47,7 @@ export const createAccount = (
 ): void => {
   const { account, rentRaw, space, owner, signs = false } = made
   const call = {
-    data: () => new BorshWriter().u32(0).u64(rentRaw).u64(BigInt(space)).key(owner).done(),
+    data: () => new BorshWriter().u32(0).u64(rentRaw).u64(BigInt(space)).pubkey(owner).toBytes(),
     ...{
       program: KNOWN_ACCOUNTS.system,
       accounts: [payer, account],
@@ -55,7 +55,7 @@ export const createAccount = (
       units: 150,
     },
   }
-  run.call(call, () => moveLamports(run, payer, undefined, rentRaw))
+  run.invoke(call, () => moveLamports(run, payer, undefined, rentRaw))
 }
 
 /** System program: a transfer that tops up the rent of an account. */
@@ -66,8 +66,8 @@ export const topUpRent = (
   lamports: bigint,
 ): void => {
   const call = {
-    data: () => new BorshWriter().u32(2).u64(lamports).done(),
+    data: () => new BorshWriter().u32(2).u64(lamports).toBytes(),
     ...{ program: KNOWN_ACCOUNTS.system, accounts: [payer, account], flags: 'Sw', units: 150 },
   }
-  run.call(call, () => moveLamports(run, payer, undefined, lamports))
+  run.invoke(call, () => moveLamports(run, payer, undefined, lamports))
 }

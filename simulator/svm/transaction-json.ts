@@ -28,7 +28,7 @@ const uiAmountText = (raw: bigint, decimals: number): string => {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-const tokenBalanceToJson = ({ at, account, raw }: TokenBalance) => {
+const tokenBalanceToJson = ({ accountIndex: at, account, raw }: TokenBalance) => {
   const { mint, owner } = account
   const text = uiAmountText(raw, mint.decimals)
   return {

@@ -8,7 +8,7 @@ import { compileMessage, type Message } from './message.ts'
 /** Tokens of one account of a transaction. */
 export interface TokenBalance {
   /** Place in the message's account list. */
-  readonly at: number
+  readonly accountIndex: number
   readonly account: TokenAccount
   readonly raw: bigint
 }
@@ -65,13 +65,13 @@ const accountBalances = ({ keys }: Message, state: State) => {
   }
   keys.forEach((account, at) => {
     const lamports = Number(lamportsOf(now, account))
-    const isChanged = account.kind !== 'fixed' && changes.has(account.place)
+    const isChanged = account.kind !== 'fixed' && changes.has(account.stateIndex)
     lists.post.push(lamports)
     lists.pre.push(isChanged ? Number(lamportsOf(then, account)) : lamports)
     if (account.kind !== 'token') return
     const [before, after] = [tokenBalanceOf(then, account), tokenBalanceOf(now, account)]
-    if (before !== undefined) lists.preTokens.push({ at, account, raw: before })
-    if (after !== undefined) lists.postTokens.push({ at, account, raw: after })
+    if (before !== undefined) lists.preTokens.push({ accountIndex: at, account, raw: before })
+    if (after !== undefined) lists.postTokens.push({ accountIndex: at, account, raw: after })
   })
   return lists
 }
@@ -83,7 +83,7 @@ export const sealTransaction = (
   random: Random,
 ): SealedTransaction => {
   const { run, payer, form, failure, recentBlockhash, feeRaw, unitLimit, isVote, about } = ran
-  const message = compileMessage(run.machine.world, { payer, trace: run.trace }, form)
+  const message = compileMessage(run.context.world, { payer, trace: run.trace }, form)
   const signatures = Array.from({ length: message.header[0] }, () => random.hex(128))
   let hash: string | undefined
   return {

@@ -29,14 +29,14 @@ export const blobOf = (file: Uint8Array): Buffer => {
   const cut = <T>(
     part: (read: BcsReader) => T,
   ): { readonly bytes: Uint8Array; readonly said: T } => {
-    const from = read.place()
+    const from = read.offset()
     const said = part(read)
     return { said, bytes: read.since(from) }
   }
   const summary = cut(readSummary)
   read.u64()
   const signature = read.bytes(48)
-  read.blob()
+  read.byteVector()
   const contents = cut(readContents)
   const objects = new Map<string, Uint8Array>()
   const transactions = read.list(() => {

@@ -144,7 +144,7 @@ const BALANCE_TYPE_PREFIX = `0x${'2'.padStart(64, '0')}::balance::Balance<`
 /** What an address's own balance gained or lost; null for what is no balance of a coin. */
 const readBalanceWrite = (read: BcsReader): MoveDelta | null => {
   const owner = read.id()
-  const type = read.type()
+  const type = read.typeTag()
   const sign = read.variant('accumulator operation', [() => 1n, () => -1n])
   const amountRaw = read.variant<bigint | null>('accumulator value', [
     read.u64,
@@ -191,7 +191,7 @@ const failureVariants = (read: BcsReader): readonly (() => void)[] => {
   }
   const upgrade = (): void =>
     read.variant('upgrade error', [
-      ...[one, one, plain, () => read.skip(read.blob), () => read.skip(read.u8)],
+      ...[one, one, plain, () => read.skip(read.byteVector), () => read.skip(read.u8)],
       () => read.skip(read.id, read.id),
     ])
   return [

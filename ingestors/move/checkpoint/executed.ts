@@ -12,7 +12,7 @@ export interface ExecutedTransaction {
   readonly transaction: TransactionData
   readonly effects: TransactionEffects
   /** The effects as they stand. */
-  readonly written: Uint8Array
+  readonly effectsBytes: Uint8Array
   readonly events: readonly MoveEvent[]
   readonly before: readonly ObjectState[]
   readonly after: readonly ObjectState[]
@@ -27,7 +27,7 @@ export const readEvents = (read: BcsReader): readonly MoveEvent[] =>
 const readEventFields = (read: BcsReader) => {
   read.id()
   read.text()
-  return { sender: read.id(), type: read.struct(), bytes: read.blob() }
+  return { sender: read.id(), type: read.structTag(), bytes: read.byteVector() }
 }
 
 /** A transaction that must be the one that the contents name at its place. Throws `Malformed`: `wrong-contents`. */
@@ -39,7 +39,7 @@ export const verifyExecutedTransaction = (
   const { transaction, effects, events, after } = told
   const hash = named?.transaction ?? ''
   verifyDigest('TransactionData', transaction.signed, hash)
-  verifyDigest('TransactionEffects', told.written, named?.effects ?? '')
+  verifyDigest('TransactionEffects', told.effectsBytes, named?.effects ?? '')
   const { success, feeRaw, changes } = effects
   const written = new Map(after.map((object) => [object.id, object]))
   return {

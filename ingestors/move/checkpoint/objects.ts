@@ -39,15 +39,15 @@ type UnownedObject = Omit<ObjectState, 'owner'>
 
 const readMoveObject = (read: BcsReader): UnownedObject => {
   const type = read.variant('object type', [
-    () => read.struct(),
+    () => read.structTag(),
     () => `${COIN_TYPE_PREFIX}${SUI_TYPE}>`,
     () => STAKED_SUI_TYPE,
-    () => `${COIN_TYPE_PREFIX}${read.type()}>`,
+    () => `${COIN_TYPE_PREFIX}${read.typeTag()}>`,
     () => UNKNOWN_TYPE,
   ])
   read.bool()
   const version = read.u64()
-  const contents = read.blob()
+  const contents = read.byteVector()
   const id = `0x${Buffer.from(contents.subarray(0, 32)).toString('hex')}`
   return {
     id,
@@ -78,7 +78,7 @@ const coinMetadataOf = (type: string, contents: Uint8Array): Fields | null => {
 const readPackage = (read: BcsReader): UnownedObject => {
   const id = read.id()
   const version = read.u64()
-  read.list(() => read.skip(read.text, read.blob))
+  read.list(() => read.skip(read.text, read.byteVector))
   read.list(() => read.skip(read.text, read.text, read.id))
   read.list(() => read.skip(read.id, read.id, read.u64))
   return { id, version, type: '', coin: null, fields: null }

@@ -23,7 +23,7 @@ export interface BcsReader {
   bool(): boolean
   text(): string
   /** Bytes behind their length. */
-  blob(): Uint8Array
+  byteVector(): Uint8Array
   /** So many bytes. */
   bytes(count: number): Uint8Array
   /** Address or object id, with all its digits. */
@@ -35,13 +35,13 @@ export interface BcsReader {
   /** The case of an enum by its number, each with what stands behind it. */
   variant<T>(at: string, cases: readonly (() => T)[]): T
   /** A type as nodes print it. */
-  type(): string
+  typeTag(): string
   /** A type that a package defines. */
-  struct(): string
+  structTag(): string
   /** Reads parts that nobody needs, in order. */
   skip(...parts: readonly (() => unknown)[]): void
   /** Bytes that were read so far. */
-  place(): number
+  offset(): number
   /** Bytes from a place up to here. */
   since(place: number): Uint8Array
   isDone(): boolean
@@ -52,14 +52,14 @@ export const createBcsReader = (bytes: Uint8Array): BcsReader => {
   const cursor: BcsCursor = bcsCursor(bytes)
   const must = <T>(value: T | undefined): T => {
     if (value === undefined) {
-      throw new Malformed('short-file', `the file is none or ends at byte ${cursor.at}`)
+      throw new Malformed('short-file', `the file is none or ends at byte ${cursor.offset}`)
     }
     return value
   }
   const number = (width: 1 | 4): number => Number(must(readUint(cursor, width)))
   const list = <T>(read: () => T): readonly T[] => {
     const count = must(readUleb128Length(cursor))
-    if (count > bytes.length - cursor.at) must(undefined)
+    if (count > bytes.length - cursor.offset) must(undefined)
     return Array.from({ length: count }, read)
   }
   const variant = <T>(at: string, cases: readonly (() => T)[]): T => {
@@ -91,7 +91,7 @@ export const createBcsReader = (bytes: Uint8Array): BcsReader => {
     u64: () => must(readUint(cursor, 8)),
     bool: () => must(readBool(cursor)),
     text: () => must(readString(cursor)),
-    blob: () => must(readBytes(cursor, must(readUleb128Length(cursor)))),
+    byteVector: () => must(readBytes(cursor, must(readUleb128Length(cursor)))),
     bytes: (count) => must(readBytes(cursor, count)),
     id: () => must(readAddress(cursor)),
     digest: () => {
@@ -101,13 +101,13 @@ export const createBcsReader = (bytes: Uint8Array): BcsReader => {
     option: (read) => (must(readBool(cursor)) ? read() : null),
     list,
     variant,
-    type: () => typeAt(0),
-    struct: () => structAt(0),
+    typeTag: () => typeAt(0),
+    structTag: () => structAt(0),
     skip: (...parts) => {
       for (const part of parts) part()
     },
-    place: () => cursor.at,
-    since: (place) => bytes.subarray(place, cursor.at),
-    isDone: () => cursor.at === bytes.length,
+    offset: () => cursor.offset,
+    since: (place) => bytes.subarray(place, cursor.offset),
+    isDone: () => cursor.offset === bytes.length,
   }
 }

@@ -8,7 +8,7 @@ import type { BcsReader } from './reader.ts'
 export interface CheckpointSummary {
   readonly height: number
   /** Digest of the contents. */
-  readonly contents: string
+  readonly contentsDigest: string
   readonly parentHash: string
   readonly timeMs: number
 }
@@ -41,12 +41,12 @@ export const readSummary = (read: BcsReader): CheckpointSummary => {
   const commitments = () => read.list(() => read.variant('commitment', [read.digest, read.digest]))
   commitments()
   read.option(() => {
-    read.list(() => read.skip(read.blob, read.u64))
+    read.list(() => read.skip(read.byteVector, read.u64))
     read.u64()
     commitments()
   })
-  read.blob()
-  return { height, contents, parentHash, timeMs }
+  read.byteVector()
+  return { height, contentsDigest: contents, parentHash, timeMs }
 }
 
 /** A `CheckpointContents`: what was executed, in order. Source as of the summary. Throws as the reader. */
@@ -55,7 +55,7 @@ export const readContents = (read: BcsReader): readonly ExecutionDigests[] =>
 
 const readContentsV1 = (read: BcsReader): readonly ExecutionDigests[] => {
   const digests = read.list(() => ({ transaction: read.digest(), effects: read.digest() }))
-  read.list(() => read.list(read.blob))
+  read.list(() => read.list(read.byteVector))
   return digests
 }
 
@@ -63,6 +63,6 @@ const readContentsV1 = (read: BcsReader): readonly ExecutionDigests[] => {
 const readContentsV2 = (read: BcsReader): readonly ExecutionDigests[] =>
   read.list(() => {
     const digests = { transaction: read.digest(), effects: read.digest() }
-    read.list(() => read.skip(read.blob, () => read.option(read.u64)))
+    read.list(() => read.skip(read.byteVector, () => read.option(read.u64)))
     return digests
   })

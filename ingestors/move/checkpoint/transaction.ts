@@ -17,7 +17,7 @@ export const readSenderSignedData = (read: BcsReader): TransactionData => {
   const [first] = read.list(() => {
     read.bytes(3) // intent: scope, version, application
     const told = readTransactionData(read)
-    read.list(read.blob)
+    read.list(read.byteVector)
     return told
   })
   return first ?? { sender: '', gasOwner: '', calls: NO_CALLS, signed: new Uint8Array() }
@@ -25,7 +25,7 @@ export const readSenderSignedData = (read: BcsReader): TransactionData => {
 
 /** A `TransactionData`, what is signed. Throws as the reader. */
 export const readTransactionData = (read: BcsReader): TransactionData => {
-  const from = read.place()
+  const from = read.offset()
   const told = read.variant('transaction data', [() => readTransactionDataV1(read)])
   return { ...told, signed: read.since(from) }
 }
@@ -99,7 +99,7 @@ const skipChangeEpoch = (read: BcsReader): void => {
   for (let field = 0; field < 7; field += 1) read.u64()
   read.list(() => {
     read.u64()
-    read.list(read.blob)
+    read.list(read.byteVector)
     read.list(read.id)
   })
 }
@@ -143,7 +143,7 @@ const skipAuthenticatorStateUpdate = (read: BcsReader): void => {
 const skipRandomnessStateUpdate = (read: BcsReader): void => {
   read.u64()
   read.u64()
-  read.blob()
+  read.byteVector()
   read.u64()
 }
 
@@ -171,7 +171,7 @@ const readProgrammableTransaction = (read: BcsReader): readonly MoveCall[] => {
   }
   const inputs = read.list(() =>
     read.variant<string | null>('input', [
-      none(read.blob),
+      none(read.byteVector),
       () =>
         read.variant('object', [
           () => readObjectRef(read).id,
@@ -190,7 +190,7 @@ const readProgrammableTransaction = (read: BcsReader): readonly MoveCall[] => {
     ])
   /** Modules of a package and what they depend on. */
   const parts = (): void => {
-    read.list(read.blob)
+    read.list(read.byteVector)
     read.list(read.id)
   }
   const commands = read.list(() =>
@@ -199,7 +199,7 @@ const readProgrammableTransaction = (read: BcsReader): readonly MoveCall[] => {
         read.id()
         read.text()
         read.text()
-        const typeArguments = read.list(read.type)
+        const typeArguments = read.list(read.typeTag)
         const objects = read.list(argument).filter((id) => id !== null)
         return { typeArguments, objects }
       },
@@ -209,7 +209,7 @@ const readProgrammableTransaction = (read: BcsReader): readonly MoveCall[] => {
       none(parts),
       none(() =>
         read.skip(
-          () => read.option(read.type),
+          () => read.option(read.typeTag),
           () => read.list(argument),
         ),
       ),
@@ -222,7 +222,7 @@ const readProgrammableTransaction = (read: BcsReader): readonly MoveCall[] => {
 /** How much may be taken of which balance, and whose. */
 const skipFundsWithdrawal = (read: BcsReader): void => {
   read.variant('reservation', [read.u64])
-  read.variant('funds', [read.type])
+  read.variant('funds', [read.typeTag])
   read.variant('funder', [() => undefined, () => undefined, () => read.skip(read.id, read.id)])
 }
 

@@ -16,7 +16,7 @@ export const decodeMoveBlock = (block: MoveBlock, books: Books): Decoded => {
   const readerOf = moveReaders(books.protocols)
   for (const tx of block.transactions) {
     if (!tx.success) continue
-    const scope: MoveTxContext = { tx, out, books, made, objects: undefined }
+    const scope: MoveTxContext = { tx, out, books, poolsInBlock: made, writtenObjects: undefined }
     for (const event of tx.events) {
       const found = readerOf(event)
       if (found === undefined) continue
@@ -41,7 +41,7 @@ export const moveRequiredLookups = (block: MoveBlock): Subjects => {
     const written = new Set(objects.map(({ id }) => id))
     for (const event of events) {
       const found = readerOf(event)
-      const pool = found?.reader.pool(event)
+      const pool = found?.reader.poolId(event)
       if (found !== undefined && pool !== undefined && !written.has(pool)) {
         pools.set(pool, found.row.family)
       }

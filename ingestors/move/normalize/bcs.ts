@@ -3,13 +3,17 @@ import { dataViewOf } from '../../svm/layout/layout.ts'
 /** Reads BCS front to back: numbers are little endian, lists and texts stand behind their length. Source: diem/bcs. */
 export interface BcsCursor {
   readonly bytes: Uint8Array
-  at: number
+  offset: number
   /** More was asked for than there was. */
-  short: boolean
+  isTruncated: boolean
 }
 
 /** A cursor before the first byte. */
-export const bcsCursor = (bytes: Uint8Array): BcsCursor => ({ bytes, at: 0, short: false })
+export const bcsCursor = (bytes: Uint8Array): BcsCursor => ({
+  bytes,
+  offset: 0,
+  isTruncated: false,
+})
 
 /** An unsigned number of up to 16 bytes. */
 export const readUint = (cursor: BcsCursor, width: 1 | 4 | 8 | 16): bigint | undefined => {
@@ -62,12 +66,12 @@ export const readString = (cursor: BcsCursor): string | undefined => {
 
 /** The next bytes; undefined behind the end. */
 export const readBytes = (cursor: BcsCursor, count: number): Uint8Array | undefined => {
-  const end = cursor.at + count
+  const end = cursor.offset + count
   if (end > cursor.bytes.length) {
-    cursor.short = true
+    cursor.isTruncated = true
     return undefined
   }
-  const taken = cursor.bytes.subarray(cursor.at, end)
-  cursor.at = end
+  const taken = cursor.bytes.subarray(cursor.offset, end)
+  cursor.offset = end
   return taken
 }

@@ -16,8 +16,8 @@ import { objectFieldsOrNull } from './raw-transaction.ts'
  * what cannot be read.
  */
 interface FieldReader<T> {
-  readonly told: (value: unknown) => T | undefined
-  readonly bytes: (cursor: BcsCursor) => T | undefined
+  readonly fromJson: (value: unknown) => T | undefined
+  readonly fromBcs: (cursor: BcsCursor) => T | undefined
 }
 
 /** Longest list that is read: the largest pools hold eight coins. */
@@ -27,7 +27,7 @@ const MAX_LIST_LENGTH = 64
 const uint = (width: 1 | 4 | 8 | 16): FieldReader<bigint> => {
   const limit = 1n << BigInt(8 * width)
   return {
-    told: (value) => {
+    fromJson: (value) => {
       const isWhole =
         typeof value === 'number'
           ? Number.isSafeInteger(value) && value >= 0
@@ -35,32 +35,32 @@ const uint = (width: 1 | 4 | 8 | 16): FieldReader<bigint> => {
       const number = isWhole ? BigInt(value as string | number) : limit
       return number < limit ? number : undefined
     },
-    bytes: (cursor) => readUint(cursor, width),
+    fromBcs: (cursor) => readUint(cursor, width),
   }
 }
 
 const bool: FieldReader<boolean> = {
-  told: (value) => (typeof value === 'boolean' ? value : undefined),
-  bytes: readBool,
+  fromJson: (value) => (typeof value === 'boolean' ? value : undefined),
+  fromBcs: readBool,
 }
 
 const address: FieldReader<string> = {
-  told: (value) => (typeof value === 'string' ? moveAddress(value) : undefined),
-  bytes: readAddress,
+  fromJson: (value) => (typeof value === 'string' ? moveAddress(value) : undefined),
+  fromBcs: readAddress,
 }
 
 const text: FieldReader<string> = {
-  told: (value) => (typeof value === 'string' ? value : undefined),
-  bytes: readString,
+  fromJson: (value) => (typeof value === 'string' ? value : undefined),
+  fromBcs: readString,
 }
 
 /** A coin by its type: a text, or a `TypeName`, which is a struct of one. */
 const coin: FieldReader<string> = {
-  told: (value) => {
+  fromJson: (value) => {
     const name = objectFieldsOrNull(value)?.name ?? value
     return typeof name === 'string' ? coinType(name) : undefined
   },
-  bytes: (cursor) => {
+  fromBcs: (cursor) => {
     const name = readString(cursor)
     return name === undefined ? undefined : coinType(name)
   },
@@ -68,29 +68,29 @@ const coin: FieldReader<string> = {
 
 /** Two's complement in a struct of one: `{bits: u32}`. */
 const i32: FieldReader<bigint> = {
-  told: (value) => toSigned32(uint(4).told(objectFieldsOrNull(value)?.bits)),
-  bytes: (cursor) => toSigned32(readUint(cursor, 4)),
+  fromJson: (value) => toSigned32(uint(4).fromJson(objectFieldsOrNull(value)?.bits)),
+  fromBcs: (cursor) => toSigned32(readUint(cursor, 4)),
 }
 
 const toSigned32 = (bits: bigint | undefined): bigint | undefined =>
   bits === undefined ? undefined : BigInt.asIntN(32, bits)
 
-const optional = <T>({ told, bytes }: FieldReader<T>): FieldReader<T | null> => ({
-  told: (value) => (value === null ? null : told(value)),
-  bytes: (cursor) => {
+const optional = <T>({ fromJson, fromBcs }: FieldReader<T>): FieldReader<T | null> => ({
+  fromJson: (value) => (value === null ? null : fromJson(value)),
+  fromBcs: (cursor) => {
     const isThere = readBool(cursor)
-    return isThere === false ? null : isThere === true ? bytes(cursor) : undefined
+    return isThere === false ? null : isThere === true ? fromBcs(cursor) : undefined
   },
 })
 
-const list = <T>({ told, bytes }: FieldReader<T>): FieldReader<readonly T[]> => ({
-  told: (value) =>
+const list = <T>({ fromJson, fromBcs }: FieldReader<T>): FieldReader<readonly T[]> => ({
+  fromJson: (value) =>
     Array.isArray(value)
-      ? readList(Math.min(value.length, MAX_LIST_LENGTH + 1), (at) => told(value[at]))
+      ? readList(Math.min(value.length, MAX_LIST_LENGTH + 1), (at) => fromJson(value[at]))
       : undefined,
-  bytes: (cursor) => {
+  fromBcs: (cursor) => {
     const length = readUleb128Length(cursor)
-    return length === undefined ? undefined : readList(length, () => bytes(cursor))
+    return length === undefined ? undefined : readList(length, () => fromBcs(cursor))
   },
 })
 
@@ -176,7 +176,7 @@ const readJsonFields = (
   for (const [name, type] of Object.entries(layout)) {
     const told = fields[name]
     if (told === undefined) continue
-    const value = READERS[type].told(told)
+    const value = READERS[type].fromJson(told)
     if (value === undefined) return { reason: 'bad-field' }
     values[name] = value
   }
@@ -187,8 +187,8 @@ const readBcsFields = (bytes: Uint8Array, layout: EventLayout): ReadResult<Untyp
   const cursor = bcsCursor(bytes)
   const values: UntypedValues = {}
   for (const [name, type] of Object.entries(layout)) {
-    const value = READERS[type].bytes(cursor)
-    if (cursor.short) break
+    const value = READERS[type].fromBcs(cursor)
+    if (cursor.isTruncated) break
     if (value === undefined) return { reason: 'bad-field' }
     values[name] = value
   }

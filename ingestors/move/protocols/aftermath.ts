@@ -57,7 +57,7 @@ const swapReader = eventReader({
     reserves: 'u64[]',
   },
   needs: ['pool_id', 'types_in', 'amounts_in', 'types_out', 'amounts_out'],
-  take: (scope, listed, { pool_id: pool, issuer: trader, reserves, ...said }) => {
+  emit: (scope, listed, { pool_id: pool, issuer: trader, reserves, ...said }) => {
     const lists = [said.types_in, said.amounts_in, said.types_out, said.amounts_out]
     if (lists.some(({ length }) => length > 1)) return 'many-coins'
     const [coinIn] = said.types_in
@@ -67,7 +67,7 @@ const swapReader = eventReader({
     if (coinIn === undefined || coinOut === undefined) return 'zero-amount'
     registerPair(scope, listed, { pool, types: [coinIn, coinOut], reserves })
     const way = { in: coinIn, out: coinOut }
-    return addSwap(scope, listed, { pool, way, amountInRaw, amountOutRaw, trader })
+    return addSwap(scope, listed, { pool, direction: way, amountInRaw, amountOutRaw, trader })
   },
 })
 
@@ -106,7 +106,7 @@ const depositReader = (layout: typeof DEPOSIT | typeof DEPOSIT_V2): MoveEventRea
   eventReader({
     layout: layout as typeof DEPOSIT_V2,
     needs: ['pool_id', 'types', 'deposits'],
-    take: (scope, listed, { pool_id: pool, issuer: owner, types, deposits: amounts, reserves }) =>
+    emit: (scope, listed, { pool_id: pool, issuer: owner, types, deposits: amounts, reserves }) =>
       addLiquidity(scope, listed, 'increase', { pool, owner, types, amounts, reserves }),
   })
 
@@ -114,7 +114,7 @@ const withdrawalReader = (layout: typeof WITHDRAWAL | typeof WITHDRAWAL_V2): Mov
   eventReader({
     layout: layout as typeof WITHDRAWAL_V2,
     needs: ['pool_id', 'types', 'withdrawn'],
-    take: (scope, listed, { pool_id: pool, issuer: owner, types, withdrawn: amounts, reserves }) =>
+    emit: (scope, listed, { pool_id: pool, issuer: owner, types, withdrawn: amounts, reserves }) =>
       addLiquidity(scope, listed, 'decrease', { pool, owner, types, amounts, reserves }),
   })
 
@@ -127,7 +127,7 @@ const poolCreatedReader = eventReader({
     coins: 'coin[]',
   },
   needs: ['pool_id', 'coins'],
-  take: (scope, listed, { pool_id: pool, creator: owner, coins: list }) => {
+  emit: (scope, listed, { pool_id: pool, creator: owner, coins: list }) => {
     const coins = sortedPair(list)
     if (coins === undefined) return 'many-coins'
     registerPool(scope, listed, { pool, coins })

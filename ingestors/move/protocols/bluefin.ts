@@ -30,10 +30,10 @@ const swapReader = (layout: typeof SWAP | typeof FLASH_SWAP): MoveEventReader =>
     layout: layout as typeof SWAP,
     needs: ['pool_id', 'a2b', 'amount_in', 'amount_out'],
     pool: 'pool_id',
-    take: (scope, listed, said) =>
+    emit: (scope, listed, said) =>
       addSwap(scope, listed, {
         pool: said.pool_id,
-        way: said.a2b ? 'a-to-b' : 'b-to-a',
+        direction: said.a2b ? 'a-to-b' : 'b-to-a',
         amountInRaw: said.amount_in,
         amountOutRaw: said.amount_out,
         reserves: pairIfBoth(said.pool_coin_a_amount, said.pool_coin_b_amount),
@@ -61,7 +61,7 @@ const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
     },
     needs: ['pool_id', 'coin_a_amount', 'coin_b_amount'],
     pool: 'pool_id',
-    take: (scope, listed, said) =>
+    emit: (scope, listed, said) =>
       addLiquidityChange(scope, listed, {
         pool: said.pool_id,
         change,
@@ -89,7 +89,7 @@ const poolCreatedReader = eventReader({
     protocol_fee_share: 'u64',
   },
   needs: ['id', 'coin_a', 'coin_b'],
-  take: (scope, listed, { id: pool, coin_a: a, coin_b: b, fee_rate: fee }) => {
+  emit: (scope, listed, { id: pool, coin_a: a, coin_b: b, fee_rate: fee }) => {
     registerPool(scope, listed, { pool, coins: [a, b], feePips: feePipsOf(fee) })
     return addLiquidityChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
   },

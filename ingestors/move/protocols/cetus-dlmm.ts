@@ -43,12 +43,12 @@ const swapReader = eventReader({
   layout: SWAP,
   needs: ['pool', 'from', 'target', 'amount_in', 'amount_out'],
   pool: 'pool',
-  take: (scope, listed, { pool, from, target, ...said }) => {
+  emit: (scope, listed, { pool, from, target, ...said }) => {
     const { amount_in: amountInRaw, amount_out: amountOutRaw, ref_fee: partnerRaw = 0n } = said
     const vaults = { vaultA: said.vault_a, vaultB: said.vault_b, keptRaw: amountInRaw - partnerRaw }
     const coins = poolCoins(scope, listed, pool)
     return addSwap(scope, listed, {
-      ...{ pool, amountInRaw, amountOutRaw, way: { in: from, out: target } },
+      ...{ pool, amountInRaw, amountOutRaw, direction: { in: from, out: target } },
       reserves: reservesAfter({ coins, from, target, ...vaults }),
     })
   },
@@ -66,7 +66,7 @@ const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
     },
     needs: ['pool', 'total_amount_a', 'total_amount_b'],
     pool: 'pool',
-    take: (scope, listed, { pool, total_amount_a: a, total_amount_b: b }) =>
+    emit: (scope, listed, { pool, total_amount_a: a, total_amount_b: b }) =>
       addLiquidityChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
   })
 
@@ -74,7 +74,7 @@ const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
 const poolCreatedReader = eventReader({
   layout: { pool_id: 'address', coin_type_a: 'coin', coin_type_b: 'coin' },
   needs: ['pool_id', 'coin_type_a', 'coin_type_b'],
-  take: (scope, listed, { pool_id: pool, coin_type_a: a, coin_type_b: b }) => {
+  emit: (scope, listed, { pool_id: pool, coin_type_a: a, coin_type_b: b }) => {
     registerPool(scope, listed, { pool, coins: [a, b] })
     return addLiquidityChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
   },

@@ -43,13 +43,13 @@ const swapReader = eventReader({
   layout: SWAP,
   needs: ['atob', 'pool', 'amount_in', 'amount_out'],
   pool: 'pool',
-  take: (scope, listed, said) => {
+  emit: (scope, listed, said) => {
     const { atob: aToB, pool, amount_in: amountInRaw, amount_out: amountOutRaw } = said
     const partnerRaw =
       (said.partner ?? ZERO_ADDRESS) === ZERO_ADDRESS ? 0n : (said.ref_amount ?? 0n)
     const vaults = { vaultA: said.vault_a_amount, vaultB: said.vault_b_amount }
     return addSwap(scope, listed, {
-      ...{ pool, amountInRaw, amountOutRaw, way: aToB ? 'a-to-b' : 'b-to-a' },
+      ...{ pool, amountInRaw, amountOutRaw, direction: aToB ? 'a-to-b' : 'b-to-a' },
       reserves: reservesAfter({ aToB, ...vaults, keptRaw: amountInRaw - partnerRaw, amountOutRaw }),
       sqrtPriceX64: said.after_sqrt_price,
     })
@@ -76,14 +76,14 @@ const liquidityReader = (
     layout,
     needs: ['pool', 'amount_a', 'amount_b'],
     pool: 'pool',
-    take: (scope, listed, { pool, amount_a: a, amount_b: b }) =>
+    emit: (scope, listed, { pool, amount_a: a, amount_b: b }) =>
       addLiquidityChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
   })
 
 const poolCreatedReader = eventReader({
   layout: { pool_id: 'address', coin_type_a: 'coin', coin_type_b: 'coin', tick_spacing: 'u32' },
   needs: ['pool_id', 'coin_type_a', 'coin_type_b'],
-  take: (scope, listed, { pool_id: pool, coin_type_a: a, coin_type_b: b }) => {
+  emit: (scope, listed, { pool_id: pool, coin_type_a: a, coin_type_b: b }) => {
     registerPool(scope, listed, { pool, coins: [a, b] })
     return addLiquidityChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })
   },

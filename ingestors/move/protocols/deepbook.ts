@@ -24,10 +24,10 @@ const orderFilledReader = eventReader({
   },
   needs: ['pool_id', 'taker_is_bid', 'base_quantity', 'quote_quantity'],
   pool: 'pool_id',
-  take: (scope, listed, { pool_id: pool, taker_is_bid: buys, ...said }) =>
+  emit: (scope, listed, { pool_id: pool, taker_is_bid: buys, ...said }) =>
     addSwap(scope, listed, {
       pool,
-      way: buys ? 'b-to-a' : 'a-to-b',
+      direction: buys ? 'b-to-a' : 'a-to-b',
       amountInRaw: buys ? said.quote_quantity : said.base_quantity,
       amountOutRaw: buys ? said.base_quantity : said.quote_quantity,
     }),
@@ -37,7 +37,7 @@ const orderFilledReader = eventReader({
 const poolCreatedReader = eventReader({
   layout: { pool_id: 'address' },
   needs: ['pool_id'],
-  take: (scope, listed, { pool_id: pool }) => {
+  emit: (scope, listed, { pool_id: pool }) => {
     const [base, quote] = listed.event.typeArguments
     if (base === undefined || quote === undefined) return 'unknown-pool'
     registerPool(scope, listed, { pool, coins: [base, quote] })

@@ -22,10 +22,10 @@ const swapReader = eventReader({
   },
   needs: ['pool_id', 'x_for_y', 'amount_x', 'amount_y'],
   pool: 'pool_id',
-  take: (scope, listed, { pool_id: pool, x_for_y: xForY, amount_x: x, amount_y: y, ...said }) =>
+  emit: (scope, listed, { pool_id: pool, x_for_y: xForY, amount_x: x, amount_y: y, ...said }) =>
     addSwap(scope, listed, {
       pool,
-      way: xForY ? 'a-to-b' : 'b-to-a',
+      direction: xForY ? 'a-to-b' : 'b-to-a',
       amountInRaw: xForY ? x : y,
       amountOutRaw: xForY ? y : x,
       trader: said.sender,
@@ -50,7 +50,7 @@ const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
     },
     needs: ['pool_id', 'amount_x', 'amount_y'],
     pool: 'pool_id',
-    take: (scope, listed, { pool_id: pool, amount_x: x, amount_y: y, sender: owner }) =>
+    emit: (scope, listed, { pool_id: pool, amount_x: x, amount_y: y, sender: owner }) =>
       addLiquidityChange(scope, listed, { pool, change, amountsRaw: [x, y], owner }),
   })
 
@@ -65,7 +65,7 @@ const poolCreatedReader = eventReader({
     tick_spacing: 'u32',
   },
   needs: ['pool_id', 'type_x', 'type_y'],
-  take: (scope, listed, { pool_id: pool, type_x: x, type_y: y, sender: owner, ...said }) => {
+  emit: (scope, listed, { pool_id: pool, type_x: x, type_y: y, sender: owner, ...said }) => {
     registerPool(scope, listed, { pool, coins: [x, y], feePips: feePipsOf(said.fee_rate) })
     return addLiquidityChange(scope, listed, {
       pool,

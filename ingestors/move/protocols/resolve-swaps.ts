@@ -5,7 +5,7 @@ import { type CoinPair, type ListedEvent, type MoveTxContext, poolCoins } from '
 export interface DecodedMoveSwap {
   readonly pool: string
   /** From the pool's first coin to its second, or the other way; or the coins themselves. */
-  readonly way: 'a-to-b' | 'b-to-a' | { readonly in: string; readonly out: string }
+  readonly direction: 'a-to-b' | 'b-to-a' | { readonly in: string; readonly out: string }
   readonly amountInRaw: bigint
   readonly amountOutRaw: bigint
   /** Where the event says it; else who sent the transaction. */
@@ -23,10 +23,12 @@ export const addSwap = (
   listed: ListedEvent,
   said: DecodedMoveSwap,
 ): string | undefined => {
-  const { pool, way, amountInRaw, amountOutRaw, reserves, sqrtPriceX64, liquidityRaw } = said
+  const { pool, direction, amountInRaw, amountOutRaw, reserves, sqrtPriceX64, liquidityRaw } = said
   if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   const [tokenIn, tokenOut] =
-    typeof way === 'object' ? [way.in, way.out] : inAndOutCoins(poolCoins(scope, listed, pool), way)
+    typeof direction === 'object'
+      ? [direction.in, direction.out]
+      : inAndOutCoins(poolCoins(scope, listed, pool), direction)
   scope.out.swaps.push({
     kind: 'swap',
     ...eventPosition(scope, listed),

@@ -21,10 +21,10 @@ const swapReader = eventReader({
   },
   needs: ['pool', 'amount_a', 'amount_b', 'a_to_b'],
   pool: 'pool',
-  take: (scope, listed, { pool, amount_a: a, amount_b: b, a_to_b: aToB, ...said }) =>
+  emit: (scope, listed, { pool, amount_a: a, amount_b: b, a_to_b: aToB, ...said }) =>
     addSwap(scope, listed, {
       pool,
-      way: aToB ? 'a-to-b' : 'b-to-a',
+      direction: aToB ? 'a-to-b' : 'b-to-a',
       amountInRaw: aToB ? a : b,
       amountOutRaw: aToB ? b : a,
       sqrtPriceX64: said.sqrt_price,
@@ -45,7 +45,7 @@ const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
     },
     needs: ['pool', 'amount_a', 'amount_b'],
     pool: 'pool',
-    take: (scope, listed, { pool, amount_a: a, amount_b: b }) =>
+    emit: (scope, listed, { pool, amount_a: a, amount_b: b }) =>
       addLiquidityChange(scope, listed, { pool, change, amountsRaw: [a, b] }),
   })
 
@@ -62,7 +62,7 @@ const poolCreatedReader = eventReader({
   },
   needs: ['pool'],
   pool: 'pool',
-  take: (scope, listed, { pool, fee }) => {
+  emit: (scope, listed, { pool, fee }) => {
     const coins = coinsFromWrittenObject(scope, listed.row, pool)
     if (coins !== undefined) registerPool(scope, listed, { pool, coins, feePips: feePipsOf(fee) })
     return addLiquidityChange(scope, listed, { pool, change: 'initialize', amountsRaw: [0n, 0n] })

@@ -13,9 +13,9 @@ export interface MoveTxContext {
   readonly out: Draft
   readonly books: Books
   /** Pools that the block showed so far. */
-  readonly made: Map<string, PoolFact>
+  readonly poolsInBlock: Map<string, PoolFact>
   /** Objects that the transaction wrote by id, made when the first one is asked for. */
-  objects: ReadonlyMap<string, MoveObject> | undefined
+  writtenObjects: ReadonlyMap<string, MoveObject> | undefined
 }
 
 /** An event of a listed package. */
@@ -36,8 +36,8 @@ export const poolCoins = (
   listed: ListedEvent,
   pool: string,
 ): CoinPair | undefined => {
-  const { books, made } = scope
-  const shown = verifiedCoins(made.get(pool))
+  const { books, poolsInBlock } = scope
+  const shown = verifiedCoins(poolsInBlock.get(pool))
   if (shown !== undefined) return shown
   const typed = coinsFromWrittenObject(scope, listed.row, pool)
   if (typed !== undefined) {
@@ -50,15 +50,17 @@ export const poolCoins = (
 }
 
 /** Coins of a pool that the block showed or a fact tells. */
-export const knownCoins = ({ books, made }: MoveTxContext, pool: string): CoinPair | undefined =>
-  verifiedCoins(made.get(pool)) ?? verifiedCoins(books.pool(pool))
+export const knownCoins = (
+  { books, poolsInBlock }: MoveTxContext,
+  pool: string,
+): CoinPair | undefined => verifiedCoins(poolsInBlock.get(pool)) ?? verifiedCoins(books.pool(pool))
 
 const verifiedCoins = (fact: PoolFact | undefined): CoinPair | undefined =>
   fact?.proven === true ? [fact.tokenA, fact.tokenB] : undefined
 
 /** A listed package shows a pool, which proves it: keeps what is not known yet. */
 export const registerPool = (
-  { out, books, made }: MoveTxContext,
+  { out, books, poolsInBlock }: MoveTxContext,
   { row, event }: ListedEvent,
   { pool, coins: [tokenA, tokenB], feePips }: RegisteredPool,
 ): void => {
@@ -71,7 +73,7 @@ export const registerPool = (
     feePips: feePips ?? row.feePips ?? null,
     proven: true,
   }
-  made.set(pool, fact)
+  poolsInBlock.set(pool, fact)
   const known = books.pool(pool)
   if (known?.proven !== true || known.tokenA !== tokenA) out.pools.push(fact)
 }
@@ -102,8 +104,8 @@ export const coinsFromWrittenObject = (
   row: ProtocolRow,
   pool: string,
 ): CoinPair | undefined => {
-  scope.objects ??= new Map(scope.tx.objects.map((object) => [object.id, object]))
-  const type = moveType(scope.objects.get(pool)?.type ?? '')
+  scope.writtenObjects ??= new Map(scope.tx.objects.map((object) => [object.id, object]))
+  const type = moveType(scope.writtenObjects.get(pool)?.type ?? '')
   if (type === undefined || scope.books.protocols.factory(type.package)?.id !== row.id)
     return undefined
   return coinsFromPoolType(type)

@@ -13,7 +13,7 @@ export interface MoveEventReader {
   /** Adds to the scope, or says why the event could not be taken. */
   readonly read: (scope: MoveTxContext, listed: ListedEvent) => string | undefined
   /** Pool whose coins the event does not name itself. */
-  readonly pool: (event: MoveEvent) => string | undefined
+  readonly poolId: (event: MoveEvent) => string | undefined
 }
 
 /** A decoder family: readers by `module::Name` of the events that its packages defined. */
@@ -26,7 +26,7 @@ interface EventDefinition<L extends EventLayout, N extends keyof L & string>
   extends EventSchema<L, N> {
   /** Field that names the pool, where its coins have to be found. */
   readonly pool?: N
-  readonly take: (
+  readonly emit: (
     scope: MoveTxContext,
     listed: ListedEvent,
     values: EventValues<L, N>,
@@ -39,9 +39,9 @@ export const eventReader = <const L extends EventLayout, const N extends keyof L
 ): MoveEventReader => ({
   read: (scope, listed) => {
     const said = readEvent(listed.event, row)
-    return 'reason' in said ? said.reason : row.take(scope, listed, said.values)
+    return 'reason' in said ? said.reason : row.emit(scope, listed, said.values)
   },
-  pool: (event) => {
+  poolId: (event) => {
     if (row.pool === undefined) return undefined
     const said = readEvent(event, row)
     const pool: unknown = 'reason' in said ? undefined : said.values[row.pool]

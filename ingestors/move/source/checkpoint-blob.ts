@@ -36,7 +36,7 @@ export const parseBinpbFile = async (chain: string, packed: Uint8Array): Promise
   const summaryBytes = bcsBytesOf(said.summary, 'summary')
   const summary = readToEnd(summaryBytes, readSummary)
   const contents = bcsBytesOf(said.contents, 'contents')
-  verifyDigest('CheckpointContents', contents, summary.contents)
+  verifyDigest('CheckpointContents', contents, summary.contentsDigest)
   const named = readToEnd(contents, readContents)
   const objects = parseObjects(said.objects)
   const list = listOf(said.transactions, 'transactions')
@@ -74,7 +74,7 @@ const readToEnd = <T>(bytes: Uint8Array, value: (read: BcsReader) => T): T => {
   const read = createBcsReader(bytes)
   const found = value(read)
   if (read.isDone()) return found
-  throw new Malformed('trailing-bytes', `a part goes on behind its byte ${read.place()}`)
+  throw new Malformed('trailing-bytes', `a part goes on behind its byte ${read.offset()}`)
 }
 
 type ObjectsByVersion = ReadonlyMap<string, ObjectState>
@@ -101,7 +101,7 @@ const parseExecutedTransaction = (said: Fields, objects: ObjectsByVersion): Exec
       throw new Malformed('missing-object', `${version.id} of version ${version.version}`)
     })
   return {
-    ...{ effects, written },
+    ...{ effects, effectsBytes: written },
     transaction: readToEnd(bcsBytesOf(said.transaction, 'transaction'), readTransactionData),
     events: events === null ? [] : readToEnd(events, readEvents),
     before: states(effects.before),

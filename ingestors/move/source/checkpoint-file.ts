@@ -30,10 +30,10 @@ export const parseChkFile = (chain: string, bytes: Uint8Array): Recorded => {
   const hash = signableDigest('CheckpointSummary', read.since(0))
   read.u64()
   read.bytes(SIGNATURE_BYTES)
-  read.blob()
-  const contentsAt = read.place()
+  read.byteVector()
+  const contentsAt = read.offset()
   const named = readContents(read)
-  verifyDigest('CheckpointContents', read.since(contentsAt), summary.contents)
+  verifyDigest('CheckpointContents', read.since(contentsAt), summary.contentsDigest)
   let index = 0
   const transactions = read.list(() => {
     const transaction = verifyExecutedTransaction(
@@ -45,7 +45,7 @@ export const parseChkFile = (chain: string, bytes: Uint8Array): Recorded => {
     return transaction
   })
   if (!read.isDone() || transactions.length !== named.length) {
-    throw new Malformed('trailing-bytes', `the file goes on behind byte ${read.place()}`)
+    throw new Malformed('trailing-bytes', `the file goes on behind byte ${read.offset()}`)
   }
   return recordedWholeCheckpoint(chain, summary, { hash, transactions })
 }
@@ -53,11 +53,11 @@ export const parseChkFile = (chain: string, bytes: Uint8Array): Recorded => {
 /** A `CheckpointTransaction`. */
 const readExecutedTransaction = (read: BcsReader): ExecutedTransaction => {
   const transaction = readSenderSignedData(read)
-  const from = read.place()
+  const from = read.offset()
   const effects = readEffects(read)
   const written = read.since(from)
   return {
-    ...{ transaction, effects, written },
+    ...{ transaction, effects, effectsBytes: written },
     events: read.option(() => readEvents(read)) ?? [],
     before: read.list(() => readObject(read)),
     after: read.list(() => readObject(read)),

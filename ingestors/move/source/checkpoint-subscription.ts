@@ -19,7 +19,7 @@ export interface CheckpointSubscription {
 
 interface BufferedCheckpoint {
   readonly height: number
-  readonly said: unknown
+  readonly rawCheckpoint: unknown
 }
 
 /**
@@ -37,7 +37,7 @@ export const subscribeToCheckpoints = (
     const { height, hash, parentHash } = normalizeHeader(said.checkpoint, chain)
     if (height !== parseUint(said.cursor, 'notice.cursor')) return
     byParent.delete(parentHash)
-    byParent.set(parentHash, { height, said: said.checkpoint })
+    byParent.set(parentHash, { height, rawCheckpoint: said.checkpoint })
     for (const [oldest] of byParent)
       if (byParent.size > MAX_BUFFERED_CHECKPOINTS) byParent.delete(oldest)
     heads.see({ height, hash })
@@ -56,7 +56,7 @@ export const subscribeToCheckpoints = (
       const waiting = byParent.get(tip.hash)
       if (waiting === undefined) return null
       byParent.delete(tip.hash)
-      const { height, said } = waiting
+      const { height, rawCheckpoint: said } = waiting
       if (height !== tip.height + 1) return null
       try {
         return parseNotifiedCheckpoint(said, chain, height)

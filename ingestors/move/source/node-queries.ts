@@ -49,7 +49,7 @@ export interface ServiceInfo {
   readonly chainId: string
   readonly height: number
   /** Oldest checkpoint that it still holds. */
-  readonly lowest: number
+  readonly oldestHeight: number
 }
 
 /** The answer of `GetServiceInfo`. Throws `Malformed`. */
@@ -58,7 +58,10 @@ export const parseServiceInfo = (value: unknown): ServiceInfo => {
   return {
     chainId: parseBase58Key(said.chainId, 'chainId'),
     height: parseUint(said.checkpointHeight, 'checkpointHeight'),
-    lowest: orElse(said.lowestAvailableCheckpoint, 'lowest', { read: parseUint, fallback: 0 }),
+    oldestHeight: orElse(said.lowestAvailableCheckpoint, 'lowest', {
+      read: parseUint,
+      fallback: 0,
+    }),
   }
 }
 
@@ -78,7 +81,7 @@ const fetchCheckpointFields = async (
     return fieldsOf(said, 'answer').checkpoint
   } catch (error) {
     if (!isNotFound(error)) throw error
-    const { lowest } = await fetchServiceInfo(ask)
+    const { oldestHeight: lowest } = await fetchServiceInfo(ask)
     if (height >= lowest) return undefined
     throw new Outage('rpc', `checkpoint ${height}: the node no longer holds it`, { cause: error })
   }

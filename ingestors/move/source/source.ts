@@ -59,7 +59,7 @@ export const openMoveSource = async (options: MoveSourceOptions): Promise<Source
   const head = await heads.refresh()
   const first = await rpc.attempt((ask) => fetchHeader(ask, chain.id, from ?? head.height))
   const pushes = subscribeToCheckpoints(rpc, heads, { chain: chain.id, log })
-  const node = followedNode({ rpc, heads, refusals, pushes, options })
+  const node = followedNode({ rpc, heads, refusals, subscription: pushes, options })
   return {
     origin: `${chain.id}:${info.chainId}`,
     ...(first && { startMs: first.timeMs }),
@@ -109,13 +109,13 @@ interface NodeDeps {
   readonly rpc: Rpc
   readonly heads: HeadWatch
   readonly refusals: RefusalBook
-  readonly pushes: CheckpointSubscription
+  readonly subscription: CheckpointSubscription
   readonly options: MoveSourceOptions
 }
 
 /** The node as each new follower asks it: with nothing fetched ahead. Checkpoints are certified: all are canonical and final. */
 const followedNode =
-  ({ rpc, heads, refusals, pushes, options }: NodeDeps) =>
+  ({ rpc, heads, refusals, subscription, options }: NodeDeps) =>
   (): FollowedNode => {
     const { chain, concurrency, signal } = options
     const persistent = (tip: BlockRef | null, height: number): Promise<MoveBlock | undefined> => {
@@ -136,7 +136,7 @@ const followedNode =
       next: async (tip, from, head) => {
         const height = tip === null ? from : tip.height + 1
         if (head.height < height) return undefined
-        const pushed = tip === null ? null : pushes.take(tip)
+        const pushed = tip === null ? null : subscription.take(tip)
         const block = pushed ?? (await blocks.take(height, head))
         if (block === undefined || tip === null || block.parentHash === tip.hash) return block
         blocks.clear()

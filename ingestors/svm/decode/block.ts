@@ -14,10 +14,17 @@ export const decodeSvmBlock = (block: SvmBlock, books: Books): Decoded => {
   const out = emptyDraft()
   const made = new Map<string, PoolFact>()
   const readerOf = svmReaders(books.protocols)
-  let newborn: NewMints = { mints: new Map(), texts: new Map(), launched: new Set() }
+  let newborn: NewMints = { mints: new Map(), metadata: new Map(), launchpadMints: new Set() }
   for (const tx of block.transactions) {
     if (tx.success) {
-      const scope: SvmTxContext = { tx, out, books, made, newborn, holders: undefined }
+      const scope: SvmTxContext = {
+        tx,
+        out,
+        books,
+        poolsInBlock: made,
+        newMints: newborn,
+        tokenAccounts: undefined,
+      }
       let at = 0
       for (const instruction of tx.instructions) {
         if (hasData(instruction)) {
@@ -28,9 +35,9 @@ export const decodeSvmBlock = (block: SvmBlock, books: Books): Decoded => {
         }
         at += 1
       }
-      if (newborn.mints.size > 0 || newborn.launched.size > 0) {
+      if (newborn.mints.size > 0 || newborn.launchpadMints.size > 0) {
         out.births.push(...manualTokenCreations(scope))
-        newborn = { mints: new Map(), texts: new Map(), launched: new Set() }
+        newborn = { mints: new Map(), metadata: new Map(), launchpadMints: new Set() }
       }
     }
     addBalanceChanges(tx, out.balances)

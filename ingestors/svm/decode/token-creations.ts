@@ -6,13 +6,13 @@ import type { CreatedMint, SvmTxContext } from '../protocols/tx-context.ts'
  * paid. A mint without decimals of which at most one was minted is a collectible.
  */
 export const manualTokenCreations = (scope: SvmTxContext): readonly Birth[] => {
-  const { mints, launched } = scope.newborn
+  const { mints, launchpadMints } = scope.newMints
   return [...mints].flatMap(([mint, made]) => {
-    if (made.listed || launched.has(mint)) return []
+    if (made.byListedProgram || launchpadMints.has(mint)) return []
     const totalSupplyRaw = netMintedRaw(scope, mint)
     return made.decimals === 0 && totalSupplyRaw <= 1n
       ? []
-      : [tokenCreationOf(scope, { mint, made, totalSupplyRaw })]
+      : [tokenCreationOf(scope, { mint, createdMint: made, totalSupplyRaw })]
   })
 }
 
@@ -24,16 +24,16 @@ const netMintedRaw = ({ tx, out }: SvmTxContext, mint: string): bigint =>
 
 interface CreatedToken {
   readonly mint: string
-  readonly made: CreatedMint
+  readonly createdMint: CreatedMint
   readonly totalSupplyRaw: bigint
 }
 
 const tokenCreationOf = (
-  { tx, newborn }: SvmTxContext,
-  { mint, made, totalSupplyRaw }: CreatedToken,
+  { tx, newMints }: SvmTxContext,
+  { mint, createdMint, totalSupplyRaw }: CreatedToken,
 ): Birth => {
-  const { program, decimals, mintAuthority, freezeAuthority, txIndex, logIndex, path } = made
-  const [name, symbol, uri] = newborn.texts.get(mint) ?? []
+  const { program, decimals, mintAuthority, freezeAuthority, txIndex, logIndex, path } = createdMint
+  const [name, symbol, uri] = newMints.metadata.get(mint) ?? []
   return {
     kind: 'birth',
     txIndex,

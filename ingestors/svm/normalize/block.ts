@@ -50,24 +50,28 @@ export const normalizeBlock = (said: unknown, reading: BlockContext): SvmBlock =
 /** How the transactions of a block are gone through. */
 interface TransactionIteration {
   /** Brings each into the shape of `getBlock`; undefined for one that is known to be a vote. */
-  readonly shapeOf?: (transaction: unknown) => unknown
+  readonly toGetBlockShape?: (transaction: unknown) => unknown
   /** Takes what cannot be read; absent: that is thrown. */
-  readonly refused?: RefusedTransaction[]
+  readonly invalidTransactions?: RefusedTransaction[]
 }
 
 /** Transactions of a block one after the other, undefined for what is left out: a caller may pause between them. */
 export function* eachTransaction(
   said: unknown,
   programs: ProgramFilter,
-  { shapeOf, refused }: TransactionIteration = {},
+  { toGetBlockShape, invalidTransactions }: TransactionIteration = {},
 ): Generator<SvmTransaction | undefined> {
   const list = listOf(fieldsOf(said, 'block').transactions, 'block.transactions')
   for (const [index, each] of list.entries()) {
-    const shape = shapeOf === undefined ? each : shapeOf(each)
+    const shape = toGetBlockShape === undefined ? each : toGetBlockShape(each)
     if (shape === undefined) yield undefined
     else {
       const place = { name: signatureIn(shape), longest: MAX_SIGNATURE_LENGTH, index, said: shape }
-      yield readOrRefuse(() => normalizeTransaction(shape, { index, programs }), place, refused)
+      yield readOrRefuse(
+        () => normalizeTransaction(shape, { index, programs }),
+        place,
+        invalidTransactions,
+      )
     }
   }
 }
@@ -158,7 +162,7 @@ const matchesProfile = (
   const held = orElse(meta.postTokenBalances, 'postTokenBalances', { read: listOf, fallback: [] })
   return held.some((each) => {
     const { mint } = fieldsOf(each, 'postTokenBalances[]')
-    return typeof mint === 'string' && mint.endsWith(profile.mintEnding)
+    return typeof mint === 'string' && mint.endsWith(profile.mintSuffix)
   })
 }
 
@@ -171,26 +175,27 @@ const flattenInstructions = (
   const inner = parseInnerInstructions(meta, told)
   const calls: RanInstruction[] = []
   for (const [outer, own] of told.instructions.entries()) {
-    calls.push({ told: own, outer, inner: null, depth: 1, program: own.program })
+    calls.push({ raw: own, outer, inner: null, depth: 1, program: own.program })
     for (const [at, each] of (inner.get(outer) ?? []).entries()) {
-      calls.push({ told: each, outer, inner: at, depth: each.depth, program: each.program })
+      calls.push({ raw: each, outer, inner: at, depth: each.depth, program: each.program })
     }
   }
-  const keepsLogs = (program: string): boolean => programs.everything || programs.logs.has(program)
+  const keepsLogs = (program: string): boolean =>
+    programs.allInstructions || programs.logs.has(program)
   const asksLogs = calls.some(({ program, depth }) => depth === null || keepsLogs(program))
   const logged = asksLogs ? attributeLogLines(logLines(meta), calls) : undefined
   const instructions = calls.map((call, index) => ({
     program: call.program,
-    accounts: call.told.accounts,
-    data: programs.data.has(call.program) ? instructionData(call.told.data) : null,
+    accounts: call.raw.accounts,
+    data: programs.data.has(call.program) ? instructionData(call.raw.data) : null,
     outer: call.outer,
     inner: call.inner,
     depth: call.depth ?? logged?.[index]?.depth ?? 2,
     logs: (keepsLogs(call.program) ? logged?.[index]?.lines : undefined) ?? NO_LOGS,
   }))
-  if (programs.everything !== true) return expandBatches(instructions)
+  if (programs.allInstructions !== true) return expandBatches(instructions)
   return expandBatches(
-    instructions.map((each, index) => ({ ...each, raw: calls[index]?.told.data ?? null })),
+    instructions.map((each, index) => ({ ...each, raw: calls[index]?.raw.data ?? null })),
   )
 }
 
@@ -198,7 +203,7 @@ const NO_LOGS: readonly string[] = []
 
 /** An instruction and where it ran. */
 interface RanInstruction extends Invocation {
-  readonly told: RawInstruction
+  readonly raw: RawInstruction
   readonly outer: number
   readonly inner: number | null
 }

@@ -37,7 +37,7 @@ interface ByteCursor {
   u16(): number
   u32(): number
   /** compact-u16: seven bits a byte, at most three bytes. */
-  compact(): number
+  compactU16(): number
   peek(): number
 }
 
@@ -57,7 +57,7 @@ const byteCursor = (bytes: Uint8Array): ByteCursor => {
     u8: () => little(1),
     u16: () => little(2),
     u32: () => little(4),
-    compact: () => {
+    compactU16: () => {
       let value = 0
       for (let shift = 0; shift < 21; shift += 7) {
         const byte = little(1)
@@ -79,15 +79,15 @@ const encodeFirstSignature = (first: Uint8Array | undefined): string => {
 
 /** Legacy and v0: signatures, header, keys, block hash, instructions and, in v0, look-ups that `loadedAddresses` answers. */
 const parseLegacyOrV0 = (cursor: ByteCursor): WireTransaction => {
-  const signatures = readTimes(cursor.compact(), () => cursor.take(SIGNATURE_BYTES))
+  const signatures = readTimes(cursor.compactU16(), () => cursor.take(SIGNATURE_BYTES))
   const version = readMessageVersion(cursor)
   cursor.take(3)
-  const staticKeys = readTimes(cursor.compact(), () => base58Encode(cursor.take(KEY_BYTES)))
+  const staticKeys = readTimes(cursor.compactU16(), () => base58Encode(cursor.take(KEY_BYTES)))
   cursor.take(KEY_BYTES)
-  const instructions = readTimes(cursor.compact(), () => ({
+  const instructions = readTimes(cursor.compactU16(), () => ({
     programIndex: cursor.u8(),
-    accounts: cursor.take(cursor.compact()),
-    data: cursor.take(cursor.compact()),
+    accounts: cursor.take(cursor.compactU16()),
+    data: cursor.take(cursor.compactU16()),
   }))
   return {
     version,

@@ -46,7 +46,7 @@ interface LogBatch {
 }
 
 interface RecordLayout {
-  readonly end: number
+  readonly byteLength: number
   readonly read?: (logged: LogBatch, at: number) => OrderEvent
 }
 
@@ -81,14 +81,14 @@ const orderEventReader =
 
 /** Records by their first byte; those without a reader say nothing of an order of their own. */
 const RECORD_LAYOUTS: Readonly<Record<number, RecordLayout>> = {
-  2: { end: FILL_OFFSETS.end, read: orderEventReader('FILL', FILL_OFFSETS) },
-  3: { end: PLACE_OFFSETS.end, read: orderEventReader('OPEN', PLACE_OFFSETS) },
-  4: { end: REDUCE_OFFSETS.end, read: orderEventReader('UPDATE', REDUCE_OFFSETS) },
-  5: { end: REMOVED_OFFSETS.end, read: orderEventReader('CANCEL', REMOVED_OFFSETS) },
-  6: { end: FILL_SUMMARY_OFFSETS.end },
-  7: { end: FEE_OFFSETS.end },
-  8: { end: TIME_IN_FORCE_OFFSETS.end },
-  9: { end: REMOVED_OFFSETS.end, read: orderEventReader('CANCEL', REMOVED_OFFSETS) },
+  2: { byteLength: FILL_OFFSETS.end, read: orderEventReader('FILL', FILL_OFFSETS) },
+  3: { byteLength: PLACE_OFFSETS.end, read: orderEventReader('OPEN', PLACE_OFFSETS) },
+  4: { byteLength: REDUCE_OFFSETS.end, read: orderEventReader('UPDATE', REDUCE_OFFSETS) },
+  5: { byteLength: REMOVED_OFFSETS.end, read: orderEventReader('CANCEL', REMOVED_OFFSETS) },
+  6: { byteLength: FILL_SUMMARY_OFFSETS.end },
+  7: { byteLength: FEE_OFFSETS.end },
+  8: { byteLength: TIME_IN_FORCE_OFFSETS.end },
+  9: { byteLength: REMOVED_OFFSETS.end, read: orderEventReader('CANCEL', REMOVED_OFFSETS) },
 }
 
 /**
@@ -113,9 +113,9 @@ export const phoenixOrderEvents = ({ data, accounts }: SvmInstruction): readonly
   let at = HEADER_OFFSETS.end
   for (let left = view.getUint16(HEADER_OFFSETS.count, true); left > 0; left -= 1) {
     const row = RECORD_LAYOUTS[data[at] ?? 0]
-    if (row === undefined || at + row.end > data.length) return []
+    if (row === undefined || at + row.byteLength > data.length) return []
     if (row.read !== undefined) events.push(row.read(logged, at))
-    at += row.end
+    at += row.byteLength
   }
   return events
 }

@@ -36,7 +36,7 @@ export interface ProgramFilter {
   /** Instructions of these keep the log lines that they wrote: their events are nowhere else. */
   readonly logs: ReadonlySet<string>
   /** Every instruction keeps its lines, and its data as it was told. */
-  readonly everything?: boolean
+  readonly allInstructions?: boolean
   /** Absent: every transaction is kept. */
   readonly profile?: ChainProfile
 }
@@ -46,7 +46,7 @@ export interface ChainProfile {
   readonly name: string
   readonly accounts: ReadonlySet<string>
   /** How the addresses of its tokens end. */
-  readonly mintEnding: string
+  readonly mintSuffix: string
 }
 
 /** Families whose events are lines of the log. */
@@ -97,7 +97,7 @@ export const withOrderBooks = (programs: ProgramFilter): ProgramFilter => ({
 /** The same with what the instructions feed tells beside it. */
 export const withAllInstructions = (programs: ProgramFilter): ProgramFilter => ({
   ...programs,
-  everything: true,
+  allInstructions: true,
 })
 
 /**
@@ -110,6 +110,6 @@ export const pumpFunProfile = (referencePools: readonly string[]): ProgramFilter
   profile: {
     name: 'pump',
     accounts: new Set([PROGRAM_IDS.pumpFun, PROGRAM_IDS.pumpSwap, ...referencePools]),
-    mintEnding: 'pump',
+    mintSuffix: 'pump',
   },
 })

@@ -65,12 +65,12 @@ const addSwap = (
   return undefined
 }
 
-const readSwapEvent: EventType['read'] = (scope, { row, program, view, caller, callerAt }) => {
+const readSwapEvent: EventType['read'] = (scope, { row, program, view, caller, callerIndex }) => {
   const tag = Buffer.from(caller.data.subarray(0, 8)).toString('hex')
   if (tag !== SWAP_DISCRIMINATOR) return 'unknown-instruction'
   const inRaw = u64(view, EVENT_FIELDS_OFFSET + SWAP_EVENT.amountIn)
   const outRaw = u64(view, EVENT_FIELDS_OFFSET + SWAP_EVENT.amountOut)
-  return addSwap(scope, { row, program, instruction: caller, at: callerAt }, [inRaw, outRaw])
+  return addSwap(scope, { row, program, instruction: caller, at: callerIndex }, [inRaw, outRaw])
 }
 
 /** Where an instruction that moves liquidity names its accounts. */

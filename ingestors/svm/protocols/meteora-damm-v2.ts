@@ -103,10 +103,10 @@ const readSwap = (
     trader: named(SWAP.user),
     tokens: [named(SWAP.tokenA), named(SWAP.tokenB)],
     vaults: [named(SWAP.vaultA), named(SWAP.vaultB)],
-    paysFirst: event.view.getUint8(EVENT_FIELDS_OFFSET + SWAP_EVENT.direction) === 0,
+    firstTokenIn: event.view.getUint8(EVENT_FIELDS_OFFSET + SWAP_EVENT.direction) === 0,
     userIn: named(SWAP.userIn),
     userOut: named(SWAP.userOut),
-    toldRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
+    reportedRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
     reserves: layout === SWAP_2_EVENT ? reservesAfterSwap(event) : undefined,
   })
 }
@@ -153,7 +153,7 @@ const addPoolChange = (
   registerPool(scope, event, { address: pool, tokenA, tokenB })
   scope.out.poolChanges.push({
     txIndex: scope.tx.index,
-    logIndex: event.callerAt,
+    logIndex: event.callerIndex,
     path: instructionPath(event.caller),
     pool,
     protocol: event.row.id,

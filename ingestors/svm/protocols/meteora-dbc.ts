@@ -89,10 +89,10 @@ const readTrade = (
     trader: named(TRADE.user),
     tokens: [named(TRADE.base), named(TRADE.quote)],
     vaults: [named(TRADE.baseVault), named(TRADE.quoteVault)],
-    paysFirst: event.view.getUint8(EVENT_FIELDS_OFFSET + SWAP_EVENT.direction) === 0,
+    firstTokenIn: event.view.getUint8(EVENT_FIELDS_OFFSET + SWAP_EVENT.direction) === 0,
     userIn: named(TRADE.userIn),
     userOut: named(TRADE.userOut),
-    toldRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
+    reportedRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
     ...(layout === SWAP_2_EVENT && curveStateOf(scope, event)),
   })
 }
@@ -102,8 +102,8 @@ const curveStateOf = (
   scope: SvmTxContext,
   event: ProgramEvent,
 ): Pick<VaultSwap, 'reserves' | 'more'> => {
-  const { callerAt, caller } = event
-  const baseRaw = balanceAfter(scope, callerAt, caller.accounts[TRADE.baseVault] ?? '')
+  const { callerIndex, caller } = event
+  const baseRaw = balanceAfter(scope, callerIndex, caller.accounts[TRADE.baseVault] ?? '')
   const realQuoteRaw = amountOf(event, SWAP_2_EVENT.quoteReserve)
   const goalRaw = amountOf(event, SWAP_2_EVENT.migrationThreshold)
   const realTokenRaw = baseRaw ?? null
@@ -146,7 +146,7 @@ const readMetadataStrings = ({ data }: SvmInstruction & { readonly data: Uint8Ar
   readStrings(data, 8, 3)
 
 const readInitializePool: EventType['read'] = (scope, event) => {
-  const { caller, callerAt, row } = event
+  const { caller, callerIndex, row } = event
   if (isInitializePool(caller.data, 0) === undefined) return 'unknown-instruction'
   const { accounts } = caller
   const creator = accounts[INITIALIZE_ACCOUNTS.creator]
@@ -157,16 +157,16 @@ const readInitializePool: EventType['read'] = (scope, event) => {
   const told = readMetadataStrings(caller)
   if (told === undefined) return 'short-data'
   const [name = '', symbol = '', uri = ''] = told.texts
-  const made = scope.newborn.mints.get(mint)
-  const suppliedRaw = mintedRawBelow(scope, callerAt, mint)
+  const made = scope.newMints.mints.get(mint)
+  const suppliedRaw = mintedRawBelow(scope, callerIndex, mint)
   const txIndex = scope.tx.index
   const path = instructionPath(caller)
-  scope.newborn.launched.add(mint)
+  scope.newMints.launchpadMints.add(mint)
   registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quote })
   scope.out.births.push({
     kind: 'birth',
     txIndex,
-    logIndex: callerAt,
+    logIndex: callerIndex,
     path,
     fact: {
       address: mint,
@@ -186,7 +186,7 @@ const readInitializePool: EventType['read'] = (scope, event) => {
   scope.out.poolChanges.push({
     kind: 'initialize',
     txIndex,
-    logIndex: callerAt,
+    logIndex: callerIndex,
     path,
     pool,
     protocol: row.id,

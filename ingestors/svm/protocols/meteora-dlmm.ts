@@ -74,10 +74,10 @@ const readSwap = (
     trader: named(SWAP.user),
     tokens: [named(SWAP.tokenX), named(SWAP.tokenY)],
     vaults: [named(SWAP.vaultX), named(SWAP.vaultY)],
-    paysFirst: event.view.getUint8(EVENT_FIELDS_OFFSET + layout.paysX) !== 0,
+    firstTokenIn: event.view.getUint8(EVENT_FIELDS_OFFSET + layout.paysX) !== 0,
     userIn: named(SWAP.userIn),
     userOut: named(SWAP.userOut),
-    toldRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
+    reportedRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
   })
 }
 
@@ -145,7 +145,7 @@ interface LiquidityChange {
   readonly kind: PoolChange['kind']
   readonly amounts: AmountsXY
   /** What the same instruction added after this change. */
-  readonly later?: AmountsXY
+  readonly addedLater?: AmountsXY
 }
 
 /** Takes changes of a pool; those of nothing are left out but for its opening. */
@@ -166,7 +166,7 @@ const addPoolChanges = (
   const vaults = form.vaults?.map((index) => accounts[index] ?? '')
   const reserves = vaults && vaultBalancesAfter(scope, event, [vaults[0] ?? '', vaults[1] ?? ''])
   registerPool(scope, event, { address: pool, tokenA, tokenB })
-  for (const { kind, amounts, later = [0n, 0n] } of changes) {
+  for (const { kind, amounts, addedLater: later = [0n, 0n] } of changes) {
     const [amountARaw, amountBRaw] = amounts
     const opens = kind === 'initialize'
     if (!opens && amountARaw === 0n && amountBRaw === 0n) continue
@@ -176,7 +176,7 @@ const addPoolChanges = (
     scope.out.poolChanges.push({
       kind,
       txIndex: scope.tx.index,
-      logIndex: event.callerAt,
+      logIndex: event.callerIndex,
       path: instructionPath(event.caller),
       pool,
       protocol: event.row.id,
@@ -239,7 +239,7 @@ const readRebalance: EventType['read'] = (scope, event) => {
   const withdrawn: AmountsXY = [amountOf(event, withdrawnX), amountOf(event, withdrawnY)]
   const added: AmountsXY = [amountOf(event, addedX), amountOf(event, addedY)]
   return addPoolChanges(scope, event, [
-    { kind: 'decrease', amounts: withdrawn, later: added },
+    { kind: 'decrease', amounts: withdrawn, addedLater: added },
     { kind: 'increase', amounts: added },
   ])
 }

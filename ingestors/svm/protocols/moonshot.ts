@@ -98,14 +98,14 @@ const reservesAfter = (
 
 const readTradeEvent: EventType['read'] = (
   scope,
-  { row, program, data, view, caller, callerAt },
+  { row, program, data, view, caller, callerIndex },
 ) => {
   const tag = Buffer.from(caller.data.subarray(0, 8)).toString('hex')
   if (tag !== BUY_DISCRIMINATOR && tag !== SELL_DISCRIMINATOR) return 'unknown-instruction'
   const costAt = EVENT_FIELDS_OFFSET + TRADE_EVENT.costToken
   return addTrade(
     scope,
-    { row, program, instruction: caller, at: callerAt },
+    { row, program, instruction: caller, at: callerIndex },
     {
       buys: tag === BUY_DISCRIMINATOR,
       quote: isDefaultPubkey(view, costAt) ? WRAPPED_SOL : readPubkey(data, costAt),
@@ -150,7 +150,7 @@ const readMint: InstructionReader = ({ scope, row, program, instruction, at }) =
   const suppliedRaw = mintedRawBelow(scope, at, mint)
   const txIndex = scope.tx.index
   const path = instructionPath(instruction)
-  scope.newborn.launched.add(mint)
+  scope.newMints.launchpadMints.add(mint)
   registerPool(scope, { row, program }, { address: pool, tokenA: mint, tokenB: WRAPPED_SOL })
   scope.out.births.push({
     kind: 'birth',

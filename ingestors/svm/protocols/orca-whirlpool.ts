@@ -25,7 +25,7 @@ const TRADED_EVENT = fieldOffsets({
 
 const TRADED_LOG = { tag: 'e1ca49af932ba096', bytes: TRADED_EVENT.end }
 
-const priceFromLog = (reading: InstructionContext, pool: string, nth: number): Hop['told'] => {
+const priceFromLog = (reading: InstructionContext, pool: string, nth: number): Hop['fromLog'] => {
   const data = poolLogEvent(reading, TRADED_LOG, { pool, nth })
   if (data === undefined) return undefined
   const sqrtPriceX64 = u128(dataViewOf(data), LOG_EVENT_FIELDS_OFFSET + TRADED_EVENT.sqrtPriceX64)
@@ -55,7 +55,7 @@ const readSwap =
       if (named === undefined) return 'missing-account'
       const { trader, pool, vault0, vault1 } = named
       const told = priceFromLog(reading, pool, nth)
-      const reason = addHopSwap(reading, { pool, trader, vaults: [vault0, vault1], told })
+      const reason = addHopSwap(reading, { pool, trader, vaults: [vault0, vault1], fromLog: told })
       if (reason !== undefined) return reason
     }
     return undefined

@@ -285,7 +285,7 @@ const readTrade: EventReader = (scope, event) => {
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
-    logIndex: atEvent ? event.at : event.callerAt,
+    logIndex: atEvent ? event.at : event.callerIndex,
     path: instructionPath(atEvent ? event.instruction : caller),
     pool,
     protocol: event.row.id,

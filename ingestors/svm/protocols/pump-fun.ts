@@ -43,16 +43,16 @@ const readCreate: EventType['read'] = (scope, event) => {
   const creator = withCurve ? readPubkey(data, curveAt + CREATE_CURVE.creator) : user
   const ownQuote = has(quoteAt, CREATE_QUOTE) && !isDefaultPubkey(view, quoteAt + CREATE_QUOTE.mint)
   const quoteMint = ownQuote ? readPubkey(data, quoteAt + CREATE_QUOTE.mint) : WRAPPED_SOL
-  const set = scope.newborn.mints.get(mint)
+  const set = scope.newMints.mints.get(mint)
   const program = has(modesAt, CREATE_MODES) ? readPubkey(data, modesAt) : set?.program
   const txIndex = scope.tx.index
-  const logIndex = event.callerAt
+  const logIndex = event.callerIndex
   const path = instructionPath(caller)
   const saidRaw = withCurve ? u64(view, curveAt + CREATE_CURVE.totalSupply) : DEFAULT_SUPPLY
   // In mayhem mode as much again is made for the agent, of which the event does not speak.
-  const mintedRaw = mintedRawBelow(scope, event.callerAt, mint)
+  const mintedRaw = mintedRawBelow(scope, event.callerIndex, mint)
   const suppliedRaw = mintedRaw > saidRaw ? mintedRaw : saidRaw
-  scope.newborn.launched.add(mint)
+  scope.newMints.launchpadMints.add(mint)
   registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
   scope.out.births.push({
     kind: 'birth',
@@ -111,11 +111,11 @@ const MIGRATED = fieldOffsets({
   pool: 'key',
 })
 
-const readMigrated: EventType['read'] = (scope, { data, row, caller, callerAt }) => {
+const readMigrated: EventType['read'] = (scope, { data, row, caller, callerIndex }) => {
   scope.out.migrations.push({
     kind: 'migration',
     txIndex: scope.tx.index,
-    logIndex: callerAt,
+    logIndex: callerIndex,
     path: instructionPath(caller),
     token: readPubkey(data, EVENT_FIELDS_OFFSET + MIGRATED.mint),
     from: { protocol: row.id, pool: readPubkey(data, EVENT_FIELDS_OFFSET + MIGRATED.curve) },

@@ -204,7 +204,7 @@ export const addTrade = (
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
-    logIndex: at === 'event' ? event.at : event.callerAt,
+    logIndex: at === 'event' ? event.at : event.callerIndex,
     path: instructionPath(at === 'event' ? event.instruction : event.caller),
     pool,
     protocol: event.row.id,

@@ -143,7 +143,7 @@ const readChange =
     scope.out.poolChanges.push({
       kind,
       txIndex: scope.tx.index,
-      logIndex: event.callerAt,
+      logIndex: event.callerIndex,
       path: instructionPath(event.caller),
       pool,
       protocol: event.row.id,
@@ -180,7 +180,7 @@ const readBoostStart: EventType['read'] = (scope, event) => {
   scope.out.poolChanges.push({
     kind: 'decrease',
     txIndex: scope.tx.index,
-    logIndex: event.callerAt,
+    logIndex: event.callerIndex,
     path: instructionPath(event.caller),
     pool,
     protocol: event.row.id,

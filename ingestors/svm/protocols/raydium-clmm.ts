@@ -36,7 +36,7 @@ const SWAP_EVENT = fieldOffsets({
 const SWAP_LOG = { tag: '40c6cde8260871e2', bytes: SWAP_EVENT.end }
 
 /** Price and liquidity after the nth hop of the instruction. */
-const priceFromLog = (reading: InstructionContext, pool: string, nth = 0): Hop['told'] => {
+const priceFromLog = (reading: InstructionContext, pool: string, nth = 0): Hop['fromLog'] => {
   const data = poolLogEvent(reading, SWAP_LOG, { pool, nth })
   if (data === undefined) return undefined
   const view = dataViewOf(data)
@@ -53,7 +53,7 @@ const readSwap: InstructionReader = (reading) => {
   if (named === undefined) return 'missing-account'
   const { trader, pool, vaultIn, vaultOut } = named
   const told = priceFromLog(reading, pool)
-  return addHopSwap(reading, { pool, trader, vaults: [vaultIn, vaultOut], told })
+  return addHopSwap(reading, { pool, trader, vaults: [vaultIn, vaultOut], fromLog: told })
 }
 
 const ROUTE_ACCOUNTS = { trader: 0, mintIn: 2, hops: 6 } as const
@@ -83,8 +83,8 @@ const readRoute: InstructionReader = (reading) => {
       trader,
       vaults: [paid.to, got.from],
       mints: [mintIn, mintOut],
-      moved: [paid, got],
-      told: priceFromLog(reading, pool, nth),
+      transfers: [paid, got],
+      fromLog: priceFromLog(reading, pool, nth),
     })
     if (reason !== undefined) return reason
     mintIn = mintOut
@@ -157,7 +157,7 @@ const readDecrease: InstructionReader = (reading) => {
     owner,
     pool,
     vaults: [vault0, vault1],
-    toldRaw: decreasedAmounts(reading),
+    reportedRaw: decreasedAmounts(reading),
   })
 }
 

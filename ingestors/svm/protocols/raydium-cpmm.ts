@@ -64,7 +64,7 @@ const readSwap: InstructionReader = (reading) => {
     trader,
     vaults: [vaultIn, vaultOut],
     mints: [mintIn, mintOut],
-    told: reservesInOut && { reservesInOut },
+    fromLog: reservesInOut && { reservesInOut },
   })
 }
 
@@ -144,7 +144,7 @@ const readChange =
       ? initialBalances(reading, vaults)
       : reportedChange(reading, pool, kind)
     return addLiquidityChange(reading, {
-      ...{ kind, pool, owner, vaults, toldRaw },
+      ...{ kind, pool, owner, vaults, reportedRaw: toldRaw },
       mints: [mint0, mint1],
       reservesOf: (amountsRaw) => (opens ? amountsRaw : reserves),
     })

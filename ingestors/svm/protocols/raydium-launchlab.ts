@@ -62,10 +62,10 @@ const swapAccountsOf = (traded: TradeAccounts, buys: boolean): SwapAccounts => {
 const subtractOrZero = (whole: bigint, part: bigint): bigint => (whole > part ? whole - part : 0n)
 
 const readTrade: EventType['read'] = (scope, event) => {
-  const { row, program, view, caller, callerAt } = event
+  const { row, program, view, caller, callerIndex } = event
   const side = tradeSideOf(caller.data, 0)
   if (side === undefined) return 'unknown-instruction'
-  const traded = namedAccounts({ scope, row, program, instruction: caller, at: callerAt }, TRADE)
+  const traded = namedAccounts({ scope, row, program, instruction: caller, at: callerIndex }, TRADE)
   if (traded === undefined) return 'missing-account'
   const at = (offset: number): bigint => u64(view, EVENT_FIELDS_OFFSET + offset)
   const amountInRaw = at(TRADE_EVENT.amountIn)
@@ -79,7 +79,7 @@ const readTrade: EventType['read'] = (scope, event) => {
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
-    logIndex: callerAt,
+    logIndex: callerIndex,
     path: instructionPath(caller),
     pool,
     protocol: row.id,
@@ -141,10 +141,10 @@ interface LaunchedCurve extends CurveParams {
 }
 
 const readLaunch: EventType['read'] = (scope, event) => {
-  const { row, program, data, view, caller, callerAt } = event
+  const { row, program, data, view, caller, callerIndex } = event
   const form = tokenProgramIndex(caller.data, 0)
   if (form === undefined) return 'unknown-instruction'
-  const reading = { scope, row, program, instruction: caller, at: callerAt }
+  const reading = { scope, row, program, instruction: caller, at: callerIndex }
   const named = namedAccounts(reading, { ...LAUNCH, ...form })
   if (named === undefined) return 'missing-account'
   const told = readStrings(data, EVENT_FIELDS_OFFSET + LAUNCH_EVENT.end, 3)
@@ -152,11 +152,11 @@ const readLaunch: EventType['read'] = (scope, event) => {
   const [name = '', symbol = '', uri = ''] = told.texts
   const { creator, pool, base, tokenProgram } = named
   const curve = readCurveParams(view, told.end)
-  scope.newborn.launched.add(base)
+  scope.newMints.launchpadMints.add(base)
   scope.out.births.push({
     kind: 'birth',
     txIndex: scope.tx.index,
-    logIndex: callerAt,
+    logIndex: callerIndex,
     path: instructionPath(caller),
     fact: {
       address: base,
@@ -185,7 +185,7 @@ const addCurveOpening = (
   scope.out.poolChanges.push({
     kind: 'initialize',
     txIndex: scope.tx.index,
-    logIndex: event.callerAt,
+    logIndex: event.callerIndex,
     path: instructionPath(event.caller),
     pool,
     protocol: event.row.id,

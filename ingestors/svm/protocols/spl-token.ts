@@ -235,7 +235,7 @@ const readInitializeMint: SvmReader = (scope, instruction, at) => {
   const frozen = data[INITIALIZE_MINT.hasFreeze] === 1 && data.length >= INITIALIZE_MINT.end + 32
   const txIndex = scope.tx.index
   const path = instructionPath(instruction)
-  scope.newborn.mints.set(mint, {
+  scope.newMints.mints.set(mint, {
     txIndex,
     logIndex: at,
     path,
@@ -243,7 +243,7 @@ const readInitializeMint: SvmReader = (scope, instruction, at) => {
     decimals: data[INITIALIZE_MINT.decimals] ?? 0,
     mintAuthority: readPubkey(data, INITIALIZE_MINT.mintAuthority),
     freezeAuthority: frozen ? readPubkey(data, INITIALIZE_MINT.end) : null,
-    listed:
+    byListedProgram:
       caller !== undefined &&
       (scope.books.protocols.factory(caller.program) !== undefined ||
         LP_TOKEN_PROGRAMS.has(caller.program)),
@@ -264,7 +264,7 @@ const SET_AUTHORITY = fieldOffsets({ tag: 'u8', type: 'u8', has: 'bool', key: 'k
 const AUTHORITY_FIELDS = ['mintAuthority', 'freezeAuthority'] as const
 
 /** Only of mints that the transaction made: others' authorities are no event of ours. */
-const readSetAuthority: SvmReader = ({ newborn: { mints } }, { accounts, data }) => {
+const readSetAuthority: SvmReader = ({ newMints: { mints } }, { accounts, data }) => {
   const [mint] = accounts
   const made = mint === undefined ? undefined : mints.get(mint)
   const name = AUTHORITY_FIELDS[data[SET_AUTHORITY.type] ?? -1]
@@ -275,13 +275,13 @@ const readSetAuthority: SvmReader = ({ newborn: { mints } }, { accounts, data })
 }
 
 const setMintMetadata = (
-  { newborn }: SvmTxContext,
+  { newMints }: SvmTxContext,
   mint: string | undefined,
   told: ReturnType<typeof readStrings>,
 ): string | undefined => {
   if (told === undefined || mint === undefined) return 'short-data'
   const [name = '', symbol = '', uri = ''] = told.texts
-  newborn.texts.set(mint, [name, symbol, uri])
+  newMints.metadata.set(mint, [name, symbol, uri])
   return undefined
 }
 

@@ -21,7 +21,7 @@ export interface CreatedMint extends Spot {
   readonly mintAuthority: string | null
   readonly freezeAuthority: string | null
   /** Called by a listed program: its own liquidity or launch token. */
-  readonly listed: boolean
+  readonly byListedProgram: boolean
 }
 
 /** Name, symbol and address of the metadata document. */
@@ -30,9 +30,9 @@ export type MintMetadata = readonly [name: string, symbol: string, uri: string]
 /** Mints that a transaction set up, by address. */
 export interface NewMints {
   readonly mints: Map<string, CreatedMint>
-  readonly texts: Map<string, MintMetadata>
+  readonly metadata: Map<string, MintMetadata>
   /** Mints whose birth a launchpad told. */
-  readonly launched: Set<string>
+  readonly launchpadMints: Set<string>
 }
 
 /** One transaction while its instructions are read in the order in which they ran. */
@@ -41,10 +41,10 @@ export interface SvmTxContext {
   readonly out: Draft
   readonly books: Books
   /** Pools that the block showed so far. */
-  readonly made: Map<string, PoolFact>
-  readonly newborn: NewMints
+  readonly poolsInBlock: Map<string, PoolFact>
+  readonly newMints: NewMints
   /** Token accounts by address, made when the first one is asked for. */
-  holders: ReadonlyMap<string, TokenAccountState> | undefined
+  tokenAccounts: ReadonlyMap<string, TokenAccountState> | undefined
 }
 
 /** Whose tokens an account holds, and which. */
@@ -52,12 +52,12 @@ export const tokenAccountOf = (
   scope: SvmTxContext,
   account: string,
 ): TokenAccountState | undefined => {
-  if (scope.holders === undefined) {
+  if (scope.tokenAccounts === undefined) {
     const holders = new Map<string, TokenAccountState>()
     for (const balance of scope.tx.tokenBalances) holders.set(balance.account, balance)
-    scope.holders = holders
+    scope.tokenAccounts = holders
   }
-  return scope.holders.get(account)
+  return scope.tokenAccounts.get(account)
 }
 
 /** Place among the instructions of the transaction. */
@@ -103,8 +103,10 @@ export const directInnerInstructions = (
 }
 
 /** What is known of a pool so far, in this block or before it. */
-export const knownPool = ({ books, made }: SvmTxContext, address: string): PoolFact | undefined =>
-  made.get(address) ?? books.pool(address)
+export const knownPool = (
+  { books, poolsInBlock }: SvmTxContext,
+  address: string,
+): PoolFact | undefined => poolsInBlock.get(address) ?? books.pool(address)
 
 /**
  * A program shows its pool, which proves it: keeps what is not known yet. A fact from elsewhere may have the tokens the other
@@ -126,7 +128,7 @@ export const registerPool = (
     feePips: row.feePips ?? null,
     proven: true,
   }
-  scope.made.set(address, fact)
+  scope.poolsInBlock.set(address, fact)
   scope.out.pools.push(fact)
 }
 

@@ -68,7 +68,7 @@ export interface ProgramEvent {
   readonly instruction: SvmInstruction
   /** What told it. */
   readonly caller: InstructionWithData
-  readonly callerAt: number
+  readonly callerIndex: number
 }
 
 /** Fields of an event lie behind the self-call's tag and the event's own. */
@@ -107,14 +107,23 @@ export const readCpiEvents = (events: Readonly<Record<string, EventType>>): SvmF
     const caller = scope.tx.instructions[above]
     if (!hasData(caller) || caller.program !== program) return 'foreign-event'
     const view = dataViewOf(data)
-    return event.read(scope, { row, program, data, view, at, instruction, caller, callerAt: above })
+    return event.read(scope, {
+      row,
+      program,
+      data,
+      view,
+      at,
+      instruction,
+      caller,
+      callerIndex: above,
+    })
   }
 }
 
 /** The instruction that told an event also told one of another type: a newer layout of the same. */
 export const emittedAlso = (
   scope: SvmTxContext,
-  { program, callerAt: above }: ProgramEvent,
+  { program, callerIndex: above }: ProgramEvent,
   tag: string,
 ): boolean => {
   const wanted = [Number.parseInt(tag.slice(0, 8), 16), Number.parseInt(tag.slice(8), 16)] as const
@@ -164,7 +173,7 @@ export const readLogEvents = (
                 at,
                 instruction,
                 caller,
-                callerAt: at,
+                callerIndex: at,
               }),
         )
       }

@@ -48,9 +48,9 @@ export interface Hop {
   /** Tokens of the vaults, where the instruction names them. */
   readonly mints?: readonly [string, string]
   /** What moved; default: everything that the instruction moved. */
-  readonly moved?: readonly TokenTransfer[]
+  readonly transfers?: readonly TokenTransfer[]
   /** What the program's log adds. */
-  readonly told?: Pick<Swap, 'reservesInOut' | 'sqrtPriceX96' | 'liquidityRaw'> | undefined
+  readonly fromLog?: Pick<Swap, 'reservesInOut' | 'sqrtPriceX96' | 'liquidityRaw'> | undefined
 }
 
 /** Takes one hop as a swap. */
@@ -58,11 +58,11 @@ export const addHopSwap = (
   { scope, row, program, instruction, at }: InstructionContext,
   hop: Hop,
 ): string | undefined => {
-  const { pool, trader, vaults, mints, told, moved = innerTransfers(scope, at) } = hop
-  if (moved.length < 2) return 'no-transfers'
-  const paid = moved.find(({ to }) => vaults.includes(to))
+  const { pool, trader, vaults, mints, fromLog, transfers = innerTransfers(scope, at) } = hop
+  if (transfers.length < 2) return 'no-transfers'
+  const paid = transfers.find(({ to }) => vaults.includes(to))
   const into = paid?.to === vaults[0] ? 0 : 1
-  const got = moved.find(({ from }) => from === vaults[1 - into])
+  const got = transfers.find(({ from }) => from === vaults[1 - into])
   if (paid === undefined || got === undefined) return 'foreign-vault'
   if (paid.amountRaw === 0n && got.amountRaw === 0n) return 'zero-amount'
   const tokenIn = mints?.[into] ?? mintOfTransfer(scope, paid)
@@ -82,7 +82,7 @@ export const addHopSwap = (
     tokenOut,
     amountInRaw: paid.amountRaw,
     amountOutRaw: got.amountRaw,
-    ...told,
+    ...fromLog,
     accounts: { userIn: paid.from, userOut: got.to, vaultIn: paid.to, vaultOut: got.from },
   })
   return undefined
@@ -106,7 +106,7 @@ export interface LiquidityChange {
   /** Tokens of the vaults, where the instruction names them. */
   readonly mints?: readonly [string, string]
   /** Amounts that the program told, where its transfers move more than these. */
-  readonly toldRaw?: AmountPair | undefined
+  readonly reportedRaw?: AmountPair | undefined
   readonly reservesOf?: (amountsRaw: AmountPair) => AmountPair | undefined
   /** The instruction may move nothing: it does other things as well. */
   readonly mayMoveNothing?: true
@@ -118,19 +118,19 @@ export const addLiquidityChange = (
   change: LiquidityChange,
 ): string | undefined => {
   const { scope, at } = reading
-  const { kind, vaults, toldRaw, reservesOf } = change
+  const { kind, vaults, reportedRaw, reservesOf } = change
   const moved = innerTransfers(scope, at)
   const ofVault = (vault: string) =>
     moved.find(({ from, to }) => (kind === 'decrease' ? from : to) === vault)
   const sides = [ofVault(vaults[0]), ofVault(vaults[1])] as const
-  if (toldRaw === undefined && sides[0] === undefined && sides[1] === undefined) {
+  if (reportedRaw === undefined && sides[0] === undefined && sides[1] === undefined) {
     return change.mayMoveNothing ? undefined : 'no-transfers'
   }
   const [tokenA, tokenB] = change.mints ?? vaults.map((vault) => tokenAccountOf(scope, vault)?.mint)
   if (tokenA === undefined || tokenB === undefined) return 'unknown-token'
   const rawOf = (side: TokenTransfer | undefined): bigint =>
     side === undefined ? 0n : kind === 'decrease' ? side.amountRaw : receivedRaw(scope, side)
-  const amountsRaw = toldRaw ?? [rawOf(sides[0]), rawOf(sides[1])]
+  const amountsRaw = reportedRaw ?? [rawOf(sides[0]), rawOf(sides[1])]
   if (amountsRaw[0] === 0n && amountsRaw[1] === 0n) return undefined
   const { pool, owner } = change
   appendPoolChange(

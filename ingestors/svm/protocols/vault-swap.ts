@@ -10,11 +10,11 @@ export interface VaultSwap {
   readonly tokens: readonly [string, string]
   readonly vaults: readonly [string, string]
   /** The trader pays the pool's first token. */
-  readonly paysFirst: boolean
+  readonly firstTokenIn: boolean
   readonly userIn: string
   readonly userOut: string
   /** What the event says was paid and got; a transfer fee may be left out of it. */
-  readonly toldRaw: readonly [inRaw: bigint, outRaw: bigint]
+  readonly reportedRaw: readonly [inRaw: bigint, outRaw: bigint]
   /** Where the event tells them; else they are what the vaults hold. */
   readonly reserves?: readonly [bigint, bigint] | undefined
   /** What else the event says of the pool. */
@@ -30,22 +30,22 @@ export const addVaultSwap = (
   event: ProgramEvent,
   swap: VaultSwap,
 ): string | undefined => {
-  const { pool, trader, tokens, paysFirst, userIn, userOut, toldRaw } = swap
+  const { pool, trader, tokens, firstTokenIn, userIn, userOut, reportedRaw } = swap
   const turned = <T>([first, second]: readonly [T, T]): readonly [T, T] =>
-    paysFirst ? [first, second] : [second, first]
+    firstTokenIn ? [first, second] : [second, first]
   const [tokenIn, tokenOut] = turned(tokens)
   const [vaultIn, vaultOut] = turned(swap.vaults)
-  const moved = innerTransfers(scope, event.callerAt)
+  const moved = innerTransfers(scope, event.callerIndex)
   const paid = moved.find(({ to }) => to === vaultIn)
   const got = moved.find(({ from }) => from === vaultOut)
-  const [amountInRaw, amountOutRaw] = paid && got ? [paid.amountRaw, got.amountRaw] : toldRaw
+  const [amountInRaw, amountOutRaw] = paid && got ? [paid.amountRaw, got.amountRaw] : reportedRaw
   if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   const reserves = swap.reserves ?? vaultBalancesAfter(scope, event, swap.vaults)
   registerPool(scope, event, { address: pool, tokenA: tokens[0], tokenB: tokens[1] })
   scope.out.swaps.push({
     kind: 'swap',
     txIndex: scope.tx.index,
-    logIndex: event.callerAt,
+    logIndex: event.callerIndex,
     path: instructionPath(event.caller),
     pool,
     protocol: event.row.id,
@@ -64,10 +64,10 @@ export const addVaultSwap = (
 /** What both vaults hold behind the instruction that told the event; undefined where later ones touch them again. */
 export const vaultBalancesAfter = (
   scope: SvmTxContext,
-  { callerAt }: ProgramEvent,
+  { callerIndex }: ProgramEvent,
   [first, second]: readonly [string, string],
 ): readonly [bigint, bigint] | undefined => {
-  const firstRaw = balanceAfter(scope, callerAt, first)
-  const secondRaw = balanceAfter(scope, callerAt, second)
+  const firstRaw = balanceAfter(scope, callerIndex, first)
+  const secondRaw = balanceAfter(scope, callerIndex, second)
   return firstRaw === undefined || secondRaw === undefined ? undefined : [firstRaw, secondRaw]
 }

@@ -18,18 +18,18 @@ const SLOTS_PER_LIST_CALL = 1_000
 
 /** What the queue asks. */
 export interface BlockFetcher {
-  list(range: { readonly from: number; readonly to: number }): Promise<readonly number[]>
+  listSlots(range: { readonly from: number; readonly to: number }): Promise<readonly number[]>
   /** `lenient`: without the transactions that cannot be read. */
   read(slot: number, lenient: boolean): Promise<SlotResult<SvmBlock>>
   /** A pushed block that extends the tip; null when none was. */
-  pushed(tip: BlockRef): Promise<SvmBlock | null>
+  takeNotified(tip: BlockRef): Promise<SvmBlock | null>
 }
 
 /** Blocks of a chain in slot order, fetched ahead. */
 export interface BlockQueue {
   /** The next block above the tip, or from slot `from` on; undefined = not there yet. Throws `Outage` or `Malformed`. */
   next(tip: BlockRef | null, from: number, head: Head): Promise<SvmBlock | undefined>
-  forget(): void
+  invalidate(): void
 }
 
 /** An empty queue. */
@@ -64,7 +64,7 @@ export const createBlockQueue = (
     const from = Math.max(after, listedTo) + 1
     if (from > head.height) return false
     const to = Math.min(head.height, from + SLOTS_PER_LIST_CALL - 1)
-    listed = await calls.list({ from, to })
+    listed = await calls.listSlots({ from, to })
     const last = listed.at(-1)
     if (last === undefined && to === head.height) return false
     listedTo = last ?? to
@@ -76,12 +76,12 @@ export const createBlockQueue = (
     return block
   }
   return {
-    forget,
+    invalidate: forget,
     next: async (tip, from, head) => {
       const after = tip?.height ?? from - 1
       if (after < given) forget()
       dropTo(after)
-      const pushed = tip === null ? null : await calls.pushed(tip)
+      const pushed = tip === null ? null : await calls.takeNotified(tip)
       if (pushed !== null) return give(pushed)
       while (listed.length > 0 || (await listMore(after, head))) {
         const [slot] = listed

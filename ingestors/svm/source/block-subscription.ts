@@ -26,9 +26,9 @@ export interface BlockBufferOptions {
 export interface BlockNotification {
   readonly slot: number
   /** In the shape of `getBlock`. */
-  readonly said: unknown
+  readonly rawBlock: unknown
   /** Brings each transaction into that shape; absent: they are. */
-  readonly shapeOf?: (transaction: unknown) => unknown
+  readonly toGetBlockShape?: (transaction: unknown) => unknown
 }
 
 /** Blocks that nodes push, by whatever way. */
@@ -38,7 +38,7 @@ export interface BlockSubscription {
   /** Keeps a block; `isNews`: the chain's head is at it. Throws `Malformed` for a header that is none. */
   block(pushed: BlockNotification, isNews: boolean): void
   /** The cluster is at a slot: time to ask for the newest confirmed one, where no block tells. */
-  slot(slot: number): void
+  onSlot(slot: number): void
 }
 
 /** A desk on which nothing lies yet. */
@@ -51,8 +51,8 @@ export const createBlockSubscription = (
   let asking = false
   return {
     block: (pushed, isNews) => {
-      const { slot, said } = pushed
-      const { hash, parentHash } = normalizeHeader(said, { chain, slot })
+      const { slot, rawBlock } = pushed
+      const { hash, parentHash } = normalizeHeader(rawBlock, { chain, slot })
       byParent.delete(parentHash)
       byParent.set(parentHash, pushed)
       for (const [oldest] of byParent)
@@ -61,7 +61,7 @@ export const createBlockSubscription = (
       pushedTo = slot
       heads.see({ height: slot, hash })
     },
-    slot: (slot) => {
+    onSlot: (slot) => {
       if (asking || slot <= pushedTo + CONFIRMATION_LAG_SLOTS) return
       asking = true
       heads
@@ -77,7 +77,7 @@ export const createBlockSubscription = (
       const waiting = byParent.get(tip.hash)
       if (waiting === undefined) return null
       byParent.delete(tip.hash)
-      const { slot, said, shapeOf } = waiting
+      const { slot, rawBlock: said, toGetBlockShape: shapeOf } = waiting
       if (slot <= tip.height) return null
       return normalizeBlockYielding(said, { chain, slot, programs }, shapeOf).catch(
         (error: unknown) => {
@@ -92,7 +92,7 @@ export const createBlockSubscription = (
 /** Which subscriptions are kept. */
 export interface SubscribeOptions {
   /** False: whole blocks come by another way. */
-  readonly wantsBlocks: boolean
+  readonly wholeBlocks: boolean
   readonly commitment: Commitment
   readonly log: Logger
 }
@@ -104,18 +104,18 @@ export interface SubscribeOptions {
 export const subscribeToBlocks = (
   rpc: Rpc,
   pushes: BlockSubscription,
-  { wantsBlocks, commitment, log }: SubscribeOptions,
+  { wholeBlocks, commitment, log }: SubscribeOptions,
 ): void => {
   const onBlock = (notice: unknown): void => {
     const { slot: at, block } = fieldsOf(fieldsOf(notice, 'notice').value, 'notice.value')
     if (block === null || block === undefined) return
-    pushes.block({ slot: parseUint(at, 'notice.value.slot'), said: block }, true)
+    pushes.block({ slot: parseUint(at, 'notice.value.slot'), rawBlock: block }, true)
   }
   const onSlot = (notice: unknown): void =>
-    pushes.slot(parseUint(fieldsOf(notice, 'notice').slot, 'notice.slot'))
+    pushes.onSlot(parseUint(fieldsOf(notice, 'notice').slot, 'notice.slot'))
   const blockParams = ['all', { ...getBlockOptions(commitment), showRewards: true }]
   const blocks = { method: 'blockSubscribe', params: blockParams }
-  if (wantsBlocks) rpc.subscribe(blocks, skipInvalidNotices(onBlock, log), 'first')
+  if (wholeBlocks) rpc.subscribe(blocks, skipInvalidNotices(onBlock, log), 'first')
   rpc.subscribe({ method: 'slotSubscribe', params: [] }, skipInvalidNotices(onSlot, log))
 }
 

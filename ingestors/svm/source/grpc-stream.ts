@@ -34,14 +34,14 @@ export interface StreamOptions {
 interface StreamEndpoint {
   readonly endpoint: GrpcEndpoint
   /** Its blocks are not those of the nodes that are asked: never used again. */
-  foreign: boolean
+  isWrongChain: boolean
 }
 
 /** What was heard over all streams. */
 interface StreamState {
   newestSlot: number
   /** A place refused to begin at a slot: the next one is not asked to. */
-  refusedSlot: boolean
+  fromSlotRejected: boolean
 }
 
 /**
@@ -56,28 +56,37 @@ export const streamBlocks = (rpc: Rpc, pushes: BlockSubscription, options: Strea
   const places = urls.map(
     (url): StreamEndpoint => ({
       endpoint: grpcEndpoint(url, { services, timeoutMs }),
-      foreign: false,
+      isWrongChain: false,
     }),
   )
   const close = (): void => {
     for (const { endpoint } of places) endpoint.close()
   }
   signal.addEventListener('abort', close, { once: true })
-  const heard: StreamState = { newestSlot: -1, refusedSlot: false }
+  const heard: StreamState = { newestSlot: -1, fromSlotRejected: false }
   let turn = 0
   keepStreaming(async (stop) => {
-    const usable = places.filter(({ foreign }) => !foreign)
+    const usable = places.filter(({ isWrongChain: foreign }) => !foreign)
     const place = usable[turn % usable.length]
     if (place === undefined) return null
     turn += 1
-    const request = subscribeRequest(options.commitment, heard.refusedSlot ? -1 : heard.newestSlot)
-    heard.refusedSlot = false
+    const request = subscribeRequest(
+      options.commitment,
+      heard.fromSlotRejected ? -1 : heard.newestSlot,
+    )
+    heard.fromSlotRejected = false
     try {
-      const reader = createMessageHandler({ rpc, pushes, heard, place, options })
+      const reader = createMessageHandler({
+        rpc,
+        subscription: pushes,
+        heard,
+        streamEndpoint: place,
+        options,
+      })
       const onMessage = skipInvalidNotices(reader, log)
       return await place.endpoint.stream({ method: SUBSCRIBE_METHOD, request, onMessage }, stop)
     } catch (error) {
-      heard.refusedSlot = error instanceof RpcError
+      heard.fromSlotRejected = error instanceof RpcError
       if (!stop.aborted)
         log.warn({ err: error, endpoint: place.endpoint.label }, 'stream disconnected')
       throw error
@@ -95,14 +104,20 @@ const subscribeRequest = (commitment: Commitment, newestSlot: number): object =>
 
 interface MessageHandlerDeps {
   readonly rpc: Rpc
-  readonly pushes: BlockSubscription
+  readonly subscription: BlockSubscription
   readonly heard: StreamState
-  readonly place: StreamEndpoint
+  readonly streamEndpoint: StreamEndpoint
   readonly options: StreamOptions
 }
 
 /** Reads what one stream says. */
-const createMessageHandler = ({ rpc, pushes, heard, place, options }: MessageHandlerDeps) => {
+const createMessageHandler = ({
+  rpc,
+  subscription,
+  heard,
+  streamEndpoint,
+  options,
+}: MessageHandlerDeps) => {
   const { chain, commitment, log } = options
   let proof: 'none' | 'asked' | 'ours' = 'none'
   /** Compares a block with that of the nodes that are asked; they may not have it yet. */
@@ -115,15 +130,18 @@ const createMessageHandler = ({ rpc, pushes, heard, place, options }: MessageHan
       proof = 'ours'
       return
     }
-    place.foreign = true
-    log.error({ endpoint: place.endpoint.label, slot }, 'stream serves another chain, not used')
+    streamEndpoint.isWrongChain = true
+    log.error(
+      { endpoint: streamEndpoint.endpoint.label, slot },
+      'stream serves another chain, not used',
+    )
     stream.end()
   }
   const onBlock = (value: unknown, stream: StreamControl): void => {
     const said = grpcBlockShape(value)
     const slot = parseUint(said.slot, 'block.slot')
     const isOurs = proof === 'ours'
-    pushes.block({ slot, said, shapeOf: grpcTransactionShape }, isOurs)
+    subscription.block({ slot, rawBlock: said, toGetBlockShape: grpcTransactionShape }, isOurs)
     if (isOurs) heard.newestSlot = Math.max(heard.newestSlot, slot)
     if (proof === 'none') void prove(slot, normalizeHeader(said, { chain, slot }).hash, stream)
   }
@@ -132,7 +150,7 @@ const createMessageHandler = ({ rpc, pushes, heard, place, options }: MessageHan
     if (ping !== undefined) stream.send({ ping: { id: 1 } })
     else if (block !== undefined) onBlock(block, stream)
     else if (slot !== undefined && proof === 'ours') {
-      pushes.slot(parseUint(fieldsOf(slot, 'slot').slot, 'slot.slot'))
+      subscription.onSlot(parseUint(fieldsOf(slot, 'slot').slot, 'slot.slot'))
     }
   }
 }

@@ -17,7 +17,7 @@ const MINT_LAYOUT = {
 const ACCOUNT_TYPE = { at: 165, mint: 1 } as const
 const FIRST_EXTENSION = 166
 /** Entry that holds name, symbol and URI behind an optional authority and the mint. Source: token-2022 extension. */
-const METADATA_EXTENSION = { type: 19, texts: 64 } as const
+const METADATA_EXTENSION = { type: 19, stringsOffset: 64 } as const
 /** Metaplex metadata: kind (4 = metadata), authority, mint, then the texts. Source: mpl-token-metadata state. */
 const METAPLEX_LAYOUT = { kind: 4, texts: 65 } as const
 /** Texts beyond this are nobody's name. */
@@ -58,7 +58,10 @@ export const token2022Metadata = ({ data }: AccountInfo): MintMetadata | undefin
     const length = view.getUint16(at + 2, true)
     const start = at + 4
     if (type === METADATA_EXTENSION.type) {
-      return parseMetadataStrings(data.subarray(start, start + length), METADATA_EXTENSION.texts)
+      return parseMetadataStrings(
+        data.subarray(start, start + length),
+        METADATA_EXTENSION.stringsOffset,
+      )
     }
     at = start + length
   }

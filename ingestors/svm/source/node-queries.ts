@@ -22,7 +22,7 @@ const TRANSACTIONS_PER_TURN = 64
 /** Error codes of `getBlock`. Source: agave rpc-client-api custom_error.rs; contract/chains.md 1.4. */
 const GET_BLOCK_ERRORS = {
   pruned: -32_001,
-  notYet: [-32_004, -32_014, -32_016],
+  notAvailableYet: [-32_004, -32_014, -32_016],
   skipped: [-32_007, -32_009],
   newerVersion: -32_015,
 } as const
@@ -42,7 +42,7 @@ export type SlotResult<T> = T | 'skipped' | undefined
 const slotResultOfError = (error: unknown, slot: number): 'skipped' | undefined => {
   if (!(error instanceof RpcError)) throw error
   const { code } = error
-  if (GET_BLOCK_ERRORS.notYet.some((each) => each === code)) return undefined
+  if (GET_BLOCK_ERRORS.notAvailableYet.some((each) => each === code)) return undefined
   if (GET_BLOCK_ERRORS.skipped.some((each) => each === code)) return 'skipped'
   if (code === GET_BLOCK_ERRORS.newerVersion) {
     throw new Malformed('unknown-version', `block ${slot}: ${error.message}`, { cause: error })
@@ -125,8 +125,8 @@ export const normalizeBlockYielding = async (
   const refused: RefusedTransaction[] = []
   let read = 0
   const transactionsOf = eachTransaction(said, reading.programs, {
-    ...(reading.lenient && { refused }),
-    ...(shapeOf && { shapeOf }),
+    ...(reading.lenient && { invalidTransactions: refused }),
+    ...(shapeOf && { toGetBlockShape: shapeOf }),
   })
   for (const transaction of transactionsOf) {
     if (transaction !== undefined) transactions.push(transaction)

@@ -90,14 +90,22 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
   })
   const head = await heads.refresh()
   const pushes = createBlockSubscription(heads, { chain: chain.id, commitment, programs, log })
-  subscribeToBlocks(rpc, pushes, { wantsBlocks: streams.length === 0, commitment, log })
+  subscribeToBlocks(rpc, pushes, { wholeBlocks: streams.length === 0, commitment, log })
   streamBlocks(rpc, pushes, { ...options, chain: chain.id, urls: streams, commitment })
   const startMs = await firstBlockTimeMs(rpc, {
     chain: chain.id,
     from: from ?? head.height,
     commitment,
   })
-  const node = followedNode({ rpc, heads, refusals, pushes, commitment, programs, options })
+  const node = followedNode({
+    rpc,
+    heads,
+    refusals,
+    subscription: pushes,
+    commitment,
+    programs,
+    options,
+  })
   const accounts = accountReader(rpc, { commitment, log })
   return {
     origin: [chain.id, genesis, ...(programs.profile ? [programs.profile.name] : [])].join(':'),
@@ -152,7 +160,7 @@ interface NodeDeps {
   readonly rpc: Rpc
   readonly heads: HeadWatch
   readonly refusals: RefusalBook
-  readonly pushes: BlockSubscription
+  readonly subscription: BlockSubscription
   readonly commitment: Commitment
   readonly programs: ProgramFilter
   readonly options: SvmSourceOptions
@@ -160,16 +168,16 @@ interface NodeDeps {
 
 /** The node as each new follower asks it: with nothing fetched ahead. */
 const followedNode =
-  ({ rpc, heads, refusals, pushes, commitment, programs, options }: NodeDeps) =>
+  ({ rpc, heads, refusals, subscription, commitment, programs, options }: NodeDeps) =>
   (): FollowedNode => {
     const { chain } = options
     const asking: QueryContext = { rpc, chain: chain.id, commitment }
     const queue = createBlockQueue(
       {
-        list: (range) => fetchSlotList(rpc, range, commitment),
+        listSlots: (range) => fetchSlotList(rpc, range, commitment),
         read: (slot, lenient) =>
           fetchBlock(rpc, { chain: chain.id, slot, programs, lenient }, commitment),
-        pushed: pushes.take,
+        takeNotified: subscription.take,
       },
       options,
     )
@@ -184,7 +192,7 @@ const followedNode =
       // Times of blocks are votes of validators; until mid 2021 they could fall. Source: agave, feature warp_timestamp_again.
       fallingTimes: true,
       next: queue.next,
-      forget: queue.forget,
+      forget: queue.invalidate,
       above: ({ height }, fits, head) =>
         rpc.attempt(async (ask) => {
           const range = { from: height + 1, to: head.height }

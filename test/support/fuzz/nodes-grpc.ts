@@ -69,7 +69,7 @@ export const grpcNodes: FuzzSurface = {
     const endpoint = grpcEndpoint(server.url, { services, timeoutMs: TIMEOUT_MS })
     return {
       run: async (random) => {
-        const seed = random.word()
+        const seed = random.uint32()
         const isStream = random.chance(0.3)
         const { signal } = new AbortController()
         if (isStream) streamSeed = seed

@@ -99,7 +99,7 @@ export const jsonNodes: FuzzSurface = {
     const log = silentLogger()
     return {
       run: async (random) => {
-        const path = random.word()
+        const path = random.uint32()
         const scheme = random.chance(0.5) ? 'http' : 'ws'
         const hostile = `${scheme}://127.0.0.1:${port}/${path}`
         const closing = new AbortController()

@@ -54,11 +54,12 @@ const chainClock = ({ pace, nowMs = Date.now }: SimulatorOptions, genesisMs: num
 export const startSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
   const { seed, ratePerSecond, host = '127.0.0.1', port = 0, reorgEvery = 0 } = options
   const genesisMs = Math.floor(options.genesisMs / 1_000) * 1_000
-  if (!Number.isSafeInteger(seed) || seed < 0) throw new RangeError('seed is a natural number')
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new RangeError('seed must be a non-negative integer')
   if (!(ratePerSecond > 0 && ratePerSecond <= 5_000))
-    throw new RangeError('rate is above 0 and at most 5,000 per second')
+    throw new RangeError('ratePerSecond must be above 0 and at most 5,000')
   if (!Number.isSafeInteger(reorgEvery) || reorgEvery < 0)
-    throw new RangeError('reorgEvery is a natural number')
+    throw new RangeError('reorgEvery must be a non-negative integer')
   const log = options.log.child({ role: 'simulator', chain: options.chain })
   const { chain, checkpointDir } = options
   const open = chain === 'sol' ? openSvm : openEvm

@@ -3,10 +3,10 @@ import { type Config, ConfigError, type ConfigProblem } from '../../core/config/
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { primePools } from '../../ingestors/decode/seed-prices.ts'
-import { evmSource } from '../../ingestors/evm/source/source.ts'
+import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import type { Source } from '../../ingestors/follow/contract.ts'
 import { deferredSource } from '../../ingestors/follow/lazy-source.ts'
-import { openMoveSource } from '../../ingestors/move/source/source.ts'
+import { openMoveSource } from '../../ingestors/move/source/sui-source.ts'
 import {
   ALL_PROGRAMS,
   pumpFunProfile,
@@ -15,7 +15,7 @@ import {
   withOrderBooks,
 } from '../../ingestors/svm/programs/programs.ts'
 import { isGrpcUrl } from '../../ingestors/svm/source/grpc-stream.ts'
-import { openSvmSource } from '../../ingestors/svm/source/source.ts'
+import { openSvmSource } from '../../ingestors/svm/source/solana-source.ts'
 import type { ChainRow, Vm } from '../../schemas/chains.ts'
 import { feedsOf } from '../../schemas/feeds.ts'
 
@@ -111,10 +111,10 @@ const misfitsOf = ({
   return [
     ...wrong.map((url) => ({
       variable,
-      message: `${new URL(url).protocol}// is no way to a node of ${chain.name}`,
+      message: `unsupported URL scheme ${new URL(url).protocol}// for a node of ${chain.name}`,
     })),
     ...(isStreamOnly
-      ? [{ variable, message: 'streams alone cannot be asked; add an http address' }]
+      ? [{ variable, message: 'a gRPC stream needs an HTTP RPC endpoint as well; add one' }]
       : []),
   ]
 }

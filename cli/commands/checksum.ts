@@ -28,7 +28,7 @@ export const checksumCommand = async (
   const answer =
     url === undefined ? undefined : await askOps<ChainChecksum[]>(url, `/checksum?${query}`, config)
   if (answer === undefined && words.ops !== undefined) {
-    throw new Outage('bus', `nobody answers at ${words.ops}`)
+    throw new Outage('bus', `no process is listening at ${words.ops}`)
   }
   const sums =
     answer ??

@@ -105,7 +105,9 @@ const chainsOf = (
     const row = chainRow(CHAIN_WORDS[word] ?? '')
     if (row !== undefined && (chain !== undefined || isMade(row.id))) return [row]
     problems.push(
-      `--${option}: ${word} is not a chain ${option === 'chain' ? 'of this build' : 'that can be made up'}`,
+      option === 'chain'
+        ? `--chain: ${word} is not a chain of this build`
+        : `--simulate: simulation is not supported for ${word} (supported: sol, ethereum)`,
     )
     return []
   })

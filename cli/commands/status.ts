@@ -48,7 +48,7 @@ const reportOf = async (words: StatusWords, config: Config): Promise<StatusRepor
   const url = opsUrlOf(words.ops, config.dataDir)
   const answer = url === undefined ? undefined : await askOps<StatusReport>(url, '/status', config)
   if (answer !== undefined) return answer
-  if (words.ops !== undefined) throw new Outage('bus', `nobody answers at ${words.ops}`)
+  if (words.ops !== undefined) throw new Outage('bus', `no process is listening at ${words.ops}`)
   return withHeldParts(config, async (parts) =>
     statusReport({ ...parts, warehouse: await parts.warehouse(), nowMs: Date.now }),
   )

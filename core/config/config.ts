@@ -502,7 +502,7 @@ export const loadConfig = (
     }
   }
   for (const [key, value] of Object.entries(overrides)) {
-    if (!(key in LEAVES)) problems.push({ variable: key, message: 'is no setting' })
+    if (!(key in LEAVES)) problems.push({ variable: key, message: 'unknown setting' })
     else if (value !== undefined) draft[key] = value
   }
   const value = Value.Default(Settings, draft) as Record<string, unknown>
@@ -564,7 +564,7 @@ const perChain = (
   for (const [variable, text] of Object.entries(environment)) {
     if (!variable.startsWith(prefix) || text === undefined || text.trim() === '') continue
     const chain = CHAIN_WORDS[variable.slice(prefix.length).toLowerCase()]
-    if (chain === undefined) unknown.push({ variable, message: 'names no chain' })
+    if (chain === undefined) unknown.push({ variable, message: 'unknown chain' })
     else values[chain] = listOf(text)
   }
   return { values, unknown }

@@ -347,7 +347,7 @@ const firstProven = (group: readonly Member[], options: RpcOptions): Promise<Mem
         if (isProven) return member
         silent ||= !member.foreign
       }
-      if (silent) throw new Outage('rpc', 'no endpoint has shown its chain')
+      if (silent) throw new Outage('rpc', 'could not verify the chain id of any endpoint')
       return undefined
     },
     { ...PROVE_AGAIN, signal: options.signal },

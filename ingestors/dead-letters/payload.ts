@@ -85,7 +85,7 @@ export const letterBody = (bytes: Uint8Array): LetterBody => {
   }
   const { kind } = fieldsOf(value, 'letter')
   if (typeof kind !== 'string' || !KINDS.includes(kind))
-    throw new Malformed('unknown-shape', 'a letter without kind')
+    throw new Malformed('unknown-shape', 'dead letter has no kind')
   return value as LetterBody
 }
 

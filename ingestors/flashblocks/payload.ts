@@ -47,7 +47,7 @@ export type Entered =
   | { readonly kind: 'passed' }
   | { readonly kind: 'refused'; readonly error: Malformed }
 
-/** Where a part belongs. Reasons of refusals: `frame-order`, `wrong-height`, `other-chain`, `missing-field`, `too-big`. Pure. */
+/** Where a part belongs. Reasons of refusals: `frame-order`, `wrong-height`, `wrong-chain`, `missing-field`, `too-big`. Pure. */
 export const enter = (
   { payload, lost }: Reading,
   frame: Flashblock,
@@ -75,7 +75,7 @@ const begun = (frame: Flashblock, { tip, head }: Standing): Entered => {
     return refused('wrong-height', `${payloadId} is of ${base.height} and of ${height}`)
   }
   if (Math.abs(base.height - Math.max(tip, head)) > FAR_BLOCKS) {
-    return refused('other-chain', `${payloadId} is of ${base.height}, the chain stands at ${head}`)
+    return refused('wrong-chain', `${payloadId} is of ${base.height}, the chain stands at ${head}`)
   }
   if (base.height <= tip) return PASSED
   const learned = { tokens: [], pools: [] }

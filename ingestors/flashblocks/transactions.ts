@@ -28,7 +28,7 @@ export interface PartPlace {
 /**
  * Transactions of a part with their logs, numbered as in the block; senders of signed ones are still '' (`senderOf`), fees are not told.
  * Receipts lie under the transaction's hash, bare or below the name of its type. Throws `Malformed`; reasons: those of the readers,
- * `receipt-count`, `unknown-shape`, `bad-status`, `other-chain`, `topic-count`.
+ * `receipt-count`, `unknown-shape`, `bad-status`, `wrong-chain`, `topic-count`.
  */
 export const partTransactions = (
   raws: readonly string[],
@@ -82,7 +82,7 @@ const partiesOf = (raw: string, chainId: number): Pick<Transaction, 'from' | 'to
   if (isDeposit) return depositParties(raw)
   const parsed = orMalformed(() => parseTransaction(raw as TransactionSerialized))
   if (parsed.chainId !== undefined && parsed.chainId !== chainId) {
-    throw refuse('other-chain', 'transaction.chainId', parsed.chainId)
+    throw refuse('wrong-chain', 'transaction.chainId', parsed.chainId)
   }
   return { from: '', to: parsed.to?.toLowerCase() ?? null }
 }

@@ -87,7 +87,7 @@ class Follower {
 
   hear(data: Buffer, isBinary: boolean): void {
     if (this.#waiting >= MAX_WAITING) {
-      this.#refuse(new Malformed('late-frames', `${this.#waiting} frames wait`))
+      this.#refuse(new Malformed('queue-overflow', `frame queue overflow: ${this.#waiting} frames`))
       return
     }
     this.#waiting += 1

@@ -33,7 +33,9 @@ export const judge = (
   const above = candidate.height > tip.height
   if (spacing === 'recorded' && above) return 'apply'
   if (spacing === 'sparse' ? !above : candidate.height !== tip.height + 1) {
-    throw new Malformed('wrong-height', `block ${candidate.height} offered above ${tip.height}`)
+    const expected =
+      spacing === 'sparse' ? `a block above ${tip.height}` : `block ${tip.height + 1}`
+    throw new Malformed('wrong-height', `expected ${expected}, got ${candidate.height}`)
   }
   return candidate.parentHash === tip.hash ? 'apply' : 'revert'
 }

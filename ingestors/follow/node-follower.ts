@@ -115,7 +115,10 @@ const after = (position: Position, op: ChainOp): Position =>
   op.op === 'finalize' ? finalized(position, op.ref) : reverted(position).next
 
 const misfitOf = (tip: BlockRef | null, { hash }: Pick<BlockRef, 'hash'>): Malformed =>
-  new Malformed('misfit', `no block fits above ${tip?.height}: ${hash}`)
+  new Malformed(
+    'parent-mismatch',
+    `block ${hash} does not extend the chain at height ${tip?.height}`,
+  )
 
 /** Whether the block extends the tip, and its time does not fall where times of the chain cannot. */
 const chains = (node: FollowedNode, position: Position | null, block: Block): boolean =>
@@ -132,10 +135,13 @@ const isAhead = ({ nowMs }: FollowedNode, { timeMs }: Block): boolean =>
 const fallsBehind = (tip: BlockRef | null, { timeMs }: Block): boolean =>
   tip !== null && timeMs < tip.timeMs
 
-/** The block, if it can be applied above the tip. Throws `Malformed`: `not-chained`, `falling-time`, `future-time`. */
+/** The block, if it can be applied above the tip. Throws `Malformed`: `parent-mismatch`, `falling-time`, `future-time`. */
 const fitting = (node: FollowedNode, tip: BlockRef, block: Block): Block => {
   if (block.parentHash !== tip.hash) {
-    throw new Malformed('not-chained', `block ${block.height} is not on top of our ${tip.height}`)
+    throw new Malformed(
+      'parent-mismatch',
+      `block ${block.height} is not on top of our ${tip.height}`,
+    )
   }
   if (node.fallingTimes !== true && fallsBehind(tip, block)) throw fallingTime(tip, block)
   if (isAhead(node, block)) {

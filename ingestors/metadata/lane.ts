@@ -101,7 +101,7 @@ export class DocumentLane {
   #births(record: LogRecord, place: Place): readonly Birth[] {
     const { codec, group, metrics, log } = this.#deps
     const decoded = orPoison(() => {
-      if (record.value === null) throw new Malformed('tombstone', 'a birth cannot be removed')
+      if (record.value === null) throw new Malformed('tombstone', 'unexpected tombstone')
       return codec.decode('token.TokenEvents', record.value)
     })
     if (decoded instanceof Malformed) {

@@ -44,7 +44,10 @@ const recordsOf = async (bus: Bus, span: TopicSpan, seq: number): Promise<readon
     if (at === end) end = await endOf(bus, topic, partition)
   }
   if (found.length >= records) return found.slice(0, records)
-  throw new Malformed('records-gone', `${topic}/${partition}: records of operation ${seq} are gone`)
+  throw new Malformed(
+    'expired-from-log',
+    `${topic}/${partition}: records of operation ${seq} are gone`,
+  )
 }
 
 const endOf = async (bus: Bus, topic: string, partition: number): Promise<number> =>

@@ -96,7 +96,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
   const revert = async (ref: BlockRef): Promise<void> => {
     const newest = stack.at(-1)
     if (newest === undefined || newest.ref.hash !== ref.hash) {
-      throw new Error(`the source takes back ${ref.hash}, which is not the newest block`)
+      throw new Error(`reorg reverts ${ref.hash}, which is not the current tip`)
     }
     // Throws before anything is written for a block that cannot be taken back.
     reverted({ stack: stack.map((each) => each.ref), final: cursor.final, truncated })

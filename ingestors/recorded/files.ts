@@ -6,8 +6,8 @@ import { CHAIN_WORDS, chainRow, type Vm } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { recordedEvm } from '../evm/source/recorded.ts'
 import { type Fields, fieldsOf } from '../input/json.ts'
-import { isBinpbFile, parseBinpbFile } from '../move/source/checkpoint-blob.ts'
-import { isChkFile, parseChkFile } from '../move/source/checkpoint-file.ts'
+import { isBinpbFile, parseBinpbFile } from '../move/checkpoint/binpb-file.ts'
+import { isChkFile, parseChkFile } from '../move/checkpoint/chk-file.ts'
 import { parseMoveRecording } from '../move/source/recorded.ts'
 import { parseSvmRecording } from '../svm/source/recorded.ts'
 
@@ -52,7 +52,7 @@ const parsed = (content: string | Uint8Array): unknown => {
 
 /**
  * A parsed file of what a node of the chain answered, also in its JSON-RPC messages; the shapes are those of `recordedEvm`, `recordedSvm` and
- * `recordedMove`. Throws `Malformed`; their reasons and `other-chain`.
+ * `recordedMove`. Throws `Malformed`; their reasons and `wrong-chain`.
  */
 export const recordedBlock = (
   chain: string,
@@ -61,7 +61,7 @@ export const recordedBlock = (
 ): Recorded => {
   const file = fieldsOf(json, 'file')
   if (typeof file.chain === 'string' && CHAIN_WORDS[file.chain] !== chain) {
-    throw new Malformed('other-chain', `recorded on ${file.chain.slice(0, 40)}, read as ${chain}`)
+    throw new Malformed('wrong-chain', `recorded on ${file.chain.slice(0, 40)}, read as ${chain}`)
   }
   return READERS[chainRow(chain)?.vm ?? 'evm'](chain, file, factories)
 }

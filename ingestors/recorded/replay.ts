@@ -97,7 +97,7 @@ const index = async (
     if (held === undefined) {
       byHeight.set(block.height, { ref: refOf(block), named, files: [file] })
     } else if (held.named && named && held.ref.hash !== block.hash) {
-      throw new Malformed('two-blocks', `${file}: another block of height ${block.height}`)
+      throw new Malformed('mixed-blocks', `${file}: another block of height ${block.height}`)
     } else {
       held.files.push(file)
       if (named ? timed || !held.named : timed && !held.named) held.ref = refOf(block)

@@ -1,7 +1,7 @@
 import { base58Encode } from '../../core/base58.ts'
 import type { SvmBlock, SvmInstruction } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import { methodName, programName } from '../svm/programs/methods.ts'
+import { methodName, programName } from '../svm/programs/method-names.ts'
 import { ORDER_BOOKS } from '../svm/programs/order-books.ts'
 import { type Keyed, rawText } from './context.ts'
 import { heightOf, transactionFields } from './flat.ts'

@@ -66,7 +66,7 @@ export const decodeInput = (
   topic: InputTopic,
   bytes: Uint8Array | null,
 ): InputRecord => {
-  if (bytes === null) throw new Malformed('tombstone', 'a fact cannot be removed')
+  if (bytes === null) throw new Malformed('tombstone', 'unexpected tombstone')
   const record = DECODERS[topic](codec, bytes)
   if (record.value.meta === null) throw new Malformed('meta', 'the record has no meta')
   return record

@@ -21,7 +21,7 @@ const raw = (field: string, text: string, shape = RAW): void => {
 /** Throws `Malformed` for what is neither empty nor base units of 256 bits. */
 export const checkRaw = (field: string, text: string): void => raw(field, text)
 const decimal = (field: string, text: string): void => {
-  if (!DECIMAL.test(text)) throw new Malformed('decimal', `${field} is no plain decimal`)
+  if (!DECIMAL.test(text)) throw new Malformed('decimal', `${field} is not a decimal number`)
 }
 const decimals = (field: string, value: number | null): void => {
   if (value !== null && !(value >= 0 && value <= 255)) {

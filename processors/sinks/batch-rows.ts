@@ -60,7 +60,7 @@ const textOf = (table: string, rows: Rows): TableText => {
 
 /** Mapping is a pure function of the record: what fails once fails always, whatever the error is. */
 const mappedBy = (codec: Codec, sink: Sink, bytes: Uint8Array | null): ReturnType<Sink['map']> => {
-  if (bytes === null) throw new Malformed('tombstone', 'a fact cannot be removed')
+  if (bytes === null) throw new Malformed('tombstone', 'unexpected tombstone')
   try {
     return sink.map(codec, bytes)
   } catch (error) {

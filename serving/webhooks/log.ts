@@ -41,7 +41,7 @@ const AGAIN = { firstMs: 100, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
 
 /** Row of a record. Times are epoch milliseconds, which the tables read as such. */
 const rowOf = (codec: Codec, { topic, value }: LogRecord): object => {
-  if (value === null) throw new Malformed('tombstone', 'a fact cannot be removed')
+  if (value === null) throw new Malformed('tombstone', 'unexpected tombstone')
   if (topic === MESSAGES) {
     const message = codec.decode('webhook.Message', value)
     const { event_time, created_at } = message

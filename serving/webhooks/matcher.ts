@@ -135,7 +135,7 @@ class MatcherLane {
     const { codec, metrics, log, nowMs, config } = this.#deps
     const channel = this.#channelOf.get(record.topic)
     const decoded = orPoison(() => {
-      if (record.value === null) throw new Malformed('tombstone', 'an event cannot be removed')
+      if (record.value === null) throw new Malformed('tombstone', 'unexpected tombstone')
       return codec.decode('token.TokenEvents', record.value)
     })
     if (channel === undefined) return

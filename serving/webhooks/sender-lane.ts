@@ -156,7 +156,7 @@ export class SenderLane {
   #deliveryOf(record: LogRecord): Delivery | Malformed {
     const { log, metrics } = this.#deps
     const decoded = orPoison(() => {
-      if (record.value === null) throw new Malformed('tombstone', 'a delivery cannot be removed')
+      if (record.value === null) throw new Malformed('tombstone', 'unexpected tombstone')
       return this.#decoded(record.value)
     })
     if (!(decoded instanceof Malformed)) return decoded.value

@@ -119,6 +119,6 @@ export const unwrap = (machine: ExecutionContext, by: number, amount: bigint): v
 /** First account of a role. */
 export const firstAccount = (accounts: readonly Account[]): Account => {
   const [account] = accounts
-  if (account === undefined) throw new RangeError('nobody has this role')
+  if (account === undefined) throw new RangeError('no account has this role')
   return account
 }

@@ -92,7 +92,7 @@ export const runChain = async <
     reorg: (depth) => {
       const most = Math.min(options.deepestReorg, show.head().height - 1)
       if (!Number.isInteger(depth) || depth < 1 || depth > most)
-        throw new RangeError(`depth of a reorg is 1 to ${most}`)
+        throw new RangeError(`reorg depth must be between 1 and ${most}`)
       queue.add(() => show.reorg(depth))
     },
     stop: () => {

@@ -10,7 +10,7 @@ export interface Address {
 /** The address with this text. Throws RangeError when it is none. */
 export const parseAddress = (address: string): Address => {
   const key = base58Decode(address)
-  if (key?.length !== 32) throw new RangeError(`${address} is no address`)
+  if (key?.length !== 32) throw new RangeError(`${address} is not a valid Solana address`)
   return { address, key }
 }
 

@@ -115,7 +115,7 @@ const createLaunch = (
   const named = (label: string): Address => simulatedAddress(seed, `launch ${serial} ${label}`)
   const isV2 = hashToUint32(seed, 64, serial) % 10 < 6
   const creator = byRole.creator[hashToUint32(seed, 65, serial) % byRole.creator.length]
-  if (creator === undefined) throw new RangeError('nobody creates')
+  if (creator === undefined) throw new RangeError('no creator wallet')
   const rented = (at: Address, field: LaunchField, rentRaw: bigint): RentedAccount => ({
     ...{ kind: 'rented', ...at, stateIndex: place(field), rentRaw },
   })

@@ -112,7 +112,7 @@ test('block 18100000: each of the 34 forged swaps is dropped with its reason', (
   assert.equal(forged?.length, 34)
   assert.deepEqual(
     dropped.map(({ reason, logIndex }) => ({ reason, logIndex })),
-    forged.map(({ logIndex }) => ({ reason: 'no-evidence', logIndex })),
+    forged.map(({ logIndex }) => ({ reason: 'no-matching-transfers', logIndex })),
   )
 })
 
@@ -185,7 +185,7 @@ test('a file that cannot be read says why and the others go on', async () => {
         'not-json',
         'not-an-object',
         'unknown-shape',
-        'other-chain',
+        'wrong-chain',
         'no-block',
         undefined,
       ],

@@ -132,7 +132,7 @@ const spoilEvm = (): Spoil => {
       const block = right as Json
       if (height === AT.header && once('header')) return { ...block, hash: '0xzz' }
       const parentHash = `0x${'ab'.repeat(32)}`
-      if (height === AT.misfit && once('misfit')) return { ...block, parentHash }
+      if (height === AT.misfit && once('parent-mismatch')) return { ...block, parentHash }
     }
     if (params[0] === 'finalized' && once('finality')) {
       return { ...(right as Json), number: `0x${(height + 1_000_000).toString(16)}` }
@@ -188,7 +188,7 @@ describe('bad input of an EVM chain', () => {
 
   for (const [what, reason] of [
     ['a block that does not parse', 'bad-header'],
-    ['a hash that does not chain', 'misfit'],
+    ['a hash that does not chain', 'parent-mismatch'],
     ['a receipt count that does not match', 'receipt-count'],
     ['an endpoint that lies about finality', 'finality-above-head'],
   ] as const) {
@@ -296,7 +296,7 @@ describe('bad input of Solana', () => {
   })
 
   test('a truncated instruction is a letter, the other transactions of its block are taken', async () => {
-    await assertLetter(run, 'short-data', 'again')
+    await assertLetter(run, 'truncated-data', 'again')
     assert.ok((await movedIn(run, 'sol', SOL_AT.cut)) > 0)
   })
 

@@ -5,7 +5,7 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { tableFacts } from '../../ingestors/decode/metadata-reader.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeEvmBlock } from '../../ingestors/evm/decode/block.ts'
-import { evmSource } from '../../ingestors/evm/source/source.ts'
+import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
 import { chainRecording } from '../support/chain-recordings.ts'
@@ -204,7 +204,7 @@ describe('blocks in the making of Base', () => {
       ['not-an-object', () => server.say([])],
       ['bad-hex', () => server.say({ ...frame, payload_id: 7 })],
       ['bad-number', () => server.say({ ...frame, index: -1 })],
-      ['other-chain', () => server.say(other)],
+      ['wrong-chain', () => server.say(other)],
       ['missing-field', () => server.say(withoutBase)],
       ['receipt-count', () => server.say(withoutReceipts)],
       ['receipt-count', () => server.say({ ...frame, diff })],

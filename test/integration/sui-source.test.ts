@@ -7,7 +7,7 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
 import { METHOD } from '../../ingestors/move/source/node-queries.ts'
-import { type MoveSourceOptions, openMoveSource } from '../../ingestors/move/source/source.ts'
+import { type MoveSourceOptions, openMoveSource } from '../../ingestors/move/source/sui-source.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveBlock } from '../../schemas/events.ts'
@@ -183,7 +183,7 @@ describe('a Sui node as a source', () => {
     const alone = await openMoveSource(optionsOf([forked.url]))
     await assert.rejects(
       collect(alone, reached(140)),
-      (error) => error instanceof Malformed && error.reason === 'not-chained',
+      (error) => error instanceof Malformed && error.reason === 'parent-mismatch',
     )
     const source = await openMoveSource(optionsOf([forked.url, (await started()).url]))
     for (const height of [120, 130]) {
@@ -210,7 +210,7 @@ describe('a Sui node as a source', () => {
     const node = await started()
     await assert.rejects(
       openMoveSource(optionsOf([node.url], { from: 50 })),
-      (error) => error instanceof Outage && /no longer holds it/.test(error.message),
+      (error) => error instanceof Outage && /pruned by the node/.test(error.message),
     )
   })
 

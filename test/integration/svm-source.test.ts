@@ -4,7 +4,7 @@ import { Malformed, Outage } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { Position } from '../../ingestors/follow/contract.ts'
-import { openSvmSource, type SvmSourceOptions } from '../../ingestors/svm/source/source.ts'
+import { openSvmSource, type SvmSourceOptions } from '../../ingestors/svm/source/solana-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { collect, reached, standing } from '../support/followed.ts'
 import { type SvmNode, startSvmNode } from '../support/svm-node.ts'
@@ -206,7 +206,7 @@ describe('a Solana node as a source', () => {
         : undefined
     await assert.rejects(
       collect(source, reached(42)),
-      (error) => error instanceof Outage && /no longer holds it/.test(error.message),
+      (error) => error instanceof Outage && /pruned by the node/.test(error.message),
     )
   })
 

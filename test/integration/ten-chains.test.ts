@@ -66,7 +66,7 @@ describe('every chain side by side, over nodes that make mistakes', () => {
       for (const fault of Object.keys(server.done())) seen.add(fault as ReplayFault)
     }
     assert.deepEqual([...seen].sort(), [
-      ...['disconnect', 'late', 'other-chain', 'out-of-order'],
+      ...['disconnect', 'late', 'wrong-chain', 'out-of-order'],
       ...['rate-limited', 'truncated', 'wrong'],
     ])
   })

@@ -122,13 +122,13 @@ test('a pool of three coins has no two sides, however many an event names', () =
   for (const coins of [[SUI], [SUI, USDC], [SUI, USDC, COIN]]) {
     const amounts = coins.map(() => 5n)
     const said: Event = ['DepositEventV2', moved(coins, amounts, held)]
-    assert.deepEqual(taken([said]), [[], ['many-coins']])
+    assert.deepEqual(taken([said]), [[], ['unsupported-coin-count']])
   }
   const three = moved([SUI, USDC, COIN], [1n, 2n, 3n])
-  assert.deepEqual(taken([['WithdrawEvent', three]]), [[], ['many-coins']])
+  assert.deepEqual(taken([['WithdrawEvent', three]]), [[], ['unsupported-coin-count']])
   const opened = created([SUI, USDC, COIN])
   const after: Event = ['DepositEvent', moved([SUI, USDC], [1n, 2n])]
-  assert.deepEqual(taken([opened, after]), [[], ['many-coins', 'unknown-pool']])
+  assert.deepEqual(taken([opened, after]), [[], ['unsupported-coin-count', 'unknown-pool']])
   const swapped: Event = [
     'SwapEventV2',
     bcs(POOL, owner, null, [bare(SUI)], [9n], [bare(USDC)], [8n], held),
@@ -148,7 +148,7 @@ test('what does not fit the pool, or itself, is dropped', () => {
   assert.deepEqual(reasonOf(moved([COIN], [1n])), [[], ['unknown-token']])
   assert.deepEqual(reasonOf(moved([SUI, USDC], [1n])), [[], ['bad-field']])
   assert.deepEqual(reasonOf(moved([SUI, SUI], [1n, 2n])), [[], ['bad-field']])
-  assert.deepEqual(reasonOf(moved([SUI], [1n]).subarray(0, 70)), [[], ['short-data']])
+  assert.deepEqual(reasonOf(moved([SUI], [1n]).subarray(0, 70)), [[], ['truncated-data']])
   assert.deepEqual(reasonOf({ pool_id: POOL, types: [bare(SUI)] }), [[], ['missing-field']])
   assert.deepEqual(reasonOf(moved([SUI], [0n], [1n, 2n]), 'WithdrawEventV2'), [[], []])
 })

@@ -96,10 +96,10 @@ for (const [name, log, protocol] of [
   test(`a swap of ${name} that the Vault did not log, that is cut or has other topics is none`, () => {
     const move = [transfer(TOKEN_A, USER, ROUTER, 10n), transfer(TOKEN_B, ROUTER, USER, 7n)]
     const forged = { ...log, address: ROUTER }
-    assert.deepEqual(reasons([...move, forged]), ['foreign-event'])
-    assert.deepEqual(reasons([...move, forged], evidence), ['foreign-event'])
-    assert.deepEqual(reasons([{ ...log, data: log.data.slice(0, -2) }]), ['short-data'])
-    assert.deepEqual(reasons([{ ...log, data: '0x' }]), ['short-data'])
+    assert.deepEqual(reasons([...move, forged]), ['unlisted-contract'])
+    assert.deepEqual(reasons([...move, forged], evidence), ['unlisted-contract'])
+    assert.deepEqual(reasons([{ ...log, data: log.data.slice(0, -2) }]), ['truncated-data'])
+    assert.deepEqual(reasons([{ ...log, data: '0x' }]), ['truncated-data'])
     const fewer = decodeBlock(blockOf([{ ...log, topics: log.topics.slice(0, 3) }]), facts)
     assert.deepEqual([fewer.swaps, fewer.dropped], [[], []])
     assert.deepEqual(decodeBlock(blockOf([log], { success: false }), facts).swaps, [])
@@ -126,13 +126,15 @@ test('amounts that no trade has', () => {
 })
 
 test('a V2 event of the V3 Vault is foreign, and the other way round', () => {
-  assert.deepEqual(reasons([v2Swap([10n, 7n], [TOKEN_A, TOKEN_B], V3_VAULT)]), ['foreign-event'])
-  assert.deepEqual(reasons([v3Swap([10n, 7n, 0n, 0n], V2_VAULT)]), ['foreign-event'])
+  assert.deepEqual(reasons([v2Swap([10n, 7n], [TOKEN_A, TOKEN_B], V3_VAULT)]), [
+    'unlisted-contract',
+  ])
+  assert.deepEqual(reasons([v3Swap([10n, 7n, 0n, 0n], V2_VAULT)]), ['unlisted-contract'])
 })
 
 test('a pool that another protocol made is not taken for one of the Vault', () => {
   assert.deepEqual(reasons([v2Swap([10n, 7n])], booksOf('facts', [poolFact('curve')])), [
-    'foreign-event',
+    'unlisted-contract',
   ])
 })
 
@@ -191,7 +193,7 @@ test('balances of a V2 pool that cannot be', () => {
   assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [1n, -1n])]), ['bad-array'])
   assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [1n])]), ['bad-array'])
   assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [-HUGE, 0n])]), ['impossible-amount'])
-  assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [1n, 1n], ROUTER)]), ['foreign-event'])
+  assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [1n, 1n], ROUTER)]), ['unlisted-contract'])
   assert.deepEqual(reasons([balance([TOKEN_A], [1n])]), ['unknown-token'], 'beside nothing')
   const good = balance([TOKEN_A, TOKEN_B], [1n, 1n])
   for (const [word, value] of [
@@ -205,7 +207,7 @@ test('balances of a V2 pool that cannot be', () => {
     const data = `${good.data.slice(0, at)}${value.toString(16).padStart(64, '0')}${good.data.slice(at + 64)}`
     assert.deepEqual(reasons([{ ...good, data }]), ['bad-array'], `word ${word} is ${value}`)
   }
-  assert.deepEqual(reasons([{ ...good, data: good.data.slice(0, 2 + 64 * 5) }]), ['short-data'])
+  assert.deepEqual(reasons([{ ...good, data: good.data.slice(0, 2 + 64 * 5) }]), ['truncated-data'])
 })
 
 const tokensRegistered = (tokens: readonly string[], vault = V2_VAULT): Omit<Log, 'index'> => ({
@@ -280,13 +282,13 @@ for (const [name, kind] of [
     assert.deepEqual(reasons([liquidity(name, [1n, 2n])]), ['unknown-pool'])
     assert.deepEqual(reasons([liquidity(name, [1n, 2n, 3n, 4n])], known), ['unknown-token'])
     assert.deepEqual(reasons([liquidity(name, [1n, HUGE, 3n])], known), ['impossible-amount'])
-    assert.deepEqual(reasons([liquidity(name, [1n, 2n, 3n], USER)], known), ['foreign-event'])
+    assert.deepEqual(reasons([liquidity(name, [1n, 2n, 3n], USER)], known), ['unlisted-contract'])
     assert.deepEqual(changes([liquidity(name, [0n, 0n, 0n])], known), [])
     const good = liquidity(name, [1n, 2n, 3n])
     const long = `${good.data.slice(0, 2 + 64 * 3)}${'f'.repeat(64)}${good.data.slice(2 + 64 * 4)}`
     assert.deepEqual(reasons([{ ...good, data: long }], known), ['bad-array'])
     assert.deepEqual(reasons([{ ...good, data: good.data.slice(0, 2 + 64 * 4) }], known), [
-      'short-data',
+      'truncated-data',
     ])
   })
 }
@@ -298,8 +300,8 @@ test('without a node, amounts of V3 are put to tokens by transfers into and out 
   assert.deepEqual(changes([...moves, other, log], evidence), [
     ['increase', POOL, TOKEN_B, 2n, TOKEN_A, 1n],
   ])
-  assert.deepEqual(reasons([log], evidence), ['no-evidence'])
-  assert.deepEqual(reasons([other, log], evidence), ['no-evidence'])
+  assert.deepEqual(reasons([log], evidence), ['no-matching-transfers'])
+  assert.deepEqual(reasons([other, log], evidence), ['no-matching-transfers'])
 })
 
 const POOL_REGISTERED = parseAbi([
@@ -344,7 +346,7 @@ test('a V3 pool is proven by its registration and opens when it is initialized',
   assert.deepEqual(decodeBlock(blockOf([registered(tokens, USER)]), facts).pools, [])
   const cut = registered(tokens)
   assert.deepEqual(reasons([{ ...cut, data: cut.data.slice(0, -64) }]), ['bad-array'])
-  assert.deepEqual(reasons([{ ...cut, data: cut.data.slice(0, 2 + 64 * 21) }]), ['short-data'])
+  assert.deepEqual(reasons([{ ...cut, data: cut.data.slice(0, 2 + 64 * 21) }]), ['truncated-data'])
 })
 
 test('conversions around a trade of a boosted pool are none', () => {

@@ -130,12 +130,12 @@ test('what cannot be taken says why', () => {
     assert.deepEqual([swaps, poolChanges], [[], []])
     return dropped[0]?.reason
   }
-  assert.equal(reasonOf('pool::SwapEvent', bytesOf(SUI, USDC).subarray(0, 200)), 'short-data')
+  assert.equal(reasonOf('pool::SwapEvent', bytesOf(SUI, USDC).subarray(0, 200)), 'truncated-data')
   assert.equal(reasonOf('pool::SwapEvent', { ...FIELDS, from: 'what' }), 'bad-field')
   assert.equal(reasonOf('pool::SwapEvent', { ...FIELDS, target: undefined }), 'missing-field')
   const nothing = { ...FIELDS, amount_in: '0', amount_out: '0' }
   assert.equal(reasonOf('pool::SwapEvent', nothing), 'zero-amount')
-  assert.equal(reasonOf('pool::AddLiquidityEvent', HEAD.subarray(0, 80)), 'short-data')
+  assert.equal(reasonOf('pool::AddLiquidityEvent', HEAD.subarray(0, 80)), 'truncated-data')
   assert.equal(reasonOf('pool::AddLiquidityEvent', HEAD, []), 'unknown-pool')
   assert.equal(reasonOf('registry::CreatePoolEvent', bcs(POOL, 'x', bare(USDC))), 'bad-field')
 })

@@ -154,7 +154,7 @@ test('other contracts make no tokens of the launchpad', () => {
   const all = [version0, version2, version3, version31].map((log) => log(ROUTER))
   const decoded = decode([created('Coin', ROUTER), ...all])
   assert.deepEqual(decoded.births, [])
-  assert.deepEqual(reasonsOf(decoded), new Array(5).fill('foreign-event'))
+  assert.deepEqual(reasonsOf(decoded), new Array(5).fill('unlisted-contract'))
 })
 
 /** The log without what follows its first `words` words. */
@@ -164,11 +164,15 @@ const cutAfter = (log: Unplaced, words: number): Unplaced => ({
 })
 const whole = created().data
 const BAD: readonly (readonly [string, Unplaced, string])[] = [
-  ['cut before its last word', { ...created(), data: whole.slice(0, 2 + 13 * 64) }, 'short-data'],
-  ['version 0 cut', cutAfter(version0(), 7), 'short-data'],
-  ['version 2 cut in its texts', cut(cutAfter(version2(), 9)), 'short-data'],
-  ['version 3.0 cut', cutAfter(version3(), 7), 'short-data'],
-  ['version 3.1 cut', cut(cutAfter(version31(), 11)), 'short-data'],
+  [
+    'cut before its last word',
+    { ...created(), data: whole.slice(0, 2 + 13 * 64) },
+    'truncated-data',
+  ],
+  ['version 0 cut', cutAfter(version0(), 7), 'truncated-data'],
+  ['version 2 cut in its texts', cut(cutAfter(version2(), 9)), 'truncated-data'],
+  ['version 3.0 cut', cutAfter(version3(), 7), 'truncated-data'],
+  ['version 3.1 cut', cut(cutAfter(version31(), 11)), 'truncated-data'],
   ['version 3.1 without its texts', cutAfter(version31(), 11), 'bad-array'],
   ['name outside', withWord(created(), 2, 1n << 255n), 'bad-array'],
   ['symbol outside', withWord(created(), 3, 1n << 40n), 'bad-array'],

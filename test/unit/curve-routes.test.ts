@@ -129,7 +129,7 @@ test('a trade that comes later, or that was not taken, hides nothing', () => {
   const cut = exchange({})
   assert.deepEqual(taken([{ ...cut, data: cut.data.slice(0, -2) }, underlying()]), [
     META_TRADE,
-    'short-data',
+    'truncated-data',
   ])
   assert.deepEqual(taken([exchange({ pool: USER }), underlying()]), [META_TRADE, 'unknown-pool'])
   assert.deepEqual(

@@ -135,7 +135,7 @@ for (const [what, sold, bought, reason] of REFUSED) {
 
 test('cut data, other numbers of topics, failed transactions, foreign and unproven pools give no trade', () => {
   const log = exchange('ng', [0n, 10n], [1n, 7n])
-  assert.deepEqual(sides([{ ...log, data: log.data.slice(0, -2) }]), ['short-data'])
+  assert.deepEqual(sides([{ ...log, data: log.data.slice(0, -2) }]), ['truncated-data'])
   assert.deepEqual(sides([{ ...log, data: `${log.data}ff` }]), [[TOKEN_B, 10n, TOKEN_A, 7n]])
   for (const topics of [log.topics.slice(0, 1), [...log.topics, topicOf(USER)]]) {
     assert.deepEqual(sides([{ ...log, topics }]), [])
@@ -143,7 +143,7 @@ test('cut data, other numbers of topics, failed transactions, foreign and unprov
   assert.deepEqual(decodeBlock(blockOf([log], { success: false }), pair).swaps, [])
   assert.deepEqual(sides([log], booksOf('facts')), ['unknown-pool'])
   assert.deepEqual(sides([log], booksOf('facts', [fact({ proven: false })])), ['unproven-pool'])
-  assert.deepEqual(sides([log], booksOf('facts', [poolFact('uniswap_v2')])), ['foreign-event'])
+  assert.deepEqual(sides([log], booksOf('facts', [poolFact('uniswap_v2')])), ['unlisted-contract'])
 })
 
 test('without a node, transfers of the very amounts name the coins, in any order of addresses', () => {
@@ -152,10 +152,10 @@ test('without a node, transfers of the very amounts name the coins, in any order
   const out = transfer(TOKEN_A, POOL, USER, 7n)
   assert.deepEqual(sides([into, out, log], evidence), [[TOKEN_B, 10n, TOKEN_A, 7n]])
   assert.deepEqual(sides([out, log], evidence), [[null, 10n, TOKEN_A, 7n]], 'the coin was paid')
-  assert.deepEqual(sides([log], evidence), ['no-evidence'])
+  assert.deepEqual(sides([log], evidence), ['no-matching-transfers'])
   assert.deepEqual(
     sides([transfer(TOKEN_A, POOL, USER, 6n), log], evidence),
-    ['no-evidence'],
+    ['no-matching-transfers'],
     'one side of another amount',
   )
 })
@@ -278,7 +278,7 @@ for (const [event, count, tail, kind] of TOLD) {
     const books = booksOf('facts', [fact({ coins: coinsOf(count) })])
     const log = said(event, [...amounts, ...rest])
     assert.deepEqual(changes([log], books), paired(kind, amounts))
-    assert.deepEqual(changes([{ ...log, data: log.data.slice(0, -64) }], books), ['short-data'])
+    assert.deepEqual(changes([{ ...log, data: log.data.slice(0, -64) }], books), ['truncated-data'])
     assert.deepEqual(changes([said(event, [...amounts.map(() => 0n), ...rest])], books), [])
     assert.deepEqual(changes([said(event, [HUGE, ...amounts.slice(1), ...rest])], books), [
       'impossible-amount',
@@ -300,7 +300,7 @@ test('liquidity of pools that take donations: it is received by another, amounts
   const log = added([10n, 11n, 1n, 99n, 5n])
   const increase = [['increase', TOKEN_B, 10n, TOKEN_A, 11n]]
   assert.deepEqual(changes([log]), increase)
-  assert.deepEqual(changes([{ ...log, data: log.data.slice(0, -64) }]), ['short-data'])
+  assert.deepEqual(changes([{ ...log, data: log.data.slice(0, -64) }]), ['truncated-data'])
   assert.deepEqual(changes([{ ...log, topics: log.topics.slice(0, 2) }]), [])
   assert.deepEqual(changes([added([0n, 0n, 1n, 99n, 5n])]), [])
   assert.deepEqual(changes([added([10n, HUGE, 1n, 99n, 5n])]), ['impossible-amount'])
@@ -312,7 +312,7 @@ test('liquidity of pools that take donations: it is received by another, amounts
   assert.deepEqual(changes([said(imbalance, [99n, 0n, 11n, 1n, 5n])]), [
     ['decrease', TOKEN_B, 0n, TOKEN_A, 11n],
   ])
-  assert.deepEqual(changes([{ ...removed, data: removed.data.slice(0, -64) }]), ['short-data'])
+  assert.deepEqual(changes([{ ...removed, data: removed.data.slice(0, -64) }]), ['truncated-data'])
   assert.deepEqual(changes([said(imbalance, [99n, 0n, 0n, 1n, 5n])]), [])
   assert.deepEqual(changes([said(imbalance, [99n, 10n, -1n, 1n, 5n])]), ['impossible-amount'])
 })
@@ -370,7 +370,7 @@ test('one coin that left is told by its place and stands beside another one', ()
   )
   assert.deepEqual(changes([said(ONE.stableNg, [-1n, 50n, 7n, 99n])], three), ['unknown-token'])
   assert.deepEqual(changes([said(ONE.stableNg, [3n, 50n, 7n, 99n])], three), ['unknown-token'])
-  assert.deepEqual(changes([said(ONE.cryptoNg, [50n, 1n, 7n, 1n])], three), ['short-data'])
+  assert.deepEqual(changes([said(ONE.cryptoNg, [50n, 1n, 7n, 1n])], three), ['truncated-data'])
   assert.deepEqual(changes([said(ONE.stableNg, [1n, 50n, 0n, 99n])], three), [])
 })
 
@@ -414,7 +414,7 @@ test('without a node, amounts of a change are put to coins only by transfers of 
   const into = [transfer(TOKEN_B, USER, POOL, 10n), transfer(TOKEN_A, USER, POOL, 11n)]
   assert.deepEqual(changes([...into, log], evidence), [['increase', TOKEN_B, 10n, TOKEN_A, 11n]])
   assert.deepEqual(changes([...into.slice(1), log], evidence), ['unknown-token'])
-  assert.deepEqual(changes([log], evidence), ['no-evidence'])
+  assert.deepEqual(changes([log], evidence), ['no-matching-transfers'])
   const same = said('AddLiquidity(address,uint256[2],uint256[2],uint256,uint256)', [
     ...[10n, 10n],
     ...[0n, 0n, 9n, 9n],
@@ -422,14 +422,14 @@ test('without a node, amounts of a change are put to coins only by transfers of 
   const alike = [TOKEN_B, TOKEN_A].map((token) => transfer(token, USER, POOL, 10n))
   assert.deepEqual(
     changes([...alike, same], evidence),
-    ['no-evidence'],
+    ['no-matching-transfers'],
     'of two amounts that are the same nobody knows which is which',
   )
   const back = into.map((each) => ({
     ...each,
     topics: [each.topics[0] ?? '', ...each.topics.slice(1).reverse()],
   }))
-  assert.deepEqual(changes([...back, log], evidence), ['no-evidence'], 'the wrong way')
+  assert.deepEqual(changes([...back, log], evidence), ['no-matching-transfers'], 'the wrong way')
 })
 
 test('pools of factories that say which pool they made are proven from then on', () => {
@@ -475,5 +475,7 @@ test('pools of factories that say which pool they made are proven from then on',
     [[TOKEN_B, TOKEN_A, TOKEN_C]],
   )
   assert.deepEqual(sides([two(USER), log], booksOf('facts')), ['unknown-pool'])
-  assert.deepEqual(sides([{ ...two(NG_FACTORY), data: '0x' }], booksOf('facts')), ['short-data'])
+  assert.deepEqual(sides([{ ...two(NG_FACTORY), data: '0x' }], booksOf('facts')), [
+    'truncated-data',
+  ])
 })

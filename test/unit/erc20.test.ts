@@ -54,7 +54,7 @@ test('a transfer without its amount is dropped', () => {
   )
   assert.deepEqual(
     dropped.map(({ reason, protocol }) => [reason, protocol]),
-    [['short-data', 'erc20']],
+    [['truncated-data', 'erc20']],
   )
 })
 

@@ -129,7 +129,7 @@ test('the recorded creation is read as its expectation and as another decoder re
   assert.deepEqual(birth.launch, { protocol: 'four_meme', pool: birth.fact.address })
   assert.deepEqual(
     dropped.map(({ reason }) => reason),
-    ['no-evidence'],
+    ['no-matching-transfers'],
     'a log alone does not tell what its curve is paid in',
   )
 })
@@ -247,7 +247,7 @@ test('with facts a trade on a curve that its contract does not know is none', ()
     reasonsOf(decode([trade('TokenPurchase')], booksOf('facts', ...facts)))
   assert.deepEqual(reasons(), ['unknown-pool'])
   assert.deepEqual(reasons({ ...curve(QUOTE), proven: false, protocol: null }), ['unproven-pool'])
-  assert.deepEqual(reasons({ ...curve(QUOTE), protocol: 'uniswap_v2' }), ['foreign-event'])
+  assert.deepEqual(reasons({ ...curve(QUOTE), protocol: 'uniswap_v2' }), ['unlisted-contract'])
 })
 
 test('what others log in the name of the launchpad is theirs', () => {
@@ -261,7 +261,7 @@ test('what others log in the name of the launchpad is theirs', () => {
     { ...liquidityAdded, address: ROUTER },
   ]
   const decoded = decode(logs, booksOf('facts', curve(QUOTE)))
-  assert.deepEqual(reasonsOf(decoded), new Array(7).fill('foreign-event'))
+  assert.deepEqual(reasonsOf(decoded), new Array(7).fill('unlisted-contract'))
   assert.deepEqual([...decoded.swaps, ...decoded.births, ...decoded.migrations], [])
 })
 
@@ -274,15 +274,15 @@ const BAD: readonly (readonly [string, Unplaced, string])[] = [
     'zero-amount',
   ],
   ['a first sale of too much', firstTrade('TokenSale', { amount: MAX }), 'impossible-amount'],
-  ['a cut purchase', cut(trade('TokenPurchase')), 'short-data'],
-  ['a cut first sale', cut(firstTrade('TokenSale')), 'short-data'],
-  ['a cut first sale with its fee', cut(paidTrade('TokenSale')), 'short-data'],
-  ['a cut stop', cut(tradeStop), 'short-data'],
-  ['a cut migration', cut(liquidityAdded), 'short-data'],
+  ['a cut purchase', cut(trade('TokenPurchase')), 'truncated-data'],
+  ['a cut first sale', cut(firstTrade('TokenSale')), 'truncated-data'],
+  ['a cut first sale with its fee', cut(paidTrade('TokenSale')), 'truncated-data'],
+  ['a cut stop', cut(tradeStop), 'truncated-data'],
+  ['a cut migration', cut(liquidityAdded), 'truncated-data'],
   [
     'a creation without its texts',
     { ...create(), data: create().data.slice(0, 2 + 7 * 64) },
-    'short-data',
+    'truncated-data',
   ],
   ['a name that lies outside', withWord(create(), 3, 1n << 40n), 'bad-array'],
   ['a name at an odd place', withWord(create(), 3, 257n), 'bad-array'],

@@ -41,12 +41,12 @@ const CASES: readonly SwapCase<ReturnType<typeof logOf>>[] = [
   ],
   ['part of what came in went back', swap(packed(10n, 0n), packed(7n, 0n)), [1, 3n, 0n]],
   ['nothing', swap(0n, 0n), 'zero-amount'],
-  ['a word missing', { ...swap(1n, 1n), data: swap(1n, 1n).data.slice(0, -64) }, 'short-data'],
+  ['a word missing', { ...swap(1n, 1n), data: swap(1n, 1n).data.slice(0, -64) }, 'truncated-data'],
   ['V2.0, X sold, fee beside', plain([1n, 9n, 7n, 0n, 1n]), [1, 10n, 7n]],
   ['V2.0, Y sold, fee beside', plain([0n, 9n, 7n, 0n, 1n]), [0, 10n, 7n]],
   ['V2.0, nothing out', plain([0n, 9n, 0n, 0n, 1n]), [0, 10n, 0n]],
   ['V2.0, a fee beyond any token', plain([0n, 9n, 7n, 0n, 2n ** 256n - 1n]), 'impossible-amount'],
-  ['V2.0, a word missing', plain([0n, 9n, 7n, 0n]), 'short-data'],
+  ['V2.0, a word missing', plain([0n, 9n, 7n, 0n]), 'truncated-data'],
 ]
 
 testSwaps('Liquidity Book', CASES, {
@@ -86,7 +86,7 @@ test('without a node, transfers tell the tokens in whatever order', () => {
   const alone = decoded([swap(packed(10n, 0n), packed(0n, 7n))], books)
   assert.deepEqual(
     alone.dropped.map(({ reason }) => reason),
-    ['no-evidence'],
+    ['no-matching-transfers'],
   )
 })
 
@@ -176,7 +176,7 @@ for (const [what, words] of BROKEN) {
     assert.deepEqual(poolChanges, [])
     assert.deepEqual(
       dropped.map(({ reason }) => reason),
-      ['short-data'],
+      ['truncated-data'],
     )
   })
 }

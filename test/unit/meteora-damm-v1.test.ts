@@ -122,12 +122,12 @@ test('what cannot be taken says why', () => {
     return dropped[0]?.reason
   }
   const line = logLine('516ce3becdd00ac4', fields(300n))
-  assert.equal(reason(swapOf({ logs: [line] })), 'short-data')
+  assert.equal(reason(swapOf({ logs: [line] })), 'truncated-data')
   assert.equal(reason(swapOf({ accounts: LIST.slice(0, 12) })), 'missing-account')
   assert.equal(reason(swapOf(), []), 'unknown-token')
   assert.equal(reason(swapOf({ calls: MOVES.slice(0, 2) })), 'no-transfers')
   const elsewhere = inVaults(tokenTransfer([key('other'), USER_B, AUTHORITY], 39n))
-  assert.equal(reason(swapOf({ calls: [elsewhere] })), 'foreign-vault')
+  assert.equal(reason(swapOf({ calls: [elsewhere] })), 'unexpected-vault')
   assert.equal(reason(swapOf({ logs: [swapped(0n, 0n)] })), 'zero-amount')
   assert.equal(reason(swapOf({ data: 'a8e3323ebdab54b0' })), 'unknown-instruction')
 })

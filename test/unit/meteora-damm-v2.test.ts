@@ -83,7 +83,7 @@ test('a recorded event cut behind its amounts is the same swap, without reserves
       svmBlock([{ ...tx, instructions: instructions.with(at, cut) }]),
       solBooks(),
     )
-    if (end < 16 + 148) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'short-data'])
+    if (end < 16 + 148) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'truncated-data'])
     else {
       assert.deepEqual([swaps[0]?.amountOutRaw, dropped.length], [6_730_447_370_930n, 0])
       const told = swaps[0]?.reservesInOut?.[1] === 944_069_381_397_393n
@@ -135,9 +135,9 @@ test('what cannot be taken says why', () => {
   const reason = (call: Call) => reasonOf(decodeCalls([call]))
   const event = first(300n, 40n, 0)
   const short = Buffer.from(event.data).subarray(0, 16 + 105)
-  assert.equal(reason(swapOf([{ ...event, data: short }])), 'short-data')
-  assert.equal(reason(event), 'foreign-event')
-  assert.equal(reason(swapOf([event], { program: key('forger') })), 'foreign-event')
+  assert.equal(reason(swapOf([{ ...event, data: short }])), 'truncated-data')
+  assert.equal(reason(event), 'unexpected-caller')
+  assert.equal(reason(swapOf([event], { program: key('forger') })), 'unexpected-caller')
   assert.equal(reason(swapOf([event], { data: '00'.repeat(8) })), 'unknown-instruction')
   assert.equal(reason(swapOf([event], { accounts: LIST.slice(0, 8) })), 'missing-account')
   assert.equal(reason(swapOf([first(0n, 0n, 0)])), 'zero-amount')
@@ -223,6 +223,6 @@ test('pools are opened, with a fee that moves with the market or without', () =>
   const { dropped } = decodeCalls([{ program: AMM, accounts, data, calls: [cut] }])
   assert.deepEqual(
     dropped.map(({ reason }) => reason),
-    ['short-data'],
+    ['truncated-data'],
   )
 })

@@ -158,9 +158,9 @@ test('what cannot be taken says why', () => {
   const event = first(300n, 40n, BUYS)
   const reason = (call: Call) => reasonOf(decodeCalls([call]))
   const short = Buffer.from(event.data).subarray(0, 16 + 145)
-  assert.equal(reason(tradeOf([{ ...event, data: short }])), 'short-data')
-  assert.equal(reason(event), 'foreign-event')
-  assert.equal(reason(tradeOf([event], { program: key('forger') })), 'foreign-event')
+  assert.equal(reason(tradeOf([{ ...event, data: short }])), 'truncated-data')
+  assert.equal(reason(event), 'unexpected-caller')
+  assert.equal(reason(tradeOf([event], { program: key('forger') })), 'unexpected-caller')
   assert.equal(reason(tradeOf([event], { data: '00'.repeat(8) })), 'unknown-instruction')
   assert.equal(reason(tradeOf([event], { accounts: LIST.slice(0, 9) })), 'missing-account')
   assert.equal(reason(tradeOf([first(0n, 0n, BUYS)])), 'zero-amount')
@@ -249,10 +249,10 @@ test('every form of an opening', () => {
   const reason = (more: Partial<Call>) =>
     reasonOf(decodeCalls([{ ...OPENING, calls: [opened()], ...more }]))
   assert.equal(reason({ data: 'f8c69e91e17587c8' }), 'unknown-instruction')
-  assert.equal(reason({ data: '8c55d7b06636684f' }), 'short-data')
+  assert.equal(reason({ data: '8c55d7b06636684f' }), 'truncated-data')
   assert.equal(reason({ accounts: [] }), 'missing-account')
   const cut = Buffer.from(opened().data).subarray(0, 60)
-  assert.equal(reason({ calls: [{ ...opened(), data: cut }] }), 'short-data')
+  assert.equal(reason({ calls: [{ ...opened(), data: cut }] }), 'truncated-data')
 })
 
 test('a curve migrates to a pool of either kind of its house', () => {

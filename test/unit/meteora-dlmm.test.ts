@@ -172,9 +172,11 @@ test('what cannot be taken says why', () => {
   const event = swapped(300n, 40n, true)
   const reason = (call: Call) => reasonsOf(decodeCalls([call]))
   const data = Buffer.from(event.data)
-  assert.deepEqual(reason(swapOf([{ ...event, data: data.subarray(0, 16 + 88) }])), ['short-data'])
-  assert.deepEqual(reason(event), ['foreign-event'])
-  assert.deepEqual(reason(swapOf([event], { program: key('forger') })), ['foreign-event'])
+  assert.deepEqual(reason(swapOf([{ ...event, data: data.subarray(0, 16 + 88) }])), [
+    'truncated-data',
+  ])
+  assert.deepEqual(reason(event), ['unexpected-caller'])
+  assert.deepEqual(reason(swapOf([event], { program: key('forger') })), ['unexpected-caller'])
   assert.deepEqual(reason(swapOf([event], { data: '00'.repeat(8) })), ['unknown-instruction'])
   assert.deepEqual(reason(swapOf([event], { accounts: SWAP_LIST.slice(0, 10) })), [
     'missing-account',

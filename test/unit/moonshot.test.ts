@@ -146,7 +146,7 @@ test('what cannot be taken says why', () => {
   const whole = traded(5_000n, 100n)
   const bytes = Buffer.from(whole.slice('Program data: '.length), 'base64').subarray(0, 8 + 103)
   const cut = `Program data: ${bytes.toString('base64')}`
-  assert.equal(reason(tradeOf(BUY, [cut])), 'short-data')
+  assert.equal(reason(tradeOf(BUY, [cut])), 'truncated-data')
   assert.equal(reason(tradeOf('2ae50ae7bd3ec1ae', [whole])), 'unknown-instruction')
   assert.equal(reason(tradeOf(BUY, [whole], { accounts: LIST.slice(0, 6) })), 'missing-account')
   assert.equal(reason(tradeOf(BUY, [], { accounts: LIST.slice(0, 3) })), 'missing-account')
@@ -213,8 +213,8 @@ test('a token is born on its curve, once, in the layouts of then and of today', 
     assert.equal(pools[0]?.address, CURVE)
   }
   const reason = (more: Partial<Call>) => reasonOf(decodeCalls([{ ...BORN, calls: [], ...more }]))
-  assert.equal(reason({ data: Buffer.from(BORN.data).subarray(0, -1) }), 'short-data')
-  assert.equal(reason({ data: TOKEN_MINT }), 'short-data')
+  assert.equal(reason({ data: Buffer.from(BORN.data).subarray(0, -1) }), 'truncated-data')
+  assert.equal(reason({ data: TOKEN_MINT }), 'truncated-data')
   assert.equal(reason({ accounts: BORN.accounts?.slice(0, 7) ?? [] }), 'missing-account')
 })
 

@@ -445,9 +445,9 @@ test('bad checkpoints and JSON-RPC answers have theirs', () => {
   const events = (result.events as readonly Json[])[0] ?? {}
   refuses(() => moveBlock({ ...result, events: [events, events] }), 'event-order')
   const two = [result, { ...result, checkpoint: '1' }]
-  refuses(() => moveBlock({ result: two }), 'two-checkpoints')
+  refuses(() => moveBlock({ result: two }), 'mixed-checkpoints')
   refuses(() => moveBlock({ what: 1 }), 'unknown-shape')
   const nested = { result: { result: { result: { result: result } } } }
   refuses(() => moveBlock(nested), 'unknown-shape')
-  refuses(() => recordedBlock('sui', { chain: 'eth' }), 'other-chain')
+  refuses(() => recordedBlock('sui', { chain: 'eth' }), 'wrong-chain')
 })

@@ -135,12 +135,12 @@ const REFUSED: readonly (readonly [string, string, (all: Answers) => unknown])[]
   ],
   [
     'a log of another block',
-    'foreign-log',
+    'log-of-other-block',
     (all) => Object.assign(firstLog(all), { blockHash: `0x${'ab'.repeat(32)}` }),
   ],
   [
     'a log of another transaction',
-    'foreign-log',
+    'log-of-other-block',
     (all) => Object.assign(firstLog(all), { transactionHash: `0x${'ab'.repeat(32)}` }),
   ],
   [

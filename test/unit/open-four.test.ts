@@ -193,7 +193,7 @@ test('no node is asked for curves: the launchpad says all of them', () => {
 test('what others log in the name of the launchpad is theirs', () => {
   const by = ROUTER
   const decoded = decode([created({ by }), executed({ by }), migrated(by)])
-  assert.deepEqual(reasonsOf(decoded), new Array(3).fill('foreign-event'))
+  assert.deepEqual(reasonsOf(decoded), new Array(3).fill('unlisted-contract'))
   assert.deepEqual(
     [...decoded.swaps, ...decoded.births, ...decoded.migrations, ...decoded.pools],
     [],
@@ -205,8 +205,12 @@ const BAD: readonly (readonly [string, Unplaced, string])[] = [
   ['a sale of everything there is', executed({ buys: false, amount: MAX }), 'impossible-amount'],
   ['a trade that neither buys nor sells', withWord(executed({}), 0, 2n), 'unknown-side'],
   ['a token that is paid in itself', executed({ quote: TOKEN }), 'same-token'],
-  ['a cut trade', cut(executed({})), 'short-data'],
-  ['a cut migration', { ...migrated(), data: migrated().data.slice(0, 2 + 7 * 64) }, 'short-data'],
+  ['a cut trade', cut(executed({})), 'truncated-data'],
+  [
+    'a cut migration',
+    { ...migrated(), data: migrated().data.slice(0, 2 + 7 * 64) },
+    'truncated-data',
+  ],
   [
     'a creation without its texts',
     { ...created(), data: created().data.slice(0, 2 + 17 * 64) },
@@ -215,7 +219,7 @@ const BAD: readonly (readonly [string, Unplaced, string])[] = [
   [
     'a creation without its last word',
     { ...created(), data: created().data.slice(0, 2 + 16 * 64) },
-    'short-data',
+    'truncated-data',
   ],
   ['a name that lies outside', withWord(created(), 1, 1n << 40n), 'bad-array'],
   ['a symbol at an odd place', withWord(created(), 2, 609n), 'bad-array'],

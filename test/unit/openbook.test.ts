@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { attributeLogLines } from '../../ingestors/svm/normalize/invocations.ts'
+import { attributeLogLines } from '../../ingestors/svm/normalize/log-attribution.ts'
 import { OPENBOOK } from '../../ingestors/svm/programs/openbook.ts'
 import { ALL_PROGRAMS, PROGRAM_IDS, withOrderBooks } from '../../ingestors/svm/programs/programs.ts'
 import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'

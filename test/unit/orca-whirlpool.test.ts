@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sortPubkeys } from '../../ingestors/svm/layout/layout.ts'
+import { sortPubkeys } from '../../ingestors/svm/layout/borsh-layout.ts'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { SvmTokenBalance } from '../../schemas/events.ts'
@@ -199,7 +199,7 @@ test('what cannot be taken says why', () => {
   }
   assert.equal(reasonOf(swapOf({ accounts: SWAP.slice(0, 6) })), 'missing-account')
   assert.equal(reasonOf(swapOf({ calls: [] })), 'no-transfers')
-  assert.equal(reasonOf(swapOf({ calls: [got, got] })), 'foreign-vault')
+  assert.equal(reasonOf(swapOf({ calls: [got, got] })), 'unexpected-vault')
   const nothing = tokenTransfer([VAULT_B, USER_B, POOL], 0n)
   const none = tokenTransfer([USER_A, VAULT_A, USER], 0n)
   assert.equal(reasonOf(swapOf({ calls: [none, nothing] })), 'zero-amount')

@@ -47,7 +47,7 @@ const CASES: readonly SwapCase<Words>[] = [
   ['both got', [1n, 1n], 'zero-amount'],
   ['nothing', [0n, 0n], 'zero-amount'],
   ['the number without an opposite', [-(2n ** 255n), 1n], 'impossible-amount'],
-  ['words missing', [-10n, 7n, 1n], 'short-data'],
+  ['words missing', [-10n, 7n, 1n], 'truncated-data'],
 ]
 
 testSwaps('Infinity', CASES, {
@@ -78,7 +78,7 @@ test('what others log in the name of the managers is not theirs', () => {
   assert.deepEqual(swaps, [])
   assert.deepEqual(
     dropped.map(({ reason }) => reason),
-    ['foreign-event', 'foreign-event'],
+    ['unlisted-contract', 'unlisted-contract'],
   )
 })
 
@@ -152,9 +152,9 @@ test('a position is of the manager that logs it: Uniswap V4 logs the very same e
   const cl = 'pancakeswap_infinity_cl'
   assert.deepEqual(changes(MANAGER, cl), [['increase', cl, VAULT]])
   assert.deepEqual(changes(V4_MANAGER, 'uniswap_v4'), [['increase', 'uniswap_v4', V4_MANAGER]])
-  assert.deepEqual(changes(MANAGER, 'uniswap_v4'), ['foreign-event'])
-  assert.deepEqual(changes(V4_MANAGER, cl), ['foreign-event'])
-  assert.deepEqual(changes(ROUTER, cl), ['foreign-event'])
+  assert.deepEqual(changes(MANAGER, 'uniswap_v4'), ['unlisted-contract'])
+  assert.deepEqual(changes(V4_MANAGER, cl), ['unlisted-contract'])
+  assert.deepEqual(changes(ROUTER, cl), ['unlisted-contract'])
   const { prices = [] } = subjectsOf(blockOf([position(MANAGER)]), books.protocols)
   assert.deepEqual(prices, [{ pool: ID, manager: MANAGER, family: 'pancake_infinity' }])
   assert.deepEqual(prices.map(priceCall), [{ to: MANAGER, data: `0xc815641c${ID.slice(2)}` }])

@@ -215,10 +215,10 @@ const BAD: readonly (readonly [string, Unplaced, string])[] = [
   ['no collateral', firstFill([0n, YES], [0n, 1n]), 'zero-amount'],
   ['too many shares', secondFill(1, [MAX, 1n]), 'impossible-amount'],
   ['too much collateral', firstFill([YES, 0n], [1n, MAX]), 'impossible-amount'],
-  ['cut', cut(secondFill(0, [1n, 1n])), 'short-data'],
-  ['cut too', cut(firstFill([0n, YES], [1n, 1n])), 'short-data'],
-  ['of another contract', secondFill(0, [1n, 1n], { by: ROUTER }), 'foreign-event'],
-  ['of another contract too', firstFill([0n, YES], [1n, 1n], { by: ROUTER }), 'foreign-event'],
+  ['cut', cut(secondFill(0, [1n, 1n])), 'truncated-data'],
+  ['cut too', cut(firstFill([0n, YES], [1n, 1n])), 'truncated-data'],
+  ['of another contract', secondFill(0, [1n, 1n], { by: ROUTER }), 'unlisted-contract'],
+  ['of another contract too', firstFill([0n, YES], [1n, 1n], { by: ROUTER }), 'unlisted-contract'],
 ]
 
 for (const [what, log, reason] of BAD) {
@@ -327,7 +327,7 @@ for (const [type, log, expected] of MANAGED) {
     ])
     const foreign = decode([{ ...log, address: ROUTER }])
     assert.deepEqual(foreign.predictions, [])
-    assert.deepEqual(reasonsOf(foreign), ['foreign-event'])
+    assert.deepEqual(reasonsOf(foreign), ['unlisted-contract'])
   })
 }
 
@@ -419,10 +419,10 @@ const BAD_EVENTS: readonly (readonly [string, Unplaced, string])[] = [
   [
     'a cut split',
     cut({ ...position('PositionSplit'), data: `0x${'0'.repeat(192)}` }),
-    'short-data',
+    'truncated-data',
   ],
-  ['a cut conversion', cut(converted()), 'short-data'],
-  ['a cut move', cut(single(ZERO, USER, YES, 1n)), 'short-data'],
+  ['a cut conversion', cut(converted()), 'truncated-data'],
+  ['a cut move', cut(single(ZERO, USER, YES, 1n)), 'truncated-data'],
 ]
 
 for (const [what, log, reason] of BAD_EVENTS) {
@@ -440,7 +440,7 @@ test('settlements that others log in the name of the markets are theirs', () => 
   ].map((log) => ({ ...log, address: ROUTER }))
   const decoded = decode(logs)
   assert.deepEqual(decoded.predictions, [])
-  assert.deepEqual(reasonsOf(decoded), new Array(7).fill('foreign-event'))
+  assert.deepEqual(reasonsOf(decoded), new Array(7).fill('unlisted-contract'))
 })
 
 const BUY =
@@ -505,16 +505,16 @@ for (const [what, logs] of UNPROVEN) {
   test(`a deal is none where ${what}`, () => {
     const decoded = decode([...logs, bought()])
     assert.deepEqual(decoded.predictions, [])
-    assert.deepEqual(reasonsOf(decoded), ['no-evidence'])
+    assert.deepEqual(reasonsOf(decoded), ['no-matching-transfers'])
   })
 }
 
 test('an outcome token serves one deal; deals of nothing or of too much are refused', () => {
   const twice = decode([paid, given, bought(), bought()])
   assert.equal(twice.predictions.length, 1)
-  assert.deepEqual(reasonsOf(twice), ['no-evidence'])
+  assert.deepEqual(reasonsOf(twice), ['no-matching-transfers'])
   const bad = decode([bought(0n), bought(1n, MAX), sold(1n, 0n), cut(sold()), cut(bought())])
   assert.deepEqual(reasonsOf(bad), [
-    ...['zero-amount', 'impossible-amount', 'zero-amount', 'short-data', 'short-data'],
+    ...['zero-amount', 'impossible-amount', 'zero-amount', 'truncated-data', 'truncated-data'],
   ])
 })

@@ -216,7 +216,7 @@ test('a recorded trade cut anywhere behind its first layout still is that trade,
     const cut: SvmInstruction = { ...event, data: event.data.subarray(0, end) }
     const block = svmBlock([{ ...tx, instructions: instructions.with(at, cut) }])
     const { swaps, dropped } = decodeBlock(block, solBooks())
-    if (end < 16 + 105) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'short-data'])
+    if (end < 16 + 105) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'truncated-data'])
     else {
       assert.deepEqual([swaps[0]?.amountInRaw, dropped.length], [98_750_018n, 0], String(end))
       assert.deepEqual(swaps[0]?.reservesInOut, reserves, `${end}: what the curve holds`)
@@ -261,7 +261,7 @@ test('a purchase that empties the curve goes on with what lies there for the poo
   })
   const refused = (rest: Buffer) => both(rest).dropped.map(({ reason }) => reason)
   assert.deepEqual(refused(event(0n, 0n)), ['zero-amount'])
-  assert.deepEqual(refused(event(1n, 1n).subarray(0, 200)), ['short-data'])
+  assert.deepEqual(refused(event(1n, 1n).subarray(0, 200)), ['truncated-data'])
 })
 
 const ROUTE = 'e19a7516d756f667'
@@ -321,8 +321,8 @@ test('a hop that empties its curve goes on too', () => {
 test('events that are not the program’s own are no trades', () => {
   const event = selfCall(PUMP, TRADE, first())
   const other = { ...trade(BUY, V1, first()), program: key('forger') }
-  assert.deepEqual(reasons(decodeCalls([event])), ['foreign-event'])
-  assert.deepEqual(reasons(decodeCalls([other])), ['foreign-event'])
+  assert.deepEqual(reasons(decodeCalls([event])), ['unexpected-caller'])
+  assert.deepEqual(reasons(decodeCalls([other])), ['unexpected-caller'])
   const elsewhere = selfCall(key('forger'), TRADE, first())
   assert.deepEqual(reasons(decodeCalls([{ ...other, calls: [elsewhere] }])), [])
   assert.deepEqual(reasons(decodeCalls([{ ...other, program: PUMP, calls: [elsewhere] }])), [])
@@ -413,8 +413,8 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
   const [birth] = create(told, [minted('vault'), minted('agent')]).births
   assert.equal(birth?.fact.totalSupplyRaw, 4_000_000n, 'the curve’s and the agent’s')
   assert.equal(old.poolChanges[0]?.curve, undefined)
-  assert.deepEqual(reasons(create(head)), ['short-data'])
-  assert.deepEqual(reasons(create(Buffer.alloc(200, 255))), ['short-data'])
+  assert.deepEqual(reasons(create(head)), ['truncated-data'])
+  assert.deepEqual(reasons(create(Buffer.alloc(200, 255))), ['truncated-data'])
 })
 
 test('a graduated token moves to its PumpSwap pool, which the same transaction opens', () => {

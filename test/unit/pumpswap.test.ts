@@ -243,10 +243,10 @@ test('what cannot be taken says why', () => {
     return dropped[0]?.reason
   }
   assert.equal(decodeCalls([told(SELL, TRADE, SELL_EVENT, event)]).swaps.length, 1)
-  assert.equal(reasonOf(told(SELL, TRADE, SELL_EVENT, event.subarray(1))), 'short-data')
+  assert.equal(reasonOf(told(SELL, TRADE, SELL_EVENT, event.subarray(1))), 'truncated-data')
   assert.equal(reasonOf(told(SELL, TRADE.slice(0, 8), SELL_EVENT, event)), 'missing-account')
   assert.equal(reasonOf(told('00'.repeat(8), TRADE, SELL_EVENT, event)), 'unknown-instruction')
   assert.equal(reasonOf(told('f223c68952e1f2b6', TRADE, SELL_EVENT, event)), 'unknown-instruction')
-  assert.equal(reasonOf(selfCall(SWAP, SELL_EVENT, event)), 'foreign-event')
+  assert.equal(reasonOf(selfCall(SWAP, SELL_EVENT, event)), 'unexpected-caller')
   assert.equal(reasonOf(told(SELL, TRADE, SELL_EVENT, Buffer.alloc(304))), 'zero-amount')
 })

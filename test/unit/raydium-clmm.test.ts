@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
-import { sortPubkeys } from '../../ingestors/svm/layout/layout.ts'
+import { sortPubkeys } from '../../ingestors/svm/layout/borsh-layout.ts'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { SvmTokenBalance } from '../../schemas/events.ts'
@@ -187,14 +187,14 @@ test('what cannot be taken says why', () => {
   assert.equal(reasonOf(swapOf({ accounts: SWAP.slice(0, 6) })), 'missing-account')
   assert.equal(reasonOf(swapOf({ calls: [paid] })), 'no-transfers')
   const given = tokenTransfer([key('other'), USER_1, POOL], 40n)
-  assert.equal(reasonOf(swapOf({ calls: [paid, given] })), 'foreign-vault')
+  assert.equal(reasonOf(swapOf({ calls: [paid, given] })), 'unexpected-vault')
   const nothing = tokenTransfer([VAULT_1, USER_1, POOL], 0n)
   const none = tokenTransfer([USER_0, VAULT_0, USER], 0n)
   assert.equal(reasonOf(swapOf({ calls: [none, nothing] })), 'zero-amount')
   assert.equal(reasonOf(routeOf({ accounts: [] })), 'missing-account')
   assert.equal(reasonOf(routeOf({ accounts: ROUTE.slice(0, 11) })), 'missing-account')
   assert.equal(reasonOf(routeOf({ calls: [] })), 'no-transfers')
-  assert.equal(reasonOf(routeOf({ accounts: ROUTE.slice(0, 9) })), 'foreign-vault')
+  assert.equal(reasonOf(routeOf({ accounts: ROUTE.slice(0, 9) })), 'unexpected-vault')
   assert.equal(
     reasonOf({ ...swapOf(), data: 'e992d18ecf6840bc', accounts: [USER] }),
     'missing-account',
@@ -207,7 +207,7 @@ test('what cannot be taken says why', () => {
     reasonOf({ ...swapOf(), data: 'a026d06f685b2c01', accounts: [USER] }),
     'missing-account',
   )
-  assert.equal(reasonOf({ ...swapOf(), data: 'a026d06f685b2c01' }), 'short-data')
+  assert.equal(reasonOf({ ...swapOf(), data: 'a026d06f685b2c01' }), 'truncated-data')
   const { dropped } = decodeCalls([swapOf()])
   assert.equal(dropped[0]?.reason, 'unknown-token')
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sortPubkeys } from '../../ingestors/svm/layout/layout.ts'
+import { sortPubkeys } from '../../ingestors/svm/layout/borsh-layout.ts'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded } from '../../schemas/events.ts'
@@ -114,9 +114,9 @@ test('what cannot be taken says why', () => {
   assert.equal(reasonOf(swapOf({ calls: [] })), 'no-transfers')
   assert.equal(reasonOf(swapOf({ calls: [{ ...paid, calls: [got] }] })), 'no-transfers')
   const elsewhere = tokenTransfer([USER_IN, key('other'), USER], 310n)
-  assert.equal(reasonOf(swapOf({ calls: [elsewhere, got] })), 'foreign-vault')
+  assert.equal(reasonOf(swapOf({ calls: [elsewhere, got] })), 'unexpected-vault')
   const given = tokenTransfer([key('other'), USER_OUT, AUTHORITY], 40n)
-  assert.equal(reasonOf(swapOf({ calls: [paid, given] })), 'foreign-vault')
+  assert.equal(reasonOf(swapOf({ calls: [paid, given] })), 'unexpected-vault')
   const nothing = tokenTransfer([USER_IN, VAULT_IN, USER], 0n)
   const none = tokenTransfer([VAULT_OUT, USER_OUT, AUTHORITY], 0n)
   assert.equal(reasonOf(swapOf({ calls: [nothing, none] })), 'zero-amount')

@@ -120,12 +120,12 @@ test('what cannot be taken says why', () => {
   }
   const sell = '9527de9bd37c981a'
   const short = selfCall(LAUNCHLAB, TRADE_EVENT, fields(POOL, ...curve, 7n, 10n).subarray(1))
-  assert.equal(reasonOf(tradeOf(sell, { calls: [short] })), 'short-data')
+  assert.equal(reasonOf(tradeOf(sell, { calls: [short] })), 'truncated-data')
   assert.equal(reasonOf(tradeOf(sell, { accounts: TRADE.slice(0, 10) })), 'missing-account')
   assert.equal(reasonOf(tradeOf('00'.repeat(8))), 'unknown-instruction')
   assert.equal(reasonOf(tradeOf(sell, { calls: [told([0n, 0n])] })), 'zero-amount')
-  assert.equal(reasonOf(told([7n, 10n])), 'foreign-event')
-  assert.equal(reasonOf({ ...tradeOf(sell), program: key('stranger') }), 'foreign-event')
+  assert.equal(reasonOf(told([7n, 10n])), 'unexpected-caller')
+  assert.equal(reasonOf({ ...tradeOf(sell), program: key('stranger') }), 'unexpected-caller')
   const line = logEvent(TRADE_EVENT, fields(POOL, ...curve, 7n, 10n))
   assert.equal(
     reasonOf(tradeOf(sell, { calls: [], logs: [line] })),
@@ -135,10 +135,10 @@ test('what cannot be taken says why', () => {
   assert.equal(reasonOf(launchOf({ accounts: TRADE.slice(0, 7) })), 'missing-account')
   assert.equal(reasonOf(launchOf({ data: sell })), 'unknown-instruction')
   const cut = selfCall(LAUNCHLAB, CREATE_EVENT, event().subarray(0, 110))
-  assert.equal(reasonOf(launchOf({ calls: [cut] })), 'short-data')
+  assert.equal(reasonOf(launchOf({ calls: [cut] })), 'truncated-data')
   assert.equal(
     reasonOf(launchOf({ calls: [selfCall(LAUNCHLAB, CREATE_EVENT, event().subarray(0, 96))] })),
-    'short-data',
+    'truncated-data',
   )
   assert.equal(reasonOf(migrationOf('cf52c091fecf91df', { accounts: TRADE })), 'missing-account')
   assert.equal(reasonOf(migrationOf('885cc8671cda908c', { accounts: [] })), 'missing-account')

@@ -97,7 +97,7 @@ test('logs of two blocks, logs against their order and no logs are refused', () 
   refused([...logs, other], 'foreign-receipt')
   refused(
     logs.map((log, index) => (index === 53 ? { ...log, blockNumber: '0x1' } : log)),
-    'foreign-log',
+    'log-of-other-block',
   )
   refused([...logs].reverse(), 'log-order')
   refused([], 'no-block')

@@ -87,7 +87,7 @@ test('files of one block are one block, two blocks of one height are refused', a
     ops.map(({ op }) => op),
     ['apply', 'finalize'],
   )
-  await assert.rejects(open({ files: ['a', 'c'], readFile }), { reason: 'two-blocks' })
+  await assert.rejects(open({ files: ['a', 'c'], readFile }), { reason: 'mixed-blocks' })
 })
 
 test('a long recording is final in steps', async () => {
@@ -105,7 +105,7 @@ test('a file that is no recording is refused by its name', async () => {
   for (const [text, reason] of [
     ['{', 'not-json'],
     ['{}', 'unknown-shape'],
-    ['{"chain": "base", "eth_getBlockReceipts": []}', 'other-chain'],
+    ['{"chain": "base", "eth_getBlockReceipts": []}', 'wrong-chain'],
   ] as const) {
     const opened = open({ files: ['odd.json'], readFile: async () => text })
     await assert.rejects(opened, (error: Error & { reason?: string }) => {

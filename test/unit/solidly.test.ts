@@ -37,7 +37,7 @@ const CASES: readonly SwapCase<Words>[] = [
   ['nothing came out', [10n, 0n, 0n, 0n], [0, 10n, 0n]],
   ['more than any token has', [MAX, 0n, 0n, 7n], 'impossible-amount'],
   ['more out than any token has', [1n, 0n, 0n, MAX], 'impossible-amount'],
-  ['a word missing', [10n, 0n, 0n], 'short-data'],
+  ['a word missing', [10n, 0n, 0n], 'truncated-data'],
 ]
 
 testSwaps('Solidly', CASES, {
@@ -118,6 +118,6 @@ test('a proven pool of Uniswap V2 has no Solidly swaps', () => {
   assert.deepEqual(swaps, [])
   assert.deepEqual(
     dropped.map(({ reason }) => reason),
-    ['foreign-event'],
+    ['unlisted-contract'],
   )
 })

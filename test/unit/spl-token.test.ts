@@ -115,10 +115,10 @@ test('data that is cut short is no transfer', () => {
     system([ALICE], 2, u64le(1n)),
   ]
   const found = decodeCalls(calls, { tokenBalances: BALANCES })
-  assert.deepEqual(reasons(found), Array(calls.length).fill('short-data'))
+  assert.deepEqual(reasons(found), Array(calls.length).fill('truncated-data'))
   assert.deepEqual([found.transfers, found.supplies], [[], []])
   assert.deepEqual(reasons(decodeCalls([token([], Buffer.alloc(0)), system([], 2)])), [
-    'short-data',
+    'truncated-data',
   ])
 })
 

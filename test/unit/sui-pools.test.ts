@@ -182,7 +182,7 @@ test("Turbos' liquidity that cannot be read says why", () => {
     assert.deepEqual(poolChanges, [])
     return dropped[0]?.reason
   }
-  assert.equal(reasonOf(TURBOS.subarray(0, 80)), 'short-data')
+  assert.equal(reasonOf(TURBOS.subarray(0, 80)), 'truncated-data')
   assert.equal(reasonOf({ pool: POOL, amount_a: '100' }), 'missing-field')
   assert.equal(reasonOf({ pool: POOL, ...amounts, tick_lower_index: 5 }), 'bad-field')
 })
@@ -216,7 +216,7 @@ test("Turbos' pool is opened with its fee; a fee that cannot be is unknown", () 
   const unseen = event('turbos', 'pool_factory::PoolCreatedEvent', bytesOf(3_000))
   assert.equal(decodeMove([transaction([unseen])]).dropped[0]?.reason, 'unknown-pool')
   const short = event('turbos', 'pool_factory::PoolCreatedEvent', bcs(owner))
-  assert.equal(decodeMove([transaction([short])]).dropped[0]?.reason, 'short-data')
+  assert.equal(decodeMove([transaction([short])]).dropped[0]?.reason, 'truncated-data')
 })
 
 test("DeepBook's pool is opened by an event whose type names the coins", () => {

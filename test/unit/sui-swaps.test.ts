@@ -287,17 +287,17 @@ test('what cannot be taken says why', () => {
   }
   assert.equal(cetus({ ...CETUS, pool: '0xg' }), 'bad-field')
   assert.equal(cetus({ ...CETUS, atob: 1 }), 'bad-field')
-  assert.equal(cetus(bytes.subarray(0, 80)), 'short-data')
+  assert.equal(cetus(bytes.subarray(0, 80)), 'truncated-data')
   assert.equal(cetus(Buffer.concat([Buffer.from([2]), bytes.subarray(1)])), 'bad-field')
   const none = { ...event('cetus', 'pool::SwapEvent', {}), fields: null }
-  assert.equal(decodeMove([transaction([none])]).dropped[0]?.reason, 'no-fields')
-  assert.equal(reasonOf('turbos', 'pool::MintEvent', bcs(POOL)), 'short-data')
+  assert.equal(decodeMove([transaction([none])]).dropped[0]?.reason, 'missing-event-data')
+  assert.equal(reasonOf('turbos', 'pool::MintEvent', bcs(POOL)), 'truncated-data')
   const aftermath = (typesIn: readonly string[], amountsIn: readonly string[]) =>
     reasonOf('aftermath', 'events::SwapEvent', {
       ...{ pool_id: POOL, types_in: typesIn, amounts_in: amountsIn },
       ...{ types_out: [SUI], amounts_out: ['1'] },
     })
-  assert.equal(aftermath([SUI, USDC], ['1', '2']), 'many-coins')
+  assert.equal(aftermath([SUI, USDC], ['1', '2']), 'unsupported-coin-count')
   assert.equal(aftermath([], []), 'zero-amount')
   assert.equal(aftermath(['what'], ['1']), 'bad-field')
   assert.equal(aftermath(Array(65).fill(SUI), ['1']), 'bad-field')
@@ -310,7 +310,7 @@ test('bytes that lie about a length end', () => {
   for (const [list, reason] of [
     [long, 'bad-field'],
     [endless, 'bad-field'],
-    [Buffer.from([2]), 'short-data'],
+    [Buffer.from([2]), 'truncated-data'],
     [Buffer.from([1, 3, 0xff, 0xfe, 0xfd]), 'bad-field'],
   ] as const) {
     const said = event('aftermath', 'events::SwapEvent', Buffer.concat([head, list]))

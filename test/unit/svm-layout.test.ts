@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Encode } from '../../core/base58.ts'
-import { dataViewOf, sortPubkeys, u128 } from '../../ingestors/svm/layout/layout.ts'
+import { dataViewOf, sortPubkeys, u128 } from '../../ingestors/svm/layout/borsh-layout.ts'
 import { logEventsOf } from '../../ingestors/svm/protocols/types.ts'
 import { flattened, key, logEvent, u64le, u128le } from '../support/hand-svm.ts'
 

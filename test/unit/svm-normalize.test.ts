@@ -162,7 +162,7 @@ test('a v1 transaction: its configuration is passed over, its signatures are at 
   ])
   refuses(
     { ...said, transaction: [wire.subarray(0, 150).toString('base64').slice(0, 200), 'base64'] },
-    'short-transaction',
+    'truncated-transaction',
   )
 })
 
@@ -176,7 +176,7 @@ test('bad shapes have their reasons', () => {
   })
   const result = (change: Json): Json => ({ ...said, meta: { ...meta, ...change } })
   refuses(7, 'not-an-object')
-  refuses({ ...said, meta: null }, 'no-meta')
+  refuses({ ...said, meta: null }, 'missing-meta')
   refuses({ ...said, version: 2 }, 'unknown-version')
   refuses({ ...said, transaction: ['AA', 'base58'] }, 'unknown-encoding')
   refuses({ ...said, transaction: ['A', 'base64'] }, 'bad-base64')

@@ -146,6 +146,6 @@ test('a registration without its tokens is dropped', () => {
   assert.deepEqual(pools, [])
   assert.deepEqual(
     dropped.map(({ reason, protocol }) => [reason, protocol]),
-    [['short-data', 'syncswap']],
+    [['truncated-data', 'syncswap']],
   )
 })

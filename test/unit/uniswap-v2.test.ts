@@ -65,8 +65,8 @@ test('cut data is dropped, a longer layout is read, another number of topics is 
   assert.deepEqual(
     dropped.map(({ reason, logIndex }) => [reason, logIndex]),
     [
-      ['short-data', 0],
-      ['short-data', 1],
+      ['truncated-data', 0],
+      ['truncated-data', 1],
     ],
   )
   assert.deepEqual(
@@ -83,8 +83,8 @@ test('with facts a swap counts only in a proven pool of its own family', () => {
   }
   assert.deepEqual(reason(booksOf('facts')), ['unknown-pool'])
   assert.deepEqual(reason(booksOf('facts', [poolFact('uniswap_v2', false)])), ['unproven-pool'])
-  assert.deepEqual(reason(booksOf('facts', [poolFact('uniswap_v3')])), ['foreign-event'])
-  assert.deepEqual(reason(known, v3Swap([10n, -7n, 1n, 1n, 0n])), ['foreign-event'])
+  assert.deepEqual(reason(booksOf('facts', [poolFact('uniswap_v3')])), ['unlisted-contract'])
+  assert.deepEqual(reason(known, v3Swap([10n, -7n, 1n, 1n, 0n])), ['unlisted-contract'])
 })
 
 test('reserves are those of the Sync just before, and each Sync serves one event', () => {
@@ -112,7 +112,7 @@ test('without a node, a Sync of its own is evidence and names no token', () => {
   )
   assert.deepEqual(
     dropped.map(({ reason, logIndex }) => [reason, logIndex]),
-    [['no-evidence', 0]],
+    [['no-matching-transfers', 0]],
   )
   assert.deepEqual(
     swaps.map(({ tokenIn, tokenOut, protocol, logIndex }) => [

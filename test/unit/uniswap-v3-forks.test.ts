@@ -155,10 +155,10 @@ test('the longer swap and burn of Algebra Integral', () => {
   assert.deepEqual(
     dropped.map(({ reason, logIndex }) => [reason, logIndex]),
     [
-      ['short-data', 2],
+      ['truncated-data', 2],
       ['zero-amount', 3],
       ['impossible-amount', 4],
-      ['short-data', 5],
+      ['truncated-data', 5],
     ],
   )
 })
@@ -189,7 +189,7 @@ test('Pharaoh V3: pools say their fee when they are made, and which position got
   )
   assert.deepEqual(
     dropped.map(({ reason, logIndex }) => [reason, logIndex]),
-    [['short-data', 4]],
+    [['truncated-data', 4]],
   )
 })
 

@@ -56,7 +56,7 @@ test("Pancake's longer swap has its own topic and its own protocol", () => {
   )
   assert.deepEqual(
     dropped.map(({ reason }) => reason),
-    ['short-data'],
+    ['truncated-data'],
   )
 })
 

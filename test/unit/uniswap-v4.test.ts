@@ -65,10 +65,10 @@ testSwaps('V4', CASES, {
 test('only the listed PoolManager speaks for pools; cut data and other topics are no swap', () => {
   const reasons = (log: Omit<Log, 'index'>, books = known) =>
     decodeBlock(blockOf([log]), books).dropped.map(({ reason }) => reason)
-  assert.deepEqual(reasons(swap([-10n, 7n], ROUTER)), ['foreign-event'])
-  assert.deepEqual(reasons(swap([-10n, 7n], ROUTER), evidence), ['foreign-event'])
+  assert.deepEqual(reasons(swap([-10n, 7n], ROUTER)), ['unlisted-contract'])
+  assert.deepEqual(reasons(swap([-10n, 7n], ROUTER), evidence), ['unlisted-contract'])
   const log = swap([-10n, 7n])
-  assert.deepEqual(reasons({ ...log, data: log.data.slice(0, -2) }), ['short-data'])
+  assert.deepEqual(reasons({ ...log, data: log.data.slice(0, -2) }), ['truncated-data'])
   const { swaps, dropped } = decodeBlock(
     blockOf([{ ...log, topics: log.topics.slice(0, 2) }]),
     known,
@@ -196,7 +196,9 @@ test('what a position is worth follows from the price: that of the block before,
 test('a position that no pool has is refused; one that only collects fees is no change', () => {
   const books: Books = { ...known, price: () => PRICE }
   assert.deepEqual(changesOf([modify([-60n, 60n, 0n])], books), [])
-  assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY], ROUTER)], books), ['foreign-event'])
+  assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY], ROUTER)], books), [
+    'unlisted-contract',
+  ])
   for (const range of [
     [60n, 60n, 1n],
     [60n, -60n, 1n],

@@ -116,7 +116,7 @@ test('without a node, transfers name the tokens, in no order of addresses', () =
     const logs = [transfer(VIRTUAL, USER, POOL, 9n), transfer(token, POOL, USER, 70n), bought]
     assert.deepEqual(pairs(logs, booksOf('evidence')), [[VIRTUAL, 9n, token, 70n, SENDER]])
   }
-  assert.deepEqual(reasonsOf(decode([bought], booksOf('evidence'))), ['no-evidence'])
+  assert.deepEqual(reasonsOf(decode([bought], booksOf('evidence'))), ['no-matching-transfers'])
 })
 
 test('a curve that no listed contract made is none', () => {
@@ -124,7 +124,7 @@ test('a curve that no listed contract made is none', () => {
   const unproven = { ...curve, proven: false, protocol: null }
   assert.deepEqual(reasonsOf(decode([bought], booksOf('facts', unproven))), ['unproven-pool'])
   const uniswap = { ...curve, protocol: 'uniswap_v2' }
-  assert.deepEqual(reasonsOf(decode([bought], booksOf('facts', uniswap))), ['foreign-event'])
+  assert.deepEqual(reasonsOf(decode([bought], booksOf('facts', uniswap))), ['unlisted-contract'])
   assert.deepEqual(subjectsOf(blockOf([bought]), protocols).pools, [
     { address: POOL, family: 'virtuals' },
   ])
@@ -135,7 +135,7 @@ const REFUSED: readonly (readonly [string, Unplaced, string])[] = [
   ['the token went in and out', swap(7n, 7n, 0n, 0n), 'zero-amount'],
   ['both were paid', swap(9n, 0n, 9n, 0n), 'zero-amount'],
   ['too much', swap(MAX, 0n, 0n, 1n), 'impossible-amount'],
-  ['cut', cut(bought), 'short-data'],
+  ['cut', cut(bought), 'truncated-data'],
 ]
 
 for (const [what, log, reason] of REFUSED) {
@@ -223,7 +223,7 @@ test('a curve that a listed factory made is proven from then on, and no pair of 
     [above],
   )
   const asPair = decode([madeBy(CURVE_FACTORY), v2Swap([9n, 0n, 0n, 7n], POOL)])
-  assert.deepEqual(reasonsOf(asPair), ['foreign-event'])
+  assert.deepEqual(reasonsOf(asPair), ['unlisted-contract'])
 })
 
 test('a pair of Uniswap is no curve, and what others make or what is cut is neither', () => {
@@ -232,12 +232,12 @@ test('a pair of Uniswap is no curve, and what others make or what is cut is neit
     pair.pools.map(({ protocol }) => protocol),
     ['uniswap_v2'],
   )
-  assert.deepEqual(reasonsOf(pair), ['foreign-event'])
+  assert.deepEqual(reasonsOf(pair), ['unlisted-contract'])
   const nobody = decode([madeBy(ROUTER), bought])
   assert.deepEqual(nobody.pools, [])
   assert.deepEqual(reasonsOf(nobody), ['unknown-pool'])
   const short = decode([cut({ ...madeBy(CURVE_FACTORY), data: `0x${'00'.repeat(32)}` })])
-  assert.deepEqual([short.pools, reasonsOf(short)], [[], ['short-data']])
+  assert.deepEqual([short.pools, reasonsOf(short)], [[], ['truncated-data']])
 })
 
 test('a curve that is made and launched at once is proven by both', () => {
@@ -249,10 +249,10 @@ test('a curve that is made and launched at once is proven by both', () => {
 test('other contracts launch nothing, and cut logs are refused', () => {
   const all = [launched, preLaunched, opened, newestPreLaunched, newestOpened]
   const foreign = decode([...all.map((log) => log(ROUTER)), graduated(TOKEN, ROUTER)])
-  assert.deepEqual(reasonsOf(foreign), new Array(6).fill('foreign-event'))
+  assert.deepEqual(reasonsOf(foreign), new Array(6).fill('unlisted-contract'))
   assert.deepEqual([...foreign.births, ...foreign.pools, ...foreign.migrations], [])
   const short = decode([...all.map((log) => ({ ...log(), data: '0x' })), cut(graduated())])
-  assert.deepEqual(reasonsOf(short), new Array(6).fill('short-data'))
+  assert.deepEqual(reasonsOf(short), new Array(6).fill('truncated-data'))
   const failed = blockOf([launched()], { success: false })
   assert.deepEqual(decodeBlock(failed, booksOf('facts')).births, [])
 })

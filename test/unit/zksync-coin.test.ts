@@ -124,6 +124,6 @@ test('a log without its amount is dropped', () => {
   const { dropped } = decoded([{ ...left(COIN, 5n), data: '0x' }], 'zksync')
   assert.deepEqual(
     dropped.map(({ reason }) => reason),
-    ['short-data'],
+    ['truncated-data'],
   )
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Malformed } from '../../core/errors.ts'
-import { decompressZstd } from '../../ingestors/move/source/zstd.ts'
+import { decompressZstd } from '../../ingestors/move/checkpoint/zstd.ts'
 import { blockHead, FRAME_HEAD, rawFrame } from '../support/zstd-frame.ts'
 
 const MOST = 1024 * 1024
@@ -22,7 +22,7 @@ test('a frame with literals and sequences, as the tool of the format packs it', 
   assert.equal(Buffer.from(await decompressZstd(packed, text.length)).toString(), text)
   await refuses(packed, 'too-big', text.length - 1)
   for (let end = 0; end < packed.length; end += 1)
-    await refuses(packed.subarray(0, end), 'short-file')
+    await refuses(packed.subarray(0, end), 'truncated-file')
   await refuses(Buffer.concat([packed, Buffer.of(0)]), 'trailing-bytes')
 })
 
@@ -57,7 +57,7 @@ test('blocks as they stand, blocks of one byte, sizes and checksums', async () =
   const checksum = Buffer.from('6951e44c', 'hex')
   assert.equal((await decompressZstd(sized(0x24, Buffer.of(4), checksum), MOST)).length, 4)
   await refuses(sized(0x24, Buffer.of(4), Buffer.alloc(4)), 'not-zstd')
-  await refuses(sized(0x24, Buffer.of(4), Buffer.alloc(3)), 'short-file')
+  await refuses(sized(0x24, Buffer.of(4), Buffer.alloc(3)), 'truncated-file')
   await refuses(sized(0xa0, Buffer.of(5, 0, 0, 0)), 'not-zstd')
 })
 

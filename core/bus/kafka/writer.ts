@@ -87,7 +87,9 @@ const writerOver = (producer: Producer, leaders: Leaders, id: string): LaneWrite
       const { spans } = committed
       written += spans.reduce((sum, { records }) => sum + records, commit.state?.length ?? 0)
       if (written > RECORDS_PER_PRODUCER) {
-        await discard(new Outage('bus', `writer ${id} has written its share: take a new one`))
+        await discard(
+          new Outage('bus', `producer ${id} reached its sequence limit, recreate the producer`),
+        )
       }
       return committed
     } catch (error) {

@@ -85,7 +85,7 @@ export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects 
 }
 
 const NONE: readonly never[] = []
-const SHORT: Said = { kind: 'refused', reason: 'short-data' }
+const SHORT: Said = { kind: 'refused', reason: 'truncated-data' }
 
 /** What was read from a transaction and waits for its end. Most hold one swap or nothing: no list is made ahead. */
 interface Held {
@@ -124,7 +124,7 @@ const decodeTransaction = (scope: Scope): void => {
     const said = wordCount(log.data) < found.words ? SHORT : found.read(log)
     if (said === undefined) continue
     const heard: Heard = { family, logIndex: log.index, said, row, from: log.address }
-    if (by === 'singleton' && row?.family !== family) drop(scope, heard, 'foreign-event')
+    if (by === 'singleton' && row?.family !== family) drop(scope, heard, 'unlisted-contract')
     else take(scope, held, heard)
   }
   if (tx.contractAddress !== null) {

@@ -137,7 +137,7 @@ const takeDeal = (scope: Scope, { said, family, logIndex }: Deal, { given, paid 
   const key = givenKey(to, from, sharesRaw)
   const moved = given.get(key)
   if (moved === undefined || !paid.has(paidKey({ token, from, to, amountRaw }))) {
-    drop(scope, { family, logIndex }, 'no-evidence')
+    drop(scope, { family, logIndex }, 'no-matching-transfers')
     return
   }
   given.delete(key)

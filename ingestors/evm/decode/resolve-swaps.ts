@@ -135,7 +135,7 @@ const identify = (
   const fact = poolFact(scope, said.pool)
   if (fact !== undefined && isProven(fact)) {
     const row = protocolRow(fact.protocol)
-    return row && speaks(row, family) ? fact : 'foreign-event'
+    return row && speaks(row, family) ? fact : 'unlisted-contract'
   }
   const protocol = holder?.id ?? said.usual
   if (holder !== undefined && tellsTokens(said)) return { protocol, ...UNKNOWN }
@@ -143,12 +143,14 @@ const identify = (
   if (said.kind === 'change') {
     const coins = changedTokens(said, flows)
     return coins === undefined
-      ? 'no-evidence'
+      ? 'no-matching-transfers'
       : { protocol, tokenA: coins[0] ?? null, tokenB: coins[1] ?? null, coins }
   }
   const seen = swapTokens(said, flows)
   if (seen !== undefined) return { protocol, ...UNKNOWN, seen }
-  return holder !== undefined || reserves !== undefined ? { protocol, ...UNKNOWN } : 'no-evidence'
+  return holder !== undefined || reserves !== undefined
+    ? { protocol, ...UNKNOWN }
+    : 'no-matching-transfers'
 }
 
 /** What is known of a pool so far, in this block or before it. */

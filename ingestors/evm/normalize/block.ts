@@ -39,7 +39,7 @@ export type Header = Omit<EvmBlock, 'transactions'>
  * A node's block (with whole transactions) and the receipts of the same block, checked against each other: contract/chains.md
  * 1.2. Unknown fields are ignored. `lenient` leaves out the transactions that cannot be read and says which. Throws `Malformed`;
  * reasons: `not-an-object`, `not-a-list`, `bad-hex`, `too-big`,
- * `receipt-count`, `foreign-receipt`, `foreign-log`, `removed-log`, `log-order`, `topic-count`, `tx-order`, `bloom`.
+ * `receipt-count`, `foreign-receipt`, `log-of-other-block`, `removed-log`, `log-order`, `topic-count`, `tx-order`, `bloom`.
  */
 export const normalizeBlock = (
   chain: string,
@@ -217,7 +217,7 @@ const normalizeLog = (
   const said = fieldsOf(log, 'log')
   checkLogBelongs(said, name)
   if (hashAt(said.transactionHash ?? hash, 'log.transactionHash') !== hash) {
-    throw refuse('foreign-log', 'log.transactionHash', said.transactionHash)
+    throw refuse('log-of-other-block', 'log.transactionHash', said.transactionHash)
   }
   if (said.removed === true) throw refuse('removed-log', 'log.removed', true)
   return {
@@ -250,10 +250,10 @@ const checkBelongs = (said: Fields, name: BlockName): void => {
 const checkLogBelongs = (said: Fields, { hash, height }: BlockName): void => {
   const { blockHash = null, blockNumber = null } = said
   if (blockHash !== null && hashAt(blockHash, 'log.blockHash') !== hash) {
-    throw refuse('foreign-log', 'log.blockHash', blockHash)
+    throw refuse('log-of-other-block', 'log.blockHash', blockHash)
   }
   if (blockNumber !== null && countOf(blockNumber, 'log.blockNumber') !== height) {
-    throw refuse('foreign-log', 'log.blockNumber', blockNumber)
+    throw refuse('log-of-other-block', 'log.blockNumber', blockNumber)
   }
 }
 

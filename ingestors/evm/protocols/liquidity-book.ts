@@ -74,7 +74,7 @@ const packedChange =
   (log: Log): Said => {
     const amountsRaw = packedTotal(log.data, 1)
     return amountsRaw === undefined
-      ? { kind: 'refused', reason: 'short-data' }
+      ? { kind: 'refused', reason: 'truncated-data' }
       : change(log, { usual: 'lfj_v2_1', kind, amountsRaw })
   }
 

@@ -45,7 +45,7 @@ export const syncswap: EvmFamily = {
       words: 1,
       read: ({ address: factory, topics, data }) => {
         if (!PAIR_TYPES.includes(topicNumber(topics[3]))) return undefined
-        if (wordCount(data) < 4) return { kind: 'refused', reason: 'short-data' }
+        if (wordCount(data) < 4) return { kind: 'refused', reason: 'truncated-data' }
         if (wordAt(data, 0) !== DATA_START || wordAt(data, 1) !== DATA_LENGTH) return undefined
         return {
           kind: 'pool',

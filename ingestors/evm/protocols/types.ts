@@ -178,7 +178,12 @@ interface SaidOperation {
 /** The event is one of ours and what it says cannot be used. */
 export interface Refused {
   readonly kind: 'refused'
-  readonly reason: 'zero-amount' | 'impossible-amount' | 'short-data' | 'bad-array' | 'unknown-side'
+  readonly reason:
+    | 'zero-amount'
+    | 'impossible-amount'
+    | 'truncated-data'
+    | 'bad-array'
+    | 'unknown-side'
 }
 
 /** What one log says, before anyone asked whether its pool is real. */

@@ -1,6 +1,6 @@
 import { coinType } from '../../../core/move-type.ts'
 import type { Fields } from '../../input/json.ts'
-import { dataViewOf } from '../../svm/layout/layout.ts'
+import { dataViewOf } from '../../svm/layout/borsh-layout.ts'
 import { readOwner } from './effects.ts'
 import { type BcsReader, createBcsReader } from './reader.ts'
 

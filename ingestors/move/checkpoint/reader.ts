@@ -14,7 +14,7 @@ import {
 /** Deepest nesting of types that is followed. */
 const MAX_TYPE_DEPTH = 16
 
-/** Reads the parts of a checkpoint file front to back. Every read throws `Malformed`: `short-file`, `unknown-variant`. */
+/** Reads the parts of a checkpoint file front to back. Every read throws `Malformed`: `truncated-file`, `unknown-variant`. */
 export interface BcsReader {
   u8(): number
   u16(): number
@@ -52,7 +52,7 @@ export const createBcsReader = (bytes: Uint8Array): BcsReader => {
   const cursor: BcsCursor = bcsCursor(bytes)
   const must = <T>(value: T | undefined): T => {
     if (value === undefined) {
-      throw new Malformed('short-file', `the file is none or ends at byte ${cursor.offset}`)
+      throw new Malformed('truncated-file', `file is empty or truncated at byte ${cursor.offset}`)
     }
     return value
   }

@@ -1,4 +1,4 @@
-import { dataViewOf } from '../../svm/layout/layout.ts'
+import { dataViewOf } from '../../svm/layout/borsh-layout.ts'
 
 /** Reads BCS front to back: numbers are little endian, lists and texts stand behind their length. Source: diem/bcs. */
 export interface BcsCursor {

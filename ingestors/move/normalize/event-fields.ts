@@ -146,20 +146,20 @@ export type ReadResult<T> = { readonly values: T } | { readonly reason: string }
 
 /**
  * Reads an event. Fields that came later than the layout are left alone, fields that it does not know yet are not there.
- * Reasons: `missing-field`, `bad-field`, `short-data`, `no-fields`.
+ * Reasons: `missing-field`, `bad-field`, `truncated-data`, `missing-event-data`.
  */
 export const readEvent = <L extends EventLayout, N extends keyof L & string>(
   { fields, bytes }: Pick<MoveEvent, 'fields' | 'bytes'>,
   shape: EventSchema<L, N>,
 ): ReadResult<EventValues<L, N>> => {
-  if (fields === null && bytes === null) return { reason: 'no-fields' }
+  if (fields === null && bytes === null) return { reason: 'missing-event-data' }
   const read =
     fields === null
       ? readBcsFields(bytesOrEmpty(bytes), shape.layout)
       : readJsonFields(fields, shape.layout)
   if ('reason' in read) return read
   const missing = shape.needs.some((name) => read.values[name] === undefined)
-  if (missing) return { reason: fields === null ? 'short-data' : 'missing-field' }
+  if (missing) return { reason: fields === null ? 'truncated-data' : 'missing-field' }
   return { values: read.values as EventValues<L, N> }
 }
 

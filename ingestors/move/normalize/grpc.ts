@@ -2,8 +2,8 @@ import type { MoveCall, MoveDelta, MoveEvent, MoveObject } from '../../../schema
 import { type Fields, fieldsOf, listOf, orElse } from '../../input/json.ts'
 import { parseBase58Key, parseBase64 } from '../../svm/layout/json.ts'
 import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
+import { plainFields } from './protobuf-values.ts'
 import { objectFieldsOrNull, type RawTransaction, toMoveEvent } from './raw-transaction.ts'
-import { plainFields } from './wire.ts'
 
 const EMPTY_LIST: readonly unknown[] = []
 const optionalList = (value: unknown, at: string): readonly unknown[] =>

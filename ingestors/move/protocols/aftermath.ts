@@ -1,6 +1,6 @@
 import { moveType } from '../../../core/move-type.ts'
 import type { PoolChange } from '../../../schemas/events.ts'
-import { addLiquidityChange, addSwap } from './resolve-swaps.ts'
+import { addLiquidityChange, addSwap } from './pool-events.ts'
 import {
   type CoinPair,
   knownCoins,
@@ -59,7 +59,7 @@ const swapReader = eventReader({
   needs: ['pool_id', 'types_in', 'amounts_in', 'types_out', 'amounts_out'],
   emit: (scope, listed, { pool_id: pool, issuer: trader, reserves, ...said }) => {
     const lists = [said.types_in, said.amounts_in, said.types_out, said.amounts_out]
-    if (lists.some(({ length }) => length > 1)) return 'many-coins'
+    if (lists.some(({ length }) => length > 1)) return 'unsupported-coin-count'
     const [coinIn] = said.types_in
     const [amountInRaw = 0n] = said.amounts_in
     const [coinOut] = said.types_out
@@ -87,7 +87,8 @@ const addLiquidity = (
   { owner, amounts, ...said }: ReportedLiquidity,
 ): string | undefined => {
   const { pool, types, reserves } = said
-  if (types.length > 2 || (reserves !== undefined && reserves.length > 2)) return 'many-coins'
+  if (types.length > 2 || (reserves !== undefined && reserves.length > 2))
+    return 'unsupported-coin-count'
   if (types.length !== amounts.length || new Set(types).size < types.length) return 'bad-field'
   const coins = registerPair(scope, listed, said)
   if (coins === undefined) return 'unknown-pool'
@@ -129,7 +130,7 @@ const poolCreatedReader = eventReader({
   needs: ['pool_id', 'coins'],
   emit: (scope, listed, { pool_id: pool, creator: owner, coins: list }) => {
     const coins = sortedPair(list)
-    if (coins === undefined) return 'many-coins'
+    if (coins === undefined) return 'unsupported-coin-count'
     registerPool(scope, listed, { pool, coins })
     return addLiquidityChange(scope, listed, {
       pool,

@@ -1,5 +1,5 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { addLiquidityChange, addSwap } from './resolve-swaps.ts'
+import { addLiquidityChange, addSwap } from './pool-events.ts'
 import { registerPool } from './tx-context.ts'
 import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
 

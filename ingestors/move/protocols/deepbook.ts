@@ -1,4 +1,4 @@
-import { addLiquidityChange, addSwap } from './resolve-swaps.ts'
+import { addLiquidityChange, addSwap } from './pool-events.ts'
 import { registerPool } from './tx-context.ts'
 import { eventReader, type MoveFamily } from './types.ts'
 

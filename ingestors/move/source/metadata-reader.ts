@@ -81,7 +81,7 @@ const queryWithRetry = <T extends object>(
   retry(
     async () => {
       const found = await rpc.attempt((ask) => read(ask))
-      if (found === undefined) throw new Outage('rpc', 'no endpoint answers for facts')
+      if (found === undefined) throw new Outage('rpc', 'metadata lookup failed on every endpoint')
       return found
     },
     {

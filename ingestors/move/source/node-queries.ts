@@ -6,7 +6,7 @@ import { fieldsOf, orElse } from '../../input/json.ts'
 import { parseBase58Key, parseUint } from '../../svm/layout/json.ts'
 import { coinCreations } from '../decode/token-creations.ts'
 import { type MoveHeader, normalizeCheckpoint, normalizeHeader } from '../normalize/checkpoint.ts'
-import { toCheckpointShape } from '../normalize/wire.ts'
+import { toCheckpointShape } from '../normalize/protobuf-values.ts'
 
 /** Methods of `schemas/proto/sui.proto` that are asked. */
 export const METHOD = {
@@ -83,7 +83,7 @@ const fetchCheckpointFields = async (
     if (!isNotFound(error)) throw error
     const { oldestHeight: lowest } = await fetchServiceInfo(ask)
     if (height >= lowest) return undefined
-    throw new Outage('rpc', `checkpoint ${height}: the node no longer holds it`, { cause: error })
+    throw new Outage('rpc', `checkpoint ${height}: pruned by the node`, { cause: error })
   }
 }
 
@@ -103,7 +103,7 @@ export const fetchHeader = async (
 
 /**
  * A whole checkpoint; `lenient` without the transactions that cannot be read. Undefined when the node does not have it yet. Throws
- * `Outage`, or `Malformed` with the reasons of `normalizeCheckpoint`, `wrong-block` and `no-time`.
+ * `Outage`, or `Malformed` with the reasons of `normalizeCheckpoint`, `wrong-block` and `missing-block-time`.
  */
 export const fetchCheckpoint = async (
   ask: Ask,
@@ -139,6 +139,7 @@ const verifyHeightAndTime = <T extends MoveHeader>(block: T, height: number): T 
   if (block.height !== height) {
     throw new Malformed('wrong-block', `asked for checkpoint ${height}, got ${block.height}`)
   }
-  if (block.timeMs === 0) throw new Malformed('no-time', `checkpoint ${height} has no time`)
+  if (block.timeMs === 0)
+    throw new Malformed('missing-block-time', `checkpoint ${height} has no time`)
   return block
 }

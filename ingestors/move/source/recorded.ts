@@ -16,7 +16,7 @@ import { objectFieldsOrNull } from '../normalize/raw-transaction.ts'
  * A file of recorded answers of a Sui node, in either form, bare, in their JSON-RPC envelope or named by their method: a
  * checkpoint with its transactions, a transaction, a list or a page of transactions of one checkpoint, or an extract that
  * holds nothing but events. What is no whole checkpoint becomes a block of its own with the recorded number, or number 0. Throws
- * `Malformed`; reasons of `normalizeCheckpoint`, `unknown-shape` and `two-checkpoints`.
+ * `Malformed`; reasons of `normalizeCheckpoint`, `unknown-shape` and `mixed-checkpoints`.
  */
 export const parseMoveRecording = (chain: string, file: Fields): Recorded => {
   const said = unwrapEnvelope(file)
@@ -95,7 +95,7 @@ const blockOfTransactions = (chain: string, list: readonly Fields[]): Recorded =
   for (const said of list) {
     const other = checkpointOf(said)
     if (other !== height) {
-      throw new Malformed('two-checkpoints', `transactions of ${height} and of ${other}`)
+      throw new Malformed('mixed-checkpoints', `transactions of ${height} and of ${other}`)
     }
   }
   const transactions = list.map((said, place) =>

@@ -11,7 +11,7 @@ import { parseAmount, parseBase58, parseBase58Key, parseUint } from '../layout/j
 import { PROGRAM_IDS, type ProgramFilter } from '../programs/programs.ts'
 import { lamportChanges, tokenBalances } from './balances.ts'
 import { expandBatches } from './batched-instructions.ts'
-import { attributeLogLines, type Invocation } from './invocations.ts'
+import { attributeLogLines, type Invocation } from './log-attribution.ts'
 import {
   parseInnerInstructions,
   parseRawTransaction,
@@ -37,7 +37,7 @@ export interface BlockContext {
 /**
  * A `getBlock` answer, or `value.block` of a `blockNotification`, as a block: votes left out, data kept of known programs
  * only. Unknown fields are ignored. Throws `Malformed`; reasons: those of the readers in `../../input/json.ts` and `../layout/json.ts`,
- * `bad-index`, `balance-count`, `unknown-version`, `unknown-encoding`, `short-transaction`, `parent-order`, `no-meta`.
+ * `bad-index`, `balance-count`, `unknown-version`, `unknown-encoding`, `truncated-transaction`, `parent-order`, `missing-meta`.
  */
 export const normalizeBlock = (said: unknown, reading: BlockContext): SvmBlock => {
   const transactions: SvmTransaction[] = []
@@ -124,7 +124,7 @@ export const normalizeTransaction = (
 ): SvmTransaction | undefined => {
   const said = fieldsOf(value, 'transaction')
   if (said.meta === undefined || said.meta === null) {
-    throw new Malformed('no-meta', `transaction ${index} comes without its result`)
+    throw new Malformed('missing-meta', `transaction ${index} comes without its result`)
   }
   const meta = fieldsOf(said.meta, 'meta')
   const told = parseRawTransaction(said, meta)

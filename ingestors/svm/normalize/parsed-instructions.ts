@@ -31,7 +31,7 @@ const encodePubkey = (value: unknown, at: string): Uint8Array => {
 const encodeOptionalPubkey = (value: unknown, at: string): readonly Uint8Array[] =>
   value === undefined || value === null ? [encodeU8(0)] : [encodeU8(1), encodePubkey(value, at)]
 const encodeSeed = (value: unknown, at: string): readonly Uint8Array[] => {
-  if (typeof value !== 'string' || value.length > 64) throw refuse('bad-seed', at, value)
+  if (typeof value !== 'string' || value.length > 64) throw refuse('invalid-seed', at, value)
   const bytes = new TextEncoder().encode(value)
   return [encodeU64(bytes.length, at), bytes]
 }
@@ -170,7 +170,7 @@ const NO_INSTRUCTION: EncodedInstruction = { accounts: [], data: null }
 /**
  * The accounts and data of an instruction that a node parsed (`jsonParsed`), for the SPL and System instructions that
  * decoders read; nothing for every other one. Layouts: contract/chains.md 4.1. Throws `Malformed`: the readers' reasons
- * and `bad-seed`.
+ * and `invalid-seed`.
  */
 export const encodeParsedInstruction = (program: string, parsed: unknown): EncodedInstruction => {
   if (typeof parsed === 'string') return NO_INSTRUCTION

@@ -6,8 +6,8 @@ import {
   readPubkey,
   u64,
   u128,
-} from '../layout/layout.ts'
-import { programData, programReturnData } from '../layout/log-lines.ts'
+} from '../layout/borsh-layout.ts'
+import { programData, programReturnData } from '../layout/program-logs.ts'
 import type { OrderEvent } from './order-event.ts'
 
 /**

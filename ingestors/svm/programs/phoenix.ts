@@ -1,5 +1,5 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
-import { dataViewOf, fieldOffsets, readPubkey, u64 } from '../layout/layout.ts'
+import { dataViewOf, fieldOffsets, readPubkey, u64 } from '../layout/borsh-layout.ts'
 import type { OrderEvent } from './order-event.ts'
 
 /** The order book's program, and who signs the log instructions that it sends itself. Source: Ellipsis-Labs/phoenix-v1. */

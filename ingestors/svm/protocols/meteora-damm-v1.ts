@@ -1,5 +1,5 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { fieldOffsets, u64 } from '../layout/layout.ts'
+import { fieldOffsets, u64 } from '../layout/borsh-layout.ts'
 import { nestedTransfers, receivedRaw, type TokenTransfer } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
 import {
@@ -43,7 +43,7 @@ const addSwap = (
   const vaultOut = got[0]?.from
   if (vaultOut === undefined) return 'no-transfers'
   const paysA = vaultOut === vaults[1]
-  if (!paysA && vaultOut !== vaults[0]) return 'foreign-vault'
+  if (!paysA && vaultOut !== vaults[0]) return 'unexpected-vault'
   const paidRaw = sumRaw(moved.filter(({ from }) => from === userIn))
   const [amountInRaw, amountOutRaw] = told ?? [paidRaw, sumRaw(got)]
   if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'

@@ -1,5 +1,5 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { fieldOffsets, matchDiscriminator, u64 } from '../layout/layout.ts'
+import { fieldOffsets, matchDiscriminator, u64 } from '../layout/borsh-layout.ts'
 import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
   EVENT_FIELDS_OFFSET,
@@ -260,7 +260,7 @@ const readInitializePool: EventType['read'] = (scope, event) => {
     event.view.getUint8(EVENT_FIELDS_OFFSET + INITIALIZE_POOL_EVENT.hasDynamicFee) !== 0
   const state = INITIALIZE_POOL_EVENT.end + (hasDynamicFee ? DYNAMIC_FEE_BYTES : 0)
   if (event.data.length < EVENT_FIELDS_OFFSET + state + INITIALIZE_POOL_STATE.end)
-    return 'short-data'
+    return 'truncated-data'
   const amountARaw = amountOf(event, state + INITIALIZE_POOL_STATE.amountA)
   const amountBRaw = amountOf(event, state + INITIALIZE_POOL_STATE.amountB)
   const reserves = [amountARaw, amountBRaw] as const

@@ -1,5 +1,5 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
-import { fieldOffsets, matchDiscriminator, readStrings, u64 } from '../layout/layout.ts'
+import { fieldOffsets, matchDiscriminator, readStrings, u64 } from '../layout/borsh-layout.ts'
 import { balanceAfter, mintedRawBelow } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
@@ -155,7 +155,7 @@ const readInitializePool: EventType['read'] = (scope, event) => {
   const pool = accounts[INITIALIZE_ACCOUNTS.curve]
   if (!creator || !mint || !quote || !pool) return 'missing-account'
   const told = readMetadataStrings(caller)
-  if (told === undefined) return 'short-data'
+  if (told === undefined) return 'truncated-data'
   const [name = '', symbol = '', uri = ''] = told.texts
   const made = scope.newMints.mints.get(mint)
   const suppliedRaw = mintedRawBelow(scope, callerIndex, mint)

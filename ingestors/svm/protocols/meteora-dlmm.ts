@@ -1,5 +1,5 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { fieldOffsets, matchDiscriminator, u64 } from '../layout/layout.ts'
+import { fieldOffsets, matchDiscriminator, u64 } from '../layout/borsh-layout.ts'
 import { instructionPath, knownPool, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
   EVENT_FIELDS_OFFSET,

@@ -5,7 +5,7 @@ import {
   readPubkey,
   readStrings,
   u64,
-} from '../layout/layout.ts'
+} from '../layout/borsh-layout.ts'
 import { balanceAfter, innerTransfers, lamportsSentBelow, mintedRawBelow } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext, WRAPPED_SOL } from './tx-context.ts'
 import {
@@ -145,7 +145,7 @@ const readMint: InstructionReader = ({ scope, row, program, instruction, at }) =
   const tokenProgram = accounts[MINT.tokenProgram]
   if (!user || !pool || !mint || !tokenProgram) return 'missing-account'
   const told = readStrings(data, 8, 3)
-  if (told === undefined || data.length < told.end + MINT_PARAMS.end) return 'short-data'
+  if (told === undefined || data.length < told.end + MINT_PARAMS.end) return 'truncated-data'
   const [name = '', symbol = '', uri = ''] = told.texts
   const suppliedRaw = mintedRawBelow(scope, at, mint)
   const txIndex = scope.tx.index

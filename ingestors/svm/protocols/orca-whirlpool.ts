@@ -1,4 +1,4 @@
-import { dataViewOf, fieldOffsets, u64, u128 } from '../layout/layout.ts'
+import { dataViewOf, fieldOffsets, u64, u128 } from '../layout/borsh-layout.ts'
 import {
   type InstructionContext,
   type InstructionReader,

@@ -5,7 +5,7 @@ import {
   matchDiscriminator,
   readPubkey,
   u64,
-} from '../layout/layout.ts'
+} from '../layout/borsh-layout.ts'
 import {
   instructionPath,
   registerPool,

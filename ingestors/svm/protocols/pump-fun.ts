@@ -1,4 +1,10 @@
-import { fieldOffsets, isDefaultPubkey, readPubkey, readStrings, u64 } from '../layout/layout.ts'
+import {
+  fieldOffsets,
+  isDefaultPubkey,
+  readPubkey,
+  readStrings,
+  u64,
+} from '../layout/borsh-layout.ts'
 import { postCompleteBuyEvent, tradeEvent } from './pump-fun-trade.ts'
 import { mintedRawBelow } from './spl-token.ts'
 import { instructionPath, registerPool, WRAPPED_SOL } from './tx-context.ts'
@@ -28,7 +34,7 @@ const DECIMALS = 6
 const readCreate: EventType['read'] = (scope, event) => {
   const { data, view, caller, row } = event
   const told = readStrings(data, EVENT_FIELDS_OFFSET, 3)
-  if (told === undefined || data.length < told.end + CREATE.end) return 'short-data'
+  if (told === undefined || data.length < told.end + CREATE.end) return 'truncated-data'
   const [name = '', symbol = '', uri = ''] = told.texts
   const curveAt = told.end + CREATE.end
   const modesAt = curveAt + CREATE_CURVE.end

@@ -1,5 +1,5 @@
 import type { CurveState, SwapAccounts } from '../../../schemas/events.ts'
-import { fieldOffsets, i128, isDefaultPubkey, readPubkey, u64 } from '../layout/layout.ts'
+import { fieldOffsets, i128, isDefaultPubkey, readPubkey, u64 } from '../layout/borsh-layout.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
 import { EVENT_FIELDS_OFFSET, type ProgramEvent } from './types.ts'
 

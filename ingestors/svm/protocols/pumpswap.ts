@@ -1,5 +1,5 @@
 import type { PoolChange } from '../../../schemas/events.ts'
-import { fieldOffsets, i128, matchDiscriminator, readPubkey } from '../layout/layout.ts'
+import { fieldOffsets, i128, matchDiscriminator, readPubkey } from '../layout/borsh-layout.ts'
 import {
   type AccountLayout,
   addTrade,

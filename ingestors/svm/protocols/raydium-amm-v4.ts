@@ -1,6 +1,6 @@
 import type { PoolChange, SvmInstruction } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import { dataViewOf, fieldOffsets, u64 } from '../layout/layout.ts'
+import { dataViewOf, fieldOffsets, u64 } from '../layout/borsh-layout.ts'
 import { burnAuthorityBelow, innerTransfers, type TokenTransfer } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
 import type { InstructionWithData, SvmFamily } from './types.ts'
@@ -99,8 +99,8 @@ const readSwap = (
   const [paid, got] = innerTransfers(scope, at)
   if (paid === undefined || got === undefined) return 'no-transfers'
   const paysPc = paid.to === pcVault
-  if (!paysPc && paid.to !== coinVault) return 'foreign-vault'
-  if (got.from !== (paysPc ? coinVault : pcVault)) return 'foreign-vault'
+  if (!paysPc && paid.to !== coinVault) return 'unexpected-vault'
+  if (got.from !== (paysPc ? coinVault : pcVault)) return 'unexpected-vault'
   if (paid.amountRaw === 0n && got.amountRaw === 0n) return 'zero-amount'
   const tokenIn = mintOfTransfer(scope, paid)
   const tokenOut = mintOfTransfer(scope, got)
@@ -207,7 +207,7 @@ const readInitialize = ({
     accounts[user],
   ]
   if (!pool || !coin || !pc || !owner) return 'missing-account'
-  if (data.length < INITIALIZE.end) return 'short-data'
+  if (data.length < INITIALIZE.end) return 'truncated-data'
   const view = dataViewOf(data)
   const reserves: PoolChange['reserves'] = [u64(view, INITIALIZE.coin), u64(view, INITIALIZE.pc)]
   registerPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })

@@ -1,4 +1,4 @@
-import { dataViewOf, fieldOffsets, u64, u128 } from '../layout/layout.ts'
+import { dataViewOf, fieldOffsets, u64, u128 } from '../layout/borsh-layout.ts'
 import { innerTransfers, type TokenTransfer } from './spl-token.ts'
 import {
   type InstructionContext,
@@ -76,7 +76,7 @@ const readRoute: InstructionReader = (reading) => {
     )
     const pool = accounts[place + ROUTE_HOP_OFFSETS.pool]
     const mintOut = accounts[place + ROUTE_HOP_OFFSETS.mintOut]
-    if (place === -1 || pool === undefined) return 'foreign-vault'
+    if (place === -1 || pool === undefined) return 'unexpected-vault'
     if (mintIn === undefined || mintOut === undefined) return 'missing-account'
     const reason = addHopSwap(reading, {
       pool,
@@ -149,7 +149,7 @@ const readDecrease: InstructionReader = (reading) => {
   const named = namedAccounts(reading, DECREASE)
   if (named === undefined) return 'missing-account'
   const { data } = reading.instruction
-  if (data.length < DECREASE_DATA.end) return 'short-data'
+  if (data.length < DECREASE_DATA.end) return 'truncated-data'
   if (u128(dataViewOf(data), DECREASE_DATA.liquidity) === 0n) return undefined
   const { owner, pool, vault0, vault1 } = named
   return addLiquidityChange(reading, {

@@ -1,4 +1,4 @@
-import { dataViewOf, fieldOffsets, u64 } from '../layout/layout.ts'
+import { dataViewOf, fieldOffsets, u64 } from '../layout/borsh-layout.ts'
 import { balanceAfter } from './spl-token.ts'
 import {
   type InstructionContext,

@@ -1,5 +1,5 @@
 import type { SwapAccounts } from '../../../schemas/events.ts'
-import { fieldOffsets, matchDiscriminator, readStrings, u64 } from '../layout/layout.ts'
+import { fieldOffsets, matchDiscriminator, readStrings, u64 } from '../layout/borsh-layout.ts'
 import { instructionPath, registerPool } from './tx-context.ts'
 import {
   EVENT_FIELDS_OFFSET,
@@ -148,7 +148,7 @@ const readLaunch: EventType['read'] = (scope, event) => {
   const named = namedAccounts(reading, { ...LAUNCH, ...form })
   if (named === undefined) return 'missing-account'
   const told = readStrings(data, EVENT_FIELDS_OFFSET + LAUNCH_EVENT.end, 3)
-  if (told === undefined) return 'short-data'
+  if (told === undefined) return 'truncated-data'
   const [name = '', symbol = '', uri = ''] = told.texts
   const { creator, pool, base, tokenProgram } = named
   const curve = readCurveParams(view, told.end)

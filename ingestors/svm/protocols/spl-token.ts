@@ -1,5 +1,5 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
-import { dataViewOf, fieldOffsets, readPubkey, readStrings, u64 } from '../layout/layout.ts'
+import { dataViewOf, fieldOffsets, readPubkey, readStrings, u64 } from '../layout/borsh-layout.ts'
 import { isTokenProgram, PROGRAM_IDS } from '../programs/programs.ts'
 import {
   callerIndexOf,
@@ -180,7 +180,7 @@ const supplyChangeOf = (instruction: SvmInstruction): SupplyChange | undefined =
 
 const readTransfer: SvmReader = (scope, instruction, at) => {
   const moved = tokenTransferOf(instruction)
-  if (moved === undefined) return 'short-data'
+  if (moved === undefined) return 'truncated-data'
   const from = tokenAccountOf(scope, moved.from)
   const to = tokenAccountOf(scope, moved.to)
   const token = moved.mint ?? from?.mint ?? to?.mint
@@ -203,7 +203,7 @@ const readTransfer: SvmReader = (scope, instruction, at) => {
 
 const readSupplyChange: SvmReader = (scope, instruction, at) => {
   const moved = supplyChangeOf(instruction)
-  if (moved === undefined) return 'short-data'
+  if (moved === undefined) return 'truncated-data'
   scope.out.supplies.push({
     kind: 'supply',
     txIndex: scope.tx.index,
@@ -230,7 +230,7 @@ const LP_TOKEN_PROGRAMS: ReadonlySet<string> = new Set([PROGRAM_IDS.meteoraVault
 const readInitializeMint: SvmReader = (scope, instruction, at) => {
   const { accounts, data, program } = instruction
   const [mint] = accounts
-  if (data.length < INITIALIZE_MINT.hasFreeze || mint === undefined) return 'short-data'
+  if (data.length < INITIALIZE_MINT.hasFreeze || mint === undefined) return 'truncated-data'
   const caller = scope.tx.instructions[callerIndexOf(scope, at)]
   const frozen = data[INITIALIZE_MINT.hasFreeze] === 1 && data.length >= INITIALIZE_MINT.end + 32
   const txIndex = scope.tx.index
@@ -279,7 +279,7 @@ const setMintMetadata = (
   mint: string | undefined,
   told: ReturnType<typeof readStrings>,
 ): string | undefined => {
-  if (told === undefined || mint === undefined) return 'short-data'
+  if (told === undefined || mint === undefined) return 'truncated-data'
   const [name = '', symbol = '', uri = ''] = told.texts
   newMints.metadata.set(mint, [name, symbol, uri])
   return undefined
@@ -359,7 +359,7 @@ const lamportTransferOf = (instruction: SvmInstruction) => {
 export const systemProgram: SvmReader = (scope, instruction, at) => {
   if (systemTransferLayout(instruction.data) === undefined) return undefined
   const sent = lamportTransferOf(instruction)
-  if (sent === undefined) return 'short-data'
+  if (sent === undefined) return 'truncated-data'
   const { from, to, amountRaw } = sent
   scope.out.transfers.push({
     kind: 'transfer',

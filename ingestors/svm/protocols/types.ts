@@ -1,7 +1,7 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import { dataViewOf, matchDiscriminator, readU32BigEndian } from '../layout/layout.ts'
-import { programData } from '../layout/log-lines.ts'
+import { dataViewOf, matchDiscriminator, readU32BigEndian } from '../layout/borsh-layout.ts'
+import { programData } from '../layout/program-logs.ts'
 import { callerIndexOf, directInnerInstructions, type SvmTxContext } from './tx-context.ts'
 
 /** An instruction whose data was kept. */
@@ -102,10 +102,10 @@ export const readCpiEvents = (events: Readonly<Record<string, EventType>>): SvmF
       return undefined
     const event = eventAt(data, 8)
     if (event === undefined) return undefined
-    if (data.length < EVENT_FIELDS_OFFSET + event.bytes) return 'short-data'
+    if (data.length < EVENT_FIELDS_OFFSET + event.bytes) return 'truncated-data'
     const above = callerIndexOf(scope, at)
     const caller = scope.tx.instructions[above]
-    if (!hasData(caller) || caller.program !== program) return 'foreign-event'
+    if (!hasData(caller) || caller.program !== program) return 'unexpected-caller'
     const view = dataViewOf(data)
     return event.read(scope, {
       row,
@@ -164,7 +164,7 @@ export const readLogEvents = (
         const caller = instruction
         reasons.push(
           data.length < EVENT_FIELDS_OFFSET + event.bytes
-            ? 'short-data'
+            ? 'truncated-data'
             : event.read(scope, {
                 row,
                 program,

@@ -1,5 +1,5 @@
 import type { PoolChange, Swap } from '../../../schemas/events.ts'
-import { readPubkey, sortPubkeys } from '../layout/layout.ts'
+import { readPubkey, sortPubkeys } from '../layout/borsh-layout.ts'
 import { innerTransfers, receivedRaw, type TokenTransfer } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
 import {
@@ -63,7 +63,7 @@ export const addHopSwap = (
   const paid = transfers.find(({ to }) => vaults.includes(to))
   const into = paid?.to === vaults[0] ? 0 : 1
   const got = transfers.find(({ from }) => from === vaults[1 - into])
-  if (paid === undefined || got === undefined) return 'foreign-vault'
+  if (paid === undefined || got === undefined) return 'unexpected-vault'
   if (paid.amountRaw === 0n && got.amountRaw === 0n) return 'zero-amount'
   const tokenIn = mints?.[into] ?? mintOfTransfer(scope, paid)
   const tokenOut = mints?.[1 - into] ?? mintOfTransfer(scope, got)

@@ -38,7 +38,7 @@ export const accountReader = (
       if (list.length !== addresses.length) throw refuse('account-count', 'accounts', list.length)
       return list.map(parseAccountInfo)
     })
-    if (found === undefined) throw new Outage('rpc', 'no endpoint answers for accounts')
+    if (found === undefined) throw new Outage('rpc', 'account lookup failed on every endpoint')
     return found
   }
   return async (addresses, signal) => {

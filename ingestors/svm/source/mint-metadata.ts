@@ -1,6 +1,6 @@
 import type { TokenFact } from '../../../schemas/events.ts'
 import { cleanText } from '../../input/text.ts'
-import { dataViewOf, readPubkey, readStrings, u64 } from '../layout/layout.ts'
+import { dataViewOf, readPubkey, readStrings, u64 } from '../layout/borsh-layout.ts'
 import { PROGRAM_IDS } from '../programs/programs.ts'
 import type { AccountInfo } from './accounts.ts'
 

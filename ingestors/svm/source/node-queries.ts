@@ -47,7 +47,7 @@ const slotResultOfError = (error: unknown, slot: number): 'skipped' | undefined 
   if (code === GET_BLOCK_ERRORS.newerVersion) {
     throw new Malformed('unknown-version', `block ${slot}: ${error.message}`, { cause: error })
   }
-  const why = code === GET_BLOCK_ERRORS.pruned ? 'no longer holds it' : error.message
+  const why = code === GET_BLOCK_ERRORS.pruned ? 'pruned by the node' : error.message
   throw new Outage('rpc', `block ${slot}: the node ${why}`, { cause: error })
 }
 
@@ -96,7 +96,7 @@ export const fetchHeader = (
 
 /**
  * A whole block; `lenient` without the transactions that cannot be read. Throws `Outage`, or `Malformed` with the reasons of
- * `normalizeBlock` and `no-time`.
+ * `normalizeBlock` and `missing-block-time`.
  */
 export const fetchBlock = (
   rpc: EndpointSet,
@@ -120,7 +120,8 @@ export const normalizeBlockYielding = async (
   shapeOf?: (transaction: unknown) => unknown,
 ): Promise<SvmBlock> => {
   const header = normalizeHeader(said, reading)
-  if (header.timeMs === 0) throw new Malformed('no-time', `block ${reading.slot} has no time`)
+  if (header.timeMs === 0)
+    throw new Malformed('missing-block-time', `block ${reading.slot} has no time`)
   const transactions: SvmTransaction[] = []
   const refused: RefusedTransaction[] = []
   let read = 0

@@ -9,7 +9,7 @@ export const REPLAY_FAULTS = [
   /** A later notice comes before an earlier one. */
   'out-of-order',
   /** The node says that it serves another chain. */
-  'other-chain',
+  'wrong-chain',
   /** The node refuses: too many calls. */
   'rate-limited',
   /** The connection falls. */

@@ -71,7 +71,7 @@ export const startReplayNode = async (options: ReplayNodeOptions): Promise<Repla
     if (fault === 'out-of-order') await waited(OVERTAKEN_MS, stopping.signal)
     if (fault === 'disconnect' || stopping.signal.aborted) return 'fall'
     if (fault === 'rate-limited') return 'too-many'
-    const isForeign = fault === 'other-chain' && chain.identity.includes(call.method)
+    const isForeign = fault === 'wrong-chain' && chain.identity.includes(call.method)
     const body =
       fault === 'wrong' || isForeign
         ? { result: isForeign ? chain.foreign() : chain.wrong(call, view()) }

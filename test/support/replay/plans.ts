@@ -15,7 +15,7 @@ export const always =
  */
 export const inTurn = (
   every: number,
-  { faults = REPLAY_FAULTS.filter((fault) => fault !== 'other-chain'), methods }: TurnOptions = {},
+  { faults = REPLAY_FAULTS.filter((fault) => fault !== 'wrong-chain'), methods }: TurnOptions = {},
 ): FaultPlan => {
   let asked = 0
   let given = 0

@@ -72,7 +72,7 @@ export const startServer = async (row: ChainRow, options: ServerOptions): Promis
   const finalityDepth = Math.min(row.finalityDepth, 8)
   const shared = { chain, head, lateMs, finalityDepth }
   const node = await startReplayNode({ ...shared, faults: faults?.(row.id) ?? noFaults })
-  const foreign = await startReplayNode({ ...shared, faults: always('other-chain') })
+  const foreign = await startReplayNode({ ...shared, faults: always('wrong-chain') })
   return {
     chain: row.id,
     urls: row.vm === 'svm' ? [node.url, foreign.url] : [node.wsUrl, node.url, foreign.url],

@@ -79,7 +79,7 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
       },
     },
     bend: (fault, method, answer) => {
-      if (fault === 'other-chain' && method === METHOD.info) {
+      if (fault === 'wrong-chain' && method === METHOD.info) {
         return { ...answer, chainId: suiChainId('another') }
       }
       if (method !== METHOD.checkpoint) return {}

@@ -89,7 +89,7 @@ export const startYellowstoneNode = async ({
     if (fault === 'late') return
     if (fault === 'truncated') stream.write(halfOf(serialize?.({ block }) ?? Buffer.alloc(0)))
     else if (fault === 'wrong') stream.write({ block: { ...block, executedTransactionCount: 1e6 } })
-    else if (fault === 'other-chain') {
+    else if (fault === 'wrong-chain') {
       stream.write({ block: { ...block, parentBlockhash: block.blockhash } })
     } else stream.write({ block })
   }

@@ -1,16 +1,16 @@
 import { Malformed } from '../../../core/errors.ts'
 import type { Recorded } from '../../recorded/files.ts'
-import { readEffects } from '../checkpoint/effects.ts'
+import { readEffects } from './effects.ts'
 import {
   type ExecutedTransaction,
   readEvents,
   recordedWholeCheckpoint,
   verifyExecutedTransaction,
-} from '../checkpoint/executed.ts'
-import { readObject } from '../checkpoint/objects.ts'
-import { type BcsReader, createBcsReader } from '../checkpoint/reader.ts'
-import { readContents, readSummary, signableDigest, verifyDigest } from '../checkpoint/summary.ts'
-import { readSenderSignedData } from '../checkpoint/transaction.ts'
+} from './executed.ts'
+import { readObject } from './objects.ts'
+import { type BcsReader, createBcsReader } from './reader.ts'
+import { readContents, readSummary, signableDigest, verifyDigest } from './summary.ts'
+import { readSenderSignedData } from './transaction.ts'
 
 /** Whether a file is a checkpoint of the object store in its older form, by its name. */
 export const isChkFile = (file: string): boolean => /\.chk(\.bin)?$/.test(file)

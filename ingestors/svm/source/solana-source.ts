@@ -75,7 +75,7 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
   const genesis = await rpc.attempt(async (ask) =>
     parseBase58Key(await ask({ method: 'getGenesisHash', params: [] }), 'getGenesisHash'),
   )
-  if (genesis === undefined) throw new Outage('rpc', 'no endpoint has a genesis hash')
+  if (genesis === undefined) throw new Outage('rpc', 'no endpoint returned the genesis hash')
   const far = farBlocks(chain.blockTimeMs)
   const heads = headWatch({
     isNews: (told, held) =>
@@ -83,7 +83,7 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
       (told.height === held.height && told.hash !== null && told.hash !== held.hash),
     ask: async () => {
       const [height] = await fetchNewestSlots(rpc, commitment, far)
-      if (height === undefined) throw new Outage('rpc', 'no endpoint has a slot')
+      if (height === undefined) throw new Outage('rpc', 'no endpoint returned the current slot')
       return { height, hash: null }
     },
     signal,
@@ -266,7 +266,7 @@ const isCanonical = (
       const views = await asking.rpc.poll((ask) => hashAtSlot(ask, asking, height))
       const answer = canonicalBy(views, hash)
       if (answer !== undefined || attempt >= CANONICAL_RETRY.tries) return answer
-      throw new Outage('rpc', `block ${height} is not there`)
+      throw new Outage('rpc', `no endpoint could confirm block ${height}`)
     },
     { ...CANONICAL_RETRY, signal },
   )

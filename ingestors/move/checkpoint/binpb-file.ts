@@ -2,18 +2,18 @@ import { Malformed } from '../../../core/errors.ts'
 import { protoReader } from '../../../core/rpc/grpc.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
-import { readEffects } from '../checkpoint/effects.ts'
+import { readEffects } from './effects.ts'
 import {
   type ExecutedTransaction,
   readEvents,
   recordedWholeCheckpoint,
   verifyExecutedTransaction,
-} from '../checkpoint/executed.ts'
-import { type ObjectState, readObject } from '../checkpoint/objects.ts'
-import { type BcsReader, createBcsReader } from '../checkpoint/reader.ts'
-import { readContents, readSummary, signableDigest, verifyDigest } from '../checkpoint/summary.ts'
-import { type ObjectVersion, readTransactionData } from '../checkpoint/transaction.ts'
-import { countCheckpointParts } from './blob-parts.ts'
+} from './executed.ts'
+import { type ObjectState, readObject } from './objects.ts'
+import { countCheckpointParts } from './protobuf-parts.ts'
+import { type BcsReader, createBcsReader } from './reader.ts'
+import { readContents, readSummary, signableDigest, verifyDigest } from './summary.ts'
+import { type ObjectVersion, readTransactionData } from './transaction.ts'
 import { decompressZstd } from './zstd.ts'
 
 /** Largest checkpoint that is unpacked; a validator's own bound for transactions and effects is a quarter of it. */

@@ -54,7 +54,7 @@ export const openMoveSource = async (options: MoveSourceOptions): Promise<Source
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
   const info = await rpc.attempt(fetchServiceInfo)
-  if (info === undefined) throw new Outage('rpc', 'no endpoint tells its chain')
+  if (info === undefined) throw new Outage('rpc', 'no endpoint returned its chain id')
   const heads = trackHead(rpc, options)
   const head = await heads.refresh()
   const first = await rpc.attempt((ask) => fetchHeader(ask, chain.id, from ?? head.height))
@@ -99,7 +99,7 @@ const trackHead = (rpc: Rpc, { chain, signal }: MoveSourceOptions): HeadWatch =>
         heightOf: ({ height }) => height,
         far: farBlocks(chain.blockTimeMs),
       })
-      if (info === undefined) throw new Outage('rpc', 'no endpoint has a checkpoint')
+      if (info === undefined) throw new Outage('rpc', 'no endpoint returned the latest checkpoint')
       return { height: info.height, hash: null }
     },
     signal,
@@ -159,5 +159,8 @@ const followedNode =
 /** Throws `Malformed` for a checkpoint that does not name the one below it: nothing is ever taken back, so one endpoint errs. */
 const requireParent = ({ height, hash }: BlockRef, block: MoveBlock): MoveBlock => {
   if (block.parentHash === hash) return block
-  throw new Malformed('not-chained', `checkpoint ${block.height} is not on top of our ${height}`)
+  throw new Malformed(
+    'parent-mismatch',
+    `checkpoint ${block.height} is not on top of our ${height}`,
+  )
 }

@@ -110,7 +110,7 @@ export const matchDiscriminator = <Row>(
   const table = new Map<number, { readonly second: number; readonly row: Row }>()
   for (const [tag, row] of Object.entries(rows)) {
     const first = Number.parseInt(tag.slice(0, 8), 16)
-    if (table.has(first)) throw new Error(`two rows begin like ${tag}`)
+    if (table.has(first)) throw new Error(`duplicate discriminator prefix: ${tag}`)
     table.set(first, { second: Number.parseInt(tag.slice(8), 16), row })
   }
   return (data, at) => {

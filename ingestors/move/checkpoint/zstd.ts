@@ -11,7 +11,7 @@ const MAX_WINDOW_BYTES = 128 * 1024 * 1024
 /**
  * What was packed into one frame of Zstandard, by the format's own decoder. Frame and blocks are measured before anything is
  * unpacked: memory stays below twice the limit. Frames that need a dictionary and files of several frames are refused.
- * Throws `Malformed`: `not-zstd`, `short-file`, `too-big`, `trailing-bytes`.
+ * Throws `Malformed`: `not-zstd`, `truncated-file`, `too-big`, `trailing-bytes`.
  */
 export const decompressZstd = async (bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> => {
   const mostBytes = maxDecompressedBytes(bytes, maxBytes)
@@ -54,7 +54,7 @@ const maxDecompressedBytes = (bytes: Uint8Array, maxBytes: number): number => {
 }
 
 const truncatedFile = (at: number): Malformed =>
-  new Malformed('short-file', `the file is none or ends at byte ${at}`)
+  new Malformed('truncated-file', `file is empty or truncated at byte ${at}`)
 
 /** A number of so many bytes, little endian. */
 const uintAt = (bytes: Uint8Array, at: number, width: number): number => {

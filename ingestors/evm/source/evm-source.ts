@@ -138,7 +138,7 @@ const watchHeads = (rpc: Rpc, { chain, log, signal }: EvmSourceOptions): HeadWat
         heightOf,
         far: farBlocks(chain.blockTimeMs),
       })
-      if (ref === undefined) throw new Outage('rpc', 'no endpoint has a head')
+      if (ref === undefined) throw new Outage('rpc', 'no endpoint returned the latest block')
       return ref
     },
     signal,

@@ -24,12 +24,12 @@ const COMMANDS: readonly CommandRow[] = [
         .description('the whole product in one process; without --chain on simulated chains')
         .option('--data <dir>', 'data folder (default .data)')
         .option('--port <port>', 'HTTP port, streams on the next one (default 8080)')
-        .option('--simulate <chains>', 'chains to make up (default sol,ethereum)')
+        .option('--simulate <chains>', 'chains to simulate (default sol,ethereum)')
         .option('--seed <n>', 'simulator: seed of the chains (default 1)')
         .option('--rate <tps>', 'simulator: trades per second of each chain (default 5)')
         .option('--genesis <time>', 'simulator: time of the first block (default 20 minutes ago)')
-        .option('--until <duration>', 'end with status 0 after that much chain time, e.g. 10m')
-        .option('--chain <chain>', 'a real chain, e.g. ethereum')
+        .option('--until <duration>', 'exit with status 0 after that much chain time, e.g. 10m')
+        .option('--chain <chain>', 'follow a real chain, e.g. ethereum')
         .option('--rpc <url...>', 'node endpoints, best first (default: public, rate-limited)')
         .option('--from <height>', 'first block, or slot (default: the head)')
         .option('--profile <name>', 'Solana: pump = launchpad tokens only (default: everything)')
@@ -42,13 +42,13 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'replay',
     register: (command, done) =>
       command
-        .description('push recorded blocks through the whole pipe, then serve them')
+        .description('ingest recorded blocks end to end, then serve them')
         .requiredOption('--chain <chain>', 'chain of the recordings, e.g. ethereum')
         .option('--facts <file>', 'JSON: decimals and names of tokens, pools')
         .option('--data <dir>', 'data folder (default .data)')
         .option('--port <port>', 'HTTP port, streams on the next one (default 8080)')
-        .option('--exit', 'end with status 0 once everything is processed')
-        .argument('<file...>', 'recorded JSON-RPC answers')
+        .option('--exit', 'exit with status 0 once everything is processed')
+        .argument('<file...>', 'recorded JSON-RPC responses')
         .action(async (files: readonly string[], words: ReplayWords) => {
           const { replay } = await import('./commands/replay.ts')
           done(await replay(files, words, process.env))
@@ -58,11 +58,11 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'tail',
     register: (command, done) =>
       command
-        .description('print a topic as JSON lines, beside the process that runs')
+        .description('print the records of a topic as JSON lines, next to a running process')
         .argument('<topic>', 'e.g. eth.dex.trades.processed')
         .option('--data <dir>', 'data folder', '.data')
-        .option('--back <n>', 'records of each partition before now', count, 5)
-        .option('--limit <n>', 'end after that many records', count)
+        .option('--back <n>', 'newest records of each partition to print first', count, 5)
+        .option('--limit <n>', 'exit after that many records', count)
         .action(async (topic: string, words: TailWords) => {
           const { tail } = await import('./commands/tail.ts')
           const { data: dataDir, back, limit = Number.POSITIVE_INFINITY } = words
@@ -75,10 +75,10 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'listen',
     register: (command, done) =>
       command
-        .description('subscribe to stream channels with the demo key and print what comes')
+        .description('subscribe to channels with the demo key and print publications')
         .argument('<channel...>', 'e.g. dex-trade:eth_0x...')
         .option('--data <dir>', 'data folder with demo.json', '.data')
-        .option('--limit <n>', 'end after that many publications', count)
+        .option('--limit <n>', 'exit after that many publications', count)
         .action(async (channels: readonly string[], words: Omit<TailWords, 'back'>) => {
           const { listen } = await import('./commands/listen.ts')
           const { readDemo } = await import('./app/data-folder.ts')
@@ -91,9 +91,11 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'decode',
     register: (command, done) =>
       command
-        .description('explain recorded transactions or blocks: one JSON line per file, no node')
+        .description(
+          'decode recorded transactions or blocks, one JSON line per file; needs no node',
+        )
         .requiredOption('--chain <chain>', 'chain of the recordings, e.g. ethereum')
-        .argument('<file...>', 'recorded JSON-RPC answers')
+        .argument('<file...>', 'recorded JSON-RPC responses')
         .action(async (files: readonly string[], { chain }: { readonly chain: string }) => {
           const { decodeFiles } = await import('./commands/decode.ts')
           done(await decodeFiles({ chain, files, write: print }))

@@ -173,7 +173,7 @@ const declaration = (name: string): string => {
 /** Source text of `wire.ts`: one TypeScript type per wire type, plus the map from message name to type. */
 export const wireTypes = (): string => {
   const map = MESSAGE_NAMES.map((name) => `  '${name}': ${typeName(name)}`).join('\n')
-  return `// Written by \`npm run schemas\` from notation.ts; do not edit.\n\n${TYPE_NAMES.map(declaration).join('\n')}
+  return `// Written by \`npm run generate\` from notation.ts; do not edit.\n\n${TYPE_NAMES.map(declaration).join('\n')}
 /** Message name, as in topics.ts, to the decoded record. */
 export interface Messages {
 ${map}

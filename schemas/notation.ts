@@ -1,6 +1,6 @@
 /**
  * The wire contract with Kafka consumers in one line per type (contract/kafka.md 2.6): the `.avsc` files and `wire.ts`
- * are written from this table by `npm run schemas`, and a test holds them to it.
+ * are written from this table by `npm run generate`, and a test holds them to it.
  *
  * Field types: `s` string, `u` base units as a base-10 string, `d` plain decimal as a string ("" = unknown), `i` int,
  * `l` long, `ts` long in epoch milliseconds, `f` double, `b` boolean, `y` bytes, `map<s>`; `X?` = null or X, `X[]` = array of X,

@@ -1,4 +1,4 @@
-// Written by `npm run schemas` from notation.ts; do not edit.
+// Written by `npm run generate` from notation.ts; do not edit.
 
 export type Op = 'OP_UNSPECIFIED' | 'OP_APPLY' | 'OP_REVERT' | 'OP_FINALIZE'
 

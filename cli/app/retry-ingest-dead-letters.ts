@@ -14,8 +14,8 @@ export const ingestedChain = (topic: string): string | undefined => TOPIC.exec(t
 
 /** What a letter of an ingestor comes to when it is run again. */
 export interface Rerun {
-  /** `again`: for the same or another reason; `taken`: it is read now; `passed`: the chain went on; `stands`: it did not. */
-  readonly outcome: 'again' | 'taken' | 'passed' | 'stands' | 'not-held'
+  /** `failed-again`: for the same or another reason; `decodes-now`: it is read now; `superseded`: the chain went on; `still-blocked`: it did not. */
+  readonly outcome: 'failed-again' | 'decodes-now' | 'superseded' | 'still-blocked' | 'not-retained'
   readonly detail: string
 }
 
@@ -30,7 +30,7 @@ export const letterRerun = async (
 ): Promise<(record: LogRecord) => Promise<Rerun>> => {
   const newest = await newestHeight(bus, chain)
   return async ({ value }) => {
-    if (value === null) return { outcome: 'not-held', detail: 'the letter is empty' }
+    if (value === null) return { outcome: 'not-retained', detail: 'the dead letter is empty' }
     try {
       const body = letterBody(value)
       const isPriceless = body.kind === 'event' && body.reason === 'unknown-price'
@@ -38,7 +38,7 @@ export const letterRerun = async (
       return rerunOf(body, { chain, newest, price })
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
-      return { outcome: 'not-held', detail: `${error.reason}: ${error.message}` }
+      return { outcome: 'not-retained', detail: `${error.reason}: ${error.message}` }
     }
   }
 }
@@ -53,13 +53,13 @@ const rerunOf = (body: LetterBody, { chain, newest, price }: Rerunning): Rerun =
   if (body.kind === 'answer' || body.kind === 'chain') {
     const stood = body.above.height ?? -1
     return newest > stood
-      ? { outcome: 'passed', detail: `the chain stands at ${newest}` }
-      : { outcome: 'stands', detail: `nothing above ${stood} was read` }
+      ? { outcome: 'superseded', detail: `the chain is at ${newest}` }
+      : { outcome: 'still-blocked', detail: `no block above ${stood} was ingested` }
   }
   const verdict = rerun(body, chain, price)
-  if (verdict.outcome === 'taken') return { outcome: 'taken', detail: verdict.what }
-  if (verdict.outcome === 'again') return { outcome: 'again', detail: verdict.reason }
-  return { outcome: 'not-held', detail: 'it was too large to be kept' }
+  if (verdict.outcome === 'decodes-now') return { outcome: 'decodes-now', detail: verdict.what }
+  if (verdict.outcome === 'failed-again') return { outcome: 'failed-again', detail: verdict.reason }
+  return { outcome: 'not-retained', detail: 'the input was too large to keep' }
 }
 
 /** Height of the newest applied block of the log; -1 where there is none. */

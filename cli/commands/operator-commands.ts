@@ -8,14 +8,14 @@ import type { ResumeWords } from './resume.ts'
 import type { StatusWords } from './status.ts'
 
 /** Most dead letters of one call unless told otherwise. */
-const LETTERS = 1_000
+const DEAD_LETTERS = 1_000
 
 const ROLE_COMMANDS: readonly (readonly [
   name: 'ingest' | 'process' | 'serve' | 'all',
   about: string,
 ])[] = [
-  ['ingest', 'role: follow the chains and publish their blocks'],
-  ['process', 'role: fold what was published, and fill the tables'],
+  ['ingest', 'role: follow the chains and publish blocks and events'],
+  ['process', 'role: run the processors: aggregate events and write to ClickHouse'],
   ['serve', 'role: REST, GraphQL, streams, webhooks'],
   ['all', 'the three roles in one process'],
 ]
@@ -25,11 +25,14 @@ const place = () => ({ environment: process.env, write: print, show: printScreen
 const dlqWords = (command: Command): Command =>
   command
     .option('--data <dir>', 'data folder of the embedded log')
-    .option('--group <name>', 'letters of one consumer group, e.g. sink.eth.dex.trades.processed')
-    .option('--limit <n>', 'most letters', count, LETTERS)
+    .option(
+      '--group <name>',
+      'dead letters of one consumer group, e.g. sink.eth.dex.trades.processed',
+    )
+    .option('--limit <n>', 'maximum number of dead letters', count, DEAD_LETTERS)
     .option('--json', 'as JSON')
 
-/** Commands of those who run an installation. Its servers and everything else come from the environment. */
+/** Commands for operators. Servers and all other settings come from the environment. */
 export const OPERATOR_COMMANDS: readonly CommandRow[] = [
   {
     name: 'init',
@@ -68,10 +71,10 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
     name: 'status',
     register: (command, done) =>
       command
-        .description('how far every chain and lane is')
+        .description('show head, lag and consumer offsets per chain and partition')
         .option('--data <dir>', 'data folder (default .data)')
-        .option('--ops <url>', "address of a process' operators' port")
-        .option('--watch', 'again every two seconds')
+        .option('--ops <url>', 'URL of the ops server of a process')
+        .option('--watch', 'refresh every two seconds')
         .option('--json', 'as JSON')
         .action(async (words: StatusWords) => {
           const { status } = await import('./status.ts')
@@ -82,10 +85,10 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
     name: 'resume',
     register: (command, done) =>
       command
-        .description('what lanes lost to retention; with --from they go on without it')
-        .option('--data <dir>', 'data folder of an embedded log that no process holds')
+        .description('show partitions whose offsets expired from the log; --from resumes them')
+        .option('--data <dir>', 'data folder of an embedded log that no process has open')
         .option('--chain <chain...>', 'default: every chain of the log')
-        .option('--from <place>', 'earliest = what the log still holds, now = the next block')
+        .option('--from <place>', 'earliest: the oldest retained record, now: the next block')
         .option('--json', 'as JSON')
         .action(async (words: ResumeWords) => {
           const { resume } = await import('./resume.ts')
@@ -96,9 +99,9 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
     name: 'checksum',
     register: (command, done) =>
       command
-        .description('digests of what a chain led to, up to a final height')
+        .description('checksums of final data for comparing installations')
         .option('--data <dir>', 'data folder (default .data)')
-        .option('--ops <url>', "address of a process' operators' port")
+        .option('--ops <url>', 'URL of the ops server of a process')
         .option('--chain <chain...>', 'default: every chain of the log')
         .option('--height <n>', 'default: the newest final height', count)
         .option('--json', 'as JSON')
@@ -110,7 +113,7 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
   {
     name: 'dlq',
     register: (command, done) => {
-      const group = command.description('records that could not be taken')
+      const group = command.description('inspect and replay dead-letter topics')
       dlqWords(group.command('list').description('print dead letters')).action(
         async (words: DlqWords) => {
           const { dlqList } = await import('./dlq.ts')
@@ -118,7 +121,7 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
         },
       )
       dlqWords(
-        group.command('replay').description('publish each once more where it came from'),
+        group.command('replay').description('republish dead letters to their original topics'),
       ).action(async (words: DlqWords) => {
         const { dlqReplay } = await import('./dlq.ts')
         done(await dlqReplay(words, place()))

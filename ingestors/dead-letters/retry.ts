@@ -15,11 +15,11 @@ import type { LetterBody } from './payload.ts'
 /** What this build makes of what a dead letter holds. */
 export type Verdict =
   /** Not taken again, and why. */
-  | { readonly outcome: 'again'; readonly reason: string }
+  | { readonly outcome: 'failed-again'; readonly reason: string }
   /** It is taken now: what it says. */
-  | { readonly outcome: 'taken'; readonly what: string }
+  | { readonly outcome: 'decodes-now'; readonly what: string }
   /** The letter does not hold it. */
-  | { readonly outcome: 'not-held' }
+  | { readonly outcome: 'not-retained' }
 
 /** A letter that can be decoded again where it lies; the others are of the chain's own course. */
 export type Decodable = Extract<LetterBody, { readonly kind: 'event' | 'transaction' | 'name' }>
@@ -33,8 +33,8 @@ export const rerun = (body: Decodable, chain: string, price?: Books['price']): V
   if (body.kind === 'transaction') return rerunTransaction(body)
   const text = callText(body.said, MAX_NAME)
   return text === null
-    ? { outcome: 'again', reason: body.reason }
-    : { outcome: 'taken', what: `the name ${JSON.stringify(text)}` }
+    ? { outcome: 'failed-again', reason: body.reason }
+    : { outcome: 'decodes-now', what: `the name ${JSON.stringify(text)}` }
 }
 
 const MAX_NAME = 64
@@ -44,7 +44,7 @@ const rerunEvent = (
   chain: string,
   price: Books['price'],
 ): Verdict => {
-  if (block === null) return { outcome: 'not-held' }
+  if (block === null) return { outcome: 'not-retained' }
   const known = new Map(pools.map((fact) => [fact.address, fact]))
   const decoded = decodeBlock(block, {
     ...{ proof, protocols: protocolBook(chain) },
@@ -54,8 +54,8 @@ const rerunEvent = (
   const dropped = [...decoded.dropped, ...namelessSwaps(decoded.swaps, block)]
   const again = dropped.find((each) => each.logIndex === logIndex)
   return again === undefined
-    ? { outcome: 'taken', what: contentOf(decoded) }
-    : { outcome: 'again', reason: again.reason }
+    ? { outcome: 'decodes-now', what: contentOf(decoded) }
+    : { outcome: 'failed-again', reason: again.reason }
 }
 
 const contentOf = (decoded: Decoded): string => {
@@ -72,7 +72,7 @@ const rerunTransaction = ({
   height,
   hash,
 }: Extract<Decodable, { readonly kind: 'transaction' }>): Verdict => {
-  if (said === null) return { outcome: 'not-held' }
+  if (said === null) return { outcome: 'not-retained' }
   try {
     if (vm === 'evm') {
       const { transaction = null, receipt, place } = fieldsOf(said, 'said')
@@ -84,9 +84,9 @@ const rerunTransaction = ({
       )
     } else if (vm === 'svm') svmTransaction(said, { index, programs: ALL_PROGRAMS })
     else moveTransaction(said, { index })
-    return { outcome: 'taken', what: 'a transaction in shape' }
+    return { outcome: 'decodes-now', what: 'a transaction in shape' }
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    return { outcome: 'again', reason: error.reason }
+    return { outcome: 'failed-again', reason: error.reason }
   }
 }

@@ -186,14 +186,14 @@ test('the limit is told when the log is opened, and once when 80 % of it is used
     await write(bus, 't', 110)
     assert.deepEqual(
       lines.map(({ message }) => message),
-      ['embedded log'],
+      ['embedded log opened'],
     )
     await write(bus, 't', 35)
     assert.deepEqual(
       lines.map(({ message, limitBytes }) => [message, limitBytes]),
       [
-        ['embedded log', LIMIT],
-        ['the embedded log is more than 80 % full', LIMIT],
+        ['embedded log opened', LIMIT],
+        ['embedded log is more than 80 % full', LIMIT],
       ],
     )
     await bus.close()

@@ -48,7 +48,7 @@ const lettersOf = async ({ bus }: SideBySide, reason: string): Promise<readonly 
 const assertLetter = async (
   run: SideBySide,
   reason: string,
-  outcome: 'again' | 'passed',
+  outcome: 'failed-again' | 'superseded',
 ): Promise<void> => {
   const letters = await lettersOf(run, reason)
   assert.ok(letters.length > 0, `a letter says ${reason}`)
@@ -62,7 +62,7 @@ const assertLetter = async (
     )
     const found = results.filter(({ result }) => result.outcome === outcome)
     assert.ok(found.length > 0, `${reason}: ${JSON.stringify(results)}`)
-    if (outcome === 'again') {
+    if (outcome === 'failed-again') {
       for (const { result } of found) assert.equal(result.detail, reason)
     }
   }
@@ -193,7 +193,7 @@ describe('bad input of an EVM chain', () => {
     ['an endpoint that lies about finality', 'finality-above-head'],
   ] as const) {
     test(`${what} is a letter, and the chain has passed it`, () =>
-      assertLetter(run, reason, 'passed'))
+      assertLetter(run, reason, 'superseded'))
   }
 
   test('what was called final lies below the head', async () => {
@@ -203,20 +203,20 @@ describe('bad input of an EVM chain', () => {
   })
 
   test('an amount of 2^256-1 is dropped, the other transactions of its block are not', async () => {
-    await assertLetter(run, 'impossible-amount', 'again')
+    await assertLetter(run, 'impossible-amount', 'failed-again')
     const sound = await tradesIn(run, 'bsc', FROM)
     const there = await tradesIn(run, 'bsc', AT.amount)
     assert.ok(there.length > 0 && there.length < sound.length)
   })
 
   test('amounts that are both negative are dropped, the other transactions are not', async () => {
-    await assertLetter(run, 'zero-amount', 'again')
+    await assertLetter(run, 'zero-amount', 'failed-again')
     const there = await tradesIn(run, 'bsc', AT.negative)
     assert.ok(there.length > 0 && there.length < (await tradesIn(run, 'bsc', FROM)).length)
   })
 
   test('logs out of order leave their transaction out, the block goes on without it', async () => {
-    await assertLetter(run, 'log-order', 'again')
+    await assertLetter(run, 'log-order', 'failed-again')
     const block = standingBlocks(await blocksOf(run.bus, run.codec, 'bsc')).find(
       ({ meta }) => meta.height === AT.order,
     )
@@ -226,7 +226,7 @@ describe('bad input of an EVM chain', () => {
   })
 
   test('a name of two megabytes of control characters is null, and a small letter', async () => {
-    await assertLetter(run, 'bad-name', 'again')
+    await assertLetter(run, 'bad-name', 'failed-again')
     const records = await dataOf(run.bus, run.codec, 'bsc')
     const named = records.filter(({ family }) => family === 'tokenMetadata')
     assert.ok(named.length > 0)
@@ -296,7 +296,7 @@ describe('bad input of Solana', () => {
   })
 
   test('a truncated instruction is a letter, the other transactions of its block are taken', async () => {
-    await assertLetter(run, 'truncated-data', 'again')
+    await assertLetter(run, 'truncated-data', 'failed-again')
     assert.ok((await movedIn(run, 'sol', SOL_AT.cut)) > 0)
   })
 
@@ -309,7 +309,7 @@ describe('bad input of Solana', () => {
   })
 
   test('a transaction that cannot be read is left out with a letter', async () => {
-    await assertLetter(run, 'not-an-object', 'again')
+    await assertLetter(run, 'not-an-object', 'failed-again')
     assert.ok((await movedIn(run, 'sol', SOL_AT.shape)) > 0)
   })
 })
@@ -336,12 +336,12 @@ test('a block that no answer gives in shape makes its chain stand still, and it 
       const { rerun } = await replayLetters({ bus: run.bus, limit: 100, group: `ingest.${chain}` })
       return rerun.map(({ result }) => result.outcome)
     }
-    const standing = (await outcomes()).filter((outcome) => outcome === 'stands')
+    const standing = (await outcomes()).filter((outcome) => outcome === 'still-blocked')
     assert.equal(standing.length, 1)
     isBroken = false
     await until(() => run.height(chain) >= TO, 'it goes on by itself', LIMIT_MS)
     assert.notEqual(status()?.state, 'halted')
-    assert.ok((await outcomes()).every((outcome) => outcome === 'passed'))
+    assert.ok((await outcomes()).every((outcome) => outcome === 'superseded'))
     await assertWhole(run, server, { from: FROM, to: TO })
   } finally {
     await run.stop()

@@ -160,7 +160,7 @@ const orderBookLines = async (): Promise<readonly string[]> => {
 
 const HEAD = `# Protocols
 
-Written by \`node --import tsx test/support/write-protocols.ts\`; a test holds this page against the tables and the recordings.
+Written by \`npm run generate\`; a test holds this page against the tables and the recordings.
 
 A row is a protocol on a chain whose factory, program or package is listed in \`schemas/protocols.ts\`; the first rows are Solana's order
 books, whose orders are the feed \`orders\` (\`ingestors/svm/programs/order-books.ts\`) and no trades. "Seen" is what the recordings under

@@ -44,10 +44,13 @@ test('a letter keeps what decoding its event again takes', () => {
 
 test('an event is run again with the same reason, and taken once what was wrong is mended', () => {
   const body = letterOf()
-  assert.deepEqual(rerun(body, 'eth'), { outcome: 'again', reason: body.reason })
+  assert.deepEqual(rerun(body, 'eth'), { outcome: 'failed-again', reason: body.reason })
   const pools = body.pools.map((fact) => ({ ...fact, proven: true }))
   const mended = rerun({ ...body, pools }, 'eth')
-  assert.ok(mended.outcome === 'taken' && mended.what.includes('1 swaps'), JSON.stringify(mended))
+  assert.ok(
+    mended.outcome === 'decodes-now' && mended.what.includes('1 swaps'),
+    JSON.stringify(mended),
+  )
 })
 
 test('a letter that would be too large goes without its transaction, and says so', () => {
@@ -60,7 +63,7 @@ test('a letter that would be too large goes without its transaction, and says so
   assert.ok(text.length < 1_024)
   const held = letterBody(Buffer.from(text))
   assert.ok(held.kind === 'transaction')
-  assert.deepEqual(rerun(held, 'sol'), { outcome: 'not-held' })
+  assert.deepEqual(rerun(held, 'sol'), { outcome: 'not-retained' })
 })
 
 test('bytes and numbers of any size come back as they were', () => {

@@ -7,7 +7,7 @@ import { expand, MESSAGE_NAMES, NAMESPACE, wireTypes } from '../../schemas/expan
 const FOLDER = new URL('../../schemas/', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, FOLDER), 'utf8')
 
-test('the .avsc files are what the notation says; `npm run schemas` writes them', () => {
+test('the .avsc files are what the notation says; `npm run generate` writes them', () => {
   const files = readdirSync(new URL('avro/', FOLDER)).sort()
   assert.deepEqual(files, MESSAGE_NAMES.map((name) => `${name}.avsc`).sort())
   for (const name of MESSAGE_NAMES) {
@@ -16,7 +16,7 @@ test('the .avsc files are what the notation says; `npm run schemas` writes them'
 })
 
 test('the wire types are what the notation says', () => {
-  assert.ok(read('wire.ts') === wireTypes(), '`npm run schemas` writes another wire.ts')
+  assert.ok(read('wire.ts') === wireTypes(), '`npm run generate` writes another wire.ts')
 })
 
 interface Described {

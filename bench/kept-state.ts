@@ -1,4 +1,4 @@
-import type { Flushed, StageState } from '../processors/runtime/stage.ts'
+import type { FlushResult, StageState } from '../processors/runtime/stage.ts'
 
 /** First index whose key is not before `key`. */
 const placeOf = (keys: readonly string[], key: string): number => {
@@ -33,7 +33,7 @@ export class KeptState implements StageState {
   #added: string[] = []
   #removed = false
 
-  take({ changes }: Flushed): void {
+  take({ changes }: FlushResult): void {
     for (const [key, value] of changes) {
       if (value === null) this.#removed = this.#values.delete(key) || this.#removed
       else {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { openHouse } from '../cli/app/app.ts'
+import { createApp } from '../cli/app/app.ts'
 import { loadConfig } from '../core/config/config.ts'
 import { silentLogger } from '../core/ops/logger.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
@@ -47,7 +47,7 @@ export const latencyBench = async (): Promise<void> => {
     ...{ from: null, metrics, log, signal: closing.signal },
   })
   const { extra } = simulator
-  const house = await openHouse({
+  const house = await createApp({
     config: { ...loadConfig({}, { port: 0, keyPepper: 'bench' }), chainExtra: { eth: extra } },
     chains: [{ row: CHAINS.eth, source, extra }],
     ...{ metrics, log, logPath: join(folder, 'log'), warehousePath: join(folder, 'warehouse') },

@@ -12,7 +12,7 @@ import { blockRecord } from '../ingestors/publish/block-record.ts'
 import { type Chunk, chunksOf, encodedRecords } from '../ingestors/publish/record-batches.ts'
 import type { Operation } from '../processors/runtime/stage.ts'
 import { startStage } from '../processors/runtime/stage-runner.ts'
-import { PROCESS, processorTopics } from '../processors/start.ts'
+import { PROCESS_PIPELINE, processorTopics } from '../processors/start.ts'
 import { topicName } from '../schemas/topics.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
 import { startKafka, startRegistry } from '../test/support/kafka.ts'
@@ -112,7 +112,13 @@ const pipe = async (
   { upTo }: Written,
 ): Promise<Reading> => {
   const log = silentLogger()
-  const stage = await startStage(PROCESS, { chain: CHAIN, bus, codec, metrics: makeMetrics(), log })
+  const stage = await startStage(PROCESS_PIPELINE, {
+    chain: CHAIN,
+    bus,
+    codec,
+    metrics: makeMetrics(),
+    log,
+  })
   return {
     done: () =>
       stage.lanes().reduce((sum, { partition, seq, halted }) => {

@@ -1,5 +1,5 @@
-import type { Flushed, Operation, OperationRecord } from '../processors/runtime/stage.ts'
-import { PROCESS } from '../processors/start.ts'
+import type { FlushResult, Operation, OperationRecord } from '../processors/runtime/stage.ts'
+import { PROCESS_PIPELINE } from '../processors/start.ts'
 import type { BalanceEvent, TradeEvent } from '../schemas/wire.ts'
 import {
   addressAt,
@@ -34,10 +34,10 @@ interface ReducersLine {
 /** Every reducer over a state that keeps what they give to it, as a lane's store does. */
 const everyReducer = () => {
   const state = new KeptState()
-  const folding = PROCESS.load(state)
+  const folding = PROCESS_PIPELINE.load(state)
   return {
     step: (operation: Operation): unknown => folding.step(operation),
-    flush: (): Flushed => {
+    flush: (): FlushResult => {
       const flushed = folding.flush()
       state.take(flushed)
       return flushed

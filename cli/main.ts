@@ -4,19 +4,19 @@ import { Malformed, Outage } from '../core/errors.ts'
 import { scrubber } from '../core/ops/redact.ts'
 import { OpsRefusal } from '../core/ops/server.ts'
 import { print, printError } from '../core/ops/terminal.ts'
-import { type CommandRow, count, interrupted } from './commands/command.ts'
+import { type CommandDefinition, interruptSignal, parseCount } from './commands/command.ts'
 import { OPERATOR_COMMANDS } from './commands/operator-commands.ts'
-import type { ReplayWords } from './commands/replay.ts'
-import type { StartWords } from './commands/start.ts'
+import type { ReplayOptions } from './commands/replay.ts'
+import type { StartOptions } from './commands/start.ts'
 import { UsageError } from './commands/usage-error.ts'
 
-interface TailWords {
+interface TailOptions {
   readonly data: string
   readonly back: number
   readonly limit?: number
 }
 
-const COMMANDS: readonly CommandRow[] = [
+const COMMANDS: readonly CommandDefinition[] = [
   {
     name: 'start',
     register: (command, done) =>
@@ -33,7 +33,7 @@ const COMMANDS: readonly CommandRow[] = [
         .option('--rpc <url...>', 'node endpoints, best first (default: public, rate-limited)')
         .option('--from <height>', 'first block, or slot (default: the head)')
         .option('--profile <name>', 'Solana: pump = launchpad tokens only (default: everything)')
-        .action(async (words: StartWords) => {
+        .action(async (words: StartOptions) => {
           const { start } = await import('./commands/start.ts')
           done(await start(words, process.env))
         }),
@@ -49,7 +49,7 @@ const COMMANDS: readonly CommandRow[] = [
         .option('--port <port>', 'HTTP port, streams on the next one (default 8080)')
         .option('--exit', 'exit with status 0 once everything is processed')
         .argument('<file...>', 'recorded JSON-RPC responses')
-        .action(async (files: readonly string[], words: ReplayWords) => {
+        .action(async (files: readonly string[], words: ReplayOptions) => {
           const { replay } = await import('./commands/replay.ts')
           done(await replay(files, words, process.env))
         }),
@@ -61,13 +61,13 @@ const COMMANDS: readonly CommandRow[] = [
         .description('print the records of a topic as JSON lines, next to a running process')
         .argument('<topic>', 'e.g. eth.dex.trades.processed')
         .option('--data <dir>', 'data folder', '.data')
-        .option('--back <n>', 'newest records of each partition to print first', count, 5)
-        .option('--limit <n>', 'exit after that many records', count)
-        .action(async (topic: string, words: TailWords) => {
+        .option('--back <n>', 'newest records of each partition to print first', parseCount, 5)
+        .option('--limit <n>', 'exit after that many records', parseCount)
+        .action(async (topic: string, words: TailOptions) => {
           const { tail } = await import('./commands/tail.ts')
           const { data: dataDir, back, limit = Number.POSITIVE_INFINITY } = words
           const environment = process.env
-          const signal = interrupted()
+          const signal = interruptSignal()
           done(await tail({ topic, dataDir, environment, back, limit, write: print, signal }))
         }),
   },
@@ -78,13 +78,15 @@ const COMMANDS: readonly CommandRow[] = [
         .description('subscribe to channels with the demo key and print publications')
         .argument('<channel...>', 'e.g. dex-trade:eth_0x...')
         .option('--data <dir>', 'data folder with demo.json', '.data')
-        .option('--limit <n>', 'exit after that many publications', count)
-        .action(async (channels: readonly string[], words: Omit<TailWords, 'back'>) => {
+        .option('--limit <n>', 'exit after that many publications', parseCount)
+        .action(async (channels: readonly string[], words: Omit<TailOptions, 'back'>) => {
           const { listen } = await import('./commands/listen.ts')
-          const { readDemo } = await import('./app/data-folder.ts')
-          const { wsUrl: url, apiKey } = readDemo(words.data)
+          const { readDemoFile } = await import('./app/data-folder.ts')
+          const { wsUrl: url, apiKey } = readDemoFile(words.data)
           const { limit = Number.POSITIVE_INFINITY } = words
-          done(await listen({ url, apiKey, channels, limit, write: print, signal: interrupted() }))
+          done(
+            await listen({ url, apiKey, channels, limit, write: print, signal: interruptSignal() }),
+          )
         }),
   },
   {
@@ -104,13 +106,13 @@ const COMMANDS: readonly CommandRow[] = [
 ]
 
 /** A reader that has seen enough, such as `head`, ends the command. */
-const endWithReader = (error: NodeJS.ErrnoException): void => {
+const exitOnClosedPipe = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
 }
 
 /** Secrets of the environment, to be left out of what is printed; none where it is not a valid configuration. */
-const knownSecrets = (): readonly string[] => {
+const configuredSecrets = (): readonly string[] => {
   try {
     return secretTexts(loadConfig(process.env))
   } catch {
@@ -121,7 +123,7 @@ const knownSecrets = (): readonly string[] => {
 /** Runs the command line `words` (without node and script); returns the exit code. Bugs are thrown. */
 export const main = async (words: readonly string[]): Promise<number> => {
   let code = 0
-  process.stdout.on('error', endWithReader)
+  process.stdout.on('error', exitOnClosedPipe)
   const program = new Command('sluice').description('on-chain data and DEX service').exitOverride()
   program.configureOutput({
     writeOut: (text) => print(text.trimEnd()),
@@ -144,7 +146,7 @@ export const main = async (words: readonly string[]): Promise<number> => {
       error instanceof Outage ||
       error instanceof UsageError
     ) {
-      printError(scrubber(knownSecrets())(`sluice: ${error.message}`))
+      printError(scrubber(configuredSecrets())(`sluice: ${error.message}`))
       return 1
     }
     throw error

@@ -1,17 +1,17 @@
-import type { Failing, LaneStatus } from './runtime/stage-runner.ts'
+import type { FailingLane, LaneStatus } from './runtime/stage-runner.ts'
 
 /** How long work may fail again and again before the process is not ready, in milliseconds. */
-const FAILING_MS = 60_000
+const MAX_FAILING_MS = 60_000
 
 /** What decides whether the process role is ready, by consumer group or finalizer. */
-export interface ProcessHealth {
+export interface ProcessorsHealth {
   readonly groups: Readonly<Record<string, readonly LaneStatus[]>>
-  readonly failing: Readonly<Record<string, readonly Failing[]>>
+  readonly failing: Readonly<Record<string, readonly FailingLane[]>>
 }
 
 /** Not ready: a lane that is halted, or one whose inserts have failed for a minute. */
-export const processReadiness = (
-  { groups, failing }: ProcessHealth,
+export const processorsReadiness = (
+  { groups, failing }: ProcessorsHealth,
   nowMs: number,
 ): { readonly ok: boolean; readonly detail?: string } => {
   for (const [group, lanes] of Object.entries(groups)) {
@@ -19,7 +19,7 @@ export const processReadiness = (
     if (halted) return { ok: false, detail: `${group}/${halted.partition}: ${halted.halted}` }
   }
   for (const [group, lanes] of Object.entries(failing)) {
-    const late = lanes.find(({ sinceMs }) => nowMs - sinceMs >= FAILING_MS)
+    const late = lanes.find(({ sinceMs }) => nowMs - sinceMs >= MAX_FAILING_MS)
     if (late === undefined) continue
     const seconds = Math.floor((nowMs - late.sinceMs) / 1_000)
     const detail = `${group}/${late.partition}: failing for ${seconds} s: ${late.error.slice(0, 200)}`

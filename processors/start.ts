@@ -13,20 +13,20 @@ import { type QuoteBook, quoteBook } from '../core/prices/quote-assets.ts'
 import { chainRow } from '../schemas/chains.ts'
 import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
 import { CANDLES } from './candles/stage.ts'
-import { type FinalizeRound, startFinalizer } from './finalizer.ts'
 import { BALANCES } from './holders/balances-stage.ts'
 import { HOLDERS } from './holders/stage.ts'
 import { PNL } from './pnl/stage.ts'
 import { POOLS } from './pools/stage.ts'
 import { PRICES } from './prices/stage.ts'
-import { processReadiness } from './readiness.ts'
+import { processorsReadiness } from './readiness.ts'
+import { type FinalizationRun, startFinalizer } from './rollups/finalizer.ts'
 import { pipeline } from './runtime/pipeline.ts'
 import type { Stage } from './runtime/stage.ts'
-import { type Failing, type LaneStatus, startStage } from './runtime/stage-runner.ts'
-import { feedSinks } from './sinks/feed-sinks.ts'
-import { makeInserter } from './sinks/inserter.ts'
-import { openRowThreads } from './sinks/row-threads.ts'
-import { sinkGroup, sinkPlaces, startSink } from './sinks/sink.ts'
+import { type FailingLane, type LaneStatus, startStage } from './runtime/stage-runner.ts'
+import { enabledFeedSinks } from './sinks/feed-sinks.ts'
+import { createInserter } from './sinks/inserter.ts'
+import { openRowWorkerPool } from './sinks/row-worker-pool.ts'
+import { sinkConcurrency, sinkGroup, startSink } from './sinks/runner.ts'
 import { SINKS, type Sink } from './sinks/tables.ts'
 import { TRADE_STATS } from './stats/stage.ts'
 import { MARKETS } from './tokens/market-stage.ts'
@@ -36,7 +36,7 @@ import { TOKENS } from './tokens/stage.ts'
  * Every stage of the house in one lane: co-partitioned topics are folded together, decoded once, and committed at once. A
  * stage may read what one before it published for the same operation.
  */
-export const PROCESS: Stage = pipeline('process', [
+export const PROCESS_PIPELINE: Stage = pipeline('process', [
   PRICES,
   BALANCES,
   PNL,
@@ -74,24 +74,24 @@ export interface ProcessorDeps {
 /** How far every part is, by consumer group, and what the finalizers last did, by chain. */
 interface ProcessorsStatus {
   readonly groups: Readonly<Record<string, readonly LaneStatus[]>>
-  readonly finalized: Readonly<Record<string, FinalizeRound | undefined>>
+  readonly finalized: Readonly<Record<string, FinalizationRun | undefined>>
   /** Lanes and finalizers that repeat what fails, by group. */
-  readonly failing: Readonly<Record<string, readonly Failing[]>>
+  readonly failing: Readonly<Record<string, readonly FailingLane[]>>
 }
 
 /** The running process role. */
-export interface ProcessorsRunning extends Running {
+export interface RunningProcessors extends Running {
   status(): ProcessorsStatus
   /** Whether every lane and finalizer goes on. */
   readiness(nowMs: number): { readonly ok: boolean; readonly detail?: string }
 }
 
-const sinksOf = (
+const sinksForChain = (
   chain: string,
   { feeds = [] }: Partial<Pick<Config, 'feeds'>>,
 ): readonly Sink[] => {
   const row = chainRow(chain)
-  return row === undefined ? SINKS : [...SINKS, ...feedSinks(row, feeds)]
+  return row === undefined ? SINKS : [...SINKS, ...enabledFeedSinks(row, feeds)]
 }
 
 /** Topics that stages and sinks of these chains need beside the documented ones. */
@@ -101,21 +101,21 @@ export const processorTopics = (
 ): readonly TopicSpec[] => {
   const { partitions, retention } = config
   return chains.flatMap((chain) => [
-    stateSpec(stateTopic(PROCESS.app, chain), partitions),
-    deadLetterSpec(deadLetterTopic(`${PROCESS.app}.${chain}`), retention),
-    ...sinksOf(chain, config).map((sink) =>
+    stateSpec(stateTopic(PROCESS_PIPELINE.app, chain), partitions),
+    deadLetterSpec(deadLetterTopic(`${PROCESS_PIPELINE.app}.${chain}`), retention),
+    ...sinksForChain(chain, config).map((sink) =>
       deadLetterSpec(deadLetterTopic(sinkGroup(sink, chain)), retention),
     ),
   ])
 }
 
-const bookOf = (chain: string, extra: Config['chainExtra'] = {}): QuoteBook | undefined => {
+const quoteAssetsFor = (chain: string, extra: Config['chainExtra'] = {}): QuoteBook | undefined => {
   const row = chainRow(chain)
   return row && quoteBook(row, extra[chain])
 }
 
 /** Records on Kafka carry the registry's ids; those of an embedded log name schemas that lie beside it. */
-const schemasOf = ({ kafkaBrokers = [], dataDir, ...config }: ProcessorDeps['config']) => {
+const schemaSource = ({ kafkaBrokers = [], dataDir, ...config }: ProcessorDeps['config']) => {
   if (kafkaBrokers.length > 0 && hasRegistry(config)) return { registry: registryLogin(config) }
   return { registry: null, ...(dataDir && { schemas: join(dataDir, 'log', SCHEMAS_FILE) }) }
 }
@@ -126,7 +126,7 @@ const hasRegistry = (config: Partial<RegistrySettings>): config is RegistrySetti
   config.schemaRegistryUrl !== undefined
 
 /** Makes topics and tables where they are missing, then runs every stage, sink and finalizer of the chains. */
-export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRunning> => {
+export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProcessors> => {
   const { chains, bus, warehouse, config, log } = deps
   const { partitions, retention, feeds = [] } = config
   await bus.createTopics([
@@ -135,20 +135,20 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
   ])
   await migrate(warehouse, chains)
   await applyRetention(warehouse, chains, retention)
-  const rowThreads = openRowThreads(schemasOf(config), log)
+  const rowThreads = openRowWorkerPool(schemaSource(config), log)
   const { makeRows } = rowThreads
-  const written = { makeRows, places: sinkPlaces(), inserter: makeInserter(deps) }
+  const written = { makeRows, places: sinkConcurrency(), inserter: createInserter(deps) }
   const parts = await Promise.all(
     chains.map(async (chain) => {
-      const book = bookOf(chain, config.chainExtra)
+      const book = quoteAssetsFor(chain, config.chainExtra)
       const chainDeps = {
         ...deps,
         ...{ chain, log: log.child({ role: 'process', chain }) },
         ...(book && { book }),
       }
-      const stage = await startStage(PROCESS, chainDeps)
+      const stage = await startStage(PROCESS_PIPELINE, chainDeps)
       const sinks = await Promise.all(
-        sinksOf(chain, config).map((sink) => startSink(sink, { ...chainDeps, ...written })),
+        sinksForChain(chain, config).map((sink) => startSink(sink, { ...chainDeps, ...written })),
       )
       // One process has the first lane; of several that finalize, that one repairs.
       const mayRepair = () => stage.lanes().some(({ partition }) => partition === 0)
@@ -170,7 +170,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<ProcessorsRu
   })
   return {
     status,
-    readiness: (nowMs) => processReadiness(status(), nowMs),
+    readiness: (nowMs) => processorsReadiness(status(), nowMs),
     stop: async () => {
       await Promise.all(
         parts.flatMap(({ groups, finalizer }) => [finalizer, ...groups].map((part) => part.stop())),

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openHouse } from '../../cli/app/app.ts'
+import { createApp } from '../../cli/app/app.ts'
 import { nodeSource } from '../../cli/app/node-source.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import { type ChainExtra, loadConfig } from '../../core/config/config.ts'
@@ -81,7 +81,7 @@ const run = async (order: SluiceOrder): Promise<void> => {
     ...{ chain: CHAINS.eth, urls: [rpcUrl], from: 0, config, metrics, log },
     signal: closing.signal,
   })
-  const house = await openHouse({
+  const house = await createApp({
     ...{ config, metrics, log },
     chains: [{ row: CHAINS.eth, source: announced(source), extra }],
     ...{ logPath: join(folder, 'log'), warehousePath: join(folder, 'warehouse') },

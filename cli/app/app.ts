@@ -7,28 +7,28 @@ import { type Lifecycle, makeLifecycle } from '../../core/ops/lifecycle.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { Ingestor } from '../../ingestors/start.ts'
-import type { ProcessorsRunning } from '../../processors/start.ts'
+import type { RunningProcessors } from '../../processors/start.ts'
 import type { DemoCredentials } from '../../serving/auth/accounts.ts'
-import { isSettled } from './caught-up.ts'
-import { openParts } from './infra.ts'
-import { startOps } from './ops-endpoints.ts'
+import { isCaughtUp } from './caught-up.ts'
+import { openInfra } from './infra.ts'
+import { startOpsServer } from './ops-endpoints.ts'
 import { requirePublicUrl } from './public-urls.ts'
 import {
-  type HouseChain,
-  type PieceDeps,
-  type Served,
+  type AppChain,
+  type RunningServing,
+  type ServiceDeps,
   startIngest,
-  startProcess,
-  startServe,
+  startProcessing,
+  startServing,
 } from './services.ts'
 
 /** What a whole product in one process is made of. */
-export interface HouseOptions {
+export interface AppOptions {
   /** Folder of the embedded log and of the embedded warehouse. */
   readonly logPath: string
   readonly warehousePath: string
   readonly config: Config
-  readonly chains: readonly HouseChain[]
+  readonly chains: readonly AppChain[]
   /** Where the blocks come from, in words for people. */
   readonly origin?: string
   /** True: made-up chains on one machine. */
@@ -45,11 +45,11 @@ export interface HouseOptions {
 }
 
 /** The whole product in one process on embedded parts. */
-export interface House extends Served {
+export interface App extends RunningServing {
   readonly bus: Bus
   readonly codec: Codec
   readonly warehouse: Warehouse
-  readonly processors: ProcessorsRunning
+  readonly processors: RunningProcessors
   readonly ingestors: readonly Ingestor[]
   /** Where operators ask. */
   readonly opsUrl: string
@@ -59,7 +59,7 @@ export interface House extends Served {
 }
 
 /** Starts every part in order; a failure stops what had started. */
-export const openHouse = async (options: HouseOptions): Promise<House> => {
+export const createApp = async (options: AppOptions): Promise<App> => {
   const lifecycle = makeLifecycle(options.log)
   const activity = makeActivity(options.config.activityFile)
   lifecycle.add({ name: 'activity', stop: async () => activity.close() })
@@ -72,30 +72,30 @@ export const openHouse = async (options: HouseOptions): Promise<House> => {
 }
 
 const assemble = async (
-  options: HouseOptions,
+  options: AppOptions,
   lifecycle: Lifecycle,
   activity: Activity,
-): Promise<House> => {
+): Promise<App> => {
   const { config, metrics, log, onFatal, origin, isDemo = false, firstUser, opsPath } = options
   // In a demo the wildcard stands for this machine: nobody else is meant.
   if (!isDemo) requirePublicUrl(config)
   const chains = options.chains.map(({ row }) => row.id)
-  const deps: PieceDeps = {
+  const deps: ServiceDeps = {
     ...{ config, chains, metrics, log, lifecycle, checks: [], onFatal },
     ownPorts: new Set(options.nodePorts),
   }
-  const parts = await openParts({
+  const parts = await openInfra({
     ...{ ...options, chains, activity, prepare: true },
     opened: (name, stop) => lifecycle.add({ name, stop }),
   })
-  const processors = await startProcess(deps, parts)
-  const served = await startServe(deps, parts, {
+  const processors = await startProcessing(deps, parts)
+  const served = await startServing(deps, parts, {
     ...(origin !== undefined && { origin }),
     ...(firstUser !== undefined && { firstUser }),
     isDemo,
   })
   const ingestors = await startIngest(deps, parts, options.chains)
-  const opsUrl = await startOps(deps, {
+  const opsUrl = await startOpsServer(deps, {
     ...{ parts, activity, ingestors, houseChains: options.chains },
     ...(opsPath !== undefined && { opsPath }),
   })
@@ -105,7 +105,7 @@ const assemble = async (
     ...served,
     settled: async () => {
       const each = ingestors.map((ingestor, index) =>
-        isSettled(chains[index] ?? '', ingestor.status().seq, {
+        isCaughtUp(chains[index] ?? '', ingestor.status().seq, {
           ...{ bus: parts.bus, processors, partitions },
         }),
       )

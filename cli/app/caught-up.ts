@@ -1,14 +1,14 @@
 import type { Bus } from '../../core/bus/contract.ts'
 import { FEED_SINKS } from '../../processors/sinks/feed-sinks.ts'
-import { sinkGroup } from '../../processors/sinks/sink.ts'
+import { sinkGroup } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
-import { PROCESS, type ProcessorsRunning } from '../../processors/start.ts'
+import { PROCESS_PIPELINE, type RunningProcessors } from '../../processors/start.ts'
 import { topicName } from '../../schemas/topics.ts'
 
 /** What decides whether a chain has been processed. */
-export interface Settling {
+export interface CaughtUpDeps {
   readonly bus: Bus
-  readonly processors: ProcessorsRunning
+  readonly processors: RunningProcessors
   readonly partitions: number
 }
 
@@ -16,14 +16,14 @@ export interface Settling {
  * True when every stage has folded block operation `seq` of a chain in every lane, and every sink has inserted all that
  * stands on its topic. With seq 0 nothing was ingested, and nothing has to follow.
  */
-export const isSettled = async (
+export const isCaughtUp = async (
   chain: string,
   seq: number,
-  { bus, processors, partitions }: Settling,
+  { bus, processors, partitions }: CaughtUpDeps,
 ): Promise<boolean> => {
   if (seq === 0) return true
   const { groups } = processors.status()
-  const lanes = groups[`${PROCESS.app}.${chain}`] ?? []
+  const lanes = groups[`${PROCESS_PIPELINE.app}.${chain}`] ?? []
   if (lanes.length !== partitions || lanes.some((lane) => (lane.seq ?? 0) < seq)) return false
   const running = FEED_SINKS.filter((sink) => sinkGroup(sink, chain) in groups)
   const sunk = await Promise.all(

@@ -11,7 +11,7 @@ const OWNER_FILE = 0o600
 const OWNER_UMASK = 0o077
 
 /** What a data folder belongs to: one chain of one origin, for ever. */
-export interface FolderOrigin {
+export interface DataFolderIdentity {
   readonly kind: 'simulated' | 'node' | 'recorded'
   readonly chain: string
   /** Simulator only. */
@@ -28,7 +28,7 @@ const readJson = <T>(path: string): T | undefined =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as T) : undefined
 
 /** What `demo.json` holds. */
-export interface Demo {
+export interface DemoFile {
   readonly baseUrl: string
   readonly graphqlUrl: string
   readonly wsUrl: string
@@ -42,8 +42,8 @@ export interface Demo {
 }
 
 /** The demo file of a folder where a process runs. Throws `Outage` when there is none. */
-export const readDemo = (path: string): Demo => {
-  const demo = readJson<Demo>(join(path, 'demo.json'))
+export const readDemoFile = (path: string): DemoFile => {
+  const demo = readJson<DemoFile>(join(path, 'demo.json'))
   if (demo === undefined) {
     throw new Outage('disk', `${path} holds no demo.json: is a process running there?`, {
       final: true,
@@ -61,18 +61,18 @@ export interface DataFolder {
   /** Names the operators' port while a process runs. */
   readonly opsPath: string
   /** What the folder was made for; undefined in a new one. */
-  readonly origin: FolderOrigin | undefined
+  readonly origin: DataFolderIdentity | undefined
   /** Secret mixed into key hashes, made once. */
   readonly pepper: string
   /** Opens the admin API where the configuration names no other token, made once. */
   readonly adminToken: string
-  readonly demo: Partial<Demo> | undefined
+  readonly demo: Partial<DemoFile> | undefined
   /** Binds a new folder; throws `Outage` (final) when the folder belongs to another origin. */
-  claim(origin: FolderOrigin): void
+  claim(origin: DataFolderIdentity): void
   writeDemo(demo: object): void
 }
 
-const describe = (origin: FolderOrigin): string =>
+const describeIdentity = (origin: DataFolderIdentity): string =>
   origin.kind === 'recorded'
     ? `recorded blocks of ${origin.chain}`
     : origin.kind === 'node'
@@ -81,14 +81,14 @@ const describe = (origin: FolderOrigin): string =>
           origin.genesisMs ?? 0,
         ).toISOString()}`
 
-interface Secrets {
+interface FolderSecrets {
   readonly pepper: string
   readonly adminToken: string
 }
 
 /** The folder's secrets, made once: of processes that open a new folder at once, all get the first one's. */
-const readSecrets = (path: string): Secrets => {
-  const kept = readJson<Partial<Secrets>>(path)
+const readSecrets = (path: string): FolderSecrets => {
+  const kept = readJson<Partial<FolderSecrets>>(path)
   const made = { pepper: newSecret(), adminToken: newSecret(), ...kept }
   if (kept?.pepper !== undefined && kept.adminToken !== undefined) return made
   const text = `${JSON.stringify(made)}\n`
@@ -100,40 +100,42 @@ const readSecrets = (path: string): Secrets => {
 const newSecret = (): string => randomBytes(32).toString('base64url')
 
 /** Folders whose entries are many and made by their owner's engine; the folder around them keeps others out. */
-const WHOLE = new Set(['warehouse'])
+const OPAQUE_FOLDERS = new Set(['warehouse'])
 
 /** Another user's file, which stays as it is, and a draft that another process has just put in its place. */
-const UNCHANGED = new Set<unknown>(['EPERM', 'ENOENT'])
+const IGNORED_CHMOD_ERRORS = new Set<unknown>(['EPERM', 'ENOENT'])
 
 /** Takes a folder and what lies in it from everybody but its owner. */
-const restrict = (path: string): void => {
+const restrictPermissions = (path: string): void => {
   const change = (entry: string, mode: number): void => {
     try {
       chmodSync(entry, mode)
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && UNCHANGED.has(error.code))) throw error
+      if (!(error instanceof Error && 'code' in error && IGNORED_CHMOD_ERRORS.has(error.code)))
+        throw error
     }
   }
   change(path, OWNER_FOLDER)
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const inside = join(path, entry.name)
     if (entry.isFile()) change(inside, OWNER_FILE)
-    else if (entry.isDirectory() && WHOLE.has(entry.name)) change(inside, OWNER_FOLDER)
-    else if (entry.isDirectory()) restrict(inside)
+    else if (entry.isDirectory() && OPAQUE_FOLDERS.has(entry.name)) change(inside, OWNER_FOLDER)
+    else if (entry.isDirectory()) restrictPermissions(inside)
   }
 }
 
 /** What a process of ours leaves in a folder before the files that make it ours; a new volume has `lost+found`. */
-const BESIDES = ['lost+found', 'log', 'warehouse', 'simulator', 'state']
+const KNOWN_ENTRIES = ['lost+found', 'log', 'warehouse', 'simulator', 'state']
 /** Either makes a folder ours. A draft of one has its name and an ending. */
-const MARKS = ['secrets.json', 'origin.json']
+const MARKER_FILES = ['secrets.json', 'origin.json']
 
 /** Refuses a folder in use for something else, before anything in it is changed. */
-const refuseForeign = (path: string): void => {
+const rejectForeignFolder = (path: string): void => {
   const entries = readdirSync(path)
-  if (MARKS.some((mark) => entries.includes(mark))) return
+  if (MARKER_FILES.some((mark) => entries.includes(mark))) return
   const foreign = entries.find(
-    (entry) => !BESIDES.includes(entry) && !MARKS.some((mark) => entry.startsWith(`${mark}.`)),
+    (entry) =>
+      !KNOWN_ENTRIES.includes(entry) && !MARKER_FILES.some((mark) => entry.startsWith(`${mark}.`)),
   )
   if (foreign === undefined) return
   throw new Outage(
@@ -147,11 +149,11 @@ const refuseForeign = (path: string): void => {
 export const openDataFolder = (path: string): DataFolder => {
   process.umask(OWNER_UMASK)
   mkdirSync(path, { recursive: true, mode: OWNER_FOLDER })
-  refuseForeign(path)
-  restrict(path)
+  rejectForeignFolder(path)
+  restrictPermissions(path)
   const originPath = join(path, 'origin.json')
   const demoPath = join(path, 'demo.json')
-  const origin = readJson<FolderOrigin>(originPath)
+  const origin = readJson<DataFolderIdentity>(originPath)
   const secrets = readSecrets(join(path, 'secrets.json'))
   return {
     path,
@@ -165,10 +167,10 @@ export const openDataFolder = (path: string): DataFolder => {
     claim: (wanted) => {
       if (origin === undefined) {
         writeWhole(originPath, `${JSON.stringify(wanted, null, 2)}\n`)
-      } else if (describe(origin) !== describe(wanted)) {
+      } else if (describeIdentity(origin) !== describeIdentity(wanted)) {
         throw new Outage(
           'disk',
-          `${path} holds ${describe(origin)}; it cannot hold ${describe(wanted)}. Use another --data folder.`,
+          `${path} holds ${describeIdentity(origin)}; it cannot hold ${describeIdentity(wanted)}. Use another --data folder.`,
           { final: true },
         )
       }

@@ -10,14 +10,14 @@ import type { Block } from '../../schemas/events.ts'
 import { nodeSource, nodeUrls } from './node-source.ts'
 
 /** Prices of a chain's pools before a block, as its node tells them now; `close` ends the connection. */
-export interface LetterPrices {
+export interface DeadLetterPrices {
   /** Looks up a pool's price; where nobody answers, no price is known. */
   of(block: Block): Promise<Books['price']>
   close(): void
 }
 
 /** What nodes are reached with. */
-export type LetterNodes = Pick<
+export type RetryNodeConfig = Pick<
   Config,
   | 'chainRpcUrls'
   | 'rpcUrls'
@@ -30,14 +30,14 @@ export type LetterNodes = Pick<
 >
 
 /** Longest wait for the prices of one block, in calls. */
-const PATIENCE_CALLS = 3
+const PRICE_TIMEOUT_CALLS = 3
 
 /** Asks the configured nodes of a chain, which are opened with the first question. undefined: there is no node to ask. */
-export const letterPrices = (
+export const deadLetterPrices = (
   chain: string,
-  config: LetterNodes,
+  config: RetryNodeConfig,
   log: Logger = silentLogger(),
-): LetterPrices | undefined => {
+): DeadLetterPrices | undefined => {
   const row = chainRow(chain)
   const urls = row === undefined ? [] : nodeUrls(config, row)
   if (row?.vm !== 'evm' || urls.length === 0) return undefined
@@ -48,7 +48,7 @@ export const letterPrices = (
       ...{ chain: row, urls, from: null, config, log },
       metrics: makeMetrics(),
       signal: closing.signal,
-    }).catch(passing)
+    }).catch(undefinedOnFailure)
   let opened: ReturnType<typeof open> | undefined
   return {
     of: async (block) => {
@@ -56,10 +56,10 @@ export const letterPrices = (
       if (asked.length === 0) return undefined
       opened ??= open()
       const facts = (await opened)?.node?.facts(protocols)
-      const signal = AbortSignal.timeout(PATIENCE_CALLS * config.rpcTimeoutMs)
+      const signal = AbortSignal.timeout(PRICE_TIMEOUT_CALLS * config.rpcTimeoutMs)
       const told = await facts
         ?.prices?.(asked, block, signal)
-        .catch((error: unknown) => (signal.aborted ? undefined : passing(error)))
+        .catch((error: unknown) => (signal.aborted ? undefined : undefinedOnFailure(error)))
       return told && ((pool) => told.get(pool))
     },
     close: () => closing.abort(new Error('all letters were run again')),
@@ -67,7 +67,7 @@ export const letterPrices = (
 }
 
 /** A node that does not answer knows no price; everything else is thrown. */
-const passing = (error: unknown): undefined => {
+const undefinedOnFailure = (error: unknown): undefined => {
   if (error instanceof Outage || error instanceof Malformed) return undefined
   throw error
 }

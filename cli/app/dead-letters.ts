@@ -1,10 +1,14 @@
 import type { Bus, LogRecord, OutRecord } from '../../core/bus/contract.ts'
 import { TOPICS } from '../../schemas/topics.ts'
-import type { LetterPrices } from './dead-letter-prices.ts'
-import { ingestedChain, letterRerun, type Rerun } from './retry-ingest-dead-letters.ts'
+import type { DeadLetterPrices } from './dead-letter-prices.ts'
+import {
+  createDeadLetterRetry,
+  ingestDlqChain,
+  type RetryResult,
+} from './retry-ingest-dead-letters.ts'
 
 /** A dead letter: what could not be taken, where from, and why. */
-export interface Letter {
+export interface DeadLetterEntry {
   readonly group: string
   readonly partition: number
   readonly offset: number
@@ -20,43 +24,43 @@ export interface Letter {
 }
 
 /** What to do with letters. */
-export interface LetterRequest {
+export interface DeadLetterRequest {
   readonly bus: Bus
   /** Consumer group; absent = every one. */
   readonly group?: string
   /** Most letters of one call. */
   readonly limit: number
   /** Who tells prices of a chain's pools that were not known; default: nobody. */
-  readonly pricesOf?: (chain: string) => LetterPrices | undefined
+  readonly pricesOf?: (chain: string) => DeadLetterPrices | undefined
 }
 
-const PREFIX = 'dlq.'
+const DLQ_PREFIX = 'dlq.'
 /** Letters of one commit. */
-const BATCH = 100
+const REPLAY_BATCH_SIZE = 100
 
 const replayGroup = (topic: string): string => `replay.${topic}`
 
 /** Dead letters, oldest first per partition, with what became of them. */
-export async function* listLetters(request: LetterRequest): AsyncIterable<Letter> {
+export async function* listDeadLetters(request: DeadLetterRequest): AsyncIterable<DeadLetterEntry> {
   let left = request.limit
-  for (const topic of await letterTopics(request)) {
+  for (const topic of await deadLetterTopics(request)) {
     const places = await request.bus.offsets(replayGroup(topic), [topic])
-    for await (const record of lettersOf(request.bus, topic, () => undefined)) {
+    for await (const record of readDeadLetters(request.bus, topic, () => undefined)) {
       if (left <= 0) return
       left -= 1
       const place = places.find(({ partition }) => partition === record.partition)?.offset ?? 0
-      yield letterOf(topic, record, record.offset < place)
+      yield toDeadLetterEntry(topic, record, record.offset < place)
     }
   }
 }
 
 /** What a replay did. */
-export interface Replayed {
+export interface ReplayResult {
   readonly published: number
   /** Letters that stay as they are, and why. */
-  readonly stayed: readonly Letter[]
+  readonly stayed: readonly DeadLetterEntry[]
   /** Letters of ingestors, decoded again, with what came of it. */
-  readonly rerun: readonly { readonly letter: Letter; readonly result: Rerun }[]
+  readonly rerun: readonly { readonly letter: DeadLetterEntry; readonly result: RetryResult }[]
 }
 
 /**
@@ -67,16 +71,16 @@ export interface Replayed {
  * What an ingestor could not take was never a record: it is decoded again with this build, as often as this is called, and nothing
  * is published, because the operation of its block is closed.
  */
-export const replayLetters = async (request: LetterRequest): Promise<Replayed> => {
+export const replayDeadLetters = async (request: DeadLetterRequest): Promise<ReplayResult> => {
   const { bus } = request
   let left = request.limit
   let published = 0
-  const stayed: Letter[] = []
-  const rerun: Replayed['rerun'][number][] = []
-  for (const topic of await letterTopics(request)) {
-    const chain = ingestedChain(topic)
+  const stayed: DeadLetterEntry[] = []
+  const rerun: ReplayResult['rerun'][number][] = []
+  for (const topic of await deadLetterTopics(request)) {
+    const chain = ingestDlqChain(topic)
     if (chain !== undefined) {
-      const again = await rerunLetters(request, { topic, chain, limit: left })
+      const again = await retryIngestDeadLetters(request, { topic, chain, limit: left })
       rerun.push(...again)
       left -= again.length
       continue
@@ -86,12 +90,15 @@ export const replayLetters = async (request: LetterRequest): Promise<Replayed> =
       const places = await bus.offsets(replayGroup(topic), [topic])
       const from = (partition: number): number | undefined =>
         places.find((place) => place.partition === partition)?.offset
-      for await (const batch of batches(lettersOf(bus, topic, from), () => left)) {
-        const letters = batch.map((record) => ({ record, letter: letterOf(topic, record, false) }))
+      for await (const batch of inBatches(readDeadLetters(bus, topic, from), () => left)) {
+        const letters = batch.map((record) => ({
+          record,
+          letter: toDeadLetterEntry(topic, record, false),
+        }))
         const good = letters.filter(({ letter }) => letter.stays === null)
         const next = new Map(batch.map(({ partition, offset }) => [partition, offset + 1]))
         await writer.commit({
-          records: good.map(({ record }) => originalOf(record)),
+          records: good.map(({ record }) => originalRecord(record)),
           offsets: {
             group: replayGroup(topic),
             next: [...next].map(([partition, offset]) => ({ topic, partition, offset })),
@@ -108,24 +115,24 @@ export const replayLetters = async (request: LetterRequest): Promise<Replayed> =
   return { published, stayed, rerun }
 }
 
-interface Rerunning {
+interface IngestRetryRequest {
   readonly topic: string
   readonly chain: string
   readonly limit: number
 }
 
-const rerunLetters = async (
-  { bus, pricesOf }: LetterRequest,
-  { topic, chain, limit }: Rerunning,
-): Promise<Replayed['rerun']> => {
+const retryIngestDeadLetters = async (
+  { bus, pricesOf }: DeadLetterRequest,
+  { topic, chain, limit }: IngestRetryRequest,
+): Promise<ReplayResult['rerun']> => {
   const prices = pricesOf?.(chain)
-  const rerun: Replayed['rerun'][number][] = []
+  const rerun: ReplayResult['rerun'][number][] = []
   try {
-    const again = await letterRerun(bus, chain, prices)
-    const letters = lettersOf(bus, topic, () => undefined)
-    for await (const batch of batches(letters, () => limit - rerun.length)) {
+    const again = await createDeadLetterRetry(bus, chain, prices)
+    const letters = readDeadLetters(bus, topic, () => undefined)
+    for await (const batch of inBatches(letters, () => limit - rerun.length)) {
       for (const record of batch) {
-        rerun.push({ letter: letterOf(topic, record, false), result: await again(record) })
+        rerun.push({ letter: toDeadLetterEntry(topic, record, false), result: await again(record) })
       }
     }
   } finally {
@@ -134,12 +141,12 @@ const rerunLetters = async (
   return rerun
 }
 
-const letterTopics = async ({ bus, group }: LetterRequest): Promise<readonly string[]> => {
-  const topics = await bus.topics(PREFIX)
-  return group === undefined ? topics : topics.filter((topic) => topic === PREFIX + group)
+const deadLetterTopics = async ({ bus, group }: DeadLetterRequest): Promise<readonly string[]> => {
+  const topics = await bus.topics(DLQ_PREFIX)
+  return group === undefined ? topics : topics.filter((topic) => topic === DLQ_PREFIX + group)
 }
 
-async function* lettersOf(
+async function* readDeadLetters(
   bus: Bus,
   topic: string,
   from: (partition: number) => number | undefined,
@@ -149,7 +156,7 @@ async function* lettersOf(
   }
 }
 
-async function* batches(
+async function* inBatches(
   records: AsyncIterable<LogRecord>,
   left: () => number,
 ): AsyncIterable<readonly LogRecord[]> {
@@ -157,18 +164,22 @@ async function* batches(
   for await (const record of records) {
     if (batch.length >= left()) break
     batch.push(record)
-    if (batch.length < BATCH) continue
+    if (batch.length < REPLAY_BATCH_SIZE) continue
     yield batch
     batch = []
   }
   if (batch.length > 0) yield batch
 }
 
-const letterOf = (topic: string, record: LogRecord, replayed: boolean): Letter => {
+const toDeadLetterEntry = (
+  topic: string,
+  record: LogRecord,
+  replayed: boolean,
+): DeadLetterEntry => {
   const { partition, offset, headers, timestampMs } = record
   const text = (name: string): string => headers[`dlq.${name}`] ?? ''
   return {
-    ...{ group: topic.slice(PREFIX.length), partition, offset },
+    ...{ group: topic.slice(DLQ_PREFIX.length), partition, offset },
     time: new Date(timestampMs).toISOString(),
     source: {
       topic: text('topic'),
@@ -179,26 +190,26 @@ const letterOf = (topic: string, record: LogRecord, replayed: boolean): Letter =
     error: text('error.class'),
     message: text('error.message'),
     replayed,
-    stays: ingestedChain(topic) === undefined ? staysBecause(record) : null,
+    stays: ingestDlqChain(topic) === undefined ? notReplayableReason(record) : null,
   }
 }
 
 /** Topics of records that no stage aligns: they belong to no block operation, and their newest wins by its own time. */
-const UNORDERED = new RegExp(`\\.${TOPICS.tokenDocuments.suffix.replaceAll('.', '\\.')}$`)
+const UNALIGNED_TOPICS = new RegExp(`\\.${TOPICS.tokenDocuments.suffix.replaceAll('.', '\\.')}$`)
 
 /** A record without its place would upset the order of those who align by it. */
-const staysBecause = ({ headers }: LogRecord): string | null => {
+const notReplayableReason = ({ headers }: LogRecord): string | null => {
   const offset = Number(headers['dlq.offset'] ?? -1)
   if (!(offset >= 0)) return 'it was never a record of a topic'
-  if (UNORDERED.test(headers['dlq.topic'] ?? '')) return null
+  if (UNALIGNED_TOPICS.test(headers['dlq.topic'] ?? '')) return null
   if (!/^\d{1,15}$/.test(headers.seq ?? '') || !/^\d+\/\d+$/.test(headers.part ?? '')) {
     return 'it does not say which block operation it belongs to'
   }
   return null
 }
 
-const originalOf = ({ key, value, headers }: LogRecord): OutRecord => {
-  const own = Object.entries(headers).filter(([name]) => !name.startsWith(PREFIX))
+const originalRecord = ({ key, value, headers }: LogRecord): OutRecord => {
+  const own = Object.entries(headers).filter(([name]) => !name.startsWith(DLQ_PREFIX))
   return {
     topic: headers['dlq.topic'] ?? '',
     partition: Number(headers['dlq.partition']),

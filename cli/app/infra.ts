@@ -5,6 +5,7 @@ import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { logLimitBytes } from '../../core/bus/embedded/log-size.ts'
 import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
 import { kafkaOptions } from '../../core/bus/kafka/config.ts'
+import { startRetentionCleaner } from '../../core/bus/retention-cleaner.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
@@ -19,22 +20,21 @@ import type { Config } from '../../core/config/config.ts'
 import { Outage } from '../../core/errors.ts'
 import { type Activity, watchedBus, watchedWarehouse } from '../../core/ops/in-flight.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import { flashblocksUrl } from './flashblocks.ts'
-import { startSweeper } from './retention.ts'
+import { flashblocksUrl } from './flashblocks-url.ts'
 
 /** The log and how its records are written. */
-export interface LogParts {
+export interface LogInfra {
   readonly bus: Bus
   readonly codec: Codec
 }
 
 /** The three things that a whole process works on. */
-export interface Parts extends LogParts {
+export interface Infra extends LogInfra {
   readonly warehouse: Warehouse
 }
 
 /** Where they are, and for which chains. */
-export interface PartsOptions {
+export interface InfraOptions {
   readonly config: Config
   readonly chains: readonly string[]
   readonly logPath: string
@@ -53,32 +53,32 @@ export interface PartsOptions {
  * Opens bus, codec and warehouse as the configuration says: embedded in the data folder, or Kafka with its registry and a
  * ClickHouse server. Throws `Outage`.
  */
-export const openParts = async (options: PartsOptions): Promise<Parts> => {
-  const logParts = await openLogParts(options)
-  return { ...logParts, warehouse: await openStore(options) }
+export const openInfra = async (options: InfraOptions): Promise<Infra> => {
+  const logParts = await openLogInfra(options)
+  return { ...logParts, warehouse: await openInfraWarehouse(options) }
 }
 
 /** Opens bus and codec. Throws `Outage`. */
-export const openLogParts = async (options: PartsOptions): Promise<LogParts> => {
+export const openLogInfra = async (options: InfraOptions): Promise<LogInfra> => {
   const { config, log, opened, activity } = options
   const isLocal = config.kafkaBrokers.length === 0
   if (isLocal) prepareSchemas(options)
   const bus = watchedBus(await openBus(options), activity)
   opened('bus', () => bus.close())
-  await (options.prepare ? prepareLog(bus, options) : requireTopics(bus, options.chains))
+  await (options.prepare ? prepareTopics(bus, options) : requireTopics(bus, options.chains))
   // Before the first commit: a log that was filled under another retention has room again.
-  if (isLocal && options.prepare) await firstSweep(bus, log)
-  opened('sweeper', startSweeper(bus, log).stop)
+  if (isLocal && options.prepare) await applyLogRetention(bus, log)
+  opened('sweeper', startRetentionCleaner(bus, log).stop)
   const codec = isLocal
     ? localCodec(storedSchemas(schemasPath(options)))
-    : await registryCodec(registryOf(config, log))
+    : await registryCodec(registryAccess(config, log))
   return { bus, codec }
 }
 
-const schemasPath = ({ logPath }: PartsOptions): string => join(logPath, SCHEMAS_FILE)
+const schemasPath = ({ logPath }: InfraOptions): string => join(logPath, SCHEMAS_FILE)
 
 /** Records name the schema that they were written with, so the log keeps each of them. Throws `Outage` for a log without any. */
-const prepareSchemas = (options: PartsOptions): void => {
+const prepareSchemas = (options: InfraOptions): void => {
   const { logPath } = options
   const path = schemasPath(options)
   if (existsSync(join(logPath, 'data.mdb')) && !existsSync(path)) {
@@ -92,7 +92,7 @@ const prepareSchemas = (options: PartsOptions): void => {
   keepSchemas(path)
 }
 
-const firstSweep = async (bus: Bus, log: Logger): Promise<void> => {
+const applyLogRetention = async (bus: Bus, log: Logger): Promise<void> => {
   try {
     await bus.sweep(Date.now())
   } catch (err) {
@@ -101,14 +101,14 @@ const firstSweep = async (bus: Bus, log: Logger): Promise<void> => {
 }
 
 /** Makes the documented topics that are missing and registers their schemas. Throws `Outage`. */
-const prepareLog = async (bus: Bus, { config, chains, log }: PartsOptions): Promise<void> => {
+const prepareTopics = async (bus: Bus, { config, chains, log }: InfraOptions): Promise<void> => {
   const { partitions, retention, feeds } = config
   const pending = chains.filter((chain) => flashblocksUrl(config, chain) !== '')
   const topics = topicSpecs({ chains, partitions, retention, feeds, pending })
   await bus.createTopics(topics)
   if (config.kafkaBrokers.length === 0) return
   const names = topics.map(({ topic }) => topic)
-  await registerSchemas(registryOf(config, log), names)
+  await registerSchemas(registryAccess(config, log), names)
 }
 
 /** Says what to do on a cluster that nobody has prepared. */
@@ -121,13 +121,13 @@ const requireTopics = async (bus: Bus, chains: readonly string[]): Promise<void>
   })
 }
 
-const registryOf = (config: Config, log: Logger): RegistryAccess => ({
+const registryAccess = (config: Config, log: Logger): RegistryAccess => ({
   ...registryLogin(config),
   log: log.child({ part: 'registry' }),
 })
 
 /** Opens the warehouse. Throws `Outage`. */
-export const openStore = async (options: PartsOptions): Promise<Warehouse> => {
+export const openInfraWarehouse = async (options: InfraOptions): Promise<Warehouse> => {
   const { config, warehousePath, activity, opened } = options
   const { clickhouseUrl, clickhouseDatabase: database } = config
   const warehouse = await openWarehouse(
@@ -142,7 +142,7 @@ export const openStore = async (options: PartsOptions): Promise<Warehouse> => {
   return watchedWarehouse(warehouse, activity)
 }
 
-const openBus = ({ config, logPath, log, onFatal }: PartsOptions): Promise<Bus> => {
+const openBus = ({ config, logPath, log, onFatal }: InfraOptions): Promise<Bus> => {
   const busLog = log.child({ part: 'bus' })
   if (config.kafkaBrokers.length > 0) {
     const access = kafkaOptions(config)

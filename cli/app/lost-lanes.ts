@@ -1,8 +1,13 @@
 import type { Bus, Ends, GroupOffset, LogRecord, StateChange } from '../../core/bus/contract.ts'
-import { progressChange } from '../../processors/runtime/stage-runner.ts'
-import { groupsOf, type HouseGroup, lostAt, SHARED_GROUPS } from '../checksum/consumer-lag.ts'
-import { type BlockOperation, type BlockTopic, openBlocks } from './block-topic.ts'
-import type { LogParts } from './infra.ts'
+import { progressStateChange } from '../../processors/runtime/stage-runner.ts'
+import {
+  type ConsumerGroup,
+  chainGroups,
+  lostOffsets,
+  SHARED_GROUPS,
+} from '../checksum/consumer-lag.ts'
+import { type BlockOperation, type BlockTopic, openBlockTopic } from './block-operations.ts'
+import type { LogInfra } from './infra.ts'
 
 /** Where lanes go on: at the first record that the log still holds for all of their inputs, or at what comes next. */
 export type ResumeFrom = 'earliest' | 'now'
@@ -32,35 +37,35 @@ export interface LostLane {
   readonly state: readonly StateChange[]
 }
 
-interface Look extends LogParts {
+interface LostLaneSearch extends LogInfra {
   readonly from: ResumeFrom
 }
 
 /** Lanes of a chain whose place left the log; of the groups that all chains share where `chain` is null. Throws `Outage`. */
 export const lostLanes = async (
-  { bus, codec, from }: Look,
+  { bus, codec, from }: LostLaneSearch,
   chain: string | null,
 ): Promise<readonly LostLane[]> => {
   const held = new Set(await bus.topics(''))
-  const blocks = chain === null ? undefined : await openBlocks({ bus, codec }, chain)
-  const groups = (chain === null ? SHARED_GROUPS : groupsOf(chain)).filter(({ topics }) =>
+  const blocks = chain === null ? undefined : await openBlockTopic({ bus, codec }, chain)
+  const groups = (chain === null ? SHARED_GROUPS : chainGroups(chain)).filter(({ topics }) =>
     topics.every((topic) => held.has(topic)),
   )
   const lanes: LostLane[] = []
   for (const group of groups) {
-    for (const lane of await lanesOf(bus, group)) {
+    for (const lane of await readLanes(bus, group)) {
       const isLost =
         lane.inputs.some(({ lost }) => lost > 0) ||
         (group.stage !== undefined &&
           blocks !== undefined &&
-          (await lacksBlocks(bus, lane, blocks)))
-      if (isLost) lanes.push(await planOf({ bus, from, chain, blocks }, group, lane))
+          (await isMissingBlocks(bus, lane, blocks)))
+      if (isLost) lanes.push(await planResume({ bus, from, chain, blocks }, group, lane))
     }
   }
   return lanes
 }
 
-interface Input {
+interface LaneInput {
   readonly topic: string
   readonly partition: number
   readonly place: number
@@ -70,11 +75,14 @@ interface Input {
 
 interface LaneInputs {
   readonly partition: number
-  readonly inputs: readonly Input[]
+  readonly inputs: readonly LaneInput[]
 }
 
 /** Lanes of a group that have committed anything, with the places of all their inputs. */
-const lanesOf = async (bus: Bus, { group, topics }: HouseGroup): Promise<readonly LaneInputs[]> => {
+const readLanes = async (
+  bus: Bus,
+  { group, topics }: ConsumerGroup,
+): Promise<readonly LaneInputs[]> => {
   const committed = await bus.offsets(group, topics)
   const ends = new Map<string, readonly Ends[]>()
   for (const topic of topics) ends.set(topic, await bus.ends(topic))
@@ -88,14 +96,14 @@ const lanesOf = async (bus: Bus, { group, topics }: HouseGroup): Promise<readonl
         if (own === undefined) return []
         const last = committed.find((at) => at.topic === topic && at.partition === partition)
         const place = last?.offset ?? own.low
-        return [{ topic, partition, place, ends: own, lost: lostAt(place, own) }]
+        return [{ topic, partition, place, ends: own, lost: lostOffsets(place, own) }]
       }),
     }))
 }
 
 const firstRecord = async (
   bus: Bus,
-  { topic, partition, ends }: Input,
+  { topic, partition, ends }: LaneInput,
   from: number,
 ): Promise<LogRecord | undefined> => {
   for await (const record of bus.read(topic, partition, from, ends.end)) return record
@@ -108,7 +116,7 @@ const seqOf = (record: LogRecord | undefined): number | undefined => {
 }
 
 /** True when the block operation of the next record is gone, although the record is there. */
-const lacksBlocks = async (
+const isMissingBlocks = async (
   bus: Bus,
   { inputs }: LaneInputs,
   { oldest }: BlockTopic,
@@ -120,45 +128,45 @@ const lacksBlocks = async (
   return false
 }
 
-interface Planning {
+interface ResumeContext {
   readonly bus: Bus
   readonly from: ResumeFrom
   readonly chain: string | null
   readonly blocks: BlockTopic | undefined
 }
 
-const planOf = async (
-  { bus, from, chain, blocks }: Planning,
-  { group, stage }: HouseGroup,
+const planResume = async (
+  { bus, from, chain, blocks }: ResumeContext,
+  { group, stage }: ConsumerGroup,
   { partition, inputs }: LaneInputs,
 ): Promise<LostLane> => {
-  const first = blocks ? await firstLost(blocks, inputs) : null
+  const first = blocks ? await firstLostOperation(blocks, inputs) : null
   if (stage === undefined || chain === null || blocks === undefined) {
-    const moved = inputs.map((input) => ({ input, next: nextAlone(input, from) }))
+    const moved = inputs.map((input) => ({ input, next: nextIndependentOffset(input, from) }))
     const at = moved.find(({ input }) => input.lost > 0)
     const record = at && (await firstRecord(bus, at.input, at.next))
     const seq = seqOf(record)
     const next = seq === undefined || !blocks ? null : await blocks.at(seq)
-    return { ...laneOf(group, partition, moved), first, next, state: [] }
+    return { ...laneChanges(group, partition, moved), first, next, state: [] }
   }
-  const seq = await goOnAt({ bus, from, blocks }, inputs)
-  const moved: Moved[] = []
-  for (const input of inputs) moved.push({ input, next: await nextAt(bus, input, seq) })
+  const seq = await resumeSeq({ bus, from, blocks }, inputs)
+  const moved: MovedInput[] = []
+  for (const input of inputs) moved.push({ input, next: await offsetOfSeq(bus, input, seq) })
   const next = await blocks.at(seq)
   const blocksNext = next?.offset ?? blocks.end
-  const state = [progressChange(stage, chain, partition, { seq: seq - 1, blocksNext })]
-  return { ...laneOf(group, partition, moved), first, next, state }
+  const state = [progressStateChange(stage, chain, partition, { seq: seq - 1, blocksNext })]
+  return { ...laneChanges(group, partition, moved), first, next, state }
 }
 
-interface Moved {
-  readonly input: Input
+interface MovedInput {
+  readonly input: LaneInput
   readonly next: number
 }
 
-const laneOf = (
+const laneChanges = (
   group: string,
   partition: number,
-  moved: readonly Moved[],
+  moved: readonly MovedInput[],
 ): Pick<LostLane, 'group' | 'partition' | 'records' | 'offsets'> => ({
   ...{ group, partition },
   records: moved
@@ -171,15 +179,19 @@ const laneOf = (
 })
 
 /** Inputs that depend on no others: each goes on for itself, and only where something is lost. */
-const nextAlone = ({ place, ends, lost }: Input, from: ResumeFrom): number => {
+const nextIndependentOffset = ({ place, ends, lost }: LaneInput, from: ResumeFrom): number => {
   if (lost === 0) return place
   return from === 'now' ? ends.end : ends.low
 }
 
 /** First operation whose records are whole in every input. The oldest one that is left may have lost its first records. */
-const goOnAt = async (
-  { bus, from, blocks }: Required<Pick<Planning, 'bus' | 'from'>> & { readonly blocks: BlockTopic },
-  inputs: readonly Input[],
+const resumeSeq = async (
+  {
+    bus,
+    from,
+    blocks,
+  }: Required<Pick<ResumeContext, 'bus' | 'from'>> & { readonly blocks: BlockTopic },
+  inputs: readonly LaneInput[],
 ): Promise<number> => {
   const after = (blocks.newest?.seq ?? 0) + 1
   if (from === 'now') return after
@@ -195,7 +207,7 @@ const goOnAt = async (
 }
 
 /** Offset of an input's first record of the operation or a later one. */
-const nextAt = async (bus: Bus, input: Input, seq: number): Promise<number> => {
+const offsetOfSeq = async (bus: Bus, input: LaneInput, seq: number): Promise<number> => {
   const { topic, partition, place, ends } = input
   const start = input.lost > 0 ? ends.low : place
   const { end = ends.end } =
@@ -207,9 +219,9 @@ const nextAt = async (bus: Bus, input: Input, seq: number): Promise<number> => {
 }
 
 /** First operation whose records a lane has not read, where an input is one that the blocks' spans tell of. */
-const firstLost = async (
+const firstLostOperation = async (
   blocks: BlockTopic,
-  inputs: readonly Input[],
+  inputs: readonly LaneInput[],
 ): Promise<BlockOperation | null> => {
   const found: BlockOperation[] = []
   for (const { topic, partition, place, lost } of inputs) {

@@ -46,7 +46,7 @@ export const nodeUrls = (
   )
 
 /** Addresses that the nodes of a virtual machine are reached by. Those of Solana's calls come first, its streams may follow. */
-const SCHEMES: Readonly<Record<Vm, RegExp>> = {
+const URL_SCHEMES: Readonly<Record<Vm, RegExp>> = {
   evm: /^(https?|wss?):/,
   svm: /^(https?|wss?|grpcs?):/,
   move: /^(https?|grpcs?):/,
@@ -55,7 +55,7 @@ const SCHEMES: Readonly<Record<Vm, RegExp>> = {
 /** Opens the source of a chain's virtual machine. Throws `ConfigError` for addresses that are none of its nodes. */
 export const nodeSource = async (options: NodeSourceOptions): Promise<Source> => {
   const { chain, config, profile, ...rest } = options
-  const misfits = misfitsOf(options)
+  const misfits = urlProblems(options)
   if (misfits.length > 0) throw new ConfigError(misfits)
   const { chainId, vm } = chain
   const limits = {
@@ -82,9 +82,9 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
 }
 
 /** The source of a chain that opens its nodes when it is read. Throws `ConfigError` as `nodeSource`. */
-export const laterNodeSource = (options: Omit<NodeSourceOptions, 'signal'>): Source => {
+export const lazyNodeSource = (options: Omit<NodeSourceOptions, 'signal'>): Source => {
   const { chain } = options
-  const misfits = misfitsOf(options)
+  const misfits = urlProblems(options)
   if (misfits.length > 0) throw new ConfigError(misfits)
   return deferredSource({
     origin: chain.id,
@@ -101,12 +101,12 @@ const COMMITMENTS: Readonly<Record<Vm, Source['commitment']>> = {
   move: 'finalized',
 }
 
-const misfitsOf = ({
+const urlProblems = ({
   chain,
   urls,
 }: Pick<NodeSourceOptions, 'chain' | 'urls'>): readonly ConfigProblem[] => {
   const variable = `RPC_URLS_${chain.apiName.toUpperCase()}`
-  const wrong = urls.filter((url) => !SCHEMES[chain.vm].test(url))
+  const wrong = urls.filter((url) => !URL_SCHEMES[chain.vm].test(url))
   const isStreamOnly = chain.vm === 'svm' && urls.length > 0 && urls.every(isGrpcUrl)
   return [
     ...wrong.map((url) => ({

@@ -4,10 +4,10 @@ import type { Config } from '../../core/config/config.ts'
 import { Outage } from '../../core/errors.ts'
 
 /** Longest time that a process may take for an answer: a checksum reads everything. */
-const ANSWER_LIMIT_MS = 600_000
+const RESPONSE_TIMEOUT_MS = 600_000
 
 /** Where a process answers operators: the address given, or what the data folder names; undefined when none is known. */
-export const opsUrlOf = (given: string | undefined, dataDir: string): string | undefined => {
+export const findOpsUrl = (given: string | undefined, dataDir: string): string | undefined => {
   if (given !== undefined) return given
   const path = join(dataDir, 'ops.json')
   if (!existsSync(path)) return undefined
@@ -19,7 +19,7 @@ export const opsUrlOf = (given: string | undefined, dataDir: string): string | u
  * The answer of a running process; undefined when nobody listens there any more (a killed process leaves its file).
  * Throws `Outage` with the reason that the process gave.
  */
-export const askOps = async <T>(
+export const fetchOps = async <T>(
   url: string,
   path: string,
   { opsToken }: Partial<Pick<Config, 'opsToken'>> = {},
@@ -27,9 +27,9 @@ export const askOps = async <T>(
   const asked = new URL(path, url)
   const token = opsToken?.reveal() ?? ''
   const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
-  const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
+  const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
   const answer = await fetch(asked, { headers, signal }).catch((error: unknown) => {
-    if (isGone(error)) return undefined
+    if (isConnectionGone(error)) return undefined
     throw new Outage('bus', `${url} did not answer`, { cause: error })
   })
   if (answer === undefined) return undefined
@@ -39,10 +39,10 @@ export const askOps = async <T>(
 }
 
 /** What a process that is not there, or goes at this moment, leaves of a connection. */
-const GONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'])
+const GONE_ERROR_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'])
 
-const isGone = (error: unknown): boolean =>
+const isConnectionGone = (error: unknown): boolean =>
   error instanceof Error &&
   error.cause instanceof Error &&
   'code' in error.cause &&
-  GONE.has(String(error.cause.code))
+  GONE_ERROR_CODES.has(String(error.cause.code))

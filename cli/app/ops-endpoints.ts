@@ -8,17 +8,17 @@ import { scrubber } from '../../core/ops/redact.ts'
 import { type OpsQuestion, OpsRefusal, openOps } from '../../core/ops/server.ts'
 import type { Ingestor } from '../../ingestors/start.ts'
 import { checksum } from '../checksum/checksum.ts'
-import type { LogParts } from './infra.ts'
-import { lettersQuestion, recordsQuestion } from './live-reads.ts'
-import type { HouseChain, PieceDeps } from './services.ts'
+import type { LogInfra } from './infra.ts'
+import { deadLettersHandler, recordsHandler } from './log-over-ops.ts'
+import type { AppChain, ServiceDeps } from './services.ts'
 import { type IngestStatus, statusReport } from './status-report.ts'
 
 /** What the operators' port of a process tells of beside its parts. */
-export interface OpsSubjects {
-  readonly parts: LogParts & { readonly warehouse?: Warehouse }
+export interface OpsSources {
+  readonly parts: LogInfra & { readonly warehouse?: Warehouse }
   readonly activity: Activity
   readonly ingestors?: readonly Ingestor[]
-  readonly houseChains?: readonly HouseChain[]
+  readonly houseChains?: readonly AppChain[]
   /** File that names the port while the process runs. */
   readonly opsPath?: string
 }
@@ -29,19 +29,19 @@ const FOLDER_KEY_BYTES = 24
  * Opens the operators' port of a process: health, readiness, metrics, `/status`, `/checksum` where tables are at hand, `/records` and
  * `/dead-letters` for who can read the data folder.
  */
-export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<string> => {
+export const startOpsServer = async (deps: ServiceDeps, subjects: OpsSources): Promise<string> => {
   const { config, metrics, checks, lifecycle, ownPorts } = deps
   const { opsPath, parts } = subjects
-  checks.push({ name: 'lanes', run: () => lanesCheck(parts.bus.halted()) })
-  const questions: Record<string, OpsQuestion> = { '/status': statusQuestion(deps, subjects) }
+  checks.push({ name: 'lanes', run: () => haltedLanesCheck(parts.bus.halted()) })
+  const questions: Record<string, OpsQuestion> = { '/status': statusHandler(deps, subjects) }
   const { warehouse } = parts
   if (warehouse !== undefined) {
-    questions['/checksum'] = checksumQuestion(deps, { ...parts, warehouse })
+    questions['/checksum'] = checksumHandler(deps, { ...parts, warehouse })
   }
   const folderKey = randomBytes(FOLDER_KEY_BYTES).toString('base64url')
   if (opsPath !== undefined) {
-    questions['/records'] = recordsQuestion(parts.bus, folderKey)
-    questions['/dead-letters'] = lettersQuestion(parts.bus, folderKey)
+    questions['/records'] = recordsHandler(parts.bus, folderKey)
+    questions['/dead-letters'] = deadLettersHandler(parts.bus, folderKey)
   }
   const { opsHost: host, opsPort: port, opsToken: token } = config
   const log = deps.log.child({ part: 'ops' })
@@ -61,7 +61,7 @@ export const startOps = async (deps: PieceDeps, subjects: OpsSubjects): Promise<
 }
 
 /** Not ready while a lane rests: what it should have read has left the log. */
-const lanesCheck = (halted: readonly HaltedLane[]) => {
+const haltedLanesCheck = (halted: readonly HaltedLane[]) => {
   const [first] = halted
   if (first === undefined) return { ok: true }
   const { group, lane, topic, partition, place, low } = first
@@ -70,8 +70,8 @@ const lanesCheck = (halted: readonly HaltedLane[]) => {
   return { ok: false, detail }
 }
 
-const statusQuestion =
-  ({ chains }: PieceDeps, subjects: OpsSubjects): OpsQuestion =>
+const statusHandler =
+  ({ chains }: ServiceDeps, subjects: OpsSources): OpsQuestion =>
   () =>
     statusReport({
       ...subjects.parts,
@@ -81,7 +81,7 @@ const statusQuestion =
       nowMs: Date.now,
     })
 
-const ingestStatus = ({ ingestors = [], houseChains = [] }: OpsSubjects): readonly IngestStatus[] =>
+const ingestStatus = ({ ingestors = [], houseChains = [] }: OpsSources): readonly IngestStatus[] =>
   ingestors.flatMap((ingestor, index) => {
     const house = houseChains[index]
     if (house === undefined) return []
@@ -96,9 +96,9 @@ const ingestStatus = ({ ingestors = [], houseChains = [] }: OpsSubjects): readon
   })
 
 /** One at a time: a checksum reads every topic and table of a chain. */
-const checksumQuestion = (
-  { chains }: PieceDeps,
-  parts: LogParts & { readonly warehouse: Warehouse },
+const checksumHandler = (
+  { chains }: ServiceDeps,
+  parts: LogInfra & { readonly warehouse: Warehouse },
 ): OpsQuestion => {
   let busy = false
   return async (query) => {
@@ -106,8 +106,8 @@ const checksumQuestion = (
     busy = true
     try {
       return await Promise.all(
-        askedChains(chains, query).map((chain) =>
-          checksum({ ...parts, chain, ...askedHeight(query) }),
+        requestedChains(chains, query).map((chain) =>
+          checksum({ ...parts, chain, ...requestedHeight(query) }),
         ),
       )
     } finally {
@@ -116,14 +116,14 @@ const checksumQuestion = (
   }
 }
 
-const askedChains = (chains: readonly string[], query: URLSearchParams): readonly string[] => {
+const requestedChains = (chains: readonly string[], query: URLSearchParams): readonly string[] => {
   const asked = query.getAll('chain')
   const unknown = asked.find((chain) => !chains.includes(chain))
   if (unknown !== undefined) throw new OpsRefusal(`no chain ${unknown} here`)
   return asked.length > 0 ? asked : chains
 }
 
-const askedHeight = (query: URLSearchParams): { readonly height?: number } => {
+const requestedHeight = (query: URLSearchParams): { readonly height?: number } => {
   const text = query.get('height')
   if (text === null) return {}
   if (!/^\d{1,15}$/.test(text)) throw new OpsRefusal('height is not a whole number')

@@ -3,7 +3,7 @@ import type { Logger } from '../../core/ops/logger.ts'
 import { printError } from '../../core/ops/terminal.ts'
 
 /** How a process ends, and what it is told until then. */
-export interface Course {
+export interface ProcessContext {
   /** Aborted when the process is to end. */
   readonly signal: AbortSignal
   /** Ends the process in order with that exit status; only the first call counts. */
@@ -13,13 +13,13 @@ export interface Course {
 }
 
 /** Why and how a process ends. */
-export interface Ending {
+export interface ExitReason {
   readonly status: number
   readonly reason: string
 }
 
 /** Where a process says what went wrong, and what takes its secrets out of that. */
-export interface CourseOutput {
+export interface ProcessOutput {
   readonly log: Logger
   readonly scrub: (text: string) => string
 }
@@ -28,20 +28,20 @@ export interface CourseOutput {
  * Runs `work` under the signals of the process and its last-resort errors; `work` stops in order when the signal aborts. An error
  * that only says that the other side of a connection left is logged and ends nothing.
  */
-export const runCourse = async (
-  { log, scrub }: CourseOutput,
-  work: (course: Course) => Promise<number>,
+export const runProcess = async (
+  { log, scrub }: ProcessOutput,
+  work: (course: ProcessContext) => Promise<number>,
 ): Promise<number> => {
   const ending = new AbortController()
   const end = (status: number, reason: string): void =>
-    ending.abort({ status, reason } satisfies Ending)
+    ending.abort({ status, reason } satisfies ExitReason)
   const onFatal = (error: unknown): void => {
     if (ending.signal.aborted) return
     log.fatal({ err: error }, 'fatal error, shutting down')
     printError(scrub(`sluice: ${error instanceof Error ? error.message : String(error)}`))
     end(1, 'fatal')
   }
-  const release = handleProcess(end, (error) => {
+  const release = onProcessEnd(end, (error) => {
     if (isPeerError(error)) log.warn({ err: error }, 'unhandled connection error')
     else onFatal(error)
   })
@@ -53,7 +53,10 @@ export const runCourse = async (
 }
 
 /** Listens to what ends a process; returns the way to stop listening. */
-const handleProcess = (end: Course['end'], onFatal: Course['onFatal']): (() => void) => {
+const onProcessEnd = (
+  end: ProcessContext['end'],
+  onFatal: ProcessContext['onFatal'],
+): (() => void) => {
   const interrupt = (): void => end(0, 'SIGINT')
   const terminate = (): void => end(0, 'SIGTERM')
   process.once('SIGINT', interrupt)
@@ -69,7 +72,7 @@ const handleProcess = (end: Course['end'], onFatal: Course['onFatal']): (() => v
 }
 
 /** Resolves when the process is to end. */
-export const ended = (signal: AbortSignal): Promise<Ending> =>
+export const untilExit = (signal: AbortSignal): Promise<ExitReason> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve(signal.reason)
     else signal.addEventListener('abort', () => resolve(signal.reason), { once: true })

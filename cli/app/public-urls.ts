@@ -2,13 +2,13 @@ import { listenKind, urlHost } from '../../core/config/client-address.ts'
 import { type Config, ConfigError, type ConfigProblem } from '../../core/config/config.ts'
 
 /** Settings that say where the public plane is. */
-type PlaceConfig = Pick<
+type PublicUrlConfig = Pick<
   Config,
   'host' | 'publicUrl' | 'publicStreamsUrl' | 'authUrl' | 'tlsCertFile'
 >
 
 /** Where clients reach the public plane; no address ends in a slash. */
-export interface Places {
+export interface PublicUrls {
   readonly baseUrl: string
   readonly graphqlUrl: string
   readonly wsUrl: string
@@ -20,32 +20,36 @@ export interface Places {
 export const publicUrlProblems = ({
   host,
   publicUrl,
-}: Pick<PlaceConfig, 'host' | 'publicUrl'>): readonly ConfigProblem[] => {
+}: Pick<PublicUrlConfig, 'host' | 'publicUrl'>): readonly ConfigProblem[] => {
   if (publicUrl !== '' || listenKind(host) !== 'wildcard') return []
   const message = `is needed where HOST is ${host}: access tokens and links name it, e.g. PUBLIC_URL=https://api.example.com`
   return [{ variable: 'PUBLIC_URL', message }]
 }
 
 /** Throws `ConfigError` with `publicUrlProblems`. */
-export const requirePublicUrl = (config: Pick<PlaceConfig, 'host' | 'publicUrl'>): void => {
+export const requirePublicUrl = (config: Pick<PublicUrlConfig, 'host' | 'publicUrl'>): void => {
   const problems = publicUrlProblems(config)
   if (problems.length > 0) throw new ConfigError(problems)
 }
 
 /** The addresses that clients use, from the settings or else from where the listeners are. */
-export const placesOf = (config: PlaceConfig, port: number, streamsPort: number): Places => {
+export const publicUrls = (
+  config: PublicUrlConfig,
+  port: number,
+  streamsPort: number,
+): PublicUrls => {
   const { host, publicUrl, publicStreamsUrl, authUrl, tlsCertFile } = config
   const s = tlsCertFile === '' ? '' : 's'
   const own = (scheme: string, at: number): string => `${scheme}${s}://${urlHost(host)}:${at}`
-  const baseUrl = trimmed(publicUrl || own('http', port))
-  const behindProxy = publicUrl === '' ? '' : trimmed(publicUrl).replace(/^http/, 'ws')
+  const baseUrl = withoutTrailingSlash(publicUrl || own('http', port))
+  const behindProxy = publicUrl === '' ? '' : withoutTrailingSlash(publicUrl).replace(/^http/, 'ws')
   const streams = publicStreamsUrl || behindProxy || own('ws', streamsPort)
   return {
     baseUrl,
     graphqlUrl: `${baseUrl}/graphql`,
-    wsUrl: `${trimmed(streams)}/connection/websocket`,
-    authUrl: trimmed(authUrl || baseUrl),
+    wsUrl: `${withoutTrailingSlash(streams)}/connection/websocket`,
+    authUrl: withoutTrailingSlash(authUrl || baseUrl),
   }
 }
 
-const trimmed = (url: string): string => url.replace(/\/+$/, '')
+const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '')

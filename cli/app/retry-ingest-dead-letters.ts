@@ -4,16 +4,17 @@ import { type LetterBody, letterBody } from '../../ingestors/dead-letters/payloa
 import { rerun } from '../../ingestors/dead-letters/retry.ts'
 import type { Books } from '../../ingestors/decode/contract.ts'
 import { topicName } from '../../schemas/topics.ts'
-import type { LetterPrices } from './dead-letter-prices.ts'
+import type { DeadLetterPrices } from './dead-letter-prices.ts'
 
 /** Topics of what ingestors could not take. */
-const TOPIC = /^dlq\.ingest\.([a-z]+)$/
+const INGEST_DLQ_TOPIC = /^dlq\.ingest\.([a-z]+)$/
 
 /** The chain of a dead-letter topic that an ingestor writes; undefined for any other. */
-export const ingestedChain = (topic: string): string | undefined => TOPIC.exec(topic)?.[1]
+export const ingestDlqChain = (topic: string): string | undefined =>
+  INGEST_DLQ_TOPIC.exec(topic)?.[1]
 
 /** What a letter of an ingestor comes to when it is run again. */
-export interface Rerun {
+export interface RetryResult {
   /** `failed-again`: for the same or another reason; `decodes-now`: it is read now; `superseded`: the chain went on; `still-blocked`: it did not. */
   readonly outcome: 'failed-again' | 'decodes-now' | 'superseded' | 'still-blocked' | 'not-retained'
   readonly detail: string
@@ -23,11 +24,11 @@ export interface Rerun {
  * Runs letters of one chain again. The newest height is read once. What was not taken because nobody told a pool's price is decoded
  * with the price that a node tells now, where `prices` asks one.
  */
-export const letterRerun = async (
+export const createDeadLetterRetry = async (
   bus: Bus,
   chain: string,
-  prices?: LetterPrices,
-): Promise<(record: LogRecord) => Promise<Rerun>> => {
+  prices?: DeadLetterPrices,
+): Promise<(record: LogRecord) => Promise<RetryResult>> => {
   const newest = await newestHeight(bus, chain)
   return async ({ value }) => {
     if (value === null) return { outcome: 'not-retained', detail: 'the dead letter is empty' }
@@ -35,7 +36,7 @@ export const letterRerun = async (
       const body = letterBody(value)
       const isPriceless = body.kind === 'event' && body.reason === 'unknown-price'
       const price = isPriceless && body.block !== null ? await prices?.of(body.block) : undefined
-      return rerunOf(body, { chain, newest, price })
+      return retryPayload(body, { chain, newest, price })
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       return { outcome: 'not-retained', detail: `${error.reason}: ${error.message}` }
@@ -43,13 +44,13 @@ export const letterRerun = async (
   }
 }
 
-interface Rerunning {
+interface RetryContext {
   readonly chain: string
   readonly newest: number
   readonly price: Books['price']
 }
 
-const rerunOf = (body: LetterBody, { chain, newest, price }: Rerunning): Rerun => {
+const retryPayload = (body: LetterBody, { chain, newest, price }: RetryContext): RetryResult => {
   if (body.kind === 'answer' || body.kind === 'chain') {
     const stood = body.above.height ?? -1
     return newest > stood
@@ -68,7 +69,12 @@ const newestHeight = async (bus: Bus, chain: string): Promise<number> => {
   if (!(await bus.topics(topic)).includes(topic)) return -1
   let newest = -1
   for (const { partition, low, end } of await bus.ends(topic)) {
-    for await (const { headers } of bus.read(topic, partition, Math.max(low, end - LOOK), end)) {
+    for await (const { headers } of bus.read(
+      topic,
+      partition,
+      Math.max(low, end - LOOK_BACK_OPERATIONS),
+      end,
+    )) {
       if (headers.op === 'A') newest = Number(headers.height)
     }
   }
@@ -76,4 +82,4 @@ const newestHeight = async (bus: Bus, chain: string): Promise<number> => {
 }
 
 /** Newest block operations that are looked through for an APPLY. */
-const LOOK = 256
+const LOOK_BACK_OPERATIONS = 256

@@ -13,7 +13,7 @@ import type { FactReader } from '../../ingestors/decode/metadata-reader.ts'
 import type { Source } from '../../ingestors/follow/contract.ts'
 import { startDocuments } from '../../ingestors/metadata/worker.ts'
 import { type Ingestor, startIngestor } from '../../ingestors/start.ts'
-import { type ProcessorsRunning, startProcessors } from '../../processors/start.ts'
+import { type RunningProcessors, startProcessors } from '../../processors/start.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import { type Accounts, createAccounts, type DemoCredentials } from '../../serving/auth/accounts.ts'
 import { countedStreamGuard } from '../../serving/auth/failures.ts'
@@ -26,13 +26,13 @@ import { oauthPlugin } from '../../serving/http/oauth.ts'
 import { makeServer } from '../../serving/http/server.ts'
 import type { Guard } from '../../serving/interfaces.ts'
 import { startRealtime } from '../../serving/realtime/server.ts'
-import { flashblocksUrl } from './flashblocks.ts'
-import type { LogParts, Parts } from './infra.ts'
-import { placesOf } from './public-urls.ts'
-import { startWebhookPiece } from './webhook-service.ts'
+import { flashblocksUrl } from './flashblocks-url.ts'
+import type { Infra, LogInfra } from './infra.ts'
+import { publicUrls } from './public-urls.ts'
+import { startWebhookService } from './webhook-service.ts'
 
 /** One chain of a process: where its blocks come from. */
-export interface HouseChain {
+export interface AppChain {
   readonly row: ChainRow
   readonly source: Source
   readonly extra?: ChainExtra
@@ -42,7 +42,7 @@ export interface HouseChain {
 }
 
 /** What every piece of a process is started with; it adds what it starts to the lifecycle and its checks to the list. */
-export interface PieceDeps {
+export interface ServiceDeps {
   readonly config: Config
   /** Internal ids of the chains. */
   readonly chains: readonly string[]
@@ -56,31 +56,37 @@ export interface PieceDeps {
   readonly ownPorts: Set<number>
 }
 
-const part = (name: string, running: Running): { name: string; stop: () => Promise<void> } => ({
+const lifecyclePart = (
+  name: string,
+  running: Running,
+): { name: string; stop: () => Promise<void> } => ({
   name,
   stop: () => running.stop(),
 })
 
 /** Stages, sinks and finalizers of the chains. */
-export const startProcess = async (deps: PieceDeps, parts: Parts): Promise<ProcessorsRunning> => {
+export const startProcessing = async (
+  deps: ServiceDeps,
+  parts: Infra,
+): Promise<RunningProcessors> => {
   const { chains, config, metrics, log, lifecycle, checks } = deps
   const processors = await startProcessors({ ...parts, chains, config, metrics, log })
-  lifecycle.add(part('processors', processors))
+  lifecycle.add(lifecyclePart('processors', processors))
   checks.push({ name: 'process', run: () => processors.readiness(Date.now()) })
   return processors
 }
 
 /** One ingestor per chain, and where it is wanted the worker that fetches what their tokens name. */
 export const startIngest = async (
-  deps: PieceDeps,
-  { bus, codec }: LogParts,
-  houseChains: readonly HouseChain[],
+  deps: ServiceDeps,
+  { bus, codec }: LogInfra,
+  houseChains: readonly AppChain[],
 ): Promise<readonly Ingestor[]> => {
   const { config, metrics, log, lifecycle, checks, onFatal } = deps
   if (config.metadataFetch === 'on' && houseChains.length > 0) {
     const chains = houseChains.map(({ row }) => row.id)
     const documents = await startDocuments({ chains, bus, codec, config, metrics, log })
-    lifecycle.add(part('documents', documents))
+    lifecycle.add(lifecyclePart('documents', documents))
   }
   const ingestors: Ingestor[] = []
   checks.push({
@@ -106,7 +112,7 @@ export const startIngest = async (
 }
 
 /** Where the serving piece answers. */
-export interface Surfaces {
+export interface PublicEndpoints {
   readonly baseUrl: string
   readonly graphqlUrl: string
   readonly wsUrl: string
@@ -118,7 +124,7 @@ export interface Surfaces {
 }
 
 /** The serving piece. */
-export interface Served extends Surfaces {
+export interface RunningServing extends PublicEndpoints {
   readonly accounts: Accounts
   /** Of the first user; null where none was asked for. */
   readonly credentials: DemoCredentials | null
@@ -127,7 +133,7 @@ export interface Served extends Surfaces {
 }
 
 /** What the serving piece is told beside its parts. */
-export interface ServeOptions {
+export interface ServingOptions {
   /** Where the blocks come from, in words for people. */
   readonly origin?: string
   /** Credentials that a first user is shown, as they were written down; new ones are made for what is missing. */
@@ -137,11 +143,11 @@ export interface ServeOptions {
 }
 
 /** Accounts, REST, GraphQL and streams. Throws `ConfigError` where the files of TLS are none. */
-export const startServe = async (
-  deps: PieceDeps,
-  { bus, codec, warehouse }: Parts,
-  { origin, firstUser, isDemo = false }: ServeOptions = {},
-): Promise<Served> => {
+export const startServing = async (
+  deps: ServiceDeps,
+  { bus, codec, warehouse }: Infra,
+  { origin, firstUser, isDemo = false }: ServingOptions = {},
+): Promise<RunningServing> => {
   const { config, chains, metrics, lifecycle, checks, ownPorts } = deps
   const tls = readTls(config)
   const log = deps.log.child({ role: 'serve' })
@@ -149,21 +155,21 @@ export const startServe = async (
   const place = { authUrl: config.authUrl || config.publicUrl }
   const authUrl = (): string => place.authUrl.replace(/\/+$/, '')
   const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log, metrics })
-  lifecycle.add(part('accounts', accounts))
+  lifecycle.add(lifecyclePart('accounts', accounts))
   checks.push(accounts.check)
   const { guard } = accounts
   const shown = firstUser === undefined ? null : await accounts.createDemo(firstUser)
-  const demoOrgId = isDemo && config.webhookAllow.length === 0 ? orgOf(guard, shown) : undefined
+  const demoOrgId = isDemo && config.webhookAllow.length === 0 ? orgIdOf(guard, shown) : undefined
   const signer = makeRecordSigner(config.keyPepper.reveal())
   const usage = await openUsage({ bus, codec, nowMs, log, metrics, signer })
-  lifecycle.add(part('usage', usage))
+  lifecycle.add(lifecyclePart('usage', usage))
   const meter = makeMeter({ nowMs, book: usage.book })
   const freshness = makeFreshness(warehouse, chains, nowMs)
   const shared = {
     ...{ warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs },
     ...(tls && { tls }),
   }
-  const { families, endpoints } = await startWebhookPiece(
+  const { families, endpoints } = await startWebhookService(
     { ...deps, ...(demoOrgId !== undefined && { demoOrgId }) },
     { bus, codec, warehouse },
     accounts.registry.org,
@@ -177,7 +183,7 @@ export const startServe = async (
   await server.listen({ host: config.host, port: config.port })
   const port = portOf(server)
   ownPorts.add(port)
-  place.authUrl = placesOf(config, port, port + 1).authUrl
+  place.authUrl = publicUrls(config, port, port + 1).authUrl
   const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, deps)
   const realtime = await startRealtime({
     ...{ bus, codec, ...shared },
@@ -185,9 +191,9 @@ export const startServe = async (
     host: config.host,
     port: config.port === 0 ? 0 : port + 1,
   })
-  lifecycle.add(part('streams', realtime))
+  lifecycle.add(lifecyclePart('streams', realtime))
   ownPorts.add(realtime.port)
-  const { baseUrl, graphqlUrl, wsUrl } = placesOf(config, port, realtime.port)
+  const { baseUrl, graphqlUrl, wsUrl } = publicUrls(config, port, realtime.port)
   return {
     credentials: shown,
     ...{ accounts, baseUrl, graphqlUrl, wsUrl, adminUrl },
@@ -198,7 +204,7 @@ export const startServe = async (
 }
 
 /** Organization that credentials open. */
-const orgOf = (guard: Guard, credentials: DemoCredentials | null): string | undefined => {
+const orgIdOf = (guard: Guard, credentials: DemoCredentials | null): string | undefined => {
   const known = guard.authenticate({ apiKey: credentials?.apiKey })
   return known === undefined || known instanceof Fault ? undefined : known.orgId
 }
@@ -206,7 +212,7 @@ const orgOf = (guard: Guard, credentials: DemoCredentials | null): string | unde
 /** The admin API on its own port, where there is a token for it; answers its address or nothing. */
 const startAdmin = async (
   deps: AdminDeps & { readonly config: Config },
-  { lifecycle, ownPorts }: PieceDeps,
+  { lifecycle, ownPorts }: ServiceDeps,
 ): Promise<string> => {
   const { adminToken, adminPort, adminHost: host, port } = deps.config
   if (adminToken.reveal() === '') return ''

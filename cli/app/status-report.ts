@@ -4,7 +4,7 @@ import type { Codec } from '../../core/codec/contract.ts'
 import { type Cursor, cursorOf } from '../../ingestors/publish/block-record.ts'
 import { topicName } from '../../schemas/topics.ts'
 import { makeFreshness } from '../../serving/freshness.ts'
-import { lanePlaces } from '../checksum/consumer-lag.ts'
+import { laneOffsets } from '../checksum/consumer-lag.ts'
 
 /** Where one chain stands in the log and in the warehouse; times in epoch milliseconds. */
 export interface ChainStatus {
@@ -99,7 +99,7 @@ const chainStatus = async (
 }
 
 /** How far back the newest record is looked for: transaction marks may stand behind it. */
-const LOOK_BACK = [4, 64, Number.POSITIVE_INFINITY]
+const LOOK_BACK_OFFSETS = [4, 64, Number.POSITIVE_INFINITY]
 
 const newestCursor = async (
   bus: Bus,
@@ -108,7 +108,7 @@ const newestCursor = async (
 ): Promise<{ readonly seq: number; readonly cursor: Cursor } | undefined> => {
   const topic = topicName('blocks', chain)
   const [{ low, end } = { low: 0, end: 0 }] = await bus.ends(topic)
-  for (const back of LOOK_BACK) {
+  for (const back of LOOK_BACK_OFFSETS) {
     let last: Uint8Array | null = null
     for await (const { value } of bus.read(topic, 0, Math.max(low, end - back), end)) last = value
     if (last === null) continue
@@ -120,7 +120,7 @@ const newestCursor = async (
 
 const laneRows = async (bus: Bus, chain: string): Promise<readonly LaneRow[]> => {
   const rows = new Map<string, { group: string; topic: string; behind: number[]; lost: number[] }>()
-  for (const { group, topic, partition, place, end, lost } of await lanePlaces(bus, chain)) {
+  for (const { group, topic, partition, place, end, lost } of await laneOffsets(bus, chain)) {
     const row = rows.get(`${group} ${topic}`) ?? { group, topic, behind: [], lost: [] }
     row.behind[partition] = end - place
     row.lost[partition] = lost
@@ -131,16 +131,18 @@ const laneRows = async (bus: Bus, chain: string): Promise<readonly LaneRow[]> =>
   )
 }
 
-const lostText = (chain: string, lost: readonly number[] | undefined): string =>
+const lostOffsetsText = (chain: string, lost: readonly number[] | undefined): string =>
   lost === undefined
     ? ''
     : `, ${lost.join(' ')} left the log unread: \`sluice resume --chain ${chain}\` says what and goes on`
 
-const GB = 1_073_741_824
+const BYTES_PER_GB = 1_073_741_824
 
 /** Size of an embedded log, for people. */
 export const capacityText = ({ usedBytes, limitBytes, fileBytes, retention }: LogCapacity) => {
-  const [used, limit, file] = [usedBytes, limitBytes, fileBytes].map((n) => (n / GB).toFixed(2))
+  const [used, limit, file] = [usedBytes, limitBytes, fileBytes].map((n) =>
+    (n / BYTES_PER_GB).toFixed(2),
+  )
   const share = Math.round((100 * usedBytes) / limitBytes)
   return `${used} of ${limit} GB (${share} %), file ${file} GB, retention ${retention}`
 }
@@ -168,7 +170,7 @@ export const statusLines = ({
       ...facts.map(([name, text]) => `  ${name.padEnd(10)}${text}`),
       ...lanes.map(
         ({ group, topic, behind, lost }) =>
-          `  ${group.padEnd(36)} ${topic.padEnd(32)} ${behind.join(' ')} behind${lostText(chain, lost)}`,
+          `  ${group.padEnd(36)} ${topic.padEnd(32)} ${behind.join(' ')} behind${lostOffsetsText(chain, lost)}`,
       ),
     ]
   }),

@@ -5,24 +5,24 @@ import { openWebhookGround } from '../../serving/webhooks/context.ts'
 import type { OrgOf } from '../../serving/webhooks/delivery.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoints.ts'
 import { startWebhooks } from '../../serving/webhooks/service.ts'
-import type { Parts } from './infra.ts'
-import type { PieceDeps } from './services.ts'
+import type { Infra } from './infra.ts'
+import type { ServiceDeps } from './services.ts'
 
 /** What the other pieces use of webhooks. */
-export interface WebhookPiece {
+export interface WebhookService {
   readonly families: readonly Family[]
   readonly endpoints: EndpointStore
 }
 
 /** Webhook endpoints over REST and the delivery behind them; the topics and tables must exist. */
-export const startWebhookPiece = async (
+export const startWebhookService = async (
   deps: Pick<
-    PieceDeps,
+    ServiceDeps,
     'config' | 'chains' | 'metrics' | 'log' | 'lifecycle' | 'checks' | 'ownPorts'
   > & { readonly demoOrgId?: string },
-  parts: Parts,
+  parts: Infra,
   orgOf: OrgOf,
-): Promise<WebhookPiece> => {
+): Promise<WebhookService> => {
   const { lifecycle, checks } = deps
   const nowMs = Date.now
   const ground = await openWebhookGround({ ...deps, ...parts, nowMs })

@@ -3,32 +3,32 @@ import type { Codec } from '../../core/codec/contract.ts'
 import { topicName } from '../../schemas/topics.ts'
 
 /** A standing block of a chain. */
-interface StandingBlock {
+interface CanonicalBlock {
   readonly hash: string
   readonly timeMs: number
 }
 
 /** What a chain's own topic says of it. */
-export interface Course {
+export interface ChainHistory {
   /** Newest block operation; 0 before the first. */
   readonly seq: number
   /** Newest final height; -1 before the first. */
   readonly finalHeight: number
-  readonly tip: (StandingBlock & { readonly height: number }) | null
-  readonly blocks: ReadonlyMap<number, StandingBlock>
+  readonly tip: (CanonicalBlock & { readonly height: number }) | null
+  readonly blocks: ReadonlyMap<number, CanonicalBlock>
   /** Every APPLY and REVERT, oldest first. */
   readonly operations: readonly { readonly height: number; readonly seq: number }[]
 }
 
 /** Reads `{c}.blocks` from its start. Throws `Outage`, or `Malformed` for a record that is none of ours. */
-export const courseOf = async (request: {
+export const readChainHistory = async (request: {
   readonly bus: Bus
   readonly codec: Codec
   readonly chain: string
-}): Promise<Course> => {
+}): Promise<ChainHistory> => {
   const { bus, codec, chain } = request
   const topic = topicName('blocks', chain)
-  const blocks = new Map<number, StandingBlock>()
+  const blocks = new Map<number, CanonicalBlock>()
   const operations: { height: number; seq: number }[] = []
   let finalHeight = -1
   let seq = 0

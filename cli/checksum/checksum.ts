@@ -4,11 +4,11 @@ import type { Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { OpsRefusal } from '../../core/ops/server.ts'
 import { TOPICS, type Topic, type TopicRow, topicName } from '../../schemas/topics.ts'
-import { type Course, courseOf } from './chain-history.ts'
-import { groupsBehind } from './consumer-lag.ts'
-import { OTHER_TOPICS, TABLE_FACTS, TOPIC_FACTS } from './facts.ts'
-import { columnsByTable, tableDigest } from './tables.ts'
-import { type ChecksumPlace, type Digest, topicDigest } from './topics.ts'
+import { type ChainHistory, readChainHistory } from './chain-history.ts'
+import { OTHER_TOPICS, TABLE_RULES, TOPIC_RULES } from './comparison-rules.ts'
+import { laggingGroups } from './consumer-lag.ts'
+import { columnsByTable, tableDigest } from './table-digest.ts'
+import { type ChecksumTarget, type Digest, topicDigest } from './topic-digest.ts'
 
 /** A digest with the name of its topic or table. */
 export interface NamedDigest extends Digest {
@@ -16,7 +16,7 @@ export interface NamedDigest extends Digest {
 }
 
 /** Digests that were taken at one block, and one number for all of them. */
-interface Section {
+interface DigestSection {
   readonly height: number
   readonly hash: string
   readonly digests: readonly NamedDigest[]
@@ -27,12 +27,12 @@ interface Section {
 export interface ChainChecksum {
   readonly chain: string
   /** Content of the blocks up to a final height: the same for every run over the same chain. */
-  readonly settled: Section
+  readonly settled: DigestSection
   /**
    * Tables and topics that hold the newest state only: the same for runs with the same tip. null while the chain moves
    * or something is behind its tip.
    */
-  readonly tip: Section | null
+  readonly tip: DigestSection | null
   readonly leftOut: readonly { readonly name: string; readonly why: string }[]
 }
 
@@ -52,7 +52,7 @@ export interface ChecksumRequest {
  */
 export const checksum = async (request: ChecksumRequest): Promise<ChainChecksum> => {
   const { bus, chain } = request
-  const course = await courseOf(request)
+  const course = await readChainHistory(request)
   const height = request.height ?? course.finalHeight
   const block = course.blocks.get(height)
   if (block === undefined || height > course.finalHeight) {
@@ -61,31 +61,34 @@ export const checksum = async (request: ChecksumRequest): Promise<ChainChecksum>
       `${chain}: height ${height} is not final; the newest final one is ${final}`,
     )
   }
-  const [behind] = await groupsBehind(bus, chain, lastSeqUpTo(course, height))
+  const [behind] = await laggingGroups(bus, chain, lastSeqAtHeight(course, height))
   if (behind !== undefined) throw new OpsRefusal(`${chain}: ${behind}, which belongs to ${height}`)
-  const atRest = (await groupsBehind(bus, chain, course.seq)).length === 0
-  const place: ChecksumPlace = { chain, height, timeMs: block.timeMs }
-  const found = await digests(request, place)
-  const stillAtRest = atRest && (await courseOf(request)).seq === course.seq
+  const atRest = (await laggingGroups(bus, chain, course.seq)).length === 0
+  const place: ChecksumTarget = { chain, height, timeMs: block.timeMs }
+  const found = await collectDigests(request, place)
+  const stillAtRest = atRest && (await readChainHistory(request)).seq === course.seq
   const { tip } = course
   return {
     chain,
-    settled: section({ height, hash: block.hash }, found.settled),
-    tip: stillAtRest && tip !== null ? section(tip, found.newest) : null,
+    settled: digestSection({ height, hash: block.hash }, found.settled),
+    tip: stillAtRest && tip !== null ? digestSection(tip, found.newest) : null,
     leftOut: found.leftOut,
   }
 }
 
-const lastSeqUpTo = ({ operations }: Course, height: number): number =>
+const lastSeqAtHeight = ({ operations }: ChainHistory, height: number): number =>
   operations.reduce((last, each) => (each.height <= height ? Math.max(last, each.seq) : last), 0)
 
-interface Found {
+interface CollectedDigests {
   readonly settled: readonly NamedDigest[]
   readonly newest: readonly NamedDigest[]
   readonly leftOut: ChainChecksum['leftOut']
 }
 
-const digests = async (request: ChecksumRequest, place: ChecksumPlace): Promise<Found> => {
+const collectDigests = async (
+  request: ChecksumRequest,
+  place: ChecksumTarget,
+): Promise<CollectedDigests> => {
   const { bus, codec, warehouse, chain } = request
   const leftOut = Object.entries(OTHER_TOPICS).map(([name, why]) => ({ name, why }))
   const settled: NamedDigest[] = []
@@ -95,15 +98,16 @@ const digests = async (request: ChecksumRequest, place: ChecksumPlace): Promise<
     list.push({ name, ...digest })
   }
   const topics = new Set(await bus.topics(''))
-  for (const [topic, facts] of Object.entries(TOPIC_FACTS)) {
+  for (const [topic, facts] of Object.entries(TOPIC_RULES)) {
     if (!isTopic(topic)) continue
     const name = topicName(topic, chain)
     if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
-    else if (isFeed(topic) && !topics.has(name)) leftOut.push({ name, why: 'its feed is not on' })
+    else if (isOptionalTopic(topic) && !topics.has(name))
+      leftOut.push({ name, why: 'its feed is not on' })
     else take(name, facts.how, await topicDigest({ bus, codec, place, topic, facts }))
   }
   const columns = await columnsByTable(warehouse)
-  for (const [table, facts] of Object.entries(TABLE_FACTS)) {
+  for (const [table, facts] of Object.entries(TABLE_RULES)) {
     const name = `${chain}_${table}`
     const held = columns.get(name) ?? []
     if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
@@ -113,17 +117,17 @@ const digests = async (request: ChecksumRequest, place: ChecksumPlace): Promise<
   return { settled, newest, leftOut }
 }
 
-const isFeed = (topic: Topic): boolean => (TOPICS[topic] as TopicRow).optional === true
+const isOptionalTopic = (topic: Topic): boolean => (TOPICS[topic] as TopicRow).optional === true
 
 const isTopic = (name: string): name is Topic => Object.hasOwn(TOPICS, name)
 
-const lineOf = ({ name, rows, digest }: NamedDigest): string => `${name} ${rows} ${digest}`
+const digestLine = ({ name, rows, digest }: NamedDigest): string => `${name} ${rows} ${digest}`
 
-const section = (
+const digestSection = (
   { height, hash }: { readonly height: number; readonly hash: string },
   taken: readonly NamedDigest[],
-): Section => {
-  const text = taken.map(lineOf).join('\n')
+): DigestSection => {
+  const text = taken.map(digestLine).join('\n')
   const total = createHash('sha256').update(text).digest('hex').slice(0, 32)
   return { height, hash, digests: taken, total }
 }
@@ -131,13 +135,13 @@ const section = (
 /** A checksum as lines of text: `name rows digest`, then the total; remarks begin with `#`. */
 export const checksumLines = ({ chain, settled, tip, leftOut }: ChainChecksum): string[] => [
   `# ${chain}: settled content up to height ${settled.height} ${settled.hash}`,
-  ...settled.digests.map(lineOf),
+  ...settled.digests.map(digestLine),
   `${chain}.total ${settled.digests.length} ${settled.total}`,
   ...(tip === null
     ? [`# ${chain}: no newest state, because the chain moves`]
     : [
         `# ${chain}: newest state at the tip ${tip.height} ${tip.hash}`,
-        ...tip.digests.map(lineOf),
+        ...tip.digests.map(digestLine),
         `${chain}.tip-total ${tip.digests.length} ${tip.total}`,
       ]),
   ...leftOut.map(({ name, why }) => `# left out: ${name}: ${why}`),

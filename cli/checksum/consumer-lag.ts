@@ -1,16 +1,16 @@
 import type { Bus } from '../../core/bus/contract.ts'
 import { documentsGroup } from '../../ingestors/metadata/worker.ts'
 import { FEED_SINKS } from '../../processors/sinks/feed-sinks.ts'
-import { sinkGroup } from '../../processors/sinks/sink.ts'
+import { sinkGroup } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
-import { PROCESS } from '../../processors/start.ts'
+import { PROCESS_PIPELINE } from '../../processors/start.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
 import { matcherTopics } from '../../serving/webhooks/matcher.ts'
 import { matcherGroup, SENDER_GROUP, WEBHOOK_LOG_GROUP } from '../../serving/webhooks/topics.ts'
-import { TOPIC_FACTS } from './facts.ts'
+import { TOPIC_RULES } from './comparison-rules.ts'
 
 /** A consumer group of the house and the topics whose offsets it commits. */
-export interface HouseGroup {
+export interface ConsumerGroup {
   readonly group: string
   readonly topics: readonly string[]
   /** What it writes follows from the chain alone, so a checksum waits for it. */
@@ -20,7 +20,7 @@ export interface HouseGroup {
 }
 
 /** Groups that webhooks of all chains go through, where they are on. */
-export const SHARED_GROUPS: readonly HouseGroup[] = [
+export const SHARED_GROUPS: readonly ConsumerGroup[] = [
   {
     group: SENDER_GROUP,
     topics: [globalTopic('webhookOutbox')],
@@ -34,17 +34,17 @@ export const SHARED_GROUPS: readonly HouseGroup[] = [
 ]
 
 /** The stages and every sink of a chain, the worker that fetches documents and the matcher of webhooks. */
-export const groupsOf = (chain: string): readonly HouseGroup[] => [
+export const chainGroups = (chain: string): readonly ConsumerGroup[] => [
   {
-    group: `${PROCESS.app}.${chain}`,
-    topics: PROCESS.inputs.map((input) => topicName(input, chain)),
+    group: `${PROCESS_PIPELINE.app}.${chain}`,
+    topics: PROCESS_PIPELINE.inputs.map((input) => topicName(input, chain)),
     isSettling: true,
-    stage: PROCESS.app,
+    stage: PROCESS_PIPELINE.app,
   },
   ...[...SINKS, ...FEED_SINKS].map((sink) => ({
     group: sinkGroup(sink, chain),
     topics: [topicName(sink.topic, chain)],
-    isSettling: TOPIC_FACTS[sink.topic].how !== 'left out',
+    isSettling: TOPIC_RULES[sink.topic].how !== 'left out',
   })),
   {
     group: documentsGroup(chain),
@@ -57,7 +57,7 @@ export const groupsOf = (chain: string): readonly HouseGroup[] => [
 ]
 
 /** How far one group is in one partition. */
-export interface LanePlace {
+export interface LaneOffset {
   readonly group: string
   readonly topic: string
   readonly partition: number
@@ -70,9 +70,9 @@ export interface LanePlace {
 }
 
 /** Places of every group of a chain whose topics are there; of one that does not settle only where it has ever run. */
-export const lanePlaces = async (bus: Bus, chain: string): Promise<readonly LanePlace[]> => {
+export const laneOffsets = async (bus: Bus, chain: string): Promise<readonly LaneOffset[]> => {
   const held = new Set(await bus.topics(''))
-  const groups = groupsOf(chain).filter(({ topics }) => topics.every((topic) => held.has(topic)))
+  const groups = chainGroups(chain).filter(({ topics }) => topics.every((topic) => held.has(topic)))
   const places = await Promise.all(
     groups.map(async ({ group, topics, isSettling }) => {
       const committed = await bus.offsets(group, topics)
@@ -82,7 +82,7 @@ export const lanePlaces = async (bus: Bus, chain: string): Promise<readonly Lane
           (await bus.ends(topic)).map(({ partition, low, end }) => {
             const last = committed.find((at) => at.topic === topic && at.partition === partition)
             const place = Math.max(low, last?.offset ?? low)
-            const lost = lostAt(last?.offset ?? low, { low, end })
+            const lost = lostOffsets(last?.offset ?? low, { low, end })
             return { group, topic, partition, place, end, lost, isSettling }
           }),
         ),
@@ -94,19 +94,19 @@ export const lanePlaces = async (bus: Bus, chain: string): Promise<readonly Lane
 }
 
 /** Offsets between a place and the log; a place behind its end is of another life of the topic, and all is lost. */
-export const lostAt = (
+export const lostOffsets = (
   place: number,
   { low, end }: { readonly low: number; readonly end: number },
 ): number => (place > end ? Math.max(1, end - low) : Math.max(0, low - place))
 
 /** Settling groups that have not gone past block operation `seq`, in words: the next record of theirs carries it or an older one. */
-export const groupsBehind = async (
+export const laggingGroups = async (
   bus: Bus,
   chain: string,
   seq: number,
 ): Promise<readonly string[]> => {
   const behind: string[] = []
-  for (const { group, topic, partition, place, end, isSettling } of await lanePlaces(bus, chain)) {
+  for (const { group, topic, partition, place, end, isSettling } of await laneOffsets(bus, chain)) {
     if (!isSettling) continue
     // What stands between a place and the end may be no record: offsets skip over transaction marks.
     for await (const { headers } of bus.read(topic, partition, place, end)) {

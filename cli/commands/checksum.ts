@@ -1,38 +1,40 @@
 import { loadConfig } from '../../core/config/config.ts'
 import { Outage } from '../../core/errors.ts'
 import { CHAIN_WORDS } from '../../schemas/chains.ts'
-import { withHeldParts } from '../app/offline.ts'
-import { askOps, opsUrlOf } from '../app/ops-client.ts'
+import { fetchOps, findOpsUrl } from '../app/ops-client.ts'
+import { withInfra } from '../app/with-infra.ts'
 import { type ChainChecksum, checksum, checksumLines } from '../checksum/checksum.ts'
-import type { CommandPlace, OperatorWords } from './status.ts'
+import type { CommandContext, OperatorOptions } from './status.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Options of `sluice checksum`. */
-export interface ChecksumWords extends OperatorWords {
+export interface ChecksumOptions extends OperatorOptions {
   readonly chain?: readonly string[]
   readonly height?: number
 }
 
 /** Prints digests of the settled content, of the process that runs or else of what lies in the folder. Returns the exit code. */
 export const checksumCommand = async (
-  words: ChecksumWords,
-  { environment, write }: Pick<CommandPlace, 'environment' | 'write'>,
+  words: ChecksumOptions,
+  { environment, write }: Pick<CommandContext, 'environment' | 'write'>,
 ): Promise<number> => {
   const config = loadConfig(environment, { dataDir: words.data })
-  const chains = words.chain?.map(chainOf)
-  const url = opsUrlOf(words.ops, config.dataDir)
+  const chains = words.chain?.map(parseChain)
+  const url = findOpsUrl(words.ops, config.dataDir)
   const query = new URLSearchParams(
     (chains ?? []).map((chain): [string, string] => ['chain', chain]),
   )
   if (words.height !== undefined) query.set('height', String(words.height))
   const answer =
-    url === undefined ? undefined : await askOps<ChainChecksum[]>(url, `/checksum?${query}`, config)
+    url === undefined
+      ? undefined
+      : await fetchOps<ChainChecksum[]>(url, `/checksum?${query}`, config)
   if (answer === undefined && words.ops !== undefined) {
     throw new Outage('bus', `no process is listening at ${words.ops}`)
   }
   const sums =
     answer ??
-    (await withHeldParts(config, async (parts) => {
+    (await withInfra(config, async (parts) => {
       const warehouse = await parts.warehouse()
       const height = words.height === undefined ? {} : { height: words.height }
       const taken: ChainChecksum[] = []
@@ -45,7 +47,7 @@ export const checksumCommand = async (
   return 0
 }
 
-const chainOf = (word: string): string => {
+const parseChain = (word: string): string => {
   const chain = CHAIN_WORDS[word]
   if (chain === undefined) throw new UsageError([`--chain: ${word} is not a chain of this build`])
   return chain

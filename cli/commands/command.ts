@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 
 /** One command: its words for commander, and its code, loaded when it runs. */
-export interface CommandRow {
+export interface CommandDefinition {
   readonly name: string
   readonly register: (command: Command, done: (code: number) => void) => Command
 }
 
 /** Stops a command that runs until it is told to. */
-export const interrupted = (): AbortSignal => {
+export const interruptSignal = (): AbortSignal => {
   const controller = new AbortController()
   process.once('SIGINT', () => controller.abort())
   process.once('SIGTERM', () => controller.abort())
@@ -15,7 +15,7 @@ export const interrupted = (): AbortSignal => {
 }
 
 /** Reads a whole number from 0. Throws commander's error for other words. */
-export const count = (text: string): number => {
+export const parseCount = (text: string): number => {
   const value = Number(text)
   if (Number.isSafeInteger(value) && value >= 0) return value
   throw new InvalidArgumentError('not a whole number')

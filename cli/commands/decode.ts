@@ -12,7 +12,7 @@ import type { Block, Decoded, Prediction, PredictionTrade, Spot } from '../../sc
 const MAX_FILE_BYTES = 256 * 1024 * 1024
 
 /** What to explain, and where the lines go. */
-export interface DecodeFiles {
+export interface DecodeRequest {
   /** Any word for a chain: `ethereum`, `eth`. */
   readonly chain: string
   readonly files: readonly string[]
@@ -24,7 +24,11 @@ export interface DecodeFiles {
  * log index, on Solana the path of the instruction, on Sui the place of the event. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
  * Throws `Malformed` for a chain that this build does not decode.
  */
-export const decodeFiles = async ({ chain: word, files, write }: DecodeFiles): Promise<number> => {
+export const decodeFiles = async ({
+  chain: word,
+  files,
+  write,
+}: DecodeRequest): Promise<number> => {
   const chain = chainRow(CHAIN_WORDS[word] ?? '')?.id
   if (chain === undefined) {
     throw new Malformed('unknown-chain', `no decoders for a chain named ${word.slice(0, 40)}`)
@@ -36,23 +40,23 @@ export const decodeFiles = async ({ chain: word, files, write }: DecodeFiles): P
   }
   let code = 0
   for (const file of files) {
-    const line = await explained(chain, file, books).catch((error: unknown) => {
+    const line = await explainFile(chain, file, books).catch((error: unknown) => {
       code = 1
-      return { file, error: problem(error) }
+      return { file, error: errorBody(error) }
     })
     write(JSON.stringify(line))
   }
   return code
 }
 
-const explained = async (chain: string, file: string, books: Books): Promise<object> => {
+const explainFile = async (chain: string, file: string, books: Books): Promise<object> => {
   const { size } = await stat(file)
   if (size > MAX_FILE_BYTES) throw new Malformed('too-big', `the file has ${size} bytes`)
   const { block } = await recordedFile(chain, file, await readFile(file))
-  return { file, ...lineOf(block, decodeBlock(block, books)) }
+  return { file, ...blockLine(block, decodeBlock(block, books)) }
 }
 
-const lineOf = (
+const blockLine = (
   block: Block,
   { swaps, transfers, births, migrations, predictions }: Decoded,
 ): object => {
@@ -63,7 +67,7 @@ const lineOf = (
   return {
     trades: swaps.map((swap) => ({
       txHash: hashes.get(swap.txIndex),
-      at: placeOf(swap),
+      at: positionOf(swap),
       protocol: swap.protocol,
       pool: swap.pool,
       trader: swap.trader,
@@ -73,10 +77,12 @@ const lineOf = (
       amountOut: swap.amountOutRaw.toString(),
     })),
     transfers: moved.flatMap(({ token, from, to, amountRaw, ...spot }) =>
-      token === coin ? [] : [{ at: placeOf(spot), token, from, to, amount: amountRaw.toString() }],
+      token === coin
+        ? []
+        : [{ at: positionOf(spot), token, from, to, amount: amountRaw.toString() }],
     ),
     nativeTransfers: moved.flatMap(({ token, from, to, amountRaw, ...spot }) =>
-      token === coin ? [{ at: placeOf(spot), from, to, value: amountRaw.toString() }] : [],
+      token === coin ? [{ at: positionOf(spot), from, to, value: amountRaw.toString() }] : [],
     ),
     tokensCreated: births.map(({ fact, dev, launch }) => ({
       token: fact.address,
@@ -92,24 +98,24 @@ const lineOf = (
         .map((trade) => ({ txHash: hashes.get(trade.txIndex), ...predictionLine(trade) })),
       predictionEvents: predictions
         .filter((each) => each.kind !== 'prediction-trade')
-        .map((event) => ({ txHash: hashes.get(event.txIndex), ...eventLine(event) })),
+        .map((event) => ({ txHash: hashes.get(event.txIndex), ...predictionEventLine(event) })),
     }),
   }
 }
 
 /** Decimals of collateral and of outcome tokens, and of the price between them (contract/chains.md 3.12). */
-const OUTCOME_DECIMALS = 6
+const PREDICTION_DECIMALS = 6
 
 const predictionLine = (trade: PredictionTrade): object => ({
-  at: placeOf(trade),
+  at: positionOf(trade),
   protocol: trade.protocol,
   exchange: trade.exchange,
   side: trade.side,
   maker: trade.maker,
   taker: trade.taker,
   tokenId: trade.tokenId.toString(),
-  shares: unitsText(trade.sharesRaw, OUTCOME_DECIMALS),
-  price: ratioText(trade.collateralRaw, trade.sharesRaw, OUTCOME_DECIMALS),
+  shares: unitsText(trade.sharesRaw, PREDICTION_DECIMALS),
+  price: ratioText(trade.collateralRaw, trade.sharesRaw, PREDICTION_DECIMALS),
   collateralToken: trade.collateral,
   collateral: trade.collateralRaw.toString(),
   fee: trade.feeRaw.toString(),
@@ -118,9 +124,9 @@ const predictionLine = (trade: PredictionTrade): object => ({
 
 type PredictionEvent = Exclude<Prediction, PredictionTrade>
 
-const eventLine = (event: PredictionEvent): object => {
+const predictionEventLine = (event: PredictionEvent): object => {
   const { type, protocol, conditionId, marketId } = event
-  const line = { at: placeOf(event), type, protocol, conditionId, marketId }
+  const line = { at: positionOf(event), type, protocol, conditionId, marketId }
   if (event.kind === 'prediction-management') {
     const { questionId, oracle, outcomes, payouts, tokenIds, description } = event
     const texts = { payouts: payouts.map(String), tokenIds: tokenIds.map(String) }
@@ -141,14 +147,14 @@ const eventLine = (event: PredictionEvent): object => {
 }
 
 /** Log or event index, or on Solana the path of the instruction: `2`, `2.4`. */
-const placeOf = ({ logIndex, path }: Spot): number | string =>
+const positionOf = ({ logIndex, path }: Spot): number | string =>
   path === undefined
     ? logIndex
     : path.inner === null
       ? `${path.outer}`
       : `${path.outer}.${path.inner}`
 
-const problem = (error: unknown): { readonly reason: string; readonly message: string } => {
+const errorBody = (error: unknown): { readonly reason: string; readonly message: string } => {
   if (error instanceof Malformed) return { reason: error.reason, message: error.message }
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
     return { reason: error.code, message: error.message }

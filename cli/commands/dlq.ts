@@ -1,59 +1,65 @@
 import { join } from 'node:path'
 import { liveOwner } from '../../core/bus/embedded/process-lock.ts'
 import { loadConfig } from '../../core/config/config.ts'
-import { letterPrices } from '../app/dead-letter-prices.ts'
-import { type Letter, listLetters, replayLetters } from '../app/dead-letters.ts'
-import { lettersOfOwner } from '../app/live-reads.ts'
-import { withHeldParts } from '../app/offline.ts'
-import type { CommandPlace } from './status.ts'
+import { deadLetterPrices } from '../app/dead-letter-prices.ts'
+import { type DeadLetterEntry, listDeadLetters, replayDeadLetters } from '../app/dead-letters.ts'
+import { fetchDeadLetters } from '../app/log-over-ops.ts'
+import { withInfra } from '../app/with-infra.ts'
+import type { CommandContext } from './status.ts'
 
 /** Options of `sluice dlq list` and `sluice dlq replay`. */
-export interface DlqWords {
+export interface DlqOptions {
   readonly data?: string
   readonly group?: string
   readonly limit: number
   readonly json?: boolean
 }
 
-type Place = Pick<CommandPlace, 'environment' | 'write'>
+type DlqContext = Pick<CommandContext, 'environment' | 'write'>
 
 /** Prints dead letters, of the process that runs or else of what lies in the folder. Returns the exit code. */
-export const dlqList = async (words: DlqWords, { environment, write }: Place): Promise<number> => {
+export const dlqList = async (
+  words: DlqOptions,
+  { environment, write }: DlqContext,
+): Promise<number> => {
   const config = loadConfig(environment, { dataDir: words.data })
-  const print = (letter: Letter): void =>
-    write(words.json ? JSON.stringify(letter) : letterLine(letter))
+  const print = (letter: DeadLetterEntry): void =>
+    write(words.json ? JSON.stringify(letter) : deadLetterLine(letter))
   const isHeld =
     config.kafkaBrokers.length === 0 && liveOwner(join(config.dataDir, 'log')) !== undefined
-  const told = isHeld ? await lettersOfOwner(config, words) : undefined
+  const told = isHeld ? await fetchDeadLetters(config, words) : undefined
   if (told !== undefined) {
     for (const letter of told) print(letter)
     return 0
   }
-  return withHeldParts(config, async ({ bus }) => {
-    for await (const letter of listLetters({ bus, ...words })) print(letter)
+  return withInfra(config, async ({ bus }) => {
+    for await (const letter of listDeadLetters({ bus, ...words })) print(letter)
     return 0
   })
 }
 
 /** Publishes dead letters again. Returns the exit code. */
-export const dlqReplay = (words: DlqWords, { environment, write }: Place): Promise<number> => {
+export const dlqReplay = (
+  words: DlqOptions,
+  { environment, write }: DlqContext,
+): Promise<number> => {
   const config = loadConfig(environment, { dataDir: words.data })
-  return withHeldParts(config, async ({ bus }) => {
-    const pricesOf = (chain: string) => letterPrices(chain, config)
-    const { published, stayed, rerun } = await replayLetters({ bus, ...words, pricesOf })
+  return withInfra(config, async ({ bus }) => {
+    const pricesOf = (chain: string) => deadLetterPrices(chain, config)
+    const { published, stayed, rerun } = await replayDeadLetters({ bus, ...words, pricesOf })
     if (words.json) write(JSON.stringify({ published, stayed, rerun }))
     else {
       for (const { letter, result } of rerun) {
-        write(`${result.outcome} (${result.detail}): ${letterLine(letter)}`)
+        write(`${result.outcome} (${result.detail}): ${deadLetterLine(letter)}`)
       }
-      for (const letter of stayed) write(`stays: ${letterLine(letter)}`)
+      for (const letter of stayed) write(`stays: ${deadLetterLine(letter)}`)
       write(`${published} published again, ${stayed.length} stay, ${rerun.length} decoded again`)
     }
     return 0
   })
 }
 
-const letterLine = (letter: Letter): string => {
+const deadLetterLine = (letter: DeadLetterEntry): string => {
   const { group, partition, offset, time, source, error, message, replayed, stays } = letter
   const state = replayed ? ' (replayed)' : stays === null ? '' : ` (cannot be replayed: ${stays})`
   const from =

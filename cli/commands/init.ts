@@ -14,13 +14,13 @@ import { processorTopics } from '../../processors/start.ts'
 import { createAccounts } from '../../serving/auth/accounts.ts'
 import { webhookTopics } from '../../serving/webhooks/topics.ts'
 import { openDataFolder } from '../app/data-folder.ts'
-import { type LogParts, openParts } from '../app/infra.ts'
-import { aclLine, aclRows } from './acl.ts'
-import { rowsOf, unknownChains } from './role.ts'
+import { type LogInfra, openInfra } from '../app/infra.ts'
+import { aclLine, aclRows } from '../app/kafka-acl.ts'
+import { configuredChains, unknownChainProblems } from './role.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Options of `sluice init`. */
-export interface InitWords {
+export interface InitOptions {
   /** True: Kafka access rules are written too; `print`: they are shown and nothing else is done. */
   readonly acl?: boolean | string
   readonly aclPrefix?: string
@@ -36,14 +36,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 export const init = async (
   environment: Environment,
   write: (line: string) => void,
-  { acl, aclPrefix = 'sluice-' }: InitWords = {},
+  { acl, aclPrefix = 'sluice-' }: InitOptions = {},
 ): Promise<number> => {
   if (acl !== undefined && acl !== true && acl !== 'print') {
     throw new UsageError([`--acl: ${acl} is not a mode; leave it out or write print`])
   }
   const config = initConfig(environment)
   const { retention } = config
-  const chains = rowsOf(config).map(({ id }) => id)
+  const chains = configuredChains(config).map(({ id }) => id)
   const rules = acl === undefined ? [] : aclRows(chains, aclPrefix)
   for (const rule of rules) write(aclLine(rule))
   if (acl === 'print') return 0
@@ -55,7 +55,7 @@ export const init = async (
   const folder = openDataFolder(config.dataDir)
   const lifecycle = makeLifecycle(log)
   try {
-    const parts = await openParts({
+    const parts = await openInfra({
       ...{ config, chains, log, prepare: true, activity: makeActivity() },
       ...{ logPath: folder.logPath, warehousePath: folder.warehousePath },
       onFatal: (error) => log.error({ err: error }, 'embedded log failed, shutting down'),
@@ -74,7 +74,7 @@ export const init = async (
     await applyRetention(parts.warehouse, chains, retention)
     write(`tables    ${chains.join(', ')}, retention ${retention}`)
     const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
-    await firstAccount({ ...parts, config: { ...config, keyPepper: pepper }, log, write })
+    await createFirstAccount({ ...parts, config: { ...config, keyPepper: pepper }, log, write })
     return 0
   } finally {
     await lifecycle.stop('done')
@@ -84,7 +84,7 @@ export const init = async (
 /** On a cluster the pepper is shared by every process that serves, so it cannot be made here. */
 const initConfig = (environment: Environment): Config => {
   const config = loadConfig(environment)
-  const problems = [...unknownChains(config)]
+  const problems = [...unknownChainProblems(config)]
   if (config.kafkaBrokers.length > 0 && config.keyPepper.isEmpty) {
     problems.push({ variable: 'KEY_PEPPER', message: 'is needed together with KAFKA_BROKERS' })
   }
@@ -95,14 +95,20 @@ const initConfig = (environment: Environment): Config => {
   return config
 }
 
-interface AccountWork extends LogParts {
+interface FirstAccountDeps extends LogInfra {
   readonly config: Config
   readonly log: Logger
   readonly write: (line: string) => void
 }
 
 /** Makes the first account. Of processes that do so at the same time, the control log lets one through. */
-const firstAccount = async ({ bus, codec, config, log, write }: AccountWork): Promise<void> => {
+const createFirstAccount = async ({
+  bus,
+  codec,
+  config,
+  log,
+  write,
+}: FirstAccountDeps): Promise<void> => {
   const { authUrl } = config
   const accounts = await createAccounts({
     ...{ bus, codec, config, log, metrics: makeMetrics() },
@@ -110,15 +116,15 @@ const firstAccount = async ({ bus, codec, config, log, write }: AccountWork): Pr
     nowMs: Date.now,
   })
   try {
-    if (accounts.registry.orgs().length > 0) return write(THERE_IS_ONE)
+    if (accounts.registry.orgs().length > 0) return write(ACCOUNT_EXISTS_LINE)
     const made = await accounts.createKey({ name: 'first', plan: 'selfhost', isFirst: true })
     for (const [name, value] of Object.entries(made)) write(`${name.padEnd(14)}${value}`)
   } catch (error) {
     if (!(error instanceof Fault && error.faultName === 'CONFLICT')) throw error
-    write(THERE_IS_ONE)
+    write(ACCOUNT_EXISTS_LINE)
   } finally {
     await accounts.stop()
   }
 }
 
-const THERE_IS_ONE = 'account   there is one already; its key was printed when it was made'
+const ACCOUNT_EXISTS_LINE = 'account   there is one already; its key was printed when it was made'

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { print, printScreen } from '../../core/ops/terminal.ts'
-import type { ChecksumWords } from './checksum.ts'
-import { type CommandRow, count, interrupted } from './command.ts'
-import type { DlqWords } from './dlq.ts'
-import type { InitWords } from './init.ts'
-import type { ResumeWords } from './resume.ts'
-import type { StatusWords } from './status.ts'
+import type { ChecksumOptions } from './checksum.ts'
+import { type CommandDefinition, interruptSignal, parseCount } from './command.ts'
+import type { DlqOptions } from './dlq.ts'
+import type { InitOptions } from './init.ts'
+import type { ResumeOptions } from './resume.ts'
+import type { StatusOptions } from './status.ts'
 
 /** Most dead letters of one call unless told otherwise. */
-const DEAD_LETTERS = 1_000
+const DEFAULT_DEAD_LETTER_LIMIT = 1_000
 
 const ROLE_COMMANDS: readonly (readonly [
   name: 'ingest' | 'process' | 'serve' | 'all',
@@ -20,20 +20,20 @@ const ROLE_COMMANDS: readonly (readonly [
   ['all', 'the three roles in one process'],
 ]
 
-const place = () => ({ environment: process.env, write: print, show: printScreen })
+const commandContext = () => ({ environment: process.env, write: print, show: printScreen })
 
-const dlqWords = (command: Command): Command =>
+const withDlqOptions = (command: Command): Command =>
   command
     .option('--data <dir>', 'data folder of the embedded log')
     .option(
       '--group <name>',
       'dead letters of one consumer group, e.g. sink.eth.dex.trades.processed',
     )
-    .option('--limit <n>', 'maximum number of dead letters', count, DEAD_LETTERS)
+    .option('--limit <n>', 'maximum number of dead letters', parseCount, DEFAULT_DEAD_LETTER_LIMIT)
     .option('--json', 'as JSON')
 
 /** Commands for operators. Servers and all other settings come from the environment. */
-export const OPERATOR_COMMANDS: readonly CommandRow[] = [
+export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
   {
     name: 'init',
     register: (command, done) =>
@@ -41,7 +41,7 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
         .description('create topics, schemas, tables and the first account; safe to repeat')
         .option('--acl [print]', 'also write Kafka access rules per role; print: only show them')
         .option('--acl-prefix <text>', 'principals are User:<text><role>', 'sluice-')
-        .action(async (words: InitWords) => {
+        .action(async (words: InitOptions) => {
           const { init } = await import('./init.ts')
           done(await init(process.env, print, words))
         }),
@@ -52,13 +52,13 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
       command
         .description('print random secrets for docker-compose.yml, as lines of an .env file')
         .action(async () => {
-          const { secretLines } = await import('../app/secrets.ts')
+          const { secretLines } = await import('./secrets.ts')
           for (const line of secretLines()) print(line)
           done(0)
         }),
   },
   ...ROLE_COMMANDS.map(
-    ([name, about]): CommandRow => ({
+    ([name, about]): CommandDefinition => ({
       name,
       register: (command, done) =>
         command.description(about).action(async () => {
@@ -76,9 +76,9 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
         .option('--ops <url>', 'URL of the ops server of a process')
         .option('--watch', 'refresh every two seconds')
         .option('--json', 'as JSON')
-        .action(async (words: StatusWords) => {
+        .action(async (words: StatusOptions) => {
           const { status } = await import('./status.ts')
-          done(await status(words, { ...place(), signal: interrupted() }))
+          done(await status(words, { ...commandContext(), signal: interruptSignal() }))
         }),
   },
   {
@@ -90,9 +90,9 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
         .option('--chain <chain...>', 'default: every chain of the log')
         .option('--from <place>', 'earliest: the oldest retained record, now: the next block')
         .option('--json', 'as JSON')
-        .action(async (words: ResumeWords) => {
+        .action(async (words: ResumeOptions) => {
           const { resume } = await import('./resume.ts')
-          done(await resume(words, place()))
+          done(await resume(words, commandContext()))
         }),
   },
   {
@@ -103,28 +103,28 @@ export const OPERATOR_COMMANDS: readonly CommandRow[] = [
         .option('--data <dir>', 'data folder (default .data)')
         .option('--ops <url>', 'URL of the ops server of a process')
         .option('--chain <chain...>', 'default: every chain of the log')
-        .option('--height <n>', 'default: the newest final height', count)
+        .option('--height <n>', 'default: the newest final height', parseCount)
         .option('--json', 'as JSON')
-        .action(async (words: ChecksumWords) => {
+        .action(async (words: ChecksumOptions) => {
           const { checksumCommand } = await import('./checksum.ts')
-          done(await checksumCommand(words, place()))
+          done(await checksumCommand(words, commandContext()))
         }),
   },
   {
     name: 'dlq',
     register: (command, done) => {
       const group = command.description('inspect and replay dead-letter topics')
-      dlqWords(group.command('list').description('print dead letters')).action(
-        async (words: DlqWords) => {
+      withDlqOptions(group.command('list').description('print dead letters')).action(
+        async (words: DlqOptions) => {
           const { dlqList } = await import('./dlq.ts')
-          done(await dlqList(words, place()))
+          done(await dlqList(words, commandContext()))
         },
       )
-      dlqWords(
+      withDlqOptions(
         group.command('replay').description('republish dead letters to their original topics'),
-      ).action(async (words: DlqWords) => {
+      ).action(async (words: DlqOptions) => {
         const { dlqReplay } = await import('./dlq.ts')
-        done(await dlqReplay(words, place()))
+        done(await dlqReplay(words, commandContext()))
       })
       return group
     },

@@ -7,11 +7,11 @@ import { factTable } from '../../ingestors/decode/metadata-table.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
 import { CHAIN_WORDS, chainRow } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
-import { serveOrigin } from '../standalone/run-standalone.ts'
+import { runStandalone } from '../standalone/run-standalone.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Options of `sluice replay` as commander gives them; all text. */
-export interface ReplayWords {
+export interface ReplayOptions {
   readonly chain: string
   readonly facts?: string
   readonly data?: string
@@ -26,7 +26,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  * (R36) unless the operator says otherwise. Throws `ConfigError`.
  */
 export const replayConfig = (
-  { port, data }: Pick<ReplayWords, 'port' | 'data'>,
+  { port, data }: Pick<ReplayOptions, 'port' | 'data'>,
   environment: Environment,
 ): Config =>
   loadConfig(environment, {
@@ -40,7 +40,7 @@ export const replayConfig = (
 /** Pushes recordings through the whole product and serves them; resolves with the exit status when it has stopped. */
 export const replay = async (
   files: readonly string[],
-  words: ReplayWords,
+  words: ReplayOptions,
   environment: Environment,
 ): Promise<number> => {
   const chain = chainRow(CHAIN_WORDS[words.chain] ?? '')
@@ -54,8 +54,8 @@ export const replay = async (
   )
   const folder = openDataFolder(config.dataDir)
   const extra = config.chainExtra[chain.id]
-  const facts = words.facts === undefined ? undefined : readFacts(words.facts)
-  return serveOrigin({
+  const facts = words.facts === undefined ? undefined : readMetadataFile(words.facts)
+  return runStandalone({
     ...{ config, folder, log, metrics: makeMetrics(), endWhenProcessed: words.exit === true },
     origin: async () => {
       const source = await recordedSource({
@@ -77,7 +77,7 @@ export const replay = async (
   })
 }
 
-const readFacts = (file: string) => {
+const readMetadataFile = (file: string) => {
   try {
     return factTable(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {

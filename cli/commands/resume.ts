@@ -3,14 +3,14 @@ import { loadConfig } from '../../core/config/config.ts'
 import { Outage } from '../../core/errors.ts'
 import { retry } from '../../core/retry.ts'
 import { CHAIN_WORDS } from '../../schemas/chains.ts'
-import type { BlockOperation } from '../app/block-topic.ts'
+import type { BlockOperation } from '../app/block-operations.ts'
 import { type LostLane, lostLanes, type ResumeFrom } from '../app/lost-lanes.ts'
-import { withHeldParts } from '../app/offline.ts'
-import type { CommandPlace } from './status.ts'
+import { withInfra } from '../app/with-infra.ts'
+import type { CommandContext } from './status.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Options of `sluice resume`. */
-export interface ResumeWords {
+export interface ResumeOptions {
   readonly data?: string
   /** Default: every chain of the log, and the groups that all chains share. */
   readonly chain?: readonly string[]
@@ -20,19 +20,19 @@ export interface ResumeWords {
 }
 
 /** A lane that takes its id in the same moment fences the command once or twice. */
-const MOVING = { firstMs: 200, maxMs: 2_000, tries: 5 }
+const FENCED_RETRY = { firstMs: 200, maxMs: 2_000, tries: 5 }
 
 /**
  * Says which lanes have lost their place in the log and what they will not read; with `from` gives each a new place, so
  * that it goes on. Returns the exit code: 3 when lanes are left that rest. Throws `UsageError`, `Outage`.
  */
 export const resume = async (
-  words: ResumeWords,
-  { environment, write }: Pick<CommandPlace, 'environment' | 'write'>,
+  words: ResumeOptions,
+  { environment, write }: Pick<CommandContext, 'environment' | 'write'>,
 ): Promise<number> => {
-  const from = fromOf(words.from)
-  const asked = words.chain?.map(chainOf)
-  return withHeldParts(loadConfig(environment, { dataDir: words.data }), async (parts) => {
+  const from = parseResumeFrom(words.from)
+  const asked = words.chain?.map(parseChain)
+  return withInfra(loadConfig(environment, { dataDir: words.data }), async (parts) => {
     const lanes: LostLane[] = []
     for (const chain of asked ?? [...parts.chains, null]) {
       lanes.push(...(await lostLanes({ ...parts, from: from ?? 'earliest' }, chain)))
@@ -42,18 +42,18 @@ export const resume = async (
     write(
       words.json
         ? JSON.stringify({ moved: isMoved, lanes: lanes.map(({ state: _, ...lane }) => lane) })
-        : lines(lanes, isMoved).join('\n'),
+        : resumeLines(lanes, isMoved).join('\n'),
     )
     return lanes.length > 0 && !isMoved ? 3 : 0
   })
 }
 
-const fromOf = (word: string | undefined): ResumeFrom | undefined => {
+const parseResumeFrom = (word: string | undefined): ResumeFrom | undefined => {
   if (word === undefined || word === 'earliest' || word === 'now') return word
   throw new UsageError([`--from: ${word} is neither earliest nor now`])
 }
 
-const chainOf = (word: string): string => {
+const parseChain = (word: string): string => {
   const chain = CHAIN_WORDS[word]
   if (chain === undefined) throw new UsageError([`--chain: ${word} is not a chain of this build`])
   return chain
@@ -63,11 +63,11 @@ const chainOf = (word: string): string => {
 export const moveLanes = async (bus: Bus, lanes: readonly LostLane[]): Promise<void> => {
   for (const lane of lanes) {
     const again = (error: unknown): boolean => error instanceof Outage
-    await retry(() => moveOne(bus, lane), { ...MOVING, again })
+    await retry(() => moveLane(bus, lane), { ...FENCED_RETRY, again })
   }
 }
 
-const moveOne = async (
+const moveLane = async (
   bus: Bus,
   { group, partition, offsets: next, state }: LostLane,
 ): Promise<void> => {
@@ -79,11 +79,11 @@ const moveOne = async (
   }
 }
 
-const lines = (lanes: readonly LostLane[], isMoved: boolean): readonly string[] => {
+const resumeLines = (lanes: readonly LostLane[], isMoved: boolean): readonly string[] => {
   if (lanes.length === 0) return ['no lane has lost its place']
   const told = lanes.flatMap(({ group, partition, records, first, next }) => [
     `${group}/${partition}`,
-    `  skipped   from ${first === null ? 'a block that the log does not name' : operation(first)} to before ${next === null ? 'the next block' : operation(next)}`,
+    `  skipped   from ${first === null ? 'a block that the log does not name' : operationText(first)} to before ${next === null ? 'the next block' : operationText(next)}`,
     ...records.map(
       ({ topic, place, next: to, offsets }) =>
         `  ${topic.padEnd(34)}${place} to ${to}: ${offsets} records at most`,
@@ -95,5 +95,5 @@ const lines = (lanes: readonly LostLane[], isMoved: boolean): readonly string[] 
   return [...told, last]
 }
 
-const operation = ({ height, seq, timeMs }: BlockOperation): string =>
+const operationText = ({ height, seq, timeMs }: BlockOperation): string =>
   `block ${height} (operation ${seq}, ${new Date(timeMs).toISOString()})`

@@ -13,43 +13,44 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { scrubber } from '../../core/ops/redact.ts'
 import { CHAIN_WORDS, type ChainRow, chainRow } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
-import { openLogParts, openStore, type PartsOptions } from '../app/infra.ts'
-import { laterNodeSource, nodeUrls } from '../app/node-source.ts'
-import { startOps } from '../app/ops-endpoints.ts'
-import { ended, runCourse } from '../app/process.ts'
+import { type InfraOptions, openInfraWarehouse, openLogInfra } from '../app/infra.ts'
+import { lazyNodeSource, nodeUrls } from '../app/node-source.ts'
+import { startOpsServer } from '../app/ops-endpoints.ts'
+import { runProcess, untilExit } from '../app/process.ts'
 import { publicUrlProblems } from '../app/public-urls.ts'
 import {
-  type HouseChain,
-  type PieceDeps,
+  type AppChain,
+  type ServiceDeps,
   startIngest,
-  startProcess,
-  startServe,
+  startProcessing,
+  startServing,
 } from '../app/services.ts'
 
 /** What one role needs and runs. */
-interface RoleRow {
+interface RoleDefinition {
   /** Settings that a process of this role cannot do without. */
-  readonly needs: readonly (keyof typeof NEEDS)[]
-  readonly runs: readonly Piece[]
+  readonly needs: readonly (keyof typeof REQUIREMENTS)[]
+  readonly runs: readonly ServiceName[]
 }
 
-type Piece = 'process' | 'serve' | 'ingest'
+type ServiceName = 'process' | 'serve' | 'ingest'
 
-const missing = (is: boolean, variable: string, message: string): readonly ConfigProblem[] =>
+const problemIf = (is: boolean, variable: string, message: string): readonly ConfigProblem[] =>
   is ? [{ variable, message }] : []
 
 /** A process of its own shares nothing but servers with the others (R42). */
-const SEPARATE = 'is needed by roles that run as separate processes'
+const NEEDED_BY_SEPARATE_ROLES = 'is needed by roles that run as separate processes'
 
-const NEEDS = {
+const REQUIREMENTS = {
   brokers: ({ kafkaBrokers }: Config) =>
-    missing(kafkaBrokers.length === 0, 'KAFKA_BROKERS', SEPARATE),
+    problemIf(kafkaBrokers.length === 0, 'KAFKA_BROKERS', NEEDED_BY_SEPARATE_ROLES),
   warehouse: ({ clickhouseUrl }: Config) =>
-    missing(clickhouseUrl.isEmpty, 'CLICKHOUSE_URL', SEPARATE),
-  pepper: ({ keyPepper }: Config) => missing(keyPepper.isEmpty, 'KEY_PEPPER', SEPARATE),
+    problemIf(clickhouseUrl.isEmpty, 'CLICKHOUSE_URL', NEEDED_BY_SEPARATE_ROLES),
+  pepper: ({ keyPepper }: Config) =>
+    problemIf(keyPepper.isEmpty, 'KEY_PEPPER', NEEDED_BY_SEPARATE_ROLES),
   nodes: (config: Config) =>
-    rowsOf(config).flatMap((row) =>
-      missing(
+    configuredChains(config).flatMap((row) =>
+      problemIf(
         nodeUrls(config, row).length === 0,
         `RPC_URLS_${row.apiName.toUpperCase()}`,
         `is needed to follow ${row.name}`,
@@ -75,7 +76,7 @@ export const ROLES = {
     needs: ['nodes'],
     runs: ['process', 'serve', 'ingest'],
   },
-} as const satisfies Record<string, RoleRow>
+} as const satisfies Record<string, RoleDefinition>
 
 /** Name of a role. */
 export type RoleName = keyof typeof ROLES
@@ -86,42 +87,42 @@ type Environment = Readonly<Record<string, string | undefined>>
 export const roleConfig = (name: RoleName, environment: Environment): Config => {
   const config = loadConfig(environment)
   const problems = [
-    ...unknownChains(config),
+    ...unknownChainProblems(config),
     ...(ROLES[name].runs.some((piece) => piece === 'serve') ? publicUrlProblems(config) : []),
-    ...ROLES[name].needs.flatMap((need) => NEEDS[need](config)),
+    ...ROLES[name].needs.flatMap((need) => REQUIREMENTS[need](config)),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   return config
 }
 
 /** Words in CHAINS that name none. */
-export const unknownChains = ({ chains }: Config): readonly ConfigProblem[] =>
+export const unknownChainProblems = ({ chains }: Config): readonly ConfigProblem[] =>
   chains
     .filter((word) => chainRow(CHAIN_WORDS[word] ?? '') === undefined)
     .map((word) => ({ variable: 'CHAINS', message: `${word} is not a chain of this build` }))
 
 /** The configured chains. */
-export const rowsOf = ({ chains }: Config): readonly ChainRow[] =>
+export const configuredChains = ({ chains }: Config): readonly ChainRow[] =>
   chains.flatMap((word) => chainRow(CHAIN_WORDS[word] ?? '') ?? [])
 
 /** Runs one role until a signal or a fatal error; resolves with the exit status after an orderly stop. */
 export const runRole = (name: RoleName, environment: Environment): Promise<number> => {
   const config = roleConfig(name, environment)
   const log = rootLogger(config.logLevel, secretTexts(config)).child({ role: name })
-  return runCourse({ log, scrub: scrubber(secretTexts(config)) }, async (course) => {
+  return runProcess({ log, scrub: scrubber(secretTexts(config)) }, async (course) => {
     const lifecycle = makeLifecycle(log)
     const activity = makeActivity(config.activityFile)
     lifecycle.add({ name: 'activity', stop: async () => activity.close() })
-    const deps: PieceDeps = {
+    const deps: ServiceDeps = {
       ...{ config: withPepper(config), log, lifecycle, metrics: makeMetrics(), checks: [] },
-      chains: rowsOf(config).map(({ id }) => id),
+      chains: configuredChains(config).map(({ id }) => id),
       ownPorts: new Set(),
       onFatal: course.onFatal,
     }
     try {
-      await startPieces(ROLES[name].runs, deps, activity)
+      await startServices(ROLES[name].runs, deps, activity)
       log.info('role started')
-      const { status } = await ended(course.signal)
+      const { status } = await untilExit(course.signal)
       return status
     } finally {
       await lifecycle.stop(
@@ -137,30 +138,30 @@ const withPepper = (config: Config): Config =>
     ? config
     : { ...config, keyPepper: new Secret(openDataFolder(config.dataDir).pepper) }
 
-const startPieces = async (
-  pieces: readonly Piece[],
-  deps: PieceDeps,
+const startServices = async (
+  pieces: readonly ServiceName[],
+  deps: ServiceDeps,
   activity: Activity,
 ): Promise<void> => {
   const { config, chains, log, lifecycle, onFatal } = deps
   const folder = openDataFolder(config.dataDir)
   const isEmbedded = config.kafkaBrokers.length === 0
-  const options: PartsOptions = {
+  const options: InfraOptions = {
     ...{ config, chains, log, activity, onFatal, prepare: isEmbedded },
     ...{ logPath: folder.logPath, warehousePath: folder.warehousePath },
     opened: (name, stop) => lifecycle.add({ name, stop }),
   }
-  const logParts = await openLogParts(options)
+  const logParts = await openLogInfra(options)
   const needsStore = pieces.some((piece) => piece !== 'ingest')
-  const warehouse = needsStore ? await openStore(options) : undefined
+  const warehouse = needsStore ? await openInfraWarehouse(options) : undefined
   if (warehouse !== undefined) {
     const parts = { ...logParts, warehouse }
-    if (pieces.includes('process')) await startProcess(deps, parts)
-    if (pieces.includes('serve')) await startServe(deps, parts)
+    if (pieces.includes('process')) await startProcessing(deps, parts)
+    if (pieces.includes('serve')) await startServing(deps, parts)
   }
-  const houseChains = pieces.includes('ingest') ? houseChainsOf(deps) : []
+  const houseChains = pieces.includes('ingest') ? appChainsOf(deps) : []
   const ingestors = await startIngest(deps, logParts, houseChains)
-  await startOps(deps, {
+  await startOpsServer(deps, {
     ...{
       parts: { ...logParts, ...(warehouse && { warehouse }) },
       activity,
@@ -172,10 +173,10 @@ const startPieces = async (
 }
 
 /** Each chain opens its nodes for itself: those of one that do not answer hold nobody else up. */
-const houseChainsOf = ({ config, metrics, log }: PieceDeps): readonly HouseChain[] =>
-  rowsOf(config).map((row) => {
+const appChainsOf = ({ config, metrics, log }: ServiceDeps): readonly AppChain[] =>
+  configuredChains(config).map((row) => {
     const extra = config.chainExtra[row.id]
-    const source = laterNodeSource({
+    const source = lazyNodeSource({
       ...{ chain: row, urls: nodeUrls(config, row), config, metrics },
       from: config.fromHeight === -1 ? null : config.fromHeight,
       log: log.child({ chain: row.id }),

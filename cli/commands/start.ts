@@ -5,12 +5,17 @@ import { durationMs } from '../../core/time.ts'
 import { CHAIN_WORDS, type ChainRow, chainRow } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
 import { nodeSource } from '../app/node-source.ts'
-import { type Origin, serveOrigin } from '../standalone/run-standalone.ts'
-import { isMade, type OriginParts, type SimulatedPlan, simulated } from '../standalone/simulated.ts'
+import { type DataSource, runStandalone } from '../standalone/run-standalone.ts'
+import {
+  canSimulate,
+  type DataSourceDeps,
+  openSimulatedChains,
+  type SimulationPlan,
+} from '../standalone/simulated-chains.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Options of `sluice start` as commander gives them; all text. */
-export interface StartWords {
+export interface StartOptions {
   readonly data?: string
   readonly port?: string
   readonly seed?: string
@@ -25,7 +30,7 @@ export interface StartWords {
 }
 
 /** The options, read and checked. */
-interface Plan extends SimulatedPlan {
+interface StartPlan extends SimulationPlan {
   /** null: made-up chains; else there is one chain. */
   readonly rpc: readonly string[] | null
   readonly from: number | null
@@ -33,15 +38,15 @@ interface Plan extends SimulatedPlan {
 }
 
 /** Chains that are made up without `--chain`. */
-const SIMULATED = 'sol,ethereum'
+const DEFAULT_SIMULATED_CHAINS = 'sol,ethereum'
 /** Trades per second that one process is made for, and then some. */
-const MAX_RATE = 5_000
+const MAX_TRADES_PER_SECOND = 5_000
 
 /** Reads the options. Throws `UsageError` with all mistakes, `ConfigError` for the environment's. */
-export const readPlan = (
-  words: StartWords,
+export const parsePlan = (
+  words: StartOptions,
   environment: Readonly<Record<string, string | undefined>>,
-): Plan => {
+): StartPlan => {
   const problems: string[] = []
   const number = (name: string, text: string | undefined, min: number, max: number) => {
     if (text === undefined) return undefined
@@ -69,10 +74,10 @@ export const readPlan = (
     if (value === undefined) problems.push(`--${name}: ${text} is not a duration such as 10m`)
     return value
   }
-  const chains = chainsOf(words, problems)
+  const chains = selectChains(words, problems)
   const plan = {
     seed: whole('seed', words.seed, 0xffff_ffff),
-    ratePerSecond: number('rate', words.rate, 0.01, MAX_RATE),
+    ratePerSecond: number('rate', words.rate, 0.01, MAX_TRADES_PER_SECOND),
     genesisMs: time('genesis', words.genesis),
     untilMs: duration('until', words.until),
     from: whole('from', words.from, Number.MAX_SAFE_INTEGER) ?? null,
@@ -95,15 +100,15 @@ export const readPlan = (
 }
 
 /** The one real chain, or the made-up ones. */
-const chainsOf = (
-  { chain, simulate = SIMULATED }: StartWords,
+const selectChains = (
+  { chain, simulate = DEFAULT_SIMULATED_CHAINS }: StartOptions,
   problems: string[],
 ): readonly ChainRow[] => {
   const [option, text] = chain === undefined ? ['simulate', simulate] : ['chain', chain]
   const words = chain === undefined ? text.split(',').map((word) => word.trim()) : [text]
   const rows = words.flatMap((word) => {
     const row = chainRow(CHAIN_WORDS[word] ?? '')
-    if (row !== undefined && (chain !== undefined || isMade(row.id))) return [row]
+    if (row !== undefined && (chain !== undefined || canSimulate(row.id))) return [row]
     problems.push(
       option === 'chain'
         ? `--chain: ${word} is not a chain of this build`
@@ -116,10 +121,10 @@ const chainsOf = (
 
 /** Runs the whole product in one process; resolves with the exit status when it has stopped. */
 export const start = async (
-  words: StartWords,
+  words: StartOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<number> => {
-  const plan = readPlan(words, environment)
+  const plan = parsePlan(words, environment)
   const { config, rpc } = plan
   const log = rootLogger(
     environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel,
@@ -128,17 +133,19 @@ export const start = async (
   const metrics = makeMetrics()
   const folder = openDataFolder(config.dataDir)
   const parts = { folder, metrics, log }
-  return serveOrigin({
+  return runStandalone({
     ...{ config, ...parts, endWhenProcessed: plan.untilMs !== undefined },
     origin: (signal) =>
-      rpc === null ? simulated(plan, parts) : real(plan, { ...parts, signal, urls: rpc }),
+      rpc === null
+        ? openSimulatedChains(plan, parts)
+        : openNodeChain(plan, { ...parts, signal, urls: rpc }),
   })
 }
 
-const real = async (
-  plan: Plan,
-  parts: OriginParts & { readonly signal: AbortSignal; readonly urls: readonly string[] },
-): Promise<Origin> => {
+const openNodeChain = async (
+  plan: StartPlan,
+  parts: DataSourceDeps & { readonly signal: AbortSignal; readonly urls: readonly string[] },
+): Promise<DataSource> => {
   const { folder, metrics, log, signal, urls } = parts
   const { config, from, profile } = plan
   const [chain] = plan.chains

@@ -1,12 +1,12 @@
 import { type Config, loadConfig } from '../../core/config/config.ts'
 import { Outage } from '../../core/errors.ts'
 import { pause } from '../../core/retry.ts'
-import { withHeldParts } from '../app/offline.ts'
-import { askOps, opsUrlOf } from '../app/ops-client.ts'
+import { fetchOps, findOpsUrl } from '../app/ops-client.ts'
 import { type StatusReport, statusLines, statusReport } from '../app/status-report.ts'
+import { withInfra } from '../app/with-infra.ts'
 
 /** Options that every command for operators has. */
-export interface OperatorWords {
+export interface OperatorOptions {
   readonly data?: string
   /** Address of a process' operators' port. */
   readonly ops?: string
@@ -14,12 +14,12 @@ export interface OperatorWords {
 }
 
 /** Options of `sluice status`. */
-export interface StatusWords extends OperatorWords {
+export interface StatusOptions extends OperatorOptions {
   readonly watch?: boolean
 }
 
 /** What a command works with beside its words. */
-export interface CommandPlace {
+export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly write: (text: string) => void
   /** Shows a text in place of what was shown before; default: as `write`. */
@@ -30,11 +30,11 @@ export interface CommandPlace {
 const WATCH_MS = 2_000
 
 /** Prints how far every chain and lane is, of the process that runs or else of what lies in the folder. Returns the exit code. */
-export const status = async (words: StatusWords, place: CommandPlace): Promise<number> => {
+export const status = async (words: StatusOptions, place: CommandContext): Promise<number> => {
   const { environment, write, signal, show = write } = place
   const config = loadConfig(environment, { dataDir: words.data })
   for (;;) {
-    const report = await reportOf(words, config)
+    const report = await readReport(words, config)
     const text = words.json ? JSON.stringify(report) : statusLines(report).join('\n')
     if (words.watch && !words.json) show(text)
     else write(text)
@@ -44,12 +44,13 @@ export const status = async (words: StatusWords, place: CommandPlace): Promise<n
   }
 }
 
-const reportOf = async (words: StatusWords, config: Config): Promise<StatusReport> => {
-  const url = opsUrlOf(words.ops, config.dataDir)
-  const answer = url === undefined ? undefined : await askOps<StatusReport>(url, '/status', config)
+const readReport = async (words: StatusOptions, config: Config): Promise<StatusReport> => {
+  const url = findOpsUrl(words.ops, config.dataDir)
+  const answer =
+    url === undefined ? undefined : await fetchOps<StatusReport>(url, '/status', config)
   if (answer !== undefined) return answer
   if (words.ops !== undefined) throw new Outage('bus', `no process is listening at ${words.ops}`)
-  return withHeldParts(config, async (parts) =>
+  return withInfra(config, async (parts) =>
     statusReport({ ...parts, warehouse: await parts.warehouse(), nowMs: Date.now }),
   )
 }

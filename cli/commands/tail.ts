@@ -8,9 +8,9 @@ import { loadConfig } from '../../core/config/config.ts'
 import { Malformed, Outage } from '../../core/errors.ts'
 import { type RetryPlan, retry } from '../../core/retry.ts'
 import { topicRow } from '../../schemas/topics.ts'
-import { followOwner, noTopic } from '../app/live-reads.ts'
-import { withHeldParts } from '../app/offline.ts'
-import { followBus } from './tail-topics.ts'
+import { tailOverOps, unknownTopicError } from '../app/log-over-ops.ts'
+import { tailTopic } from '../app/tail-topic.ts'
+import { withInfra } from '../app/with-infra.ts'
 
 /** What `sluice tail` is asked. */
 export interface TailRequest {
@@ -27,25 +27,30 @@ export interface TailRequest {
 }
 
 /** How long a schema of another writer may take. */
-const SCHEMA: RetryPlan = { firstMs: 50, maxMs: 500, tries: 20, again: (e) => e instanceof Outage }
+const SCHEMA_RETRY: RetryPlan = {
+  firstMs: 50,
+  maxMs: 500,
+  tries: 20,
+  again: (e) => e instanceof Outage,
+}
 
 /** A record as one JSON line: bytes of a known topic decoded, others as base64. */
 const recordLine = async (codec: Codec, record: LogRecord): Promise<string> => {
   const { topic, partition, offset, key, timestampMs, headers } = record
   const line = {
     ...{ topic, partition, offset, key, time: new Date(timestampMs).toISOString(), headers },
-    ...(await decodedOf(codec, record)),
+    ...(await decodedValue(codec, record)),
   }
   // JSON has no NaN: of candles it is a price that is not known, where null is one that has not changed.
   return JSON.stringify(line, (_, value) => (Number.isNaN(value) ? 'NaN' : value))
 }
 
-const decodedOf = async (codec: Codec, { topic, value }: LogRecord): Promise<object> => {
+const decodedValue = async (codec: Codec, { topic, value }: LogRecord): Promise<object> => {
   const message = topicRow(topic)?.message
   if (value === null) return { value: null }
   if (!message) return { base64: Buffer.from(value).toString('base64') }
   try {
-    return { value: await retry(async () => codec.decode(message, value), SCHEMA) }
+    return { value: await retry(async () => codec.decode(message, value), SCHEMA_RETRY) }
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
     return { error: error.message, base64: Buffer.from(value).toString('base64') }
@@ -60,30 +65,30 @@ export const tail = async (request: TailRequest): Promise<number> => {
   const { topic, dataDir, back, signal, environment } = request
   const config = loadConfig(environment, { dataDir })
   if (config.kafkaBrokers.length > 0) {
-    return withHeldParts(config, async ({ bus, codec }) => {
-      refuseUnknown(topic, await bus.topics(''))
-      return print(request, codec, followBus(bus, topic, back, signal))
+    return withInfra(config, async ({ bus, codec }) => {
+      requireTopic(topic, await bus.topics(''))
+      return printRecords(request, codec, tailTopic(bus, topic, back, signal))
     })
   }
   const logPath = join(dataDir, 'log')
   const codec = localCodec(storedSchemas(join(logPath, SCHEMAS_FILE)))
   if (liveOwner(logPath) !== undefined) {
-    return print(request, codec, followOwner(config, topic, back, signal))
+    return printRecords(request, codec, tailOverOps(config, topic, back, signal))
   }
   const reader = openEmbeddedReader(logPath)
   try {
-    refuseUnknown(topic, reader.topics())
-    return await print(request, codec, reader.last(topic, back))
+    requireTopic(topic, reader.topics())
+    return await printRecords(request, codec, reader.last(topic, back))
   } finally {
     await reader.close()
   }
 }
 
-const refuseUnknown = (topic: string, known: readonly string[]): void => {
-  if (!known.includes(topic)) throw noTopic(topic, known)
+const requireTopic = (topic: string, known: readonly string[]): void => {
+  if (!known.includes(topic)) throw unknownTopicError(topic, known)
 }
 
-const print = async (
+const printRecords = async (
   { limit, write }: TailRequest,
   codec: Codec,
   records: AsyncIterable<LogRecord>,

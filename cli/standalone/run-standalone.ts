@@ -7,23 +7,23 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import { scrubber } from '../../core/ops/redact.ts'
 import { print } from '../../core/ops/terminal.ts'
 import { pause } from '../../core/retry.ts'
-import { type House, openHouse } from '../app/app.ts'
+import { type App, createApp } from '../app/app.ts'
 import type { DataFolder } from '../app/data-folder.ts'
-import { type Course, type Ending, ended, runCourse } from '../app/process.ts'
-import type { HouseChain } from '../app/services.ts'
+import { type ExitReason, type ProcessContext, runProcess, untilExit } from '../app/process.ts'
+import type { AppChain } from '../app/services.ts'
 import { capacityText } from '../app/status-report.ts'
-import { type DemoExamples, findExamples, printWelcome } from './demo.ts'
-import { showProgress } from './progress.ts'
+import { showProgressBar } from './progress-bar.ts'
+import { type DemoExamples, findExamples, printWelcome } from './welcome.ts'
 
 /** One chain of an origin, with things that exist on it where they are known before. */
-export interface OriginChain {
-  readonly chain: HouseChain
+export interface DataSourceChain {
+  readonly chain: AppChain
   readonly examples?: DemoExamples
 }
 
 /** Where the blocks of a process come from, and what people are told of it. */
-export interface Origin {
-  readonly chains: readonly OriginChain[]
+export interface DataSource {
+  readonly chains: readonly DataSourceChain[]
   readonly chainExtra: Readonly<Record<string, ChainExtra>>
   /** Shown wherever a person looks: names a made-up or recorded chain as what it is. */
   readonly label: string
@@ -37,46 +37,49 @@ export interface Origin {
 }
 
 /** One process: what it runs on, and when it ends by itself. */
-export interface ProcessOptions {
+export interface StandaloneOptions {
   readonly config: Config
   readonly folder: DataFolder
   readonly metrics: Metrics
   readonly log: Logger
   /** Opens the origin; the signal aborts when the process is to end. */
-  readonly origin: (signal: AbortSignal) => Promise<Origin>
+  readonly origin: (signal: AbortSignal) => Promise<DataSource>
   /** True: ends with status 0 once everything asked for is ingested and processed. */
   readonly endWhenProcessed: boolean
 }
 
 /** How long the welcome waits for a first trade to show, and how often a later one is looked for. */
 const WELCOME_WAIT_MS = 60_000
-const LOOK_MS = 500
-const LOOK_AGAIN_MS = 2_000
+const EXAMPLE_POLL_MS = 500
+const LATE_EXAMPLE_POLL_MS = 2_000
 
 /** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */
-export const serveOrigin = (options: ProcessOptions): Promise<number> =>
-  runCourse({ log: options.log, scrub: scrubber(secretTexts(options.config)) }, (course) =>
-    run(options, course),
+export const runStandalone = (options: StandaloneOptions): Promise<number> =>
+  runProcess({ log: options.log, scrub: scrubber(secretTexts(options.config)) }, (course) =>
+    withDataSource(options, course),
   )
 
-const run = async (options: ProcessOptions, course: Course): Promise<number> => {
+const withDataSource = async (
+  options: StandaloneOptions,
+  course: ProcessContext,
+): Promise<number> => {
   const origin = await options.origin(course.signal)
   try {
-    return await serve(options, origin, course)
+    return await runApp(options, origin, course)
   } finally {
     await origin.stop()
   }
 }
 
-const serve = async (
-  options: ProcessOptions,
-  origin: Origin,
-  { signal, end, onFatal }: Course,
+const runApp = async (
+  options: StandaloneOptions,
+  origin: DataSource,
+  { signal, end, onFatal }: ProcessContext,
 ): Promise<number> => {
   const { config, folder, metrics, log } = options
   const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
   const admin = config.adminToken.isEmpty ? new Secret(folder.adminToken) : config.adminToken
-  const house = await openHouse({
+  const house = await createApp({
     config: {
       ...{ ...config, chainExtra: origin.chainExtra, keyPepper: pepper, adminToken: admin },
     },
@@ -95,18 +98,18 @@ const serve = async (
   const capacity = house.bus.capacity()
   if (capacity) print(`embedded log: ${capacityText(capacity)}`)
   const [first] = origin.chains
-  const progress = origin.progress && first ? showProgress(house, first.chain.source) : undefined
+  const progress = origin.progress && first ? showProgressBar(house, first.chain.source) : undefined
   if (options.endWhenProcessed) {
     whenProcessed(house, signal).then(() => end(0, 'everything is processed'), onFatal)
   }
   try {
     const { webhookAllow } = config
-    await welcome(house, { folder, adminToken: admin.reveal(), webhookAllow }, origin, signal)
-    const { status } = await ended(signal)
+    await showWelcome(house, { folder, adminToken: admin.reveal(), webhookAllow }, origin, signal)
+    const { status } = await untilExit(signal)
     return status
   } finally {
     progress?.stop()
-    await house.stop(signal.aborted ? (signal.reason as Ending).reason : 'start failed')
+    await house.stop(signal.aborted ? (signal.reason as ExitReason).reason : 'start failed')
   }
 }
 
@@ -117,28 +120,28 @@ interface WelcomeDeps {
 }
 
 /** Prints where it serves, and writes `demo.json` once there is something to show. */
-const welcome = async (
-  house: House,
+const showWelcome = async (
+  house: App,
   { folder, adminToken, webhookAllow }: WelcomeDeps,
-  origin: Origin,
+  origin: DataSource,
   signal: AbortSignal,
 ): Promise<void> => {
   const { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl, credentials } = house
   assert(credentials, 'the house was asked for a first user')
   const surfaces = { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl }
   const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }
-  const shown = (examples: Examples): void =>
-    folder.writeDemo({ ...base, examples: bestOf(examples), examplesByChain: examples })
-  const look = async (known: Examples): Promise<Examples> => {
+  const shown = (examples: ExamplesByChain): void =>
+    folder.writeDemo({ ...base, examples: defaultExamples(examples), examplesByChain: examples })
+  const look = async (known: ExamplesByChain): Promise<ExamplesByChain> => {
     const open = origin.chains.filter(({ chain }) => known[chain.row.apiName] === undefined)
-    return { ...known, ...(await examplesOf(house, open)) }
+    return { ...known, ...(await findExamplesByChain(house, open)) }
   }
-  const isWhole = (examples: Examples): boolean =>
+  const isWhole = (examples: ExamplesByChain): boolean =>
     Object.keys(examples).length === origin.chains.length
   let examples = await look({})
   const limitMs = Date.now() + WELCOME_WAIT_MS
   while (!isWhole(examples) && Date.now() < limitMs && !signal.aborted) {
-    await sleep(LOOK_MS)
+    await sleep(EXAMPLE_POLL_MS)
     examples = await look(examples)
   }
   shown(examples)
@@ -149,7 +152,7 @@ const welcome = async (
   })
   // A chain without a trade yet: the file gets its examples with the first one.
   while (!isWhole(examples) && !signal.aborted) {
-    await pause(LOOK_AGAIN_MS, signal).catch(() => undefined)
+    await pause(LATE_EXAMPLE_POLL_MS, signal).catch(() => undefined)
     if (signal.aborted) return
     examples = await look(examples)
     shown(examples)
@@ -157,12 +160,12 @@ const welcome = async (
 }
 
 /** Examples by the name of their chain; chains without a trade are missing. */
-type Examples = Readonly<Record<string, DemoExamples>>
+type ExamplesByChain = Readonly<Record<string, DemoExamples>>
 
-const examplesOf = async (
-  { warehouse }: House,
-  chains: readonly OriginChain[],
-): Promise<Examples> => {
+const findExamplesByChain = async (
+  { warehouse }: App,
+  chains: readonly DataSourceChain[],
+): Promise<ExamplesByChain> => {
   const found = await Promise.all(
     chains.map(({ chain, examples }) => findExamples(warehouse, chain.row, examples)),
   )
@@ -170,11 +173,11 @@ const examplesOf = async (
 }
 
 /** The examples that `demo.json` names without a chain. */
-const bestOf = (examples: Examples): DemoExamples | null =>
+const defaultExamples = (examples: ExamplesByChain): DemoExamples | null =>
   examples.ethereum ?? Object.values(examples)[0] ?? null
 
 /** Resolves when every chain is ingested as far as asked and all of it is processed. */
-const whenProcessed = async (house: House, signal: AbortSignal): Promise<void> => {
+const whenProcessed = async (house: App, signal: AbortSignal): Promise<void> => {
   await Promise.all(house.ingestors.map(({ done }) => done))
   while (!signal.aborted && !(await house.settled())) await sleep(50)
 }

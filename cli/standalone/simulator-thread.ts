@@ -1,47 +1,47 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { rootLogger } from '../../core/ops/logger.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
-import { type ChainClockOptions, chainClock } from '../app/chain-clock.ts'
+import { type SimulationClockOptions, simulationClock } from './simulation-clock.ts'
 
 /** A made-up chain as plain data: its clock is made in the thread. */
-export interface MadeChain {
+export interface SimulatedChainPlan {
   readonly chain: 'eth' | 'sol'
   readonly seed: number
   readonly ratePerSecond: number
   readonly genesisMs: number
-  readonly clock: Omit<ChainClockOptions, 'nowMs'>
+  readonly clock: Omit<SimulationClockOptions, 'nowMs'>
   readonly checkpointDir: string
 }
 
 /** What the thread is started with. */
-export interface ThreadOrder {
-  readonly chains: readonly MadeChain[]
+export interface SimulatorThreadData {
+  readonly chains: readonly SimulatedChainPlan[]
   readonly logLevel: string
 }
 
 /** Where a made-up chain's node is, and what its ingestor must be told. */
-export type MadeNode = Pick<Simulator, 'wsUrl' | 'extra' | 'examples'>
+export type SimulatedNode = Pick<Simulator, 'wsUrl' | 'extra' | 'examples'>
 
 /** What the thread tells, once: nodes in the order of the chains. */
-export type ThreadWord =
-  | { readonly kind: 'open'; readonly nodes: readonly MadeNode[] }
+export type ThreadMessage =
+  | { readonly kind: 'open'; readonly nodes: readonly SimulatedNode[] }
   | { readonly kind: 'failed'; readonly reason: string }
 
 /** What a worker thread of `bin.js` runs: chains and their nodes until the process says something, whatever it is. */
 export const serveChains = async (): Promise<void> => {
   const port = parentPort
   if (port === null) throw new Error('made-up chains are served from a thread')
-  const { chains, logLevel } = workerData as ThreadOrder
+  const { chains, logLevel } = workerData as SimulatorThreadData
   const log = rootLogger(logLevel)
   const open: Simulator[] = []
   const stopAll = async (): Promise<void> => {
     await Promise.all(open.map((simulator) => simulator.stop()))
     port.close()
   }
-  const tell = (word: ThreadWord): void => port.postMessage(word)
+  const tell = (word: ThreadMessage): void => port.postMessage(word)
   try {
     for (const { clock, ...chain } of chains) {
-      const nowMs = chainClock({ ...clock, nowMs: Date.now })
+      const nowMs = simulationClock({ ...clock, nowMs: Date.now })
       open.push(await startSimulator({ ...chain, nowMs, log }))
     }
   } catch (error) {

@@ -1,11 +1,11 @@
 import { bucketEnd, bucketStart, RESOLUTION_NAMES, type Resolution } from '../../core/time.ts'
 import type { CandlestickDimension } from '../../schemas/wire.ts'
-import { type Bucket, type Fold, ladderOf, merge } from './fold.ts'
+import { type Bucket, mergeOhlcv, type Ohlcv, rollUpBuckets } from './ohlcv.ts'
 
 type Buckets = Partial<Record<Resolution, Bucket>>
 
 /** A change of a block that was taken back: when it was, and the version of its retraction. */
-interface Removal {
+interface RevertedChange {
   readonly timeMs: number
   readonly version: number
 }
@@ -23,7 +23,7 @@ export interface Series {
   tips: Buckets
   /** Folds of blocks that came since the last flush; `startMs` is the block time. */
   pending: Bucket[]
-  removed: Removal[]
+  removed: RevertedChange[]
   /** Unfinalized blocks with trades of this series. */
   hotBlocks: number
   /** When the first of the base's buckets ends. */
@@ -37,31 +37,31 @@ export interface Candle {
   readonly series: Series
   readonly resolution: Resolution
   readonly startMs: number
-  readonly fold: Fold | null
+  readonly fold: Ohlcv | null
   readonly version: number
   readonly isFinal: boolean
 }
 
 /** Takes a candle; a later one of the same series, resolution and bucket replaces it. */
-export type Publish = (candle: Candle) => void
+export type PublishCandle = (candle: Candle) => void
 
 /** Time up to which everything is final, with the operation that said so. */
-export interface Finality {
+export interface FinalizedTime {
   readonly seq: number
   readonly timeMs: number
 }
 
-const DIMENSIONS: Readonly<Record<string, CandlestickDimension>> = {
+const DIMENSION_BY_PREFIX: Readonly<Record<string, CandlestickDimension>> = {
   T: 'CANDLESTICK_DIMENSION_TOKEN_ADDRESS',
   P: 'CANDLESTICK_DIMENSION_POOL_ADDRESS',
   A: 'CANDLESTICK_DIMENSION_PAIR',
 }
 
 /** `(seq << 16) | part` as a double, exact below 2^53. */
-export const versionOf = (seq: number, part: number): number => seq * 65_536 + part
+export const recordVersion = (seq: number, part: number): number => seq * 65_536 + part
 
 /** A trade's pair and pool, and whether its base is a stablecoin. */
-export interface Traded {
+export interface TradedPair {
   readonly base: string
   readonly quote: string
   readonly pool: string
@@ -69,7 +69,7 @@ export interface Traded {
 }
 
 /** Keys of the series that a trade belongs to; stablecoins have no candles of their own (contract/kafka.md 2.2). */
-export const seriesKeys = ({ base, quote, pool, stable }: Traded): readonly string[] => [
+export const seriesKeys = ({ base, quote, pool, stable }: TradedPair): readonly string[] => [
   ...(stable ? [] : [`T|${base}|${base}`]),
   `P|${base}|${pool}`,
   `A|${base}|${base < quote ? `${base}-${quote}` : `${quote}-${base}`}`,
@@ -81,7 +81,7 @@ export const newSeries = (key: string, decimals: number): Series => {
   return {
     key,
     token,
-    dimension: DIMENSIONS[letter] ?? 'CANDLESTICK_DIMENSION_UNSPECIFIED',
+    dimension: DIMENSION_BY_PREFIX[letter] ?? 'CANDLESTICK_DIMENSION_UNSPECIFIED',
     address,
     decimals,
     base: {},
@@ -94,17 +94,17 @@ export const newSeries = (key: string, decimals: number): Series => {
   }
 }
 
-const onto = (below: Bucket | undefined, list: readonly Bucket[]): readonly Bucket[] => {
+const mergeOntoFirst = (below: Bucket | undefined, list: readonly Bucket[]): readonly Bucket[] => {
   const first = list[0]
   if (below === undefined || first === undefined || below.startMs !== first.startMs) return list
-  return [{ startMs: first.startMs, fold: merge(below.fold, first.fold) }, ...list.slice(1)]
+  return [{ startMs: first.startMs, fold: mergeOhlcv(below.fold, first.fold) }, ...list.slice(1)]
 }
 
 /** Takes in the folds since the last flush and publishes every bucket that they touched. */
-export const settle = (series: Series, publish: Publish): void => {
-  const ladder = ladderOf(series.pending)
+export const publishPending = (series: Series, publish: PublishCandle): void => {
+  const ladder = rollUpBuckets(series.pending)
   for (const resolution of RESOLUTION_NAMES) {
-    const list = onto(series.tips[resolution], ladder[resolution])
+    const list = mergeOntoFirst(series.tips[resolution], ladder[resolution])
     for (const { startMs, fold } of list) {
       publish({ series, resolution, startMs, fold, version: fold.version, isFinal: false })
     }
@@ -114,7 +114,7 @@ export const settle = (series: Series, publish: Publish): void => {
   series.pending = []
 }
 
-const startsOf = (series: Series, resolution: Resolution): ReadonlyMap<number, number> => {
+const affectedStarts = (series: Series, resolution: Resolution): ReadonlyMap<number, number> => {
   const starts = new Map<number, number>()
   for (const { startMs } of series.pending) starts.set(bucketStart(startMs, resolution), 0)
   for (const { timeMs, version } of series.removed) {
@@ -125,12 +125,16 @@ const startsOf = (series: Series, resolution: Resolution): ReadonlyMap<number, n
 }
 
 /** Folds again what is left after a retraction, from the unfinalized blocks in chain order; publishes what it touched. */
-export const refold = (series: Series, hot: readonly Bucket[], publish: Publish): void => {
-  const ladder = ladderOf(hot)
+export const rebuildSeries = (
+  series: Series,
+  hot: readonly Bucket[],
+  publish: PublishCandle,
+): void => {
+  const ladder = rollUpBuckets(hot)
   for (const resolution of RESOLUTION_NAMES) {
     const base = series.base[resolution]
-    const list = onto(base, ladder[resolution])
-    for (const [startMs, version] of startsOf(series, resolution)) {
+    const list = mergeOntoFirst(base, ladder[resolution])
+    for (const [startMs, version] of affectedStarts(series, resolution)) {
       const found = list.find((bucket) => bucket.startMs === startMs)
       const fold = found?.fold ?? (base?.startMs === startMs ? base.fold : null)
       publish({
@@ -151,7 +155,7 @@ export const refold = (series: Series, hot: readonly Bucket[], publish: Publish)
 }
 
 /** When the first of the final buckets ends. */
-export const nextEnd = ({ base }: Series): number => {
+export const nextBucketEnd = ({ base }: Series): number => {
   let end = Number.POSITIVE_INFINITY
   for (const resolution of RESOLUTION_NAMES) {
     const bucket = base[resolution]
@@ -161,12 +165,12 @@ export const nextEnd = ({ base }: Series): number => {
 }
 
 /** Publishes a bucket for the last time: its end is final. */
-export const close = (
+export const closeBucket = (
   series: Series,
   resolution: Resolution,
   bucket: Bucket,
-  finalities: readonly Finality[],
-  publish: Publish,
+  finalities: readonly FinalizedTime[],
+  publish: PublishCandle,
 ): void => {
   const end = bucketEnd(bucket.startMs, resolution)
   const seq = finalities.find(({ timeMs }) => timeMs >= end)?.seq ?? finalities.at(-1)?.seq ?? 0
@@ -175,7 +179,7 @@ export const close = (
     resolution,
     startMs: bucket.startMs,
     fold: bucket.fold,
-    version: Math.max(versionOf(seq, 0), bucket.fold.version),
+    version: Math.max(recordVersion(seq, 0), bucket.fold.version),
     isFinal: true,
   })
   if (series.base[resolution]?.startMs === bucket.startMs) delete series.base[resolution]
@@ -183,30 +187,31 @@ export const close = (
 }
 
 /** Merges folds that became final, in chain order, into the base. Buckets that a later final trade has passed are closed. */
-export const makeFinal = (
+export const finalizeBuckets = (
   series: Series,
   parts: readonly Bucket[],
-  finalities: readonly Finality[],
-  publish: Publish,
+  finalities: readonly FinalizedTime[],
+  publish: PublishCandle,
 ): void => {
-  const ladder = ladderOf(parts)
+  const ladder = rollUpBuckets(parts)
   for (const resolution of RESOLUTION_NAMES) {
     const before = series.base[resolution]
     const tip = series.tips[resolution]
-    const list = onto(before, ladder[resolution])
+    const list = mergeOntoFirst(before, ladder[resolution])
     const first = list[0]
     const last = list.at(-1)
     if (first === undefined || last === undefined) continue
     if (before !== undefined && before.startMs !== first.startMs) {
-      close(series, resolution, before, finalities, publish)
+      closeBucket(series, resolution, before, finalities, publish)
     }
-    for (const passed of list.slice(0, -1)) close(series, resolution, passed, finalities, publish)
+    for (const passed of list.slice(0, -1))
+      closeBucket(series, resolution, passed, finalities, publish)
     const whole = series.hotBlocks === 0 && tip?.startMs === last.startMs
     series.base[resolution] = whole ? tip : last
   }
-  series.nextEndMs = nextEnd(series)
+  series.nextEndMs = nextBucketEnd(series)
 }
 
 /** True when nothing of the series can change any more. */
-export const isOver = (series: Series): boolean =>
+export const isFinished = (series: Series): boolean =>
   series.hotBlocks === 0 && series.pending.length === 0 && Object.keys(series.base).length === 0

@@ -2,58 +2,66 @@ import { Malformed } from '../../core/errors.ts'
 import type { QuoteBook } from '../../core/prices/quote-assets.ts'
 import { bucketEnd, RESOLUTION_NAMES } from '../../core/time.ts'
 import type { EventMeta, TradeEvent } from '../../schemas/wire.ts'
-import { bookOf, isStable } from '../runtime/quote-assets.ts'
+import { isStablecoin, quoteAssetsByChain } from '../runtime/quote-assets.ts'
 import type {
-  Flushed,
-  Folding,
+  FlushResult,
   Operation,
   Publication,
   Stage,
+  StageProcessor,
   StageState,
 } from '../runtime/stage.ts'
-import { isBuy, valueRaw, valuesOf } from '../runtime/valuation.ts'
-import { makeCandleDraft } from './events.ts'
-import { absorb, type Bucket, type Fold, foldOf, type StoredFold, storedFold } from './fold.ts'
+import { isBuy, toFixedPoint, tradeValues } from '../runtime/valuation.ts'
+import { createCandleBatch } from './events.ts'
 import {
-  close,
-  type Finality,
-  makeFinal,
-  type Publish,
-  refold,
+  type Bucket,
+  fromStoredOhlcv,
+  mergeInto,
+  type Ohlcv,
+  type StoredOhlcv,
+  toStoredOhlcv,
+} from './ohlcv.ts'
+import {
+  closeBucket,
+  type FinalizedTime,
+  finalizeBuckets,
+  type PublishCandle,
+  publishPending,
+  rebuildSeries,
+  recordVersion,
   type Series,
   seriesKeys,
-  settle,
-  versionOf,
 } from './series.ts'
-import { makeSeriesStore, type SeriesStore } from './store.ts'
+import { createSeriesStore, type SeriesStore } from './series-store.ts'
 
 /** An unfinalized block: its fold per series. */
-interface HotBlock {
+interface UnfinalizedBlock {
   readonly hash: string
   readonly height: number
   readonly timeMs: number
-  readonly folds: ReadonlyMap<string, Fold>
+  readonly folds: ReadonlyMap<string, Ohlcv>
 }
 
-interface StoredHot extends Omit<HotBlock, 'folds'> {
-  readonly folds: readonly (readonly [series: string, decimals: number, fold: StoredFold])[]
+interface StoredUnfinalizedBlock extends Omit<UnfinalizedBlock, 'folds'> {
+  readonly folds: readonly (readonly [series: string, decimals: number, fold: StoredOhlcv])[]
 }
 
 /** Series without unfinalized trades that stay in memory, per lane. */
-const RESTING_KEPT = 4_096
+const MAX_IDLE_SERIES = 4_096
 
-const numberOr = (text: string, unknown: number): number => (text === '' ? unknown : Number(text))
+const parseNumberOr = (text: string, unknown: number): number =>
+  text === '' ? unknown : Number(text)
 
 /** A trade as a fold of one; undefined for trades that make no candle: suspect, failed, or without a USD price. */
-const foldOfTrade = (event: TradeEvent, version: number): Fold | undefined => {
+const tradeOhlcv = (event: TradeEvent, version: number): Ohlcv | undefined => {
   const { trade, trade_processed: processed, transaction } = event
   if (trade === null || processed === null) return undefined
   if (processed.is_token_a_price_in_usd_suspect) return undefined
   if (transaction?.status === 'STATUS_FAILED') return undefined
-  const usd = numberOr(processed.token_a_price_in_usd, 0)
+  const usd = parseNumberOr(processed.token_a_price_in_usd, 0)
   if (!(usd > 0) || !Number.isFinite(usd)) return undefined
-  const native = numberOr(processed.token_a_price_in_native, Number.NaN)
-  const { valueUsd, valueNative } = valuesOf(event, trade)
+  const native = parseNumberOr(processed.token_a_price_in_native, Number.NaN)
+  const { valueUsd, valueNative } = tradeValues(event, trade)
   return {
     openUsd: usd,
     highUsd: usd,
@@ -64,8 +72,8 @@ const foldOfTrade = (event: TradeEvent, version: number): Fold | undefined => {
     lowNative: native,
     closeNative: native,
     volumeRaw: BigInt(trade.user_a_amount === '' ? 0 : trade.user_a_amount),
-    usdRaw: valueRaw(valueUsd) ?? 0n,
-    nativeRaw: valueRaw(valueNative) ?? 0n,
+    usdRaw: toFixedPoint(valueUsd) ?? 0n,
+    nativeRaw: toFixedPoint(valueNative) ?? 0n,
     trades: 1,
     buys: isBuy(trade) ? 1 : 0,
     version,
@@ -74,20 +82,20 @@ const foldOfTrade = (event: TradeEvent, version: number): Fold | undefined => {
 
 interface PricedTrade {
   readonly index: number
-  readonly fold: Fold
+  readonly fold: Ohlcv
   readonly keys: readonly string[]
   readonly decimals: number
 }
 
-const tradesOf = (operation: Operation, book: QuoteBook): readonly PricedTrade[] => {
+const pricedTrades = (operation: Operation, book: QuoteBook): readonly PricedTrade[] => {
   const trades: PricedTrade[] = []
   let sorted = true
   for (const { topic, value, part } of operation.records) {
     if (topic !== 'tradesProcessed') continue
-    const version = versionOf(operation.block.meta.seq, part)
+    const version = recordVersion(operation.block.meta.seq, part)
     for (const event of value.events) {
       const { trade } = event
-      const fold = foldOfTrade(event, version)
+      const fold = tradeOhlcv(event, version)
       if (fold === undefined || trade === null) continue
       const index = event.instruction?.event_index ?? 0
       sorted &&= index >= (trades.at(-1)?.index ?? 0)
@@ -98,7 +106,7 @@ const tradesOf = (operation: Operation, book: QuoteBook): readonly PricedTrade[]
           base: trade.token_a_address,
           quote: trade.token_b_address,
           pool: trade.pool_address,
-          stable: isStable(trade.token_a_address, book),
+          stable: isStablecoin(trade.token_a_address, book),
         }),
         decimals: trade.token_a_decimals ?? 0,
       })
@@ -108,18 +116,18 @@ const tradesOf = (operation: Operation, book: QuoteBook): readonly PricedTrade[]
 }
 
 /** Candles of one lane: final trades folded into a base, each unfinalized block kept apart (contract/kafka.md 3.8). */
-class CandleFolding implements Folding {
+class CandleProcessor implements StageProcessor {
   readonly #bookOf: (chain: string) => QuoteBook
   readonly #series: SeriesStore
   readonly #dirty = new Set<Series>()
   readonly #changes = new Map<string, string | null>()
-  #hot: HotBlock[] = []
+  #hot: UnfinalizedBlock[] = []
   #finalities: { readonly seq: number; readonly height: number }[] = []
   #newest: EventMeta | undefined
 
-  constructor(state: StageState, { book, restingKept = RESTING_KEPT }: CandleOptions) {
-    this.#bookOf = bookOf(book)
-    this.#series = makeSeriesStore(state, restingKept)
+  constructor(state: StageState, { book, restingKept = MAX_IDLE_SERIES }: CandleOptions) {
+    this.#bookOf = quoteAssetsByChain(book)
+    this.#series = createSeriesStore(state, restingKept)
     const hot = [...state.entries('h/')].map(([, text]) => this.#hotOf(JSON.parse(text)))
     this.#hot = hot.toSorted((one, other) => one.height - other.height)
     for (const { folds } of this.#hot) {
@@ -127,7 +135,7 @@ class CandleFolding implements Folding {
     }
     const parts = this.#partsBySeries(this.#hot)
     for (const series of this.#series.inUse) {
-      refold(series, parts.get(series) ?? [], () => undefined)
+      rebuildSeries(series, parts.get(series) ?? [], () => undefined)
     }
   }
 
@@ -145,15 +153,15 @@ class CandleFolding implements Folding {
     return []
   }
 
-  flush(): Flushed {
-    const draft = makeCandleDraft()
+  flush(): FlushResult {
+    const draft = createCandleBatch()
     const { publish } = draft
     const shortened = new Set([...this.#dirty].filter(({ removed }) => removed.length > 0))
     const parts =
       shortened.size === 0 ? undefined : this.#partsBySeries(this.#hot, (one) => shortened.has(one))
     for (const series of this.#dirty) {
-      if (series.removed.length > 0) refold(series, parts?.get(series) ?? [], publish)
-      else settle(series, publish)
+      if (series.removed.length > 0) rebuildSeries(series, parts?.get(series) ?? [], publish)
+      else publishPending(series, publish)
     }
     this.#finalize(publish)
     for (const series of this.#dirty) this.#series.release(series)
@@ -164,9 +172,12 @@ class CandleFolding implements Folding {
     return { publications, changes }
   }
 
-  #hotOf(stored: StoredHot): HotBlock {
+  #hotOf(stored: StoredUnfinalizedBlock): UnfinalizedBlock {
     for (const [key, decimals] of stored.folds) this.#series.at(key, decimals)
-    return { ...stored, folds: new Map(stored.folds.map(([key, , fold]) => [key, foldOf(fold)])) }
+    return {
+      ...stored,
+      folds: new Map(stored.folds.map(([key, , fold]) => [key, fromStoredOhlcv(fold)])),
+    }
   }
 
   #apply(operation: Operation): void {
@@ -174,11 +185,11 @@ class CandleFolding implements Folding {
     if (timeMs < (this.#hot.at(-1)?.timeMs ?? 0)) {
       throw new Malformed('time', `block ${height} is older than the block before it`)
     }
-    const folds = new Map<string, Fold>()
-    for (const { fold, keys, decimals } of tradesOf(operation, this.#bookOf(chain))) {
+    const folds = new Map<string, Ohlcv>()
+    for (const { fold, keys, decimals } of pricedTrades(operation, this.#bookOf(chain))) {
       for (const key of keys) {
         const draft = folds.get(key)
-        if (draft !== undefined) absorb(draft, fold)
+        if (draft !== undefined) mergeInto(draft, fold)
         else {
           folds.set(key, { ...fold })
           this.#series.at(key).decimals = decimals
@@ -196,13 +207,13 @@ class CandleFolding implements Folding {
     this.#changes.set(`h/${hash}`, this.#hotText(block))
   }
 
-  #hotText({ folds, ...block }: HotBlock): string {
-    const stored: StoredHot = {
+  #hotText({ folds, ...block }: UnfinalizedBlock): string {
+    const stored: StoredUnfinalizedBlock = {
       ...block,
       folds: [...folds].map(([key, fold]) => [
         key,
         this.#series.at(key).decimals,
-        storedFold(fold),
+        toStoredOhlcv(fold),
       ]),
     }
     return JSON.stringify(stored)
@@ -216,7 +227,7 @@ class CandleFolding implements Folding {
     }
     this.#hot = this.#hot.filter((one) => one !== block)
     this.#changes.set(`h/${hash}`, null)
-    const version = versionOf(seq, operation.records.at(-1)?.part ?? 0)
+    const version = recordVersion(seq, operation.records.at(-1)?.part ?? 0)
     for (const key of block.folds.keys()) {
       const series = this.#series.at(key)
       series.hotBlocks -= 1
@@ -227,7 +238,7 @@ class CandleFolding implements Folding {
 
   /** What blocks did to each series, in chain order: one look at each block, however many series there are. */
   #partsBySeries(
-    blocks: readonly HotBlock[],
+    blocks: readonly UnfinalizedBlock[],
     isWanted: (series: Series) => boolean = () => true,
   ): ReadonlyMap<Series, Bucket[]> {
     const parts = new Map<Series, Bucket[]>()
@@ -243,10 +254,10 @@ class CandleFolding implements Folding {
     return parts
   }
 
-  #finalize(publish: Publish): void {
+  #finalize(publish: PublishCandle): void {
     const height = this.#finalities.at(-1)?.height
     if (height === undefined) return
-    const finalities = this.#finalities.flatMap(({ seq, height: upTo }): Finality[] => {
+    const finalities = this.#finalities.flatMap(({ seq, height: upTo }): FinalizedTime[] => {
       const newest = this.#hot.findLast((block) => block.height <= upTo)
       return newest === undefined ? [] : [{ seq, timeMs: newest.timeMs }]
     })
@@ -255,7 +266,7 @@ class CandleFolding implements Folding {
     this.#hot = this.#hot.filter((block) => block.height > height)
     const changed = new Set<Series>()
     for (const [series, parts] of this.#partsOf(done)) {
-      makeFinal(series, parts, finalities, publish)
+      finalizeBuckets(series, parts, finalities, publish)
       changed.add(series)
     }
     this.#closePast(finalities, publish, changed)
@@ -265,7 +276,7 @@ class CandleFolding implements Folding {
     }
   }
 
-  #partsOf(done: readonly HotBlock[]): ReadonlyMap<Series, Bucket[]> {
+  #partsOf(done: readonly UnfinalizedBlock[]): ReadonlyMap<Series, Bucket[]> {
     for (const { hash, folds } of done) {
       this.#changes.set(`h/${hash}`, null)
       for (const key of folds.keys()) this.#series.at(key).hotBlocks -= 1
@@ -274,14 +285,18 @@ class CandleFolding implements Folding {
   }
 
   /** Closes what has ended, in an order that neither memory nor a restart changes. */
-  #closePast(finalities: readonly Finality[], publish: Publish, changed: Set<Series>): void {
+  #closePast(
+    finalities: readonly FinalizedTime[],
+    publish: PublishCandle,
+    changed: Set<Series>,
+  ): void {
     const finalMs = finalities.at(-1)?.timeMs ?? 0
     const due = this.#series.due(finalMs).toSorted((one, other) => (one.key < other.key ? -1 : 1))
     for (const resolution of RESOLUTION_NAMES) {
       for (const series of due) {
         const bucket = series.base[resolution]
         if (bucket === undefined || bucketEnd(bucket.startMs, resolution) > finalMs) continue
-        close(series, resolution, bucket, finalities, publish)
+        closeBucket(series, resolution, bucket, finalities, publish)
         changed.add(series)
       }
     }
@@ -297,8 +312,8 @@ interface CandleOptions {
 }
 
 /** Candles over a state that earlier flushes wrote. */
-export const loadCandles = (state: StageState, options: CandleOptions = {}): CandleFolding =>
-  new CandleFolding(state, options)
+export const loadCandles = (state: StageState, options: CandleOptions = {}): CandleProcessor =>
+  new CandleProcessor(state, options)
 
 /**
  * `dex.trades.processed` to `candlesticks`: every token that is no stablecoin, pool and pair in 18 resolutions, each candle an upsert

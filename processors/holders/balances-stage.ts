@@ -3,29 +3,31 @@ import { Malformed } from '../../core/errors.ts'
 import { NO_STAMP, type QuoteBook, type Stamp } from '../../core/prices/quote-assets.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { Balance, BalanceEvent, BalanceProcessed, BlockEvent } from '../../schemas/wire.ts'
-import { type Enrichment, foldEnrichment } from '../runtime/enrichment.ts'
-import { bookOf, stampsOf } from '../runtime/quote-assets.ts'
+import { createEnrichmentProcessor, type Enrichment } from '../runtime/enrichment.ts'
+import { quoteAssetsByChain, quotePricesOf } from '../runtime/quote-assets.ts'
 import type { Stage } from '../runtime/stage.ts'
-import { times, unitsOf } from '../runtime/valuation.ts'
+import { multiply, tokenUnits } from '../runtime/valuation.ts'
 
 /** What an owner, or one of its token accounts, holds of a token, and when it was seen. */
-interface Held {
+interface SeenBalance {
   readonly raw: string
   readonly firstMs: number
   readonly lastMs: number
 }
 
 /** A token's price and decimals where the chain itself prices it: quote assets and the coin. */
-interface Money {
+interface TokenPricing {
   readonly stamp: Stamp
   readonly decimals: number | null
 }
 
-const NO_MONEY: Money = { stamp: NO_STAMP, decimals: null }
+const NO_PRICING: TokenPricing = { stamp: NO_STAMP, decimals: null }
 
 /** Prices of one block, reckoned once for all of its balances. */
-const makeMoney = (given?: QuoteBook): ((token: string, block: BlockEvent) => Money) => {
-  const books = bookOf(given)
+const createPricingLookup = (
+  given?: QuoteBook,
+): ((token: string, block: BlockEvent) => TokenPricing) => {
+  const books = quoteAssetsByChain(given)
   let known: { readonly block: BlockEvent; readonly stamps: ReadonlyMap<string, Stamp> } | undefined
   return (token, block) => {
     const { chain } = block.meta
@@ -33,8 +35,8 @@ const makeMoney = (given?: QuoteBook): ((token: string, block: BlockEvent) => Mo
     const book = books(chain)
     const isCoin = token === row?.nativeAddress
     const asset = book.assets.get(token)
-    if (!isCoin && asset === undefined) return NO_MONEY
-    if (known?.block !== block) known = { block, stamps: stampsOf(block, book) }
+    if (!isCoin && asset === undefined) return NO_PRICING
+    if (known?.block !== block) known = { block, stamps: quotePricesOf(block, book) }
     return {
       stamp: known.stamps.get(isCoin ? book.native : token) ?? NO_STAMP,
       decimals: isCoin ? (row?.nativeDecimals ?? null) : (asset?.decimals ?? null),
@@ -42,9 +44,11 @@ const makeMoney = (given?: QuoteBook): ((token: string, block: BlockEvent) => Mo
   }
 }
 
-const valuesOf = (balance: Balance, { stamp, decimals }: Money) => {
+const balanceValues = (balance: Balance, { stamp, decimals }: TokenPricing) => {
   const value = (amount: string, price: number | null): string =>
-    price === null ? '' : decimalText(times(unitsOf(amount, balance.decimals ?? decimals), price))
+    price === null
+      ? ''
+      : decimalText(multiply(tokenUnits(amount, balance.decimals ?? decimals), price))
   return {
     pre_amount_in_native: value(balance.pre_amount, stamp.native),
     pre_amount_in_usd: value(balance.pre_amount, stamp.usd),
@@ -54,9 +58,11 @@ const valuesOf = (balance: Balance, { stamp, decimals }: Money) => {
   }
 }
 
-type Balancing = Enrichment<BalanceEvent, BalanceProcessed, Held>
+type BalanceEnrichment = Enrichment<BalanceEvent, BalanceProcessed, SeenBalance>
 
-const balancing = (money: (token: string, block: BlockEvent) => Money): Balancing => ({
+const balanceEnrichment = (
+  money: (token: string, block: BlockEvent) => TokenPricing,
+): BalanceEnrichment => ({
   batches: ({ records }) =>
     records.flatMap(({ topic, key, value }) => (topic === 'balances' ? [{ key, value }] : [])),
   enrich: ({ balance }, known, { timeMs }, block) => {
@@ -80,7 +86,7 @@ const balancing = (money: (token: string, block: BlockEvent) => Money): Balancin
           : [owned, [accountKey, post === '0' ? null : { raw: post, ...seen }]],
       processed: {
         owner_post_amount: String(sum),
-        ...valuesOf(balance, money(token, block)),
+        ...balanceValues(balance, money(token, block)),
         owner_pre_amount: before?.raw ?? '0',
         owner_first_time: firstMs,
         owner_pre_time: before?.lastMs ?? 0,
@@ -104,5 +110,6 @@ export const BALANCES: Stage = {
   app: 'balances',
   inputs: ['balances'],
   outputs: ['balancesProcessed'],
-  load: (state, book) => foldEnrichment(balancing(makeMoney(book)), state),
+  load: (state, book) =>
+    createEnrichmentProcessor(balanceEnrichment(createPricingLookup(book)), state),
 }

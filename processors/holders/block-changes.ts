@@ -4,18 +4,18 @@ export const GROUP_BITS = { creators: 2, dev: 4, sniper: 8, bundle: 16 } as cons
 export const VAULT_BIT = 1
 
 /** A group of a token's owners. */
-export type Group = keyof typeof GROUP_BITS
+export type HolderGroup = keyof typeof GROUP_BITS
 
-export const GROUP_NAMES = Object.keys(GROUP_BITS) as readonly Group[]
+export const GROUP_NAMES = Object.keys(GROUP_BITS) as readonly HolderGroup[]
 
 /** What an owner holds of a token, and what it is to it (bits). Survives JSON. */
-export interface Owner {
+export interface HolderEntry {
   readonly raw: string
   readonly tags: number
 }
 
 /** A token that was created within the run, with sums over its owners. Survives JSON. */
-export interface HeldToken {
+export interface TokenHolders {
   /** Transaction that created it. */
   readonly bornTx: string
   readonly firstTrade: { readonly height: number; readonly timeMs: number } | null
@@ -25,71 +25,74 @@ export interface HeldToken {
   readonly holders: number
   /** Everything that its owners hold. */
   readonly supply: string
-  readonly groups: Readonly<Record<Group, readonly [owners: number, raw: string]>>
+  readonly groups: Readonly<Record<HolderGroup, readonly [owners: number, raw: string]>>
 }
 
-const NO_OWNER: Owner = { raw: '0', tags: 0 }
-const NO_GROUP = [0, '0'] as const
+const NO_HOLDER: HolderEntry = { raw: '0', tags: 0 }
+const EMPTY_GROUP = [0, '0'] as const
 
-interface TokenSums {
+interface TokenTotals {
   holders: number
   supply: bigint
-  readonly groups: Map<Group, { owners: number; raw: bigint }>
+  readonly groups: Map<HolderGroup, { owners: number; raw: bigint }>
 }
 
-const sumsOf = (token: HeldToken | undefined): TokenSums => ({
+const tokenTotals = (token: TokenHolders | undefined): TokenTotals => ({
   holders: token?.holders ?? 0,
   supply: BigInt(token?.supply ?? 0),
   groups: new Map(
     GROUP_NAMES.map((name) => {
-      const [owners, raw] = token?.groups[name] ?? NO_GROUP
+      const [owners, raw] = token?.groups[name] ?? EMPTY_GROUP
       return [name, { owners, raw: BigInt(raw) }]
     }),
   ),
 })
 
-interface Committed {
-  token(token: string): HeldToken | undefined
-  owner(key: string): Owner | undefined
+interface CommittedHolders {
+  token(token: string): TokenHolders | undefined
+  owner(key: string): HolderEntry | undefined
 }
 
 /** Key of an owner of a token; those of one token share a prefix. */
 export const ownerKey = (token: string, owner: string): string => `${token}|${owner}`
 
 /** Token and owner of a key. */
-export const splitKey = (key: string): readonly [token: string, owner: string] => {
+export const splitOwnerKey = (key: string): readonly [token: string, owner: string] => {
   const cut = key.indexOf('|')
   return [key.slice(0, cut), key.slice(cut + 1)]
 }
 
 /** What one block does to holders, on top of what was committed before it. */
-export class HolderDraft {
-  readonly owners = new Map<string, Owner | null>()
-  readonly #committed: Committed
+export class BlockHolderChanges {
+  readonly owners = new Map<string, HolderEntry | null>()
+  readonly #committed: CommittedHolders
   readonly #burned: ReadonlySet<string>
   readonly #timeMs: number
-  readonly #facts = new Map<string, Pick<HeldToken, 'bornTx' | 'firstTrade'>>()
-  readonly #sums = new Map<string, TokenSums>()
+  readonly #facts = new Map<string, Pick<TokenHolders, 'bornTx' | 'firstTrade'>>()
+  readonly #sums = new Map<string, TokenTotals>()
 
-  constructor(committed: Committed, burned: ReadonlySet<string>, timeMs: number) {
+  constructor(committed: CommittedHolders, burned: ReadonlySet<string>, timeMs: number) {
     this.#committed = committed
     this.#burned = burned
     this.#timeMs = timeMs
   }
 
   /** Facts of a token; undefined: it was not created within the run. */
-  facts(token: string): Pick<HeldToken, 'bornTx' | 'firstTrade'> | undefined {
+  facts(token: string): Pick<TokenHolders, 'bornTx' | 'firstTrade'> | undefined {
     return this.#facts.get(token) ?? this.#committed.token(token)
   }
 
-  setFacts(token: string, { bornTx, firstTrade }: Pick<HeldToken, 'bornTx' | 'firstTrade'>): void {
+  setFacts(
+    token: string,
+    { bornTx, firstTrade }: Pick<TokenHolders, 'bornTx' | 'firstTrade'>,
+  ): void {
     this.#facts.set(token, { bornTx, firstTrade })
   }
 
-  owner(token: string, owner: string): Owner {
+  owner(token: string, owner: string): HolderEntry {
     const key = ownerKey(token, owner)
     const own = this.owners.get(key)
-    return (own === undefined ? this.#committed.owner(key) : own) ?? NO_OWNER
+    return (own === undefined ? this.#committed.owner(key) : own) ?? NO_HOLDER
   }
 
   /** Adds tags to an owner. */
@@ -108,15 +111,15 @@ export class HolderDraft {
   }
 
   /** Tokens that the block changed. */
-  tokens(): ReadonlyMap<string, HeldToken> {
+  tokens(): ReadonlyMap<string, TokenHolders> {
     const changed = new Set([...this.#facts.keys(), ...this.#sums.keys()])
     return new Map([...changed].map((token) => [token, this.#tokenOf(token)]))
   }
 
-  #tokenOf(token: string): HeldToken {
+  #tokenOf(token: string): TokenHolders {
     const { bornTx = '', firstTrade = null } = this.facts(token) ?? {}
     const { holders, supply, groups } = this.#sumsAt(token)
-    const group = (name: Group): readonly [number, string] => {
+    const group = (name: HolderGroup): readonly [number, string] => {
       const sum = groups.get(name)
       return [sum?.owners ?? 0, String(sum?.raw ?? 0n)]
     }
@@ -131,15 +134,15 @@ export class HolderDraft {
     }
   }
 
-  #sumsAt(token: string): TokenSums {
+  #sumsAt(token: string): TokenTotals {
     const known = this.#sums.get(token)
     if (known !== undefined) return known
-    const sums = sumsOf(this.#committed.token(token))
+    const sums = tokenTotals(this.#committed.token(token))
     this.#sums.set(token, sums)
     return sums
   }
 
-  #set(token: string, owner: string, before: Owner, after: Owner): void {
+  #set(token: string, owner: string, before: HolderEntry, after: HolderEntry): void {
     const sums = this.#sumsAt(token)
     this.#count(sums, owner, before, -1)
     this.#count(sums, owner, after, 1)
@@ -147,7 +150,7 @@ export class HolderDraft {
     this.owners.set(ownerKey(token, owner), nothing ? null : after)
   }
 
-  #count(sums: TokenSums, owner: string, { raw: text, tags }: Owner, sign: 1 | -1): void {
+  #count(sums: TokenTotals, owner: string, { raw: text, tags }: HolderEntry, sign: 1 | -1): void {
     const raw = BigInt(text)
     sums.supply += BigInt(sign) * raw
     if (raw <= 0n) return

@@ -1,56 +1,56 @@
 import { LRUCache } from 'lru-cache'
 import { burnAddresses } from '../../schemas/burn.ts'
 import type { EventMeta, TokenHoldingEvent } from '../../schemas/wire.ts'
-import { versionOf } from '../candles/series.ts'
-import { within } from '../runtime/pipeline.ts'
+import { recordVersion } from '../candles/series.ts'
+import { prefixedState } from '../runtime/pipeline.ts'
 import type {
-  Flushed,
-  Folding,
+  FlushResult,
   Operation,
   Publication,
   Stage,
+  StageProcessor,
   StageState,
 } from '../runtime/stage.ts'
-import { type Layers, makeLayers } from '../runtime/unfinalized-store.ts'
+import { createVersionedStore, type VersionedStore } from '../runtime/versioned-store.ts'
 import {
-  type HeldToken,
-  HolderDraft,
-  type Owner,
+  BlockHolderChanges,
+  type HolderEntry,
   ownerKey,
-  splitKey,
+  splitOwnerKey,
+  type TokenHolders,
   VAULT_BIT,
 } from './block-changes.ts'
-import { holdingEvent, MOST_TOP } from './event.ts'
-import { draftBlock } from './tag-rules.ts'
+import { holdingEvent, TOP_HOLDERS } from './holding-event.ts'
+import { applyBlock } from './tag-rules.ts'
 import { TopHolders } from './top-holders.ts'
 
-const TOKENS = 't/'
-const OWNERS = 'o/'
+const TOKENS_PREFIX = 't/'
+const OWNERS_PREFIX = 'o/'
 /** Tokens whose largest holders stay in memory; others are looked up again when they change. */
-const TOPS_KEPT = 4_096
+const MAX_CACHED_TOP_HOLDERS = 4_096
 const HOUR_MS = 3_600_000
 
 /** A token that changed since the last flush. */
-interface Dirty {
+interface ChangedToken {
   version: number
   /** States of hours that are over, or that a reorg emptied, by hour. */
   readonly past: Map<number, TokenHoldingEvent>
 }
 
-const hourOf = (timeMs: number): number => Math.floor(timeMs / HOUR_MS)
+const hourAt = (timeMs: number): number => Math.floor(timeMs / HOUR_MS)
 
 /** Holders of the tokens of one lane that were created within the run: sums per token, one entry per owner on disk. */
-class HolderFolding implements Folding {
-  readonly #tokens: Layers<HeldToken, null>
-  readonly #owners: Layers<Owner, null>
-  readonly #tops = new LRUCache<string, TopHolders>({ max: TOPS_KEPT })
-  readonly #dirty = new Map<string, Dirty>()
+class HolderProcessor implements StageProcessor {
+  readonly #tokens: VersionedStore<TokenHolders, null>
+  readonly #owners: VersionedStore<HolderEntry, null>
+  readonly #tops = new LRUCache<string, TopHolders>({ max: MAX_CACHED_TOP_HOLDERS })
+  readonly #dirty = new Map<string, ChangedToken>()
   #burned: ReadonlySet<string> = new Set()
   #newest: EventMeta | undefined
 
   constructor(state: StageState) {
-    this.#tokens = makeLayers(within(state, TOKENS))
-    this.#owners = makeLayers(within(state, OWNERS))
+    this.#tokens = createVersionedStore(prefixedState(state, TOKENS_PREFIX))
+    this.#owners = createVersionedStore(prefixedState(state, OWNERS_PREFIX))
   }
 
   step(operation: Operation): readonly Publication[] {
@@ -68,15 +68,18 @@ class HolderFolding implements Folding {
     return []
   }
 
-  flush(): Flushed {
+  flush(): FlushResult {
     const meta = this.#newest
     const publications = meta === undefined ? [] : this.#publications(meta)
     this.#dirty.clear()
-    const under = (prefix: string, changes: Flushed['changes']): Flushed['changes'] =>
+    const under = (prefix: string, changes: FlushResult['changes']): FlushResult['changes'] =>
       changes.map(([key, value]) => [prefix + key, value])
     return {
       publications,
-      changes: [...under(TOKENS, this.#tokens.changes()), ...under(OWNERS, this.#owners.changes())],
+      changes: [
+        ...under(TOKENS_PREFIX, this.#tokens.changes()),
+        ...under(OWNERS_PREFIX, this.#owners.changes()),
+      ],
     }
   }
 
@@ -88,8 +91,8 @@ class HolderFolding implements Folding {
       token: (token: string) => this.#tokens.get(token),
       owner: (key: string) => this.#owners.get(key),
     }
-    const draft = new HolderDraft(committed, this.#burned, timeMs)
-    draftBlock(draft, operation)
+    const draft = new BlockHolderChanges(committed, this.#burned, timeMs)
+    applyBlock(draft, operation)
     const tokens = draft.tokens()
     if (tokens.size === 0) return
     for (const token of tokens.keys()) this.#enter(token, meta)
@@ -108,8 +111,8 @@ class HolderFolding implements Folding {
       return
     }
     const dirty = this.#dirty.get(token)
-    const hour = hourOf(before.changedMs)
-    if (dirty === undefined || hour === hourOf(timeMs)) return
+    const hour = hourAt(before.changedMs)
+    if (dirty === undefined || hour === hourAt(timeMs)) return
     dirty.past.set(hour, this.#event(chain, token, before, dirty.version))
   }
 
@@ -123,14 +126,14 @@ class HolderFolding implements Folding {
       if (before === undefined) this.#tops.delete(token)
       if (removed === null) continue
       const { changedMs: timeMs } = removed
-      if (before !== undefined && hourOf(before.changedMs) === hourOf(timeMs)) continue
+      if (before !== undefined && hourAt(before.changedMs) === hourAt(timeMs)) continue
       const place = { chain, token, timeMs, version: dirty.version }
-      dirty.past.set(hourOf(timeMs), holdingEvent(place))
+      dirty.past.set(hourAt(timeMs), holdingEvent(place))
     }
   }
 
-  #dirtyAt(token: string, seq: number): Dirty {
-    const version = versionOf(seq, 0)
+  #dirtyAt(token: string, seq: number): ChangedToken {
+    const version = recordVersion(seq, 0)
     const dirty = this.#dirty.get(token) ?? { version, past: new Map() }
     dirty.version = version
     this.#dirty.set(token, dirty)
@@ -138,25 +141,25 @@ class HolderFolding implements Folding {
   }
 
   /** Holding that counts for the largest: neither burned nor in a vault. */
-  #ranked(owner: string, held: Owner | undefined): bigint {
+  #ranked(owner: string, held: HolderEntry | undefined): bigint {
     if (held === undefined || (held.tags & VAULT_BIT) !== 0 || this.#burned.has(owner)) return 0n
     return BigInt(held.raw)
   }
 
   #reorder(keys: Iterable<string>): void {
     for (const key of keys) {
-      const [token, owner] = splitKey(key)
+      const [token, owner] = splitOwnerKey(key)
       this.#tops.get(token)?.set(owner, this.#ranked(owner, this.#owners.get(key)))
     }
   }
 
-  #best(token: string, held: HeldToken): readonly bigint[] {
+  #best(token: string, held: TokenHolders): readonly bigint[] {
     const top = this.#tops.get(token) ?? this.#filled(token, held, new TopHolders())
-    const best = top.best(MOST_TOP) ?? this.#filled(token, held, top).best(MOST_TOP) ?? []
+    const best = top.best(TOP_HOLDERS) ?? this.#filled(token, held, top).best(TOP_HOLDERS) ?? []
     return best.map(({ raw }) => raw)
   }
 
-  #filled(token: string, held: HeldToken, top: TopHolders): TopHolders {
+  #filled(token: string, held: TokenHolders, top: TopHolders): TopHolders {
     top.fill(this.#all(token), held.holders)
     this.#tops.set(token, top)
     return top
@@ -164,12 +167,12 @@ class HolderFolding implements Folding {
 
   *#all(token: string): Iterable<readonly [owner: string, raw: bigint]> {
     for (const [key, held] of this.#owners.entries(ownerKey(token, ''))) {
-      const [, owner] = splitKey(key)
+      const [, owner] = splitOwnerKey(key)
       yield [owner, this.#ranked(owner, held)]
     }
   }
 
-  #event(chain: string, token: string, held: HeldToken, version: number): TokenHoldingEvent {
+  #event(chain: string, token: string, held: TokenHolders, version: number): TokenHoldingEvent {
     const place = { chain, token, timeMs: held.changedMs, version }
     return holdingEvent(place, held, this.#best(token, held))
   }
@@ -177,7 +180,7 @@ class HolderFolding implements Folding {
   #publications(meta: EventMeta): readonly Publication[] {
     return [...this.#dirty].map(([token, { version, past }], part) => {
       const held = this.#tokens.get(token)
-      if (held !== undefined) past.delete(hourOf(held.changedMs))
+      if (held !== undefined) past.delete(hourAt(held.changedMs))
       const over = [...past].toSorted(([one], [other]) => one - other).map(([, event]) => event)
       const now = held === undefined ? [] : [this.#event(meta.chain, token, held, version)]
       const parts = this.#dirty.size
@@ -199,5 +202,5 @@ export const HOLDERS: Stage = {
   app: 'holders',
   inputs: ['tokens', 'pools', 'trades', 'holderDeltas'],
   outputs: ['tokenHoldings'],
-  load: (state) => new HolderFolding(state),
+  load: (state) => new HolderProcessor(state),
 }

@@ -2,14 +2,14 @@ import { EVM_NOWHERE } from '../../schemas/burn.ts'
 import type { BalanceEvents, DexPoolEvents, TokenEvents, TradeEvents } from '../../schemas/wire.ts'
 import type { Operation } from '../runtime/stage.ts'
 import { isBuy } from '../runtime/valuation.ts'
-import { GROUP_BITS, type HolderDraft, ownerKey, VAULT_BIT } from './block-changes.ts'
+import { type BlockHolderChanges, GROUP_BITS, ownerKey, VAULT_BIT } from './block-changes.ts'
 
 /** How long after the first trade a buyer is a sniper: whichever of the two is longer (contract/rest.md 4.3). */
 const SNIPER_MS = 10_000
 const SNIPER_BLOCKS = 3
 
 /** Tokens that came to be: creators, and as `dev` the maker with the authorities that the token was born with. */
-const born = (draft: HolderDraft, { events }: TokenEvents): void => {
+const applyCreations = (draft: BlockHolderChanges, { events }: TokenEvents): void => {
   for (const { type, token, transaction, created_tx, dev, launch_from } of events) {
     if (type !== 'EVENT_TYPE_CREATED' || token === null) continue
     if (draft.facts(token.address) !== undefined) continue
@@ -28,7 +28,11 @@ const born = (draft: HolderDraft, { events }: TokenEvents): void => {
  * Pools of a token: who keeps its vault is no holder of note. The vault's own account is remembered for the block, because a
  * program may keep it under another owner than the wire names. Pools that count the token as their quote lie in other lanes.
  */
-const pooled = (draft: HolderDraft, vaults: Set<string>, { events }: DexPoolEvents): void => {
+const applyPools = (
+  draft: BlockHolderChanges,
+  vaults: Set<string>,
+  { events }: DexPoolEvents,
+): void => {
   for (const { pool } of events) {
     if (pool === null || draft.facts(pool.token_a_address) === undefined) continue
     draft.tag(pool.token_a_address, pool.address, VAULT_BIT)
@@ -38,8 +42,8 @@ const pooled = (draft: HolderDraft, vaults: Set<string>, { events }: DexPoolEven
 }
 
 /** Early buyers: snipers soon after the first trade, bundled ones in the creating transaction or in a builder's bundle. */
-const traded = (
-  draft: HolderDraft,
+const applyTrades = (
+  draft: BlockHolderChanges,
   { events }: TradeEvents,
   at: { readonly height: number; readonly timeMs: number },
 ): void => {
@@ -60,8 +64,8 @@ const traded = (
   }
 }
 
-const moved = (
-  draft: HolderDraft,
+const applyBalanceChanges = (
+  draft: BlockHolderChanges,
   vaults: ReadonlySet<string>,
   { events }: BalanceEvents,
 ): void => {
@@ -77,13 +81,14 @@ const moved = (
 }
 
 /** Writes a block's records into the draft: births first, then who is what, then what moved. */
-export const draftBlock = (draft: HolderDraft, { block, records }: Operation): void => {
+export const applyBlock = (draft: BlockHolderChanges, { block, records }: Operation): void => {
   const { height, block_time: timeMs } = block.meta
   const vaults = new Set<string>()
-  for (const { topic, value } of records) if (topic === 'tokens') born(draft, value)
-  for (const { topic, value } of records) if (topic === 'pools') pooled(draft, vaults, value)
+  for (const { topic, value } of records) if (topic === 'tokens') applyCreations(draft, value)
+  for (const { topic, value } of records) if (topic === 'pools') applyPools(draft, vaults, value)
   for (const { topic, value } of records) {
-    if (topic === 'trades') traded(draft, value, { height, timeMs })
+    if (topic === 'trades') applyTrades(draft, value, { height, timeMs })
   }
-  for (const { topic, value } of records) if (topic === 'holderDeltas') moved(draft, vaults, value)
+  for (const { topic, value } of records)
+    if (topic === 'holderDeltas') applyBalanceChanges(draft, vaults, value)
 }

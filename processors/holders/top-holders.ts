@@ -8,12 +8,12 @@ interface Holding {
  * Owners kept in order: far more than are asked for, so that many may leave before all are read again. Of a token with
  * many owners it is one of so many, so that whoever makes us read them all has paid for a fixed share of them.
  */
-const LEAST_KEPT = 400
-const MOST_KEPT = 65_536
-const OWNERS_PER_KEPT = 8
+const MIN_TRACKED = 400
+const MAX_TRACKED = 65_536
+const OWNERS_PER_TRACKED = 8
 
 /** Negative: `one` stands before `other`. Larger holdings first, on a tie the smaller address. */
-const order = (one: Holding, other: Holding): number => {
+const compareHoldings = (one: Holding, other: Holding): number => {
   if (one.raw !== other.raw) return one.raw > other.raw ? -1 : 1
   return one.owner < other.owner ? -1 : one.owner > other.owner ? 1 : 0
 }
@@ -27,14 +27,14 @@ export class TopHolders {
   readonly #raws = new Map<string, bigint>()
   /** The first of those that may be outside; undefined: nobody is. */
   #behind: Holding | undefined
-  #most = LEAST_KEPT
+  #most = MIN_TRACKED
 
   /** What the owner holds now; 0: it is no holder. */
   set(owner: string, raw: bigint): void {
     this.#remove(owner)
     if (raw <= 0n) return
     const holding = { owner, raw }
-    if (this.#behind !== undefined && order(holding, this.#behind) >= 0) return
+    if (this.#behind !== undefined && compareHoldings(holding, this.#behind) >= 0) return
     this.#kept.splice(this.#placeOf(holding), 0, holding)
     this.#raws.set(owner, raw)
     if (this.#kept.length <= this.#most) return
@@ -50,13 +50,13 @@ export class TopHolders {
 
   /** Begins anew from all owners, of whom there are about `count`. */
   fill(owners: Iterable<readonly [owner: string, raw: bigint]>, count: number): void {
-    this.#most = Math.min(Math.max(LEAST_KEPT, Math.ceil(count / OWNERS_PER_KEPT)), MOST_KEPT)
+    this.#most = Math.min(Math.max(MIN_TRACKED, Math.ceil(count / OWNERS_PER_TRACKED)), MAX_TRACKED)
     this.#kept = []
     this.#raws.clear()
     this.#behind = undefined
     for (const [owner, raw] of owners) {
       const holding = { owner, raw }
-      if (raw <= 0n || (this.#behind && order(holding, this.#behind) >= 0)) continue
+      if (raw <= 0n || (this.#behind && compareHoldings(holding, this.#behind) >= 0)) continue
       this.#kept.push(holding)
       if (this.#kept.length >= 2 * this.#most) this.#cut()
     }
@@ -66,7 +66,7 @@ export class TopHolders {
 
   /** Orders what is kept and lets go of what is too much. */
   #cut(): void {
-    this.#kept.sort(order)
+    this.#kept.sort(compareHoldings)
     this.#behind = this.#kept[this.#most] ?? this.#behind
     this.#kept.length = Math.min(this.#kept.length, this.#most)
   }
@@ -84,7 +84,7 @@ export class TopHolders {
     while (low < high) {
       const middle = (low + high) >>> 1
       const kept = this.#kept[middle]
-      if (kept !== undefined && order(kept, holding) < 0) low = middle + 1
+      if (kept !== undefined && compareHoldings(kept, holding) < 0) low = middle + 1
       else high = middle
     }
     return low

@@ -1,15 +1,20 @@
 import { decimalText, USD_PLACES, unitsNumber, unitsText, usdText } from '../../core/amounts.ts'
 import type { WalletTokenPnlEvent, WalletTradePnlEvent } from '../../schemas/wire.ts'
-import { over, valueText } from '../runtime/valuation.ts'
-import { type Deal, type Outcome, type Position, tradesWithin } from './position.ts'
+import { divide, fixedPointText } from '../runtime/valuation.ts'
+import {
+  type Position,
+  type PositionTrade,
+  type PositionUpdate,
+  tradesInLastDays,
+} from './position.ts'
 
 /** A wallet and a token. */
-export interface Holder {
+export interface WalletToken {
   readonly wallet: string
   readonly token: string
 }
 
-const unitsOrNone = (raw: bigint, decimals: number | null): string =>
+const unitsOrEmpty = (raw: bigint, decimals: number | null): string =>
   decimals === null ? '' : unitsText(raw, decimals)
 
 const usdNumber = (raw: bigint): number => unitsNumber(raw, USD_PLACES)
@@ -18,11 +23,11 @@ const usdNumber = (raw: bigint): number => unitsNumber(raw, USD_PLACES)
 const ratioText = (profit: number, cost: number): string =>
   decimalText(cost === 0 ? 0 : profit / cost)
 
-const average = (usd: bigint, raw: bigint, decimals: number | null): string =>
-  decimalText(decimals === null ? null : over(usdNumber(usd), unitsNumber(raw, decimals)))
+const averagePrice = (usd: bigint, raw: bigint, decimals: number | null): string =>
+  decimalText(decimals === null ? null : divide(usdNumber(usd), unitsNumber(raw, decimals)))
 
 /** Quantity at the token's last believed price, less its cost; null where one of them is not known. */
-const unrealizedOf = ({ heldRaw, costUsd, decimals, priceUsd }: Position): number | null => {
+const unrealizedProfit = ({ heldRaw, costUsd, decimals, priceUsd }: Position): number | null => {
   if (heldRaw === 0n) return 0
   if (decimals === null || priceUsd === '') return null
   return unitsNumber(heldRaw, decimals) * Number(priceUsd) - usdNumber(costUsd)
@@ -30,16 +35,16 @@ const unrealizedOf = ({ heldRaw, costUsd, decimals, priceUsd }: Position): numbe
 
 /** The state of a position on the wire. Window counts end with the day of its newest trade. */
 export const pnlEvent = (
-  { wallet, token }: Holder,
+  { wallet, token }: WalletToken,
   position: Position,
   version: number,
 ): WalletTokenPnlEvent => {
   const { decimals, openMs, closeMs, lastMs } = position
-  const week = tradesWithin(position, 7)
-  const month = tradesWithin(position, 30)
-  const held = unitsOrNone(position.heldRaw, decimals)
+  const week = tradesInLastDays(position, 7)
+  const month = tradesInLastDays(position, 30)
+  const held = unitsOrEmpty(position.heldRaw, decimals)
   const spent = usdNumber(position.boughtUsd)
-  const unrealized = unrealizedOf(position)
+  const unrealized = unrealizedProfit(position)
   return {
     wallet_address: wallet,
     token_address: token,
@@ -48,27 +53,27 @@ export const pnlEvent = (
     close_time: closeMs,
     last_time: lastMs,
     balance: held,
-    buy_amount: unitsOrNone(position.boughtRaw, decimals),
-    buy_amount_in_usd: valueText(position.boughtUsd),
+    buy_amount: unitsOrEmpty(position.boughtRaw, decimals),
+    buy_amount_in_usd: fixedPointText(position.boughtUsd),
     buys: position.buys,
     buys_7d: week.buys,
     buys_30d: month.buys,
-    sell_amount: unitsOrNone(position.soldRaw, decimals),
-    sell_amount_in_usd: valueText(position.soldUsd),
+    sell_amount: unitsOrEmpty(position.soldRaw, decimals),
+    sell_amount_in_usd: fixedPointText(position.soldUsd),
     sells: position.sells,
     sells_7d: week.sells,
     sells_30d: month.sells,
     held_duration_ms: openMs === 0 ? 0 : (closeMs === 0 ? lastMs : closeMs) - openMs,
-    average_buy_price_in_usd: average(position.boughtUsd, position.boughtRaw, decimals),
-    average_sell_price_in_usd: average(position.soldUsd, position.soldRaw, decimals),
+    average_buy_price_in_usd: averagePrice(position.boughtUsd, position.boughtRaw, decimals),
+    average_sell_price_in_usd: averagePrice(position.soldUsd, position.soldRaw, decimals),
     unrealized_profit_in_usd: usdText(unrealized),
     unrealized_profit_ratio: unrealized === null ? '' : ratioText(unrealized, spent),
-    realized_profit_in_usd: valueText(position.realizedUsd),
+    realized_profit_in_usd: fixedPointText(position.realizedUsd),
     realized_profit_ratio: ratioText(usdNumber(position.realizedUsd), spent),
-    total_realized_profit_in_usd: valueText(position.totalRealizedUsd),
+    total_realized_profit_in_usd: fixedPointText(position.totalRealizedUsd),
     total_realized_profit_ratio: ratioText(usdNumber(position.totalRealizedUsd), spent),
     position_amount: held,
-    position_cost_in_usd: valueText(position.costUsd),
+    position_cost_in_usd: fixedPointText(position.costUsd),
     first_time: position.firstMs,
     wins: position.wins,
     losses: position.losses,
@@ -77,10 +82,10 @@ export const pnlEvent = (
 }
 
 /** What one trade did, on the wire. */
-export const pnlTrade = (
-  { wallet, token }: Holder,
-  deal: Deal,
-  { position, realizedUsd, costUsd, unknownRaw }: Outcome,
+export const tradePnlEvent = (
+  { wallet, token }: WalletToken,
+  deal: PositionTrade,
+  { position, realizedUsd, costUsd, unknownRaw }: PositionUpdate,
   place: { readonly tx: string; readonly eventIndex: number },
 ): WalletTradePnlEvent => ({
   wallet_address: wallet,
@@ -89,11 +94,11 @@ export const pnlTrade = (
   tx: place.tx,
   event_index: place.eventIndex,
   side: deal.buy ? 'BUY' : 'SELL',
-  amount: unitsOrNone(deal.amountRaw, position.decimals),
-  amount_in_usd: deal.usd === null ? '' : valueText(deal.usd),
-  realized_profit_in_usd: valueText(realizedUsd),
-  cost_in_usd: valueText(costUsd),
-  unknown_amount: unitsOrNone(unknownRaw, position.decimals),
-  position_amount: unitsOrNone(position.heldRaw, position.decimals),
-  position_cost_in_usd: valueText(position.costUsd),
+  amount: unitsOrEmpty(deal.amountRaw, position.decimals),
+  amount_in_usd: deal.usd === null ? '' : fixedPointText(deal.usd),
+  realized_profit_in_usd: fixedPointText(realizedUsd),
+  cost_in_usd: fixedPointText(costUsd),
+  unknown_amount: unitsOrEmpty(unknownRaw, position.decimals),
+  position_amount: unitsOrEmpty(position.heldRaw, position.decimals),
+  position_cost_in_usd: fixedPointText(position.costUsd),
 })

@@ -30,7 +30,7 @@ export interface Position {
 }
 
 /** One trade of the wallet in the token. */
-export interface Deal {
+export interface PositionTrade {
   readonly buy: boolean
   readonly amountRaw: bigint
   /** null: nobody knows what it was worth. */
@@ -41,7 +41,7 @@ export interface Deal {
 }
 
 /** What a trade did to the position. */
-export interface Outcome {
+export interface PositionUpdate {
   readonly position: Position
   readonly realizedUsd: bigint
   /** Cost put in by a buy, taken out by a sell. */
@@ -74,21 +74,21 @@ export const NO_POSITION: Position = {
 }
 
 const DAY_MS = 86_400_000
-const DAYS_KEPT = 30
+const DAYS_TRACKED = 30
 /** Fewer base units than this count as nothing left (contract/rest.md 4.4). */
-const DUST = 10n
+const DUST_LIMIT_RAW = 10n
 
-const withDay = (days: Position['days'], timeMs: number, buy: boolean): Position['days'] => {
+const addToDay = (days: Position['days'], timeMs: number, buy: boolean): Position['days'] => {
   const today = Math.floor(timeMs / DAY_MS)
   const newest = days.at(-1)
   const [buys, sells] = newest?.[0] === today ? [newest[1], newest[2]] : [0, 0]
   const before = newest?.[0] === today ? days.slice(0, -1) : days
-  const kept = before.filter(([day]) => day > today - DAYS_KEPT)
+  const kept = before.filter(([day]) => day > today - DAYS_TRACKED)
   return [...kept, [today, buys + (buy ? 1 : 0), sells + (buy ? 0 : 1)]]
 }
 
 /** Buys and sells of the last `length` days, the newest trade's own day included. */
-export const tradesWithin = (
+export const tradesInLastDays = (
   { days, lastMs }: Position,
   length: number,
 ): { readonly buys: number; readonly sells: number } => {
@@ -100,7 +100,10 @@ export const tradesWithin = (
   }
 }
 
-const bought = (position: Position, { amountRaw, usd, timeMs }: Deal): Outcome => {
+const applyBuy = (
+  position: Position,
+  { amountRaw, usd, timeMs }: PositionTrade,
+): PositionUpdate => {
   const counted = {
     ...position,
     boughtRaw: position.boughtRaw + amountRaw,
@@ -124,12 +127,15 @@ const bought = (position: Position, { amountRaw, usd, timeMs }: Deal): Outcome =
   }
 }
 
-const sold = (position: Position, { amountRaw, usd, timeMs }: Deal): Outcome => {
+const applySell = (
+  position: Position,
+  { amountRaw, usd, timeMs }: PositionTrade,
+): PositionUpdate => {
   const { heldRaw, costUsd } = position
   const knownRaw = amountRaw < heldRaw ? amountRaw : heldRaw
   const cost = knownRaw === 0n ? 0n : (costUsd * knownRaw) / heldRaw
   const realizedUsd = usd === null || knownRaw === 0n ? 0n : (usd * knownRaw) / amountRaw - cost
-  const closes = knownRaw > 0n && heldRaw - knownRaw < DUST
+  const closes = knownRaw > 0n && heldRaw - knownRaw < DUST_LIMIT_RAW
   return {
     position: {
       ...position,
@@ -151,9 +157,9 @@ const sold = (position: Position, { amountRaw, usd, timeMs }: Deal): Outcome => 
 }
 
 /** Folds one trade by moving average cost, in exact arithmetic; divisions are cut towards zero. */
-export const afterDeal = (position: Position, deal: Deal): Outcome => {
+export const applyTrade = (position: Position, deal: PositionTrade): PositionUpdate => {
   const { buy, timeMs, decimals, priceUsd } = deal
-  const outcome = buy ? bought(position, deal) : sold(position, deal)
+  const outcome = buy ? applyBuy(position, deal) : applySell(position, deal)
   return {
     ...outcome,
     position: {
@@ -162,7 +168,7 @@ export const afterDeal = (position: Position, deal: Deal): Outcome => {
       priceUsd: priceUsd === '' ? position.priceUsd : priceUsd,
       firstMs: position.buys + position.sells === 0 ? timeMs : position.firstMs,
       lastMs: timeMs,
-      days: withDay(position.days, timeMs, buy),
+      days: addToDay(position.days, timeMs, buy),
     },
   }
 }
@@ -173,7 +179,7 @@ export type StoredPosition = {
 }
 
 /** For a state of JSON. */
-export const storedOf = (position: Position): StoredPosition => ({
+export const toStoredPosition = (position: Position): StoredPosition => ({
   ...position,
   heldRaw: String(position.heldRaw),
   costUsd: String(position.costUsd),
@@ -185,8 +191,8 @@ export const storedOf = (position: Position): StoredPosition => ({
   totalRealizedUsd: String(position.totalRealizedUsd),
 })
 
-/** The inverse of `storedOf`. */
-export const positionOf = (stored: StoredPosition): Position => ({
+/** The inverse of `toStoredPosition`. */
+export const fromStoredPosition = (stored: StoredPosition): Position => ({
   ...stored,
   heldRaw: BigInt(stored.heldRaw),
   costUsd: BigInt(stored.costUsd),

@@ -1,44 +1,48 @@
 import { Malformed } from '../../core/errors.ts'
 import { type QuoteBook, rankOf } from '../../core/prices/quote-assets.ts'
 import type { EventMeta, TradeEvent, WalletTradePnlEvent } from '../../schemas/wire.ts'
-import { versionOf } from '../candles/series.ts'
-import { bookOf } from '../runtime/quote-assets.ts'
-import type { Folding, Operation, Publication, Stage, StageState } from '../runtime/stage.ts'
-import { makeLayers } from '../runtime/unfinalized-store.ts'
-import { isBuy, valueRaw, valuesOf } from '../runtime/valuation.ts'
-import { type Holder, pnlEvent, pnlTrade } from './events.ts'
+import { recordVersion } from '../candles/series.ts'
+import { quoteAssetsByChain } from '../runtime/quote-assets.ts'
+import type { Operation, Publication, Stage, StageProcessor, StageState } from '../runtime/stage.ts'
+import { isBuy, toFixedPoint, tradeValues } from '../runtime/valuation.ts'
+import { createVersionedStore } from '../runtime/versioned-store.ts'
+import { pnlEvent, tradePnlEvent, type WalletToken } from './events.ts'
 import {
-  afterDeal,
-  type Deal,
+  applyTrade,
+  fromStoredPosition,
   NO_POSITION,
   type Position,
-  positionOf,
+  type PositionTrade,
   type StoredPosition,
-  storedOf,
+  toStoredPosition,
 } from './position.ts'
 
 /** Most rows of one record: keeps a record far below the log's limit. */
 const ROWS_PER_RECORD = 500
 
 /** Rows of an unfinalized block, in chain order: a retraction repeats them. */
-interface Told {
+interface StoredTradeRows {
   readonly rows: readonly WalletTradePnlEvent[]
 }
 
-const keyOf = ({ wallet, token }: Holder): string => `${token}|${wallet}`
+const positionKey = ({ wallet, token }: WalletToken): string => `${token}|${wallet}`
 
-const holderOf = (key: string): Holder => {
+const parsePositionKey = (key: string): WalletToken => {
   const cut = key.indexOf('|')
   return { token: key.slice(0, cut), wallet: key.slice(cut + 1) }
 }
 
-interface Dealt extends Holder {
-  readonly deal: Deal
+interface WalletTrade extends WalletToken {
+  readonly deal: PositionTrade
   readonly place: { readonly tx: string; readonly eventIndex: number }
 }
 
 /** The trade as a deal of its wallet; undefined for trades that are no position: failed ones, and those of money itself (R5). */
-const dealtOf = (event: TradeEvent, timeMs: number, book: QuoteBook): Dealt | undefined => {
+const walletTradeOf = (
+  event: TradeEvent,
+  timeMs: number,
+  book: QuoteBook,
+): WalletTrade | undefined => {
   const { trade, transaction, instruction, trade_processed: processed } = event
   if (trade === null || transaction?.status === 'STATUS_FAILED') return undefined
   const { token_a_address: token, user_a_account_owner_address: wallet } = trade
@@ -49,7 +53,7 @@ const dealtOf = (event: TradeEvent, timeMs: number, book: QuoteBook): Dealt | un
     deal: {
       buy: isBuy(trade),
       amountRaw: BigInt(trade.user_a_amount === '' ? 0 : trade.user_a_amount),
-      usd: valueRaw(valuesOf(event, trade).valueUsd),
+      usd: toFixedPoint(tradeValues(event, trade).valueUsd),
       timeMs,
       decimals: trade.token_a_decimals,
       priceUsd: processed?.token_a_price_in_usd_lasted ?? '',
@@ -58,16 +62,16 @@ const dealtOf = (event: TradeEvent, timeMs: number, book: QuoteBook): Dealt | un
   }
 }
 
-const dealsOf = ({ block, records }: Operation, book: QuoteBook): readonly Dealt[] =>
+const walletTrades = ({ block, records }: Operation, book: QuoteBook): readonly WalletTrade[] =>
   records
     .flatMap(({ topic, value }) =>
       topic === 'tradesProcessed'
-        ? value.events.flatMap((event) => dealtOf(event, block.meta.block_time, book) ?? [])
+        ? value.events.flatMap((event) => walletTradeOf(event, block.meta.block_time, book) ?? [])
         : [],
     )
     .toSorted((one, other) => one.place.eventIndex - other.place.eventIndex)
 
-interface Outcome {
+interface BlockPnl {
   readonly positions: readonly (readonly [key: string, position: Position])[]
   readonly rows: readonly WalletTradePnlEvent[]
 }
@@ -83,13 +87,15 @@ const groupBy = <Item>(items: Iterable<Item>, keyOfItem: (item: Item) => string)
   return groups
 }
 
-const publicationsOf = (meta: EventMeta, { positions, rows }: Outcome): readonly Publication[] => {
-  const version = versionOf(meta.seq, 0)
+const toPublications = (meta: EventMeta, { positions, rows }: BlockPnl): readonly Publication[] => {
+  const version = recordVersion(meta.seq, 0)
   const rowsOf = groupBy(rows, ({ wallet_address }) => wallet_address)
-  const records = [...groupBy(positions, ([key]) => holderOf(key).wallet)].flatMap(
+  const records = [...groupBy(positions, ([key]) => parsePositionKey(key).wallet)].flatMap(
     ([wallet, held]) => {
       const trades = rowsOf.get(wallet) ?? []
-      const events = held.map(([key, position]) => pnlEvent(holderOf(key), position, version))
+      const events = held.map(([key, position]) =>
+        pnlEvent(parsePositionKey(key), position, version),
+      )
       const chunks = Math.max(1, Math.ceil(trades.length / ROWS_PER_RECORD))
       return Array.from({ length: chunks }, (_, index) => ({
         wallet,
@@ -105,28 +111,30 @@ const publicationsOf = (meta: EventMeta, { positions, rows }: Outcome): readonly
   }))
 }
 
-const loadPnl = (state: StageState, given?: QuoteBook): Folding => {
-  const layers = makeLayers<StoredPosition, Told>(state)
-  const books = bookOf(given)
-  const apply = (operation: Operation): Outcome => {
+const loadPnl = (state: StageState, given?: QuoteBook): StageProcessor => {
+  const layers = createVersionedStore<StoredPosition, StoredTradeRows>(state)
+  const books = quoteAssetsByChain(given)
+  const apply = (operation: Operation): BlockPnl => {
     const { hash, height, block_time: timeMs, chain } = operation.block.meta
     const positions = new Map<string, Position>()
     const rows: WalletTradePnlEvent[] = []
-    for (const dealt of dealsOf(operation, books(chain))) {
-      const key = keyOf(dealt)
+    for (const dealt of walletTrades(operation, books(chain))) {
+      const key = positionKey(dealt)
       const stored = positions.has(key) ? undefined : layers.get(key)
-      const before = positions.get(key) ?? (stored ? positionOf(stored) : NO_POSITION)
-      const outcome = afterDeal(before, dealt.deal)
+      const before = positions.get(key) ?? (stored ? fromStoredPosition(stored) : NO_POSITION)
+      const outcome = applyTrade(before, dealt.deal)
       positions.set(key, outcome.position)
-      rows.push(pnlTrade(dealt, dealt.deal, outcome, dealt.place))
+      rows.push(tradePnlEvent(dealt, dealt.deal, outcome, dealt.place))
     }
     if (operation.records.length > 0) {
-      const values = new Map([...positions].map(([key, position]) => [key, storedOf(position)]))
+      const values = new Map(
+        [...positions].map(([key, position]) => [key, toStoredPosition(position)]),
+      )
       layers.apply({ hash, height, timeMs, values, extra: { rows } })
     }
     return { positions: [...positions], rows }
   }
-  const revert = (operation: Operation): Outcome => {
+  const revert = (operation: Operation): BlockPnl => {
     if (operation.records.length === 0) return { positions: [], rows: [] }
     const { hash } = operation.block.meta
     const block = layers.revert(hash)
@@ -135,7 +143,7 @@ const loadPnl = (state: StageState, given?: QuoteBook): Folding => {
     }
     const positions = [...block.values.keys()].map((key) => {
       const before = layers.get(key)
-      return [key, before === undefined ? NO_POSITION : positionOf(before)] as const
+      return [key, before === undefined ? NO_POSITION : fromStoredPosition(before)] as const
     })
     return { positions, rows: block.extra.rows.toReversed() }
   }
@@ -146,7 +154,7 @@ const loadPnl = (state: StageState, given?: QuoteBook): Folding => {
         layers.finalize(finalHeight)
         return []
       }
-      return publicationsOf(meta, meta.op === 'OP_REVERT' ? revert(operation) : apply(operation))
+      return toPublications(meta, meta.op === 'OP_REVERT' ? revert(operation) : apply(operation))
     },
     flush: () => ({ publications: [], changes: layers.changes() }),
   }

@@ -1,5 +1,5 @@
 import type { BondingCurve } from '../../schemas/wire.ts'
-import { knownRaw } from '../runtime/valuation.ts'
+import { knownAmount } from '../runtime/valuation.ts'
 
 /** Reserves of both sides, as [of token a, of token b], before and after an event. */
 export interface Reserves {
@@ -8,7 +8,7 @@ export interface Reserves {
 }
 
 /** Vault amounts of both sides as the wire tells them. */
-export interface VaultTexts {
+export interface VaultAmounts {
   readonly preA: string
   readonly preB: string
   readonly postA: string
@@ -16,13 +16,13 @@ export interface VaultTexts {
 }
 
 /** Reserves of a pool's vaults; null unless all four are known. */
-export const vaultsAround = ({ preA, preB, postA, postB }: VaultTexts): Reserves | null => {
-  const pre = pairOf(knownRaw(preA), knownRaw(preB))
-  const post = pairOf(knownRaw(postA), knownRaw(postB))
+export const vaultReserves = ({ preA, preB, postA, postB }: VaultAmounts): Reserves | null => {
+  const pre = bothOrNull(knownAmount(preA), knownAmount(preB))
+  const post = bothOrNull(knownAmount(postA), knownAmount(postB))
   return pre && post && { pre, post }
 }
 
-const pairOf = (a: bigint | null, b: bigint | null): readonly [bigint, bigint] | null =>
+const bothOrNull = (a: bigint | null, b: bigint | null): readonly [bigint, bigint] | null =>
   a === null || b === null ? null : [a, b]
 
 /**
@@ -30,10 +30,10 @@ const pairOf = (a: bigint | null, b: bigint | null): readonly [bigint, bigint] |
  * they are not told. Token a is the launched one but for curves quoted in a token that is listed nowhere: there the real
  * reserves tell the sides apart.
  */
-export const curveAround = (curve: BondingCurve, texts: VaultTexts): Reserves | null => {
-  const token = knownRaw(curve.virtual_token_reserves)
-  const quote = knownRaw(curve.virtual_quote_reserves)
-  const real = vaultsAround(texts)
+export const virtualReserves = (curve: BondingCurve, texts: VaultAmounts): Reserves | null => {
+  const token = knownAmount(curve.virtual_token_reserves)
+  const quote = knownAmount(curve.virtual_quote_reserves)
+  const real = vaultReserves(texts)
   if (!token || !quote || real === null) return null
   const { real_quote_reserves: realQuote, real_token_reserves: realToken } = curve
   const turned = texts.postA === realQuote && texts.postA !== realToken

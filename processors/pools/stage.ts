@@ -7,14 +7,14 @@ import type {
   PoolState,
   TokenLiquidity,
 } from '../../schemas/wire.ts'
-import { type Enrichment, foldEnrichment } from '../runtime/enrichment.ts'
+import { createEnrichmentProcessor, type Enrichment } from '../runtime/enrichment.ts'
 import type { Stage } from '../runtime/stage.ts'
-import { knownRaw } from '../runtime/valuation.ts'
+import { knownAmount } from '../runtime/valuation.ts'
 import { liquidityAfter, poolStateAfter, type VaultValues } from './state.ts'
-import { isSoldOut, poolWorth, rowOf, type Worth } from './valuation.ts'
+import { isSoldOut, poolProtocol, poolValuation, type UsdAndNative } from './valuation.ts'
 
 /** What one pool holds of a token; values are of both of its sides. */
-interface Holding {
+interface PoolHolding {
   readonly pool: string
   readonly raw: string
   readonly usd: number | null
@@ -22,61 +22,61 @@ interface Holding {
 }
 
 /** Pools of a token that are known with reserves, deepest first. */
-type Holdings = readonly Holding[]
+type PoolHoldings = readonly PoolHolding[]
 
 /** What is kept: under a token its holdings, under `curve/` and `pool/` what a curve had to sell and how a pool was left. */
-interface Kept {
+interface StoredPoolEntry {
   readonly state?: PoolState
-  readonly holdings?: Holdings
+  readonly holdings?: PoolHoldings
   readonly curveTokens?: string
 }
 
 /** Most pools that count towards a token's liquidity: the rest are dust beside them. */
-const MOST_POOLS = 256
+const MAX_POOLS_PER_TOKEN = 256
 
-const numbersOf = ({
+const liquidityNumbers = ({
   liquidity_in_usd: usd,
   liquidity_in_native: native,
-}: Pick<PoolState, 'liquidity_in_usd' | 'liquidity_in_native'>): Worth => ({
+}: Pick<PoolState, 'liquidity_in_usd' | 'liquidity_in_native'>): UsdAndNative => ({
   usd: decimalNumber(usd),
   native: decimalNumber(native),
 })
 
-const byDepth = (one: Holding, other: Holding): number => (other.usd ?? 0) - (one.usd ?? 0)
+const byDepth = (one: PoolHolding, other: PoolHolding): number => (other.usd ?? 0) - (one.usd ?? 0)
 
 /** Pools of a token after an event of one of them; undefined as long as none has told its reserves. */
-const holdingsAfter = (
+const updateHoldings = (
   event: DexPoolEvent,
   pool: DexPool,
   values: VaultValues,
-  before: Holdings | undefined,
-): Holdings | undefined => {
-  const raw = knownRaw(pool.token_a_vault_post_amount)
+  before: PoolHoldings | undefined,
+): PoolHoldings | undefined => {
+  const raw = knownAmount(pool.token_a_vault_post_amount)
   if (raw === null) return before
   const others = (before ?? []).filter((one) => one.pool !== pool.address)
   if (isSoldOut(event, pool)) return others
-  const worth = numbersOf(liquidityAfter(event, pool, values))
+  const worth = liquidityNumbers(liquidityAfter(event, pool, values))
   return [...others, { pool: pool.address, raw: String(raw), ...worth }]
     .toSorted(byDepth)
-    .slice(0, MOST_POOLS)
+    .slice(0, MAX_POOLS_PER_TOKEN)
 }
 
-const sumOf = (values: readonly (number | null)[]): number | null => {
+const sumKnown = (values: readonly (number | null)[]): number | null => {
   const known = values.filter((value) => value !== null)
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0)
 }
 
 /** Liquidity over pools: nothing where the last one is sold out or taken back; null where none was ever told. */
-const liquidityOf = (
+const totalLiquidity = (
   token: string,
-  holdings: Holdings | undefined,
+  holdings: PoolHoldings | undefined,
   pool = '',
 ): TokenLiquidity | null => {
   if (holdings === undefined) return null
   const [usd, native] =
     holdings.length === 0
       ? [0, 0]
-      : [sumOf(holdings.map((one) => one.usd)), sumOf(holdings.map((one) => one.native))]
+      : [sumKnown(holdings.map((one) => one.usd)), sumKnown(holdings.map((one) => one.native))]
   return {
     token_address: token,
     amount: String(holdings.reduce((sum, { raw }) => sum + BigInt(raw), 0n)),
@@ -87,32 +87,36 @@ const liquidityOf = (
   }
 }
 
-const deepestOf = (token: string, holdings: Holdings | undefined): TokenLiquidity | null =>
-  liquidityOf(token, holdings?.slice(0, 1), holdings?.[0]?.pool)
+const deepestPoolLiquidity = (
+  token: string,
+  holdings: PoolHoldings | undefined,
+): TokenLiquidity | null => totalLiquidity(token, holdings?.slice(0, 1), holdings?.[0]?.pool)
 
 /** What a curve has to sell when it opens; undefined for anything else. */
-const tokensAtOpening = (event: DexPoolEvent, pool: DexPool): string | undefined =>
-  event.type === 'DEX_POOL_EVENT_TYPE_INITIALIZE' && rowOf(event)?.launchpad === true
+const initialCurveTokens = (event: DexPoolEvent, pool: DexPool): string | undefined =>
+  event.type === 'DEX_POOL_EVENT_TYPE_INITIALIZE' && poolProtocol(event)?.launchpad === true
     ? event.bonding_curve?.real_token_reserves || pool.token_a_amount
     : undefined
 
 /** How far a curve is, 0 to 1: as its protocol tells it, else the share of its tokens that is sold; null for all others. */
-const progressOf = (
+const curveProgress = (
   event: DexPoolEvent,
   pool: DexPool,
   start: string | undefined,
 ): number | null => {
-  const row = rowOf(event)
+  const row = poolProtocol(event)
   if (row?.curveKeepsTokens === true) {
     return decimalNumber(event.pool_processed?.curve_progress ?? '')
   }
-  const left = knownRaw(event.bonding_curve?.real_token_reserves || pool.token_a_vault_post_amount)
+  const left = knownAmount(
+    event.bonding_curve?.real_token_reserves || pool.token_a_vault_post_amount,
+  )
   const whole = start === undefined ? row?.curveTokensRaw : BigInt(start)
   if (row?.launchpad !== true || left === null || !whole || left > whole) return null
   return 1 - Number(left) / Number(whole)
 }
 
-const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
+const POOL_ENRICHMENT: Enrichment<DexPoolEvent, DexPoolProcessed, StoredPoolEntry> = {
   batches: ({ records }) =>
     records.flatMap(({ topic, key, value }) => (topic === 'pools' ? [{ key, value }] : [])),
   enrich: (event, known, { timeMs }) => {
@@ -120,9 +124,9 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
     if (pool === null) throw new Malformed('pool', 'a pool event without a pool')
     const token = pool.token_a_address
     const curveKey = `curve/${pool.address}`
-    const opened = tokensAtOpening(event, pool)
+    const opened = initialCurveTokens(event, pool)
     const start = opened ?? known(curveKey)?.curveTokens
-    const { amountA, amountB, vaultA, vaultB } = poolWorth(event, pool)
+    const { amountA, amountB, vaultA, vaultB } = poolValuation(event, pool)
     const values = {
       token_a_amount_in_usd: decimalText(amountA.usd),
       token_a_amount_in_native: decimalText(amountA.native),
@@ -138,17 +142,17 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
       token_b_vault_post_amount_in_native: decimalText(vaultB.post.native),
     }
     const earlier = known(token)?.holdings
-    const holdings = holdingsAfter(event, pool, values, earlier)
+    const holdings = updateHoldings(event, pool, values, earlier)
     const before = holdings && (earlier ?? [])
     const stateKey = `pool/${pool.address}`
     const processed = {
-      token_a_liquidity: liquidityOf(token, holdings),
+      token_a_liquidity: totalLiquidity(token, holdings),
       ...values,
-      token_a_max_liquidity: deepestOf(token, holdings),
+      token_a_max_liquidity: deepestPoolLiquidity(token, holdings),
       token_b_liquidity: null,
       token_b_max_liquidity: null,
       owner_dapp_program: event.d_app?.program_address ?? '',
-      curve_progress: decimalText(progressOf(event, pool, start)),
+      curve_progress: decimalText(curveProgress(event, pool, start)),
     }
     return {
       writes: [
@@ -159,8 +163,8 @@ const POOLING: Enrichment<DexPoolEvent, DexPoolProcessed, Kept> = {
       processed: {
         before: known(stateKey)?.state ?? null,
         ...processed,
-        token_a_liquidity_before: liquidityOf(token, before),
-        token_a_max_liquidity_before: deepestOf(token, before),
+        token_a_liquidity_before: totalLiquidity(token, before),
+        token_a_max_liquidity_before: deepestPoolLiquidity(token, before),
       },
     }
   },
@@ -180,5 +184,5 @@ export const POOLS: Stage = {
   app: 'pools',
   inputs: ['pools'],
   outputs: ['poolsProcessed'],
-  load: (state) => foldEnrichment(POOLING, state),
+  load: (state) => createEnrichmentProcessor(POOL_ENRICHMENT, state),
 }

@@ -3,18 +3,22 @@ import { Malformed } from '../../core/errors.ts'
 import { CONSTANT_PRODUCT, hasEvenSides, protocolRow } from '../../schemas/protocols.ts'
 import type { Trade, TradeEvent, TradeProcessed } from '../../schemas/wire.ts'
 import {
-  curveAround,
   type Reserves,
-  type VaultTexts,
-  vaultsAround,
+  type VaultAmounts,
+  vaultReserves,
+  virtualReserves,
 } from '../pools/bonding-curve.ts'
-import { type Enrichment, foldEnrichment, type Place } from '../runtime/enrichment.ts'
+import {
+  type BlockPosition,
+  createEnrichmentProcessor,
+  type Enrichment,
+} from '../runtime/enrichment.ts'
 import type { Stage } from '../runtime/stage.ts'
-import { numbersOf, over, priceOf, type TradeNumbers } from '../runtime/valuation.ts'
-import { factorBetween, SUSPECT_LIMITS, suspectReason, type TradeSigns } from './suspect.ts'
+import { divide, type TradeValuation, unitPrice, valueTrade } from '../runtime/valuation.ts'
+import { factorBetween, type PriceSignals, SUSPECT_LIMITS, suspectReason } from './suspect-rules.ts'
 
 /** A price level that is not believed yet. */
-interface Level {
+interface PriceLevel {
   readonly price: number
   readonly trades: number
   readonly firstHeight: number
@@ -26,12 +30,12 @@ interface LastPrice {
   readonly native: number | null
   readonly inQuote: number | null
   readonly timeMs: number
-  readonly level: Level | null
+  readonly level: PriceLevel | null
 }
 
-const UNKNOWN: LastPrice = { usd: null, native: null, inQuote: null, timeMs: 0, level: null }
+const NO_LAST_PRICE: LastPrice = { usd: null, native: null, inQuote: null, timeMs: 0, level: null }
 
-const vaultsOf = (trade: Trade): VaultTexts => ({
+const vaultAmounts = (trade: Trade): VaultAmounts => ({
   preA: trade.vault_a_pre_amount,
   preB: trade.vault_b_pre_amount,
   postA: trade.vault_a_post_amount,
@@ -39,93 +43,94 @@ const vaultsOf = (trade: Trade): VaultTexts => ({
 })
 
 /** Reserves whose quotient is the pool's price: a curve's virtual ones, or the vaults where sides are even; null elsewhere. */
-const reservesOf = (event: TradeEvent, trade: Trade): Reserves | null => {
+const pricingReserves = (event: TradeEvent, trade: Trade): Reserves | null => {
   const { instruction, bonding_curve: curve } = event
   const row = protocolRow(instruction?.type ?? '')
   const found =
     curve !== null
-      ? curveAround(curve, vaultsOf(trade))
+      ? virtualReserves(curve, vaultAmounts(trade))
       : row !== undefined && hasEvenSides(row)
-        ? vaultsAround(vaultsOf(trade))
+        ? vaultReserves(vaultAmounts(trade))
         : null
   return found && [...found.pre, ...found.post].every((raw) => raw > 0n) ? found : null
 }
 
-const ratioOf = (one: bigint, other: bigint): number | null => over(Number(one), Number(other))
+const bigintRatio = (one: bigint, other: bigint): number | null =>
+  divide(Number(one), Number(other))
 
 const productRatio = (event: TradeEvent, reserves: Reserves | null): number | null =>
   reserves !== null && CONSTANT_PRODUCT.has(event.instruction?.type ?? '')
-    ? ratioOf(reserves.post[0] * reserves.post[1], reserves.pre[0] * reserves.pre[1])
+    ? bigintRatio(reserves.post[0] * reserves.post[1], reserves.pre[0] * reserves.pre[1])
     : null
 
 /** From the reserves where the pool logs them, else from the pool's last trade of the hour. */
-const poolFactor = (
+const poolPriceFactor = (
   reserves: Reserves | null,
-  numbers: TradeNumbers,
+  numbers: TradeValuation,
   last: number | null,
 ): number | null =>
   reserves === null
     ? factorBetween(numbers.priceInQuote, last)
     : factorBetween(
-        ratioOf(reserves.pre[1], reserves.pre[0]),
-        ratioOf(reserves.post[1], reserves.post[0]),
+        bigintRatio(reserves.pre[1], reserves.pre[0]),
+        bigintRatio(reserves.post[1], reserves.post[0]),
       )
 
-const fresh = (last: LastPrice, timeMs: number): LastPrice =>
+const withoutStalePrices = (last: LastPrice, timeMs: number): LastPrice =>
   timeMs - last.timeMs > SUSPECT_LIMITS.closeMaxAgeMs
     ? { ...last, usd: null, native: null, inQuote: null }
     : last
 
-const nextLevel = (level: Level | null, price: number, height: number): Level => {
+const nextLevel = (level: PriceLevel | null, price: number, height: number): PriceLevel => {
   const factor = level === null ? null : factorBetween(level.price, price)
   return level !== null && factor !== null && factor <= SUSPECT_LIMITS.levelFactor
     ? { ...level, price, trades: level.trades + 1 }
     : { price, trades: 1, firstHeight: height }
 }
 
-const isBelieved = (level: Level, height: number): boolean =>
+const isConfirmed = (level: PriceLevel, height: number): boolean =>
   level.trades >= SUSPECT_LIMITS.levelTrades &&
   height - level.firstHeight >= SUSPECT_LIMITS.levelBlocks - 1
 
-const isDust = ({ valueUsd }: TradeNumbers): boolean =>
+const isDust = ({ valueUsd }: TradeValuation): boolean =>
   valueUsd !== null && valueUsd < SUSPECT_LIMITS.tinyUsd
 
-interface Judged {
+interface PricedTrade {
   readonly processed: TradeProcessed
   readonly token: LastPrice
   readonly pool: LastPrice
 }
 
-const closeSigns = (
+const compareWithLastClose = (
   token: LastPrice,
   priceUsd: number | null,
-  place: Place,
-): { readonly factor: number | null; readonly level: Level | null } => {
-  const factor = factorBetween(priceUsd, fresh(token, place.timeMs).usd)
+  place: BlockPosition,
+): { readonly factor: number | null; readonly level: PriceLevel | null } => {
+  const factor = factorBetween(priceUsd, withoutStalePrices(token, place.timeMs).usd)
   if (priceUsd === null || factor === null || factor <= SUSPECT_LIMITS.closeFactor) {
     return { factor, level: null }
   }
   const level = nextLevel(token.level, priceUsd, place.height)
-  return isBelieved(level, place.height) ? { factor: null, level: null } : { factor, level }
+  return isConfirmed(level, place.height) ? { factor: null, level: null } : { factor, level }
 }
 
 /** Prices and verdict of one trade, given the last prices of its token and its pool. */
-export const judge = (
+export const priceTrade = (
   event: TradeEvent,
   trade: Trade,
   known: { readonly token: LastPrice | undefined; readonly pool: LastPrice | undefined },
-  place: Place,
-): Judged => {
-  const numbers = numbersOf(event, trade)
-  const token = known.token ?? UNKNOWN
-  const pool = known.pool ?? UNKNOWN
-  const reserves = reservesOf(event, trade)
-  const close = closeSigns(token, numbers.priceUsd, place)
-  const signs: TradeSigns = {
+  place: BlockPosition,
+): PricedTrade => {
+  const numbers = valueTrade(event, trade)
+  const token = known.token ?? NO_LAST_PRICE
+  const pool = known.pool ?? NO_LAST_PRICE
+  const reserves = pricingReserves(event, trade)
+  const close = compareWithLastClose(token, numbers.priceUsd, place)
+  const signs: PriceSignals = {
     priceUsd: numbers.priceUsd,
     valueUsd: numbers.valueUsd,
     productRatio: productRatio(event, reserves),
-    poolFactor: poolFactor(reserves, numbers, fresh(pool, place.timeMs).inQuote),
+    poolFactor: poolPriceFactor(reserves, numbers, withoutStalePrices(pool, place.timeMs).inQuote),
     closeFactor: close.factor,
   }
   const reason = suspectReason(signs)
@@ -146,12 +151,12 @@ export const judge = (
     pool:
       numbers.priceInQuote === null || isDust(numbers)
         ? pool
-        : { ...UNKNOWN, inQuote: numbers.priceInQuote, timeMs: place.timeMs },
+        : { ...NO_LAST_PRICE, inQuote: numbers.priceInQuote, timeMs: place.timeMs },
     processed: {
       token_a_price_in_quote: decimalText(numbers.priceInQuote),
       token_a_price_in_usd: decimalText(numbers.priceUsd),
       token_a_price_in_native: decimalText(numbers.priceNative),
-      token_b_price_in_base: decimalText(priceOf(numbers.baseUnits, numbers.quoteUnits)),
+      token_b_price_in_base: decimalText(unitPrice(numbers.baseUnits, numbers.quoteUnits)),
       token_b_price_in_usd: event.quote_price_in_usd,
       token_b_price_in_native: event.quote_price_in_native,
       is_token_a_price_in_usd_suspect: !good,
@@ -164,7 +169,7 @@ export const judge = (
   }
 }
 
-const PRICING: Enrichment<TradeEvent, TradeProcessed, LastPrice> = {
+const PRICE_ENRICHMENT: Enrichment<TradeEvent, TradeProcessed, LastPrice> = {
   batches: ({ records }) =>
     records.flatMap(({ topic, key, value }) => (topic === 'trades' ? [{ key, value }] : [])),
   enrich: (event, known, place) => {
@@ -172,7 +177,7 @@ const PRICING: Enrichment<TradeEvent, TradeProcessed, LastPrice> = {
     if (trade === null) throw new Malformed('trade', 'a trade event without a trade')
     const token = `t/${trade.token_a_address}`
     const pool = `p/${trade.pool_address}/${trade.token_a_address}`
-    const judged = judge(event, trade, { token: known(token), pool: known(pool) }, place)
+    const judged = priceTrade(event, trade, { token: known(token), pool: known(pool) }, place)
     return {
       processed: judged.processed,
       writes: [
@@ -194,5 +199,5 @@ export const PRICES: Stage = {
   app: 'prices',
   inputs: ['trades'],
   outputs: ['tradesProcessed'],
-  load: (state) => foldEnrichment(PRICING, state),
+  load: (state) => createEnrichmentProcessor(PRICE_ENRICHMENT, state),
 }

@@ -1,12 +1,12 @@
 import type { Warehouse } from '../../core/clickhouse/client.ts'
-import type { GapReason } from './open-minutes.ts'
-import type { MinuteRow } from './source.ts'
+import type { GapReason } from './incomplete-minutes.ts'
+import type { MinuteRow } from './trade-queries.ts'
 
 /** Minutes that are looked at again at a time, newest first. */
-const MOST_GAPS = 100
+const MAX_GAPS = 100
 
 /** Notes that a minute is rolled up without all of its trades. Before its rollup: a crash in between repeats both. */
-export const markGap = async (
+export const recordGap = async (
   warehouse: Warehouse,
   chain: string,
   { row, reason, nowMs }: { row: MinuteRow; reason: GapReason; nowMs: number },
@@ -38,7 +38,7 @@ export const gapsSince = async (
 ): Promise<readonly number[]> => {
   const { rows } = await warehouse.query<{ readonly minute: number }>({
     sql: `SELECT toUnixTimestamp(minute) AS minute FROM ${chain}_rollup_gaps FINAL
-  WHERE minute >= toDateTime({from:UInt32}, 'UTC') ORDER BY minute DESC LIMIT ${MOST_GAPS}`,
+  WHERE minute >= toDateTime({from:UInt32}, 'UTC') ORDER BY minute DESC LIMIT ${MAX_GAPS}`,
     params: { from },
   })
   return rows.map(({ minute }) => minute)

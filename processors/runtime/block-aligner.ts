@@ -2,7 +2,7 @@ import { Malformed } from '../../core/errors.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
 
 /** A record of an input topic on its way into an operation. */
-export interface Arrival<Value> {
+export interface PendingRecord<Value> {
   readonly topic: string
   readonly offset: number
   /** null: neither body nor headers tell; the record takes the place at which it stands. */
@@ -12,14 +12,14 @@ export interface Arrival<Value> {
 }
 
 /** One block operation with its records of one partition, complete. */
-export interface Aligned<Value> {
+export interface AlignedOperation<Value> {
   readonly block: BlockEvent
   /** In the order of the inputs, then by part (R47). */
-  readonly arrivals: readonly Arrival<Value>[]
+  readonly arrivals: readonly PendingRecord<Value>[]
 }
 
 /** How far a lane is: part of its state, so it moves with the commit. */
-export interface Progress {
+export interface LaneProgress {
   /** Newest operation folded; null before the first. */
   readonly seq: number | null
   /** Next offset of `{c}.blocks`. */
@@ -33,22 +33,22 @@ export interface AlignedInput {
 }
 
 /** Puts arrivals back into block operations. Pure but for its own queues. */
-export interface Aligner<Value> {
+export interface BlockAligner<Value> {
   /** False: redelivered, dropped. Throws `Malformed` when the order inside a topic is broken. */
-  push(arrival: Arrival<Value>): boolean
+  push(arrival: PendingRecord<Value>): boolean
   /** Same for a record of `{c}.blocks`; `gap` is thrown when a seq is missing. */
   pushBlock(offset: number, block: BlockEvent): boolean
   /** The next complete operation; undefined until more has arrived. Throws `Malformed` for spans that cannot be. */
-  next(): Aligned<Value> | undefined
+  next(): AlignedOperation<Value> | undefined
   /** Next offset per input topic behind the operations handed out, and the progress that goes with them. */
-  position(): { readonly offsets: ReadonlyMap<string, number>; readonly progress: Progress }
+  position(): { readonly offsets: ReadonlyMap<string, number>; readonly progress: LaneProgress }
   /** Topics with more than `limit` waiting records that the next operation does not wait for: they need not be read. */
   ahead(limit: number): ReadonlySet<string>
 }
 
-interface Queue<Value> {
+interface InputQueue<Value> {
   readonly input: AlignedInput
-  readonly waiting: Arrival<Value>[]
+  readonly waiting: PendingRecord<Value>[]
   lastSeq: number
   lastPart: number
   nextOffset: number | null
@@ -57,7 +57,7 @@ interface Queue<Value> {
 const isAfter = (seq: number, part: number, queue: { lastSeq: number; lastPart: number }) =>
   seq > queue.lastSeq || (seq === queue.lastSeq && part > queue.lastPart)
 
-const wantedOf = (block: BlockEvent, topic: string, partition: number): number => {
+const expectedRecords = (block: BlockEvent, topic: string, partition: number): number => {
   let records = 0
   for (const span of block.spans) {
     if (span.topic === topic && span.partition === partition) records += span.records
@@ -65,16 +65,16 @@ const wantedOf = (block: BlockEvent, topic: string, partition: number): number =
   return records
 }
 
-const halt = (reason: 'gap' | 'spans', text: string): never => {
+const throwMalformed = (reason: 'gap' | 'spans', text: string): never => {
   throw new Malformed(reason, text)
 }
 
-const isReady = <Value>(queue: Queue<Value>, seq: number, wanted: number): boolean => {
+const hasAllRecords = <Value>(queue: InputQueue<Value>, seq: number, wanted: number): boolean => {
   for (let index = 0; index < wanted; index += 1) {
     const arrival = queue.waiting[index]
     if (arrival === undefined) return false
     if (arrival.seq !== null && arrival.seq !== seq) {
-      halt(
+      throwMalformed(
         'spans',
         `${queue.input.topic}: operation ${seq} should have ${wanted} records, offset ${arrival.offset} belongs to ${arrival.seq}`,
       )
@@ -87,17 +87,17 @@ const isReady = <Value>(queue: Queue<Value>, seq: number, wanted: number): boole
  * Makes the aligner of one lane. A block operation is handed out once every input has as many records of it as the
  * block's spans say for this partition; arrival order between topics does not matter, so every run sees the same.
  */
-export const makeAligner = <Value>(options: {
+export const createBlockAligner = <Value>(options: {
   readonly blocksTopic: string
   readonly partition: number
   readonly inputs: readonly AlignedInput[]
-  readonly progress: Progress
-}): Aligner<Value> => {
+  readonly progress: LaneProgress
+}): BlockAligner<Value> => {
   const { partition, blocksTopic } = options
   let { seq, blocksNext } = options.progress
   const blocks: { readonly offset: number; readonly block: BlockEvent }[] = []
   let newestBlock = seq
-  const queues: readonly Queue<Value>[] = options.inputs.map((input) => ({
+  const queues: readonly InputQueue<Value>[] = options.inputs.map((input) => ({
     input,
     waiting: [],
     lastSeq: seq ?? -1,
@@ -108,7 +108,8 @@ export const makeAligner = <Value>(options: {
   return {
     push: (arrival) => {
       const queue = byTopic.get(arrival.topic)
-      if (queue === undefined) return halt('spans', `${arrival.topic} is no input of this stage`)
+      if (queue === undefined)
+        return throwMalformed('spans', `${arrival.topic} is no input of this stage`)
       if (arrival.seq !== null && arrival.part !== null) {
         if (!isAfter(arrival.seq, arrival.part, queue)) return false
         queue.lastSeq = arrival.seq
@@ -121,7 +122,7 @@ export const makeAligner = <Value>(options: {
       const next = block.meta.seq
       if (newestBlock !== null && next <= newestBlock) return false
       if (newestBlock !== null && next !== newestBlock + 1) {
-        halt('gap', `${blocksTopic}: operation ${next} follows ${newestBlock}`)
+        throwMalformed('gap', `${blocksTopic}: operation ${next} follows ${newestBlock}`)
       }
       newestBlock = next
       blocks.push({ offset, block })
@@ -130,9 +131,11 @@ export const makeAligner = <Value>(options: {
     next: () => {
       const head = blocks[0]
       if (head === undefined) return undefined
-      const wanted = queues.map(({ input }) => wantedOf(head.block, input.spansOf, partition))
+      const wanted = queues.map(({ input }) =>
+        expectedRecords(head.block, input.spansOf, partition),
+      )
       const current = head.block.meta.seq
-      const ready = queues.map((queue, index) => isReady(queue, current, wanted[index] ?? 0))
+      const ready = queues.map((queue, index) => hasAllRecords(queue, current, wanted[index] ?? 0))
       if (ready.includes(false)) return undefined
       const arrivals = queues.flatMap((queue, index) => {
         const taken = queue.waiting.splice(0, wanted[index] ?? 0)
@@ -155,8 +158,9 @@ export const makeAligner = <Value>(options: {
     }),
     ahead: (limit) => {
       const head = blocks[0]?.block
-      const lacking = (queue: Queue<Value>): boolean =>
-        head !== undefined && queue.waiting.length < wantedOf(head, queue.input.spansOf, partition)
+      const lacking = (queue: InputQueue<Value>): boolean =>
+        head !== undefined &&
+        queue.waiting.length < expectedRecords(head, queue.input.spansOf, partition)
       const full = queues.filter((queue) => queue.waiting.length >= limit && !lacking(queue))
       const topics = new Set(full.map(({ input }) => input.topic))
       return blocks.length >= limit ? topics.add(blocksTopic) : topics

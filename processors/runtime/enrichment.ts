@@ -1,40 +1,40 @@
 import { Malformed } from '../../core/errors.ts'
 import type { BlockEvent, EventMeta, Instruction } from '../../schemas/wire.ts'
-import type { Folding, Operation, Publication, StageState } from './stage.ts'
-import { makeLayers } from './unfinalized-store.ts'
+import type { Operation, Publication, StageProcessor, StageState } from './stage.ts'
+import { createVersionedStore } from './versioned-store.ts'
 
 /** Where an event stands in its chain. */
-export interface Place {
+export interface BlockPosition {
   readonly height: number
   readonly timeMs: number
 }
 
 /** What one event was found to be, and what is known after it. */
-interface Enriched<Processed, Value> {
+interface EnrichmentResult<Processed, Value> {
   readonly processed: Processed
   /** null: the key is gone. */
   readonly writes: readonly (readonly [key: string, value: Value | null])[]
 }
 
-interface Batch<Event> {
+interface EventBatch<Event> {
   readonly key: string
   readonly value: { readonly meta: EventMeta | null; readonly events: readonly Event[] }
 }
 
 /** A stage that answers each record of one topic with one record of another. */
 export interface Enrichment<Event, Processed, Value> {
-  readonly batches: (operation: Operation) => readonly Batch<Event>[]
+  readonly batches: (operation: Operation) => readonly EventBatch<Event>[]
   readonly enrich: (
     event: Event,
     known: (key: string) => Value | undefined,
-    place: Place,
+    place: BlockPosition,
     block: BlockEvent,
-  ) => Enriched<Processed, Value>
+  ) => EnrichmentResult<Processed, Value>
   readonly finish: (event: Event, processed: Processed) => Event
-  readonly publish: (batch: Batch<Event>) => Publication
+  readonly publish: (batch: EventBatch<Event>) => Publication
 }
 
-interface Extra<Processed> {
+interface StoredResults<Processed> {
   readonly processed: readonly (readonly [eventIndex: number, Processed])[]
 }
 
@@ -42,16 +42,16 @@ interface Extra<Processed> {
  * Folds an enrichment. What was said of an unfinalized block is kept by event index: a retraction repeats it word for
  * word and is never computed again (contract/kafka.md 3.3). Throws `Malformed` for a retraction of an unknown block.
  */
-export const foldEnrichment = <
+export const createEnrichmentProcessor = <
   Event extends { readonly instruction: Instruction | null },
   Processed,
   Value extends object,
 >(
   { batches, enrich, finish, publish }: Enrichment<Event, Processed, Value>,
   state: StageState,
-): Folding => {
-  const layers = makeLayers<Value, Extra<Processed>>(state)
-  const apply = (operation: Operation): readonly Batch<Event>[] => {
+): StageProcessor => {
+  const layers = createVersionedStore<Value, StoredResults<Processed>>(state)
+  const apply = (operation: Operation): readonly EventBatch<Event>[] => {
     const { hash, height, block_time: timeMs } = operation.block.meta
     const values = new Map<string, Value | null>()
     const processed: (readonly [number, Processed])[] = []
@@ -63,7 +63,7 @@ export const foldEnrichment = <
       const events = value.events.map((event) => {
         const found = enrich(event, known, { height, timeMs }, operation.block)
         for (const [name, written] of found.writes) values.set(name, written)
-        processed.push([indexOf(event), found.processed])
+        processed.push([eventIndexOf(event), found.processed])
         return finish(event, found.processed)
       })
       return { key, value: { meta: value.meta, events } }
@@ -71,7 +71,7 @@ export const foldEnrichment = <
     if (outputs.length > 0) layers.apply({ hash, height, timeMs, values, extra: { processed } })
     return outputs
   }
-  const revert = (operation: Operation): readonly Batch<Event>[] => {
+  const revert = (operation: Operation): readonly EventBatch<Event>[] => {
     const inputs = batches(operation)
     if (inputs.length === 0) return []
     const { hash } = operation.block.meta
@@ -83,7 +83,7 @@ export const foldEnrichment = <
     return inputs.map(({ key, value }) => {
       // An event without an answer was dead-lettered when its block came: there is nothing to take back.
       const events = value.events.flatMap((event) => {
-        const found = stored.get(indexOf(event))
+        const found = stored.get(eventIndexOf(event))
         return found === undefined ? [] : [finish(event, found)]
       })
       return { key, value: { meta: value.meta, events } }
@@ -103,5 +103,5 @@ export const foldEnrichment = <
   }
 }
 
-const indexOf = (event: { readonly instruction: Instruction | null }): number =>
+const eventIndexOf = (event: { readonly instruction: Instruction | null }): number =>
   event.instruction?.event_index ?? 0

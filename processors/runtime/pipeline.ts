@@ -1,16 +1,16 @@
 import type {
-  Flushed,
-  Folding,
+  FlushResult,
   Operation,
   OperationRecord,
   Publication,
   Stage,
+  StageProcessor,
   StageState,
   StageTopic,
 } from './stage.ts'
 
 /** The part of a state whose keys start with a prefix, as a state of its own. */
-export const within = (state: StageState, prefix: string): StageState => ({
+export const prefixedState = (state: StageState, prefix: string): StageState => ({
   get: (key) => state.get(prefix + key),
   *entries(start) {
     for (const [key, value] of state.entries(prefix + start))
@@ -18,25 +18,25 @@ export const within = (state: StageState, prefix: string): StageState => ({
   },
 })
 
-type ByTopic = Map<StageTopic, OperationRecord[]>
+type RecordsByTopic = Map<StageTopic, OperationRecord[]>
 
-const add = (records: ByTopic, record: OperationRecord): void => {
+const addRecord = (records: RecordsByTopic, record: OperationRecord): void => {
   const list = records.get(record.topic)
   if (list === undefined) records.set(record.topic, [record])
   else list.push(record)
 }
 
-const recordOf = (publication: Publication, index: number): OperationRecord => ({
+const toRecord = (publication: Publication, index: number): OperationRecord => ({
   ...publication,
   part: publication.value.meta?.part ?? index,
 })
 
-interface Part {
+interface LoadedStage {
   readonly stage: Stage
-  readonly folding: Folding
+  readonly folding: StageProcessor
 }
 
-const flushAll = (parts: readonly Part[]): Flushed => {
+const flushAll = (parts: readonly LoadedStage[]): FlushResult => {
   const flushed = parts.map(({ stage, folding }) => ({ app: stage.app, ...folding.flush() }))
   return {
     publications: flushed.flatMap(({ publications }) => publications),
@@ -46,13 +46,17 @@ const flushAll = (parts: readonly Part[]): Flushed => {
   }
 }
 
-const stepAll = (parts: readonly Part[], { block, records }: Operation): readonly Publication[] => {
-  const known: ByTopic = new Map()
-  for (const record of records) add(known, record)
+const stepAll = (
+  parts: readonly LoadedStage[],
+  { block, records }: Operation,
+): readonly Publication[] => {
+  const known: RecordsByTopic = new Map()
+  for (const record of records) addRecord(known, record)
   return parts.flatMap(({ stage, folding }) => {
     const own = stage.inputs.flatMap((topic) => known.get(topic) ?? [])
     const published = folding.step({ block, records: own })
-    for (const [index, publication] of published.entries()) add(known, recordOf(publication, index))
+    for (const [index, publication] of published.entries())
+      addRecord(known, toRecord(publication, index))
     return published
   })
 }
@@ -80,7 +84,7 @@ export const pipeline = (app: string, stages: readonly Stage[]): Stage => {
     load: (state, book) => {
       const parts = stages.map((stage) => ({
         stage,
-        folding: stage.load(within(state, `${stage.app}/`), book),
+        folding: stage.load(prefixedState(state, `${stage.app}/`), book),
       }))
       return { step: (operation) => stepAll(parts, operation), flush: () => flushAll(parts) }
     },

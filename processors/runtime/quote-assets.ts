@@ -4,33 +4,33 @@ import { NO_QUOTES, type PriceEntry, pairOf } from '../../core/prices/state.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
 
-const NO_BOOK: QuoteBook = { assets: new Map(), native: '' }
+const NO_QUOTE_ASSETS: QuoteBook = { assets: new Map(), native: '' }
 
 /** Quote assets of a chain: those given, else the chain's own table. */
-export const bookFor = (chain: string, given?: QuoteBook): QuoteBook => {
+export const quoteAssetsOf = (chain: string, given?: QuoteBook): QuoteBook => {
   const row = chainRow(chain)
-  return given ?? (row === undefined ? NO_BOOK : quoteBook(row))
+  return given ?? (row === undefined ? NO_QUOTE_ASSETS : quoteBook(row))
 }
 
-/** As `bookFor`, for what asks once per event: each chain's table is made once. */
-export const bookOf = (given?: QuoteBook): ((chain: string) => QuoteBook) => {
+/** As `quoteAssetsOf`, for what asks once per event: each chain's table is made once. */
+export const quoteAssetsByChain = (given?: QuoteBook): ((chain: string) => QuoteBook) => {
   const made = new Map<string, QuoteBook>()
   return (chain) => {
-    const book = made.get(chain) ?? bookFor(chain, given)
+    const book = made.get(chain) ?? quoteAssetsOf(chain, given)
     made.set(chain, book)
     return book
   }
 }
 
 /** True for the stablecoins of a book. */
-export const isStable = (token: string, { assets }: QuoteBook): boolean =>
+export const isStablecoin = (token: string, { assets }: QuoteBook): boolean =>
   assets.get(token)?.kind === 'stable'
 
 /**
  * USD and native price of each quote asset by the price table that a block carries (R37): a function of the record alone. The
  * record has neither volumes nor depegs, so a stable counts as 1, and of several quotes the higher-ranked one prices an asset.
  */
-export const stampsOf = (
+export const quotePricesOf = (
   { quote_prices: prices, meta }: BlockEvent,
   book: QuoteBook,
 ): ReadonlyMap<string, Stamp> => {

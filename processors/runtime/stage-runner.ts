@@ -17,20 +17,31 @@ import type { QuoteBook } from '../../core/prices/quote-assets.ts'
 import { pace } from '../../core/runtime/pace.ts'
 import { stateTopic, topicName } from '../../schemas/topics.ts'
 import type { EventMeta, Messages } from '../../schemas/wire.ts'
-import { type Aligned, type Aligner, makeAligner, type Progress } from './block-aligner.ts'
-import { decodeInput, emptyInput, type InputRecord, type InputTopic, isInput } from './inputs.ts'
 import {
-  type Flushed,
+  type AlignedOperation,
+  type BlockAligner,
+  createBlockAligner,
+  type LaneProgress,
+} from './block-aligner.ts'
+import {
+  decodeInput,
+  emptyInputRecord,
+  type InputRecord,
+  type InputTopic,
+  isInputTopic,
+} from './decode-input.ts'
+import {
+  type FlushResult,
   type Operation,
   type Publication,
-  SPREAD,
+  REPARTITIONED_TOPICS,
   STAGE_MESSAGES,
   type Stage,
   type StageState,
 } from './stage.ts'
 
 /** What every stage and sink works with. */
-export interface ProcessDeps {
+export interface StageDeps {
   readonly chain: string
   readonly bus: Bus
   readonly codec: Codec
@@ -53,7 +64,7 @@ export interface LaneStatus {
 }
 
 /** A lane that repeats work which fails. */
-export interface Failing {
+export interface FailingLane {
   readonly partition: number
   /** When it failed first, epoch milliseconds. */
   readonly sinceMs: number
@@ -61,46 +72,46 @@ export interface Failing {
 }
 
 /** A running stage or sink. */
-export interface StageRunning extends Running {
+export interface RunningStage extends Running {
   readonly group: string
   lanes(): readonly LaneStatus[]
   /** Lanes that wait for something outside to recover. Absent: the bus starts such lanes again. */
-  failing?(): readonly Failing[]
+  failing?(): readonly FailingLane[]
 }
 
-const TAKE = { maxRecords: 2_000, maxWaitMs: 250 }
+const FETCH_LIMITS = { maxRecords: 2_000, maxWaitMs: 250 }
 /** Records of one topic that may wait for the others. */
-const MOST_WAITING = 4_000
+const MAX_PENDING_RECORDS = 4_000
 /** Operations of one commit. */
-const MOST_OPERATIONS = 256
-const PROGRESS = 'progress'
+const MAX_OPERATIONS_PER_COMMIT = 256
+const PROGRESS_KEY = 'progress'
 /** Prefix of what the stage keeps, beside the lane's own progress. */
-const STAGE = 's/'
-const BEFORE_ALL: Progress = { seq: null, blocksNext: 0 }
+const STATE_PREFIX = 's/'
+const INITIAL_PROGRESS: LaneProgress = { seq: null, blocksNext: 0 }
 
 /** The change of a lane's state that makes it go on behind an operation. */
-export const progressChange = (
+export const progressStateChange = (
   app: string,
   chain: string,
   partition: number,
-  progress: Progress,
+  progress: LaneProgress,
 ): StateChange => ({
-  ...{ store: stateTopic(app, chain), partition, key: PROGRESS },
+  ...{ store: stateTopic(app, chain), partition, key: PROGRESS_KEY },
   value: Buffer.from(JSON.stringify(progress)),
 })
 
-interface Arrived {
+interface FetchedRecord {
   readonly record: LogRecord
   readonly input: InputTopic
   readonly decoded: InputRecord | Malformed
 }
 
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
+const utf8Text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
 
-const progressOf = (bytes: Uint8Array | undefined): Progress =>
-  bytes === undefined ? BEFORE_ALL : JSON.parse(textOf(bytes))
+const parseProgress = (bytes: Uint8Array | undefined): LaneProgress =>
+  bytes === undefined ? INITIAL_PROGRESS : JSON.parse(utf8Text(bytes))
 
-const headersOf = (meta: EventMeta): Record<string, string> => ({
+const recordHeaders = (meta: EventMeta): Record<string, string> => ({
   seq: String(meta.seq),
   op: meta.op === 'OP_REVERT' ? 'R' : meta.op === 'OP_FINALIZE' ? 'F' : 'A',
   part: `${meta.part}/${meta.parts}`,
@@ -111,7 +122,7 @@ const headersOf = (meta: EventMeta): Record<string, string> => ({
 })
 
 /** The parent of a block is told by its own record in `{c}.blocks`. */
-const encoded = (codec: Codec, { topic, value }: Publication): Buffer => {
+const encodePublication = (codec: Codec, { topic, value }: Publication): Buffer => {
   const { meta, ...body } = value
   return codec.encode(STAGE_MESSAGES[topic], {
     meta: meta && { ...meta, parent_hash: '' },
@@ -120,42 +131,42 @@ const encoded = (codec: Codec, { topic, value }: Publication): Buffer => {
 }
 
 /** A lane's store as the stage reads it: texts, and nothing of the lane's own. */
-const stageState = (state: LaneState): StageState => ({
+const stageStateView = (state: LaneState): StageState => ({
   get: (key) => {
-    const bytes = state.get(STAGE + key)
-    return bytes && textOf(bytes)
+    const bytes = state.get(STATE_PREFIX + key)
+    return bytes && utf8Text(bytes)
   },
   *entries(prefix) {
-    for (const [key, bytes] of state.entries(STAGE + prefix)) {
-      yield [key.slice(STAGE.length), textOf(bytes)]
+    for (const [key, bytes] of state.entries(STATE_PREFIX + prefix)) {
+      yield [key.slice(STATE_PREFIX.length), utf8Text(bytes)]
     }
   },
 })
 
-const operationOf = ({ block, arrivals }: Aligned<Arrived>): Operation => ({
+const toOperation = ({ block, arrivals }: AlignedOperation<FetchedRecord>): Operation => ({
   block,
   records: arrivals.map(({ value: { record, input, decoded }, part }, index) => {
     const meta = { ...block.meta, part: part ?? index }
-    const taken = decoded instanceof Malformed ? emptyInput(input, meta) : decoded
+    const taken = decoded instanceof Malformed ? emptyInputRecord(input, meta) : decoded
     return { ...taken, key: record.key, part: part ?? taken.value.meta?.part ?? index }
   }),
 })
 
 class StageLane {
   readonly #stage: Stage
-  readonly #deps: ProcessDeps
+  readonly #deps: StageDeps
   readonly #lane: Lane
   readonly #report: (status: LaneStatus) => void
   readonly #inputs: ReadonlyMap<string, InputTopic>
   readonly #blocks: string
   #status: LaneStatus
 
-  constructor(stage: Stage, deps: ProcessDeps, lane: Lane, report: (status: LaneStatus) => void) {
+  constructor(stage: Stage, deps: StageDeps, lane: Lane, report: (status: LaneStatus) => void) {
     this.#stage = stage
     this.#deps = deps
     this.#lane = lane
     this.#report = report
-    this.#inputs = inputsOf(stage, deps.chain)
+    this.#inputs = inputTopics(stage, deps.chain)
     this.#blocks = topicName('blocks', deps.chain)
     this.#status = { partition: lane.partition, seq: null, height: 0, blockTimeMs: 0 }
   }
@@ -163,19 +174,19 @@ class StageLane {
   async run(): Promise<void> {
     const { chain } = this.#deps
     const state = await this.#lane.state(stateTopic(this.#stage.app, chain))
-    const progress = progressOf(state.get(PROGRESS))
+    const progress = parseProgress(state.get(PROGRESS_KEY))
     this.#status = { ...this.#status, seq: progress.seq }
     this.#report(this.#status)
-    const folding = this.#stage.load(stageState(state), this.#deps.book)
-    const aligner = makeAligner<Arrived>({
+    const folding = this.#stage.load(stageStateView(state), this.#deps.book)
+    const aligner = createBlockAligner<FetchedRecord>({
       blocksTopic: this.#blocks,
       partition: this.#lane.partition,
       inputs: [...this.#inputs.keys()].map((topic) => ({ topic, spansOf: topic })),
       progress,
     })
     while (!this.#lane.signal.aborted) {
-      const without = aligner.ahead(MOST_WAITING)
-      const records = await this.#lane.take({ ...TAKE, without })
+      const without = aligner.ahead(MAX_PENDING_RECORDS)
+      const records = await this.#lane.take({ ...FETCH_LIMITS, without })
       const rest = pace()
       for (const record of records) {
         this.#push(aligner, record)
@@ -183,11 +194,11 @@ class StageLane {
         if (others) await others
       }
       for (;;) {
-        const ready = readyOf(aligner)
+        const ready = takeReadyOperations(aligner)
         if (ready.length === 0) break
         const published: Publication[] = []
         for (const aligned of ready) {
-          published.push(...folding.step(operationOf(aligned)))
+          published.push(...folding.step(toOperation(aligned)))
           await rest()
         }
         const { publications, changes } = folding.flush()
@@ -204,7 +215,7 @@ class StageLane {
     this.#report({ ...this.#status, halted: `${error.reason}: ${error.message}` })
   }
 
-  #push(aligner: Aligner<Arrived>, record: LogRecord): void {
+  #push(aligner: BlockAligner<FetchedRecord>, record: LogRecord): void {
     const { codec } = this.#deps
     if (record.topic === this.#blocks) {
       if (record.value === null) throw new Malformed('blocks', 'a block operation without a body')
@@ -224,9 +235,9 @@ class StageLane {
   }
 
   async #commit(
-    aligner: Aligner<Arrived>,
-    ready: readonly Aligned<Arrived>[],
-    flushed: Flushed,
+    aligner: BlockAligner<FetchedRecord>,
+    ready: readonly AlignedOperation<FetchedRecord>[],
+    flushed: FlushResult,
   ): Promise<void> {
     const { chain, metrics } = this.#deps
     const { partition } = this.#lane
@@ -248,8 +259,8 @@ class StageLane {
     await this.#lane.writer.commit({
       records: [...this.#outRecords(flushed.publications), ...this.#deadLetters(group, ready)],
       state: [
-        ...flushed.changes.map(([key, value]) => change(STAGE + key, value)),
-        progressChange(app, chain, partition, progress),
+        ...flushed.changes.map(([key, value]) => change(STATE_PREFIX + key, value)),
+        progressStateChange(app, chain, partition, progress),
       ],
       offsets: { group, next },
     })
@@ -263,19 +274,22 @@ class StageLane {
     const { partition } = this.#lane
     return publications.map((publication) => {
       const { topic, key, value } = publication
-      const headers = value.meta && headersOf(value.meta)
+      const headers = value.meta && recordHeaders(value.meta)
       return {
         topic: topicName(topic, chain),
         key,
-        value: encoded(codec, publication),
-        ...(SPREAD.has(topic)
+        value: encodePublication(codec, publication),
+        ...(REPARTITIONED_TOPICS.has(topic)
           ? { headers: { ...headers, src: String(partition) } }
           : { partition, ...(headers && { headers }) }),
       }
     })
   }
 
-  #deadLetters(group: string, ready: readonly Aligned<Arrived>[]): readonly OutRecord[] {
+  #deadLetters(
+    group: string,
+    ready: readonly AlignedOperation<FetchedRecord>[],
+  ): readonly OutRecord[] {
     const { log, metrics } = this.#deps
     return ready.flatMap(({ arrivals }) =>
       arrivals.flatMap(({ value: { record, decoded } }) => {
@@ -290,7 +304,7 @@ class StageLane {
     )
   }
 
-  #advance(ready: readonly Aligned<Arrived>[]): void {
+  #advance(ready: readonly AlignedOperation<FetchedRecord>[]): void {
     const newest = ready.at(-1)?.block.meta
     if (newest === undefined) return
     const { seq, height, block_time: blockTimeMs } = newest
@@ -302,17 +316,23 @@ class StageLane {
 }
 
 /** Inputs of a stage by full name. Throws for one that nobody writes to the log. */
-const inputsOf = (stage: Stage, chain: string): ReadonlyMap<string, InputTopic> =>
+const inputTopics = (stage: Stage, chain: string): ReadonlyMap<string, InputTopic> =>
   new Map(
     stage.inputs.map((input) => {
-      if (!isInput(input)) throw new Error(`${stage.app} reads ${input}, which no ingestor writes`)
+      if (!isInputTopic(input))
+        throw new Error(`${stage.app} reads ${input}, which no ingestor writes`)
       return [topicName(input, chain), input]
     }),
   )
 
-const readyOf = (aligner: Aligner<Arrived>): readonly Aligned<Arrived>[] => {
-  const ready: Aligned<Arrived>[] = []
-  for (let records = 0; ready.length < MOST_OPERATIONS && records < TAKE.maxRecords; ) {
+const takeReadyOperations = (
+  aligner: BlockAligner<FetchedRecord>,
+): readonly AlignedOperation<FetchedRecord>[] => {
+  const ready: AlignedOperation<FetchedRecord>[] = []
+  for (
+    let records = 0;
+    ready.length < MAX_OPERATIONS_PER_COMMIT && records < FETCH_LIMITS.maxRecords;
+  ) {
     const next = aligner.next()
     if (next === undefined) break
     ready.push(next)
@@ -325,17 +345,17 @@ const readyOf = (aligner: Aligner<Arrived>): readonly Aligned<Arrived>[] => {
  * Runs a stage over a chain: every lane loads its state, folds block operations and commits publications, state and
  * offsets together. A lane whose input breaks the contract halts with its reason in `lanes()`.
  */
-export const startStage = async (stage: Stage, deps: ProcessDeps): Promise<StageRunning> => {
+export const startStage = async (stage: Stage, deps: StageDeps): Promise<RunningStage> => {
   const { chain, bus, log } = deps
   const group = `${stage.app}.${chain}`
   const statuses = new Map<number, LaneStatus>()
   const running = await bus.subscribe({
     group,
-    topics: [...inputsOf(stage, chain).keys()],
+    topics: [...inputTopics(stage, chain).keys()],
     broadcast: [topicName('blocks', chain)],
     broadcastFrom: async (lane) => {
       const state = await lane.state(stateTopic(stage.app, chain))
-      return progressOf(state.get(PROGRESS)).blocksNext
+      return parseProgress(state.get(PROGRESS_KEY)).blocksNext
     },
     run: async (lane) => {
       const work = new StageLane(stage, deps, lane, (status) =>

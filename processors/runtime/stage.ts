@@ -31,11 +31,11 @@ export const STAGE_MESSAGES = {
 export type StageTopic = keyof typeof STAGE_MESSAGES
 
 /** The message of a topic, decoded. */
-export type ValueOf<Topic extends StageTopic> = Messages[(typeof STAGE_MESSAGES)[Topic]]
+export type TopicValue<Topic extends StageTopic> = Messages[(typeof STAGE_MESSAGES)[Topic]]
 
 /** A decoded record of one topic. */
 export type StageRecord = {
-  readonly [Topic in StageTopic]: { readonly topic: Topic; readonly value: ValueOf<Topic> }
+  readonly [Topic in StageTopic]: { readonly topic: Topic; readonly value: TopicValue<Topic> }
 }[StageTopic]
 
 /** One record of an operation: which key and which part of the operation in its topic. */
@@ -51,10 +51,12 @@ export interface Operation {
 export type Publication = StageRecord & { readonly key: string }
 
 /** Topics whose key is not the lane's: a record goes to its key's partition and carries the lane as header `src`. */
-export const SPREAD: ReadonlySet<StageTopic> = new Set<StageTopic>(['walletTokenPnls'])
+export const REPARTITIONED_TOPICS: ReadonlySet<StageTopic> = new Set<StageTopic>([
+  'walletTokenPnls',
+])
 
 /** What one flush gives to one commit. A null change removes the key. */
-export interface Flushed {
+export interface FlushResult {
   readonly publications: readonly Publication[]
   readonly changes: readonly (readonly [key: string, value: string | null])[]
 }
@@ -67,11 +69,11 @@ export interface StageState {
 }
 
 /** The state of one lane at work: same state and operations, same answers; no clock, no I/O. */
-export interface Folding {
+export interface StageProcessor {
   /** Folds an operation. What it returns belongs to that operation: later stages of the pipeline fold it in the same step. */
   step(operation: Operation): readonly Publication[]
   /** Upserts and state changes since the last flush. They are committed before the next step. */
-  flush(): Flushed
+  flush(): FlushResult
 }
 
 /** A stage: a fold over block operations. After a failed commit its state is thrown away and loaded again. */
@@ -81,5 +83,5 @@ export interface Stage {
   readonly inputs: readonly StageTopic[]
   readonly outputs: readonly StageTopic[]
   /** `book`: quote assets of the chain; without it those of the chain's own table count. */
-  load(state: StageState, book?: QuoteBook): Folding
+  load(state: StageState, book?: QuoteBook): StageProcessor
 }

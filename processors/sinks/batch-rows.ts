@@ -3,16 +3,16 @@ import type { JsonRows } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { Malformed, Outage } from '../../core/errors.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
-import type { Row } from './rows.ts'
+import type { Row } from './columns.ts'
 import type { Sink, TableRows } from './tables.ts'
 
 /** Rows for one table, without the chain prefix, as they are inserted. */
-export interface TableText extends JsonRows {
+export interface SerializedTable extends JsonRows {
   readonly table: string
 }
 
 /** A record that says nothing for a table. */
-export interface Refused {
+export interface RejectedRecord {
   /** Its place in the batch. */
   readonly index: number
   readonly reason: string
@@ -21,14 +21,14 @@ export interface Refused {
 
 /** What the records of a batch say, table by table in the order of the sink. */
 export interface BatchRows {
-  readonly tables: readonly TableText[]
-  readonly refused: readonly Refused[]
+  readonly tables: readonly SerializedTable[]
+  readonly refused: readonly RejectedRecord[]
   /** Of the last record that has one. */
   readonly newest: EventMeta | null
 }
 
 /** Tables of the newest state, and the columns that name what a row is the state of: a batch writes each subject once, as it left it. */
-export const SUBJECTS: ReadonlyMap<string, readonly string[]> = new Map([
+export const LATEST_STATE_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
   ['dex_pools', ['pool_address']],
   ['tokens', ['token_address']],
   ['token_stats', ['token_address', 'resolution']],
@@ -40,26 +40,26 @@ export const SUBJECTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['wallet_token_pnl', ['wallet', 'token_address']],
 ])
 
-type Rows = Map<string | number, Row>
+type RowsByKey = Map<string | number, Row>
 
 /** Later rows are newer. */
-const addRows = (known: Map<string, Rows>, { table, rows }: TableRows): void => {
-  const subject = SUBJECTS.get(table)
-  const held: Rows = known.get(table) ?? new Map()
+const addRows = (known: Map<string, RowsByKey>, { table, rows }: TableRows): void => {
+  const subject = LATEST_STATE_KEYS.get(table)
+  const held: RowsByKey = known.get(table) ?? new Map()
   for (const row of rows) {
     held.set(subject === undefined ? held.size : subject.map((name) => row[name]).join(), row)
   }
   known.set(table, held)
 }
 
-const textOf = (table: string, rows: Rows): TableText => {
+const serializeRows = (table: string, rows: RowsByKey): SerializedTable => {
   const lines: string[] = []
   for (const row of rows.values()) lines.push(JSON.stringify(row))
   return { table, text: lines.join('\n'), count: rows.size }
 }
 
 /** Mapping is a pure function of the record: what fails once fails always, whatever the error is. */
-const mappedBy = (codec: Codec, sink: Sink, bytes: Uint8Array | null): ReturnType<Sink['map']> => {
+const mapRecord = (codec: Codec, sink: Sink, bytes: Uint8Array | null): ReturnType<Sink['map']> => {
   if (bytes === null) throw new Malformed('tombstone', 'unexpected tombstone')
   try {
     return sink.map(codec, bytes)
@@ -75,11 +75,11 @@ export const batchRows = (
   sink: Sink,
   values: readonly (Uint8Array | null)[],
 ): BatchRows => {
-  const known = new Map<string, Rows>()
-  const refused: Refused[] = []
+  const known = new Map<string, RowsByKey>()
+  const refused: RejectedRecord[] = []
   let newest: EventMeta | null = null
   for (const [index, bytes] of values.entries()) {
-    const mapped = orPoison(() => mappedBy(codec, sink, bytes))
+    const mapped = orPoison(() => mapRecord(codec, sink, bytes))
     if (mapped instanceof Malformed) {
       refused.push({ index, reason: mapped.reason, message: mapped.message })
       continue
@@ -88,7 +88,7 @@ export const batchRows = (
     for (const rows of mapped.value.tables) addRows(known, rows)
   }
   const tables = [...known].flatMap(([table, rows]) =>
-    rows.size === 0 ? [] : [textOf(table, rows)],
+    rows.size === 0 ? [] : [serializeRows(table, rows)],
   )
   return { tables, refused, newest }
 }

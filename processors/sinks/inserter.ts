@@ -4,7 +4,7 @@ import { refusalOf } from '../../core/clickhouse/rejections.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 
 /** Rows of one lane for one table, and the token of their insert. */
-export interface InsertPart extends JsonRows {
+export interface InsertBatch extends JsonRows {
   readonly token: string
 }
 
@@ -14,7 +14,7 @@ export interface Inserter {
    * Resolves once the rows are stored. Throws what the engine said: of a refused statement each part is inserted apart, so that
    * a part is refused for its own rows only. A signal takes out rows whose statement has not begun.
    */
-  insert(table: string, part: InsertPart, signal?: AbortSignal): Promise<void>
+  insert(table: string, part: InsertBatch, signal?: AbortSignal): Promise<void>
 }
 
 /** What an inserter works with. */
@@ -24,32 +24,32 @@ export interface InserterDeps {
 }
 
 /** How long the first rows wait for those of other lanes. */
-const GATHER_MS = 100
+const BATCH_DELAY_MS = 100
 /** Text that is inserted without waiting for more, and the most of one statement; a part that is longer stands alone. */
-const ENOUGH_BYTES = 1_048_576
-const MOST_BYTES = 16_777_216
+const FLUSH_BYTES = 1_048_576
+const MAX_STATEMENT_BYTES = 16_777_216
 
-interface Waiting {
-  readonly part: InsertPart
+interface PendingInsert {
+  readonly part: InsertBatch
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
 /** Token of a statement: the same parts have the same one, in whatever order they came. */
-const tokenOf = (parts: readonly Waiting[]): string => {
+const statementToken = (parts: readonly PendingInsert[]): string => {
   const [first] = parts
   if (parts.length === 1 && first) return first.part.token
   const tokens = parts.map(({ part }) => part.token).toSorted()
   return createHash('sha1').update(tokens.join()).digest('hex')
 }
 
-const sizeOf = ({ part }: Waiting): number => part.text.length
+const batchSize = ({ part }: PendingInsert): number => part.text.length
 
 /** Parts of one table: one statement under way, the next one gathering. */
-class TableInserts {
+class TableInsertQueue {
   readonly #table: string
   readonly #deps: InserterDeps
-  #waiting: Waiting[] = []
+  #waiting: PendingInsert[] = []
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
 
@@ -58,13 +58,13 @@ class TableInserts {
     this.#deps = deps
   }
 
-  add(waiting: Waiting): void {
+  add(waiting: PendingInsert): void {
     this.#waiting.push(waiting)
     this.#plan()
   }
 
   /** Whether the part was still waiting. */
-  remove(waiting: Waiting): boolean {
+  remove(waiting: PendingInsert): boolean {
     const index = this.#waiting.indexOf(waiting)
     if (index !== -1) this.#waiting.splice(index, 1)
     return index !== -1
@@ -72,12 +72,12 @@ class TableInserts {
 
   #plan(): void {
     if (this.#isRunning || this.#waiting.length === 0) return
-    const bytes = this.#waiting.reduce((sum, each) => sum + sizeOf(each), 0)
-    if (bytes >= ENOUGH_BYTES) {
+    const bytes = this.#waiting.reduce((sum, each) => sum + batchSize(each), 0)
+    if (bytes >= FLUSH_BYTES) {
       void this.#flush()
       return
     }
-    this.#timer ??= setTimeout(() => void this.#flush(), GATHER_MS)
+    this.#timer ??= setTimeout(() => void this.#flush(), BATCH_DELAY_MS)
   }
 
   /** What waited while a statement ran is sent at once: it has been gathering all that time. */
@@ -89,16 +89,16 @@ class TableInserts {
     this.#isRunning = false
   }
 
-  #take(): readonly Waiting[] {
+  #take(): readonly PendingInsert[] {
     let bytes = 0
     const beyond = this.#waiting.findIndex((each) => {
-      bytes += sizeOf(each)
-      return bytes > MOST_BYTES
+      bytes += batchSize(each)
+      return bytes > MAX_STATEMENT_BYTES
     })
     return this.#waiting.splice(0, beyond === -1 ? this.#waiting.length : Math.max(1, beyond))
   }
 
-  async #store(parts: readonly Waiting[]): Promise<void> {
+  async #store(parts: readonly PendingInsert[]): Promise<void> {
     try {
       await this.#insert(parts)
     } catch (error) {
@@ -112,7 +112,7 @@ class TableInserts {
     for (const { resolve } of parts) resolve()
   }
 
-  async #insert(parts: readonly Waiting[]): Promise<void> {
+  async #insert(parts: readonly PendingInsert[]): Promise<void> {
     const { warehouse, metrics } = this.#deps
     const table = this.#table
     const end = metrics.insertSeconds.startTimer({ table })
@@ -120,16 +120,16 @@ class TableInserts {
       text: parts.map(({ part }) => part.text).join('\n'),
       count: parts.reduce((sum, { part }) => sum + part.count, 0),
     }
-    await warehouse.insert(table, rows, { token: tokenOf(parts) })
+    await warehouse.insert(table, rows, { token: statementToken(parts) })
     end()
   }
 }
 
 /** The inserter of a process. It holds only what lanes wait for; lanes bound that. */
-export const makeInserter = (deps: InserterDeps): Inserter => {
-  const tables = new Map<string, TableInserts>()
-  const inserts = (table: string): TableInserts => {
-    const known = tables.get(table) ?? new TableInserts(table, deps)
+export const createInserter = (deps: InserterDeps): Inserter => {
+  const tables = new Map<string, TableInsertQueue>()
+  const inserts = (table: string): TableInsertQueue => {
+    const known = tables.get(table) ?? new TableInsertQueue(table, deps)
     tables.set(table, known)
     return known
   }

@@ -2,17 +2,17 @@ import type { Codec } from '../../core/codec/contract.ts'
 import type { Topic } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
 import {
-  checkBalances,
-  checkPools,
-  checkSupplies,
-  checkTokens,
-  checkTrades,
-  checkTransfers,
+  validateBalances,
+  validatePools,
+  validateSupplies,
+  validateTokens,
+  validateTrades,
+  validateTransfers,
 } from '../runtime/validate-records.ts'
-import { documentRows } from './document-rows.ts'
-import { marketRows, priceRows, statRows, supplyRows } from './market-rows.ts'
-import { blockRows, finalRows, type Row } from './rows.ts'
-import { poolBirthRows, poolEventRows, poolRows, tokenRows } from './state-rows.ts'
+import { blockRows, finalityRows, type Row } from './columns.ts'
+import { poolCreatedRows, poolEventRows, poolRows, tokenRows } from './pool-and-token-rows.ts'
+import { tokenDocumentRows } from './token-document-rows.ts'
+import { marketRows, priceRows, statRows, supplyRows } from './token-market-rows.ts'
 import { tradeRows, transferRows } from './trade-rows.ts'
 import { balanceRows, holderRows, holdingRows, pnlRows, pnlTradeRows } from './wallet-rows.ts'
 
@@ -44,7 +44,7 @@ export const SINKS: readonly Sink[] = [
         meta: block.meta,
         tables: [
           { table: 'blocks', rows: blockRows(block) },
-          { table: 'chain_state', rows: finalRows(block) },
+          { table: 'chain_state', rows: finalityRows(block) },
         ],
       }
     },
@@ -53,20 +53,20 @@ export const SINKS: readonly Sink[] = [
     topic: 'tradesProcessed',
     isWatched: true,
     map: (codec, bytes) => {
-      const value = checkTrades(codec.decode('dex.trade.TradeEvents', bytes))
+      const value = validateTrades(codec.decode('dex.trade.TradeEvents', bytes))
       return { meta: value.meta, tables: [{ table: 'dex_trades', rows: tradeRows(value) }] }
     },
   },
   {
     topic: 'poolsProcessed',
     map: (codec, bytes) => {
-      const value = checkPools(codec.decode('dex.pool.DexPoolEvents', bytes))
+      const value = validatePools(codec.decode('dex.pool.DexPoolEvents', bytes))
       return {
         meta: value.meta,
         tables: [
           { table: 'dex_pool_events_enriched', rows: poolEventRows(value) },
           { table: 'dex_pools', rows: poolRows(value) },
-          { table: 'dex_pool_births', rows: poolBirthRows(value) },
+          { table: 'dex_pool_births', rows: poolCreatedRows(value) },
         ],
       }
     },
@@ -74,7 +74,7 @@ export const SINKS: readonly Sink[] = [
   {
     topic: 'tokensProcessed',
     map: (codec, bytes) => {
-      const value = checkTokens(codec.decode('token.TokenEvents', bytes))
+      const value = validateTokens(codec.decode('token.TokenEvents', bytes))
       return { meta: value.meta, tables: [{ table: 'tokens', rows: tokenRows(value) }] }
     },
   },
@@ -82,7 +82,7 @@ export const SINKS: readonly Sink[] = [
     topic: 'tokenDocuments',
     map: (codec, bytes) => {
       const value = codec.decode('token.TokenEvents', bytes)
-      return { meta: null, tables: [{ table: 'token_documents', rows: documentRows(value) }] }
+      return { meta: null, tables: [{ table: 'token_documents', rows: tokenDocumentRows(value) }] }
     },
   },
   {
@@ -110,21 +110,21 @@ export const SINKS: readonly Sink[] = [
   {
     topic: 'tokenSuppliesProcessed',
     map: (codec, bytes) => {
-      const value = checkSupplies(codec.decode('token.supply.TokenSupplyEvents', bytes))
+      const value = validateSupplies(codec.decode('token.supply.TokenSupplyEvents', bytes))
       return { meta: value.meta, tables: [{ table: 'token_supplies', rows: supplyRows(value) }] }
     },
   },
   {
     topic: 'transfersProcessed',
     map: (codec, bytes) => {
-      const value = checkTransfers(codec.decode('transfer.TransferEvents', bytes))
+      const value = validateTransfers(codec.decode('transfer.TransferEvents', bytes))
       return { meta: value.meta, tables: [{ table: 'transfers', rows: transferRows(value) }] }
     },
   },
   {
     topic: 'balancesProcessed',
     map: (codec, bytes) => {
-      const value = checkBalances(codec.decode('balance.BalanceEvents', bytes))
+      const value = validateBalances(codec.decode('balance.BalanceEvents', bytes))
       const holders = holderRows(value)
       return {
         meta: value.meta,

@@ -1,25 +1,25 @@
 import type { TradeEvent, TradeEvents, TransferEvents } from '../../schemas/wire.ts'
-import { isBuy, valuesOf } from '../runtime/valuation.ts'
+import { isBuy, tradeValues } from '../runtime/valuation.ts'
 import {
   amountColumn,
-  coinPrice,
-  placeColumns,
+  nativeTokenPrice,
+  positionColumns,
   priceColumn,
   protocolColumns,
   type Row,
   transactionColumns,
   valueColumn,
   versionColumns,
-} from './rows.ts'
+} from './columns.ts'
 
 /** Prefixes the columns of one leg with the side that it is on. */
-const sided = (side: 'buy' | 'sell', leg: Row): Row =>
+const withSidePrefix = (side: 'buy' | 'sell', leg: Row): Row =>
   Object.fromEntries(Object.entries(leg).map(([name, value]) => [`${side}_${name}`, value]))
 
-const legs = (event: TradeEvent): { readonly base: Row; readonly quote: Row } | undefined => {
+const tradeLegs = (event: TradeEvent): { readonly base: Row; readonly quote: Row } | undefined => {
   const { trade, trade_processed: processed } = event
   if (trade === null) return undefined
-  const { valueUsd, valueNative } = valuesOf(event, trade)
+  const { valueUsd, valueNative } = tradeValues(event, trade)
   const value = { amount_usd: valueColumn(valueUsd), amount_native: valueColumn(valueNative) }
   return {
     base: {
@@ -49,7 +49,7 @@ const legs = (event: TradeEvent): { readonly base: Row; readonly quote: Row } | 
   }
 }
 
-const SUSPECT: Readonly<Record<string, string>> = {
+const SUSPECT_REASONS: Readonly<Record<string, string>> = {
   BY_LAST_CLOSE_PRICES: 'LAST_CLOSE',
   BY_SMALL_AMOUNT_IN_USD: 'SMALL_USD',
   BY_BIG_PRICE: 'BIG_PRICE',
@@ -60,32 +60,32 @@ const SUSPECT: Readonly<Record<string, string>> = {
 
 const suspectColumn = (event: TradeEvent): string => {
   const reason = event.trade_processed?.is_token_a_price_in_usd_suspect_reason ?? ''
-  return SUSPECT[reason.replace('TOKEN_PRICE_SUSPECT_REASON_', '')] ?? 'UNSPECIFIED'
+  return SUSPECT_REASONS[reason.replace('TOKEN_PRICE_SUSPECT_REASON_', '')] ?? 'UNSPECIFIED'
 }
 
 /** Rows of `{c}_dex_trades`; a retracted trade is the same row with `_del = 1` and a newer version. */
 export const tradeRows = ({ meta, events }: TradeEvents): readonly Row[] =>
   events.flatMap((event) => {
     const { trade, instruction, bonding_curve: curve } = event
-    const sides = legs(event)
+    const sides = tradeLegs(event)
     if (meta === null || trade === null || sides === undefined) return []
     const buy = isBuy(trade)
     return [
       {
         ix_index: instruction?.index ?? 0,
-        ...placeColumns(meta, event),
+        ...positionColumns(meta, event),
         ...transactionColumns(
           meta,
           event,
-          coinPrice(event.quote_price_in_usd, event.quote_price_in_native),
+          nativeTokenPrice(event.quote_price_in_usd, event.quote_price_in_native),
         ),
         inner_ix_index: instruction?.inner_instruction_index ?? 0,
         ...protocolColumns(event),
         inner_program_address: event.d_app?.inner_program_address ?? '',
         pool_address: trade.pool_address,
         pool_config_address: trade.pool_config_address,
-        ...sided(buy ? 'buy' : 'sell', sides.base),
-        ...sided(buy ? 'sell' : 'buy', sides.quote),
+        ...withSidePrefix(buy ? 'buy' : 'sell', sides.base),
+        ...withSidePrefix(buy ? 'sell' : 'buy', sides.quote),
         base_is_buy: buy ? 1 : 0,
         was_original_direction: trade.was_original_direction ? 1 : 0,
         vault_a: trade.vault_a,
@@ -112,7 +112,7 @@ export const transferRows = ({ meta, events }: TransferEvents): readonly Row[] =
     return [
       {
         ix_index: instruction?.index ?? 0,
-        ...placeColumns(meta, event),
+        ...positionColumns(meta, event),
         ...transactionColumns(meta, event, null),
         call_index: transfer.call_index ?? 0,
         log_index: instruction?.log_index ?? 0,

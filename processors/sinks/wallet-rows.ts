@@ -5,34 +5,34 @@ import type {
   WalletTokenPnlEvents,
 } from '../../schemas/wire.ts'
 import {
-  knownDecimal,
-  POSITION_SHAPE,
-  total256,
-  totalDecimal,
-  VALUE_SHAPE,
-} from '../runtime/bounds.ts'
+  clampUint256,
+  nullableDecimal,
+  POSITION_DECIMAL,
+  saturatedDecimal,
+  VALUE_DECIMAL,
+} from './column-limits.ts'
 import {
-  coinPrice,
-  placeColumns,
+  nativeTokenPrice,
+  positionColumns,
   priceColumn,
   type Row,
   timeText,
   transactionColumns,
   valueColumn,
   versionColumns,
-} from './rows.ts'
+} from './columns.ts'
 
 /** Base units; sums of lying tokens may leave the column's range on both sides. */
-const sumColumn = total256
+const saturatedAmountColumn = clampUint256
 
 /** Token units as text; null when unknown, or more than any token has. */
-const amountColumn = (text: string): string | null => knownDecimal(text, POSITION_SHAPE)
+const tokenUnitsColumn = (text: string): string | null => nullableDecimal(text, POSITION_DECIMAL)
 
 /** A sum in USD as text, never more than the column holds; 0 when unknown. */
-const usdSumColumn = (text: string): string => totalDecimal(text, VALUE_SHAPE)
+const saturatedUsdColumn = (text: string): string => saturatedDecimal(text, VALUE_DECIMAL)
 
 /** A value in USD as text; null when unknown, or more money than there is. */
-const usdColumn = (text: string): string | null => knownDecimal(text, VALUE_SHAPE)
+const nullableUsdColumn = (text: string): string | null => nullableDecimal(text, VALUE_DECIMAL)
 
 /** Rows of `{c}_balance_updates`. */
 export const balanceRows = ({ meta, events }: BalanceEvents): readonly Row[] =>
@@ -43,15 +43,15 @@ export const balanceRows = ({ meta, events }: BalanceEvents): readonly Row[] =>
     return [
       {
         ix_index: instruction?.index ?? 0,
-        ...placeColumns(meta, event),
-        ...transactionColumns(meta, event, coinPrice('', '')),
+        ...positionColumns(meta, event),
+        ...transactionColumns(meta, event, nativeTokenPrice('', '')),
         token_address: balance.token_address,
         decimals: balance.decimals,
         token_account: balance.token_account_address,
         owner: balance.account_owner_address,
         pre_balance: balance.pre_amount,
         post_balance: balance.post_amount,
-        owner_balance: sumColumn(processed?.owner_post_amount || balance.post_amount),
+        owner_balance: saturatedAmountColumn(processed?.owner_post_amount || balance.post_amount),
         pre_balance_usd: value(processed?.pre_amount_in_usd),
         post_balance_usd: value(processed?.post_amount_in_usd),
         pre_balance_native: value(processed?.pre_amount_in_native),
@@ -77,7 +77,9 @@ export const holderRows = ({ meta, events }: BalanceEvents): readonly Row[] =>
         token_address: balance.token_address,
         holder: balance.account_owner_address,
         decimals: balance.decimals,
-        balance: sumColumn(reverted ? processed.owner_pre_amount : processed.owner_post_amount),
+        balance: saturatedAmountColumn(
+          reverted ? processed.owner_pre_amount : processed.owner_post_amount,
+        ),
         first_seen: timeText(processed.owner_first_time),
         last_seen: timeText(reverted ? processed.owner_pre_time : meta.block_time),
         ...version,
@@ -86,7 +88,7 @@ export const holderRows = ({ meta, events }: BalanceEvents): readonly Row[] =>
     ]
   })
 
-const GROUPS = [
+const HOLDER_GROUPS = [
   'creators',
   'fresh',
   'sandwich',
@@ -105,11 +107,18 @@ const GROUPS = [
 /** Groups that are known: [count, amount, ratio] by name. */
 const groupsColumn = (event: TokenHoldingEvent): Row =>
   Object.fromEntries(
-    GROUPS.flatMap((name) => {
+    HOLDER_GROUPS.flatMap((name) => {
       const [amount, ratio] = [event[`${name}_amount`], event[`${name}_ratio`]]
       if (amount === '') return []
       return [
-        [name, { count: event[`${name}_count`], amount: sumColumn(amount), ratio: Number(ratio) }],
+        [
+          name,
+          {
+            count: event[`${name}_count`],
+            amount: saturatedAmountColumn(amount),
+            ratio: Number(ratio),
+          },
+        ],
       ]
     }),
   )
@@ -124,13 +133,13 @@ export const holdingRows = ({ events }: TokenHoldingEvents): readonly Row[] =>
     changed_at: timeText(event.timestamp),
     holders: event.holders,
     top10_holders: event.top10_holders,
-    top10_amount: sumColumn(event.top10_amount),
+    top10_amount: saturatedAmountColumn(event.top10_amount),
     top10_ratio: priceColumn(event.top10_ratio),
     top50_holders: event.top50_holders,
-    top50_amount: sumColumn(event.top50_amount),
+    top50_amount: saturatedAmountColumn(event.top50_amount),
     top50_ratio: priceColumn(event.top50_ratio),
     top100_holders: event.top100_holders,
-    top100_amount: sumColumn(event.top100_amount),
+    top100_amount: saturatedAmountColumn(event.top100_amount),
     top100_ratio: priceColumn(event.top100_ratio),
     groups: groupsColumn(event),
     _ver: String(event.version),
@@ -142,16 +151,16 @@ export const pnlRows = ({ events }: WalletTokenPnlEvents): readonly Row[] =>
   events.map((event) => ({
     wallet: event.wallet_address,
     token_address: event.token_address,
-    buy_amount: amountColumn(event.buy_amount),
-    buy_amount_usd: usdSumColumn(event.buy_amount_in_usd),
+    buy_amount: tokenUnitsColumn(event.buy_amount),
+    buy_amount_usd: saturatedUsdColumn(event.buy_amount_in_usd),
     buys: event.buys,
-    sell_amount: amountColumn(event.sell_amount),
-    sell_amount_usd: usdSumColumn(event.sell_amount_in_usd),
+    sell_amount: tokenUnitsColumn(event.sell_amount),
+    sell_amount_usd: saturatedUsdColumn(event.sell_amount_in_usd),
     sells: event.sells,
-    realized_usd: usdSumColumn(event.realized_profit_in_usd),
-    total_realized_usd: usdSumColumn(event.total_realized_profit_in_usd),
-    position_amount: amountColumn(event.position_amount),
-    position_cost_usd: usdSumColumn(event.position_cost_in_usd),
+    realized_usd: saturatedUsdColumn(event.realized_profit_in_usd),
+    total_realized_usd: saturatedUsdColumn(event.total_realized_profit_in_usd),
+    position_amount: tokenUnitsColumn(event.position_amount),
+    position_cost_usd: saturatedUsdColumn(event.position_cost_in_usd),
     last_price_usd: priceColumn(event.token_price_in_usd),
     open_time: timeText(event.open_time),
     close_time: timeText(event.close_time),
@@ -177,12 +186,12 @@ export const pnlTradeRows = ({ meta, trades }: WalletTokenPnlEvents): readonly R
         wallet: trade.wallet_address,
         token_address: trade.token_address,
         side: trade.side,
-        amount: amountColumn(trade.amount),
-        amount_usd: usdColumn(trade.amount_in_usd),
-        realized_usd: usdSumColumn(trade.realized_profit_in_usd),
-        cost_usd: usdSumColumn(trade.cost_in_usd),
-        unknown_amount: amountColumn(trade.unknown_amount),
-        position_amount: amountColumn(trade.position_amount),
-        position_cost_usd: usdSumColumn(trade.position_cost_in_usd),
+        amount: tokenUnitsColumn(trade.amount),
+        amount_usd: nullableUsdColumn(trade.amount_in_usd),
+        realized_usd: saturatedUsdColumn(trade.realized_profit_in_usd),
+        cost_usd: saturatedUsdColumn(trade.cost_in_usd),
+        unknown_amount: tokenUnitsColumn(trade.unknown_amount),
+        position_amount: tokenUnitsColumn(trade.position_amount),
+        position_cost_usd: saturatedUsdColumn(trade.position_cost_in_usd),
         ...versionColumns(meta, trade.event_index),
       }))

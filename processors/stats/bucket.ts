@@ -1,9 +1,9 @@
 import { decimalNumber } from '../../core/amounts.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
-import { isBuy, valueRaw, valuesOf } from '../runtime/valuation.ts'
+import { isBuy, toFixedPoint, tradeValues } from '../runtime/valuation.ts'
 
 /** Prices of a minute in one unit; only trades that are not suspect set them. */
-export interface PriceSpan {
+export interface PriceRange {
   readonly open: number
   readonly close: number
   readonly high: number
@@ -11,7 +11,7 @@ export interface PriceSpan {
 }
 
 /** One side's volume: base units, and value in units of 10^-12. */
-export interface SideSum {
+export interface SideTotals {
   readonly count: number
   readonly raw: bigint
   readonly usdRaw: bigint
@@ -19,38 +19,38 @@ export interface SideSum {
 }
 
 /** Trades of one token in one minute, or in one block of it. */
-export interface StatBucket {
+export interface StatsBucket {
   readonly minute: number
-  readonly buy: SideSum
-  readonly sell: SideSum
-  readonly usd: PriceSpan | null
-  readonly native: PriceSpan | null
+  readonly buy: SideTotals
+  readonly sell: SideTotals
+  readonly usd: PriceRange | null
+  readonly native: PriceRange | null
   /** Liquidity of the token's pools in USD as the bucket's last pool event left it; null = it does not tell. */
   readonly liquidityUsd: number | null
 }
 
 /** No trade on a side. */
-export const NO_SIDE: SideSum = { count: 0, raw: 0n, usdRaw: 0n, nativeRaw: 0n }
+export const EMPTY_SIDE: SideTotals = { count: 0, raw: 0n, usdRaw: 0n, nativeRaw: 0n }
 
 /** A minute without anything. */
-export const emptyBucket = (minute: number): StatBucket => ({
+export const emptyBucket = (minute: number): StatsBucket => ({
   minute,
-  buy: NO_SIDE,
-  sell: NO_SIDE,
+  buy: EMPTY_SIDE,
+  sell: EMPTY_SIDE,
   usd: null,
   native: null,
   liquidityUsd: null,
 })
 
 /** Both sides together. */
-export const addSides = (one: SideSum, other: SideSum): SideSum => ({
+export const addSideTotals = (one: SideTotals, other: SideTotals): SideTotals => ({
   count: one.count + other.count,
   raw: one.raw + other.raw,
   usdRaw: one.usdRaw + other.usdRaw,
   nativeRaw: one.nativeRaw + other.nativeRaw,
 })
 
-const joinSpans = (older: PriceSpan | null, newer: PriceSpan | null): PriceSpan | null =>
+const mergePriceRanges = (older: PriceRange | null, newer: PriceRange | null): PriceRange | null =>
   older === null || newer === null
     ? (newer ?? older)
     : {
@@ -61,38 +61,38 @@ const joinSpans = (older: PriceSpan | null, newer: PriceSpan | null): PriceSpan 
       }
 
 /** The older bucket with the newer one behind it; the minute is the older's. */
-export const joinBuckets = (older: StatBucket, newer: StatBucket): StatBucket => ({
+export const mergeBuckets = (older: StatsBucket, newer: StatsBucket): StatsBucket => ({
   minute: older.minute,
-  buy: addSides(older.buy, newer.buy),
-  sell: addSides(older.sell, newer.sell),
-  usd: joinSpans(older.usd, newer.usd),
-  native: joinSpans(older.native, newer.native),
+  buy: addSideTotals(older.buy, newer.buy),
+  sell: addSideTotals(older.sell, newer.sell),
+  usd: mergePriceRanges(older.usd, newer.usd),
+  native: mergePriceRanges(older.native, newer.native),
   liquidityUsd: newer.liquidityUsd ?? older.liquidityUsd,
 })
 
-const spanOf = (price: number | null): PriceSpan | null =>
+const priceRangeOf = (price: number | null): PriceRange | null =>
   price === null ? null : { open: price, close: price, high: price, low: price }
 
 /** A trade as a bucket of one; undefined for trades that count nowhere. */
-export const bucketOfTrade = (event: TradeEvent, minute: number): StatBucket | undefined => {
+export const tradeBucket = (event: TradeEvent, minute: number): StatsBucket | undefined => {
   const { trade, trade_processed: processed, transaction } = event
   if (trade === null || processed === null || transaction?.status === 'STATUS_FAILED') {
     return undefined
   }
-  const { valueUsd, valueNative } = valuesOf(event, trade)
-  const side: SideSum = {
+  const { valueUsd, valueNative } = tradeValues(event, trade)
+  const side: SideTotals = {
     count: 1,
     raw: BigInt(trade.user_a_amount || 0),
-    usdRaw: valueRaw(valueUsd) ?? 0n,
-    nativeRaw: valueRaw(valueNative) ?? 0n,
+    usdRaw: toFixedPoint(valueUsd) ?? 0n,
+    nativeRaw: toFixedPoint(valueNative) ?? 0n,
   }
   const trusted = !processed.is_token_a_price_in_usd_suspect
-  const price = (text: string) => spanOf(trusted ? decimalNumber(text) : null)
+  const price = (text: string) => priceRangeOf(trusted ? decimalNumber(text) : null)
   const buys = isBuy(trade)
   return {
     minute,
-    buy: buys ? side : NO_SIDE,
-    sell: buys ? NO_SIDE : side,
+    buy: buys ? side : EMPTY_SIDE,
+    sell: buys ? EMPTY_SIDE : side,
     usd: price(processed.token_a_price_in_usd),
     native: price(processed.token_a_price_in_native),
     liquidityUsd: null,
@@ -105,18 +105,18 @@ export type StoredBucket = readonly [
   minute: number,
   buy: StoredSide,
   sell: StoredSide,
-  usd: PriceSpan | null,
-  native: PriceSpan | null,
+  usd: PriceRange | null,
+  native: PriceRange | null,
   liquidityUsd: number | null,
 ]
 
-const storedSide = ({ count, raw, usdRaw, nativeRaw }: SideSum): StoredSide => [
+const toStoredSide = ({ count, raw, usdRaw, nativeRaw }: SideTotals): StoredSide => [
   count,
   String(raw),
   String(usdRaw),
   String(nativeRaw),
 ]
-const sideOf = ([count, raw, usd, native]: StoredSide): SideSum => ({
+const fromStoredSide = ([count, raw, usd, native]: StoredSide): SideTotals => ({
   count,
   raw: BigInt(raw),
   usdRaw: BigInt(usd),
@@ -124,27 +124,27 @@ const sideOf = ([count, raw, usd, native]: StoredSide): SideSum => ({
 })
 
 /** To what JSON keeps. */
-export const storedBucket = (bucket: StatBucket): StoredBucket => [
+export const toStoredBucket = (bucket: StatsBucket): StoredBucket => [
   bucket.minute,
-  storedSide(bucket.buy),
-  storedSide(bucket.sell),
+  toStoredSide(bucket.buy),
+  toStoredSide(bucket.sell),
   bucket.usd,
   bucket.native,
   bucket.liquidityUsd,
 ]
 
-/** The inverse of `storedBucket`. */
-export const bucketOf = ([
+/** The inverse of `toStoredBucket`. */
+export const fromStoredBucket = ([
   minute,
   buy,
   sell,
   usd,
   native,
   liquidityUsd,
-]: StoredBucket): StatBucket => ({
+]: StoredBucket): StatsBucket => ({
   minute,
-  buy: sideOf(buy),
-  sell: sideOf(sell),
+  buy: fromStoredSide(buy),
+  sell: fromStoredSide(sell),
   usd,
   native,
   liquidityUsd,

@@ -1,67 +1,73 @@
 import { decimalNumber, decimalText, unitsText } from '../../core/amounts.ts'
 import type { DexPoolEvent, EventMeta, TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
-import { versionOf } from '../candles/series.ts'
+import { recordVersion } from '../candles/series.ts'
 import type {
-  Flushed,
-  Folding,
+  FlushResult,
   Operation,
   Publication,
   Stage,
+  StageProcessor,
   StageState,
 } from '../runtime/stage.ts'
-import { isBuy, over, valueText } from '../runtime/valuation.ts'
+import { divide, fixedPointText, isBuy } from '../runtime/valuation.ts'
 import {
-  bucketOf,
-  bucketOfTrade,
   emptyBucket,
-  joinBuckets,
-  type SideSum,
-  type StatBucket,
+  fromStoredBucket,
+  mergeBuckets,
+  type SideTotals,
+  type StatsBucket,
   type StoredBucket,
-  storedBucket,
+  toStoredBucket,
+  tradeBucket,
 } from './bucket.ts'
-import type { Kind } from './recency.ts'
-import { makeStatStore, type StatStore } from './store.ts'
-import { decimalsAt, nextChange, type Part, statsAt, type WindowStat } from './token.ts'
+import type { DistinctKind } from './distinct-counter.ts'
+import { createTokenStatsStore, type TokenStatsStore } from './store.ts'
+import {
+  type BlockStats,
+  decimalsAt,
+  nextWindowChange,
+  type WindowStats,
+  windowStatsAt,
+} from './token-windows.ts'
 
 const MINUTE_MS = 60_000
 /** Minutes between two blocks from which on every token is looked at again. */
-const LONG_GAP = 60
+const LONG_GAP_MINUTES = 60
 /** Tokens that did not change since the last flush that stay in memory, per lane. */
-const IDLE_KEPT = 1_024
+const MAX_IDLE_TOKENS = 1_024
 
-const minuteOf = (timeMs: number): number => Math.floor(timeMs / MINUTE_MS)
+const minuteAt = (timeMs: number): number => Math.floor(timeMs / MINUTE_MS)
 
 /** An unfinalized block: what it did per token. */
-interface HotBlock {
+interface UnfinalizedBlock {
   readonly hash: string
   readonly height: number
   readonly timeMs: number
-  readonly parts: ReadonlyMap<string, Part>
+  readonly parts: ReadonlyMap<string, BlockStats>
 }
 
-interface StoredHot extends Omit<HotBlock, 'parts'> {
+interface StoredUnfinalizedBlock extends Omit<UnfinalizedBlock, 'parts'> {
   readonly parts: readonly (readonly [
     token: string,
     bucket: StoredBucket,
-    seen: Part['seen'],
+    seen: BlockStats['seen'],
     decimals: number | null,
   ])[]
 }
 
 /** When a token's statistics changed last. */
-interface Change {
+interface TokenChange {
   readonly timeMs: number
   readonly version: number
 }
 
-interface Draft {
-  bucket: StatBucket
+interface BlockStatsBuilder {
+  bucket: StatsBucket
   decimals: number | null
-  readonly seen: Record<Kind, Set<string>>
+  readonly seen: Record<DistinctKind, Set<string>>
 }
 
-const newDraft = (minute: number): Draft => ({
+const newBlockStatsBuilder = (minute: number): BlockStatsBuilder => ({
   bucket: emptyBucket(minute),
   decimals: null,
   seen: {
@@ -73,10 +79,10 @@ const newDraft = (minute: number): Draft => ({
   },
 })
 
-const takeTrade = (draft: Draft, event: TradeEvent, bucket: StatBucket): void => {
+const addTrade = (draft: BlockStatsBuilder, event: TradeEvent, bucket: StatsBucket): void => {
   const { trade, d_app } = event
   if (trade === null) return
-  draft.bucket = joinBuckets(draft.bucket, bucket)
+  draft.bucket = mergeBuckets(draft.bucket, bucket)
   draft.decimals = trade.token_a_decimals ?? draft.decimals
   const trader = trade.user_a_account_owner_address
   draft.seen[isBuy(trade) ? 'buyers' : 'sellers'].add(trader)
@@ -85,12 +91,15 @@ const takeTrade = (draft: Draft, event: TradeEvent, bucket: StatBucket): void =>
   draft.seen.programs.add(d_app?.program_address ?? '')
 }
 
-const takeLiquidity = (draft: Draft, { pool_processed: processed }: DexPoolEvent): void => {
+const setLiquidity = (
+  draft: BlockStatsBuilder,
+  { pool_processed: processed }: DexPoolEvent,
+): void => {
   const liquidityUsd = decimalNumber(processed?.token_a_liquidity?.liquidity_in_usd ?? '')
   if (liquidityUsd !== null) draft.bucket = { ...draft.bucket, liquidityUsd }
 }
 
-const partOf = ({ bucket, decimals, seen }: Draft): Part => ({
+const buildBlockStats = ({ bucket, decimals, seen }: BlockStatsBuilder): BlockStats => ({
   bucket,
   decimals,
   seen: {
@@ -111,47 +120,47 @@ const inBlockOrder = <
     (one, other) => (one.instruction?.event_index ?? 0) - (other.instruction?.event_index ?? 0),
   )
 
-const partsOf = ({ block, records }: Operation): ReadonlyMap<string, Part> => {
-  const minute = minuteOf(block.meta.block_time)
-  const drafts = new Map<string, Draft>()
-  const draftOf = (token: string): Draft => {
-    const draft = drafts.get(token) ?? newDraft(minute)
+const blockStatsByToken = ({ block, records }: Operation): ReadonlyMap<string, BlockStats> => {
+  const minute = minuteAt(block.meta.block_time)
+  const drafts = new Map<string, BlockStatsBuilder>()
+  const draftOf = (token: string): BlockStatsBuilder => {
+    const draft = drafts.get(token) ?? newBlockStatsBuilder(minute)
     drafts.set(token, draft)
     return draft
   }
   const trades = records.flatMap((one) => (one.topic === 'tradesProcessed' ? one.value.events : []))
   for (const event of inBlockOrder(trades)) {
-    const bucket = bucketOfTrade(event, minute)
+    const bucket = tradeBucket(event, minute)
     const token = event.trade?.token_a_address
-    if (bucket !== undefined && token !== undefined) takeTrade(draftOf(token), event, bucket)
+    if (bucket !== undefined && token !== undefined) addTrade(draftOf(token), event, bucket)
   }
   const pools = records.flatMap((one) => (one.topic === 'poolsProcessed' ? one.value.events : []))
   for (const event of inBlockOrder(pools)) {
     const token = event.pool?.token_a_address
-    if (token !== undefined) takeLiquidity(draftOf(token), event)
+    if (token !== undefined) setLiquidity(draftOf(token), event)
   }
-  return new Map([...drafts].map(([token, draft]) => [token, partOf(draft)]))
+  return new Map([...drafts].map(([token, draft]) => [token, buildBlockStats(draft)]))
 }
 
-const sideTexts = <Side extends 'buy' | 'sell'>(side: Side, sum: SideSum, decimals: number) =>
+const sideFields = <Side extends 'buy' | 'sell'>(side: Side, sum: SideTotals, decimals: number) =>
   ({
     [`${side}_volume`]: unitsText(sum.raw, decimals),
-    [`${side}_volume_in_usd`]: valueText(sum.usdRaw),
-    [`${side}_volume_in_native`]: valueText(sum.nativeRaw),
+    [`${side}_volume_in_usd`]: fixedPointText(sum.usdRaw),
+    [`${side}_volume_in_native`]: fixedPointText(sum.nativeRaw),
   }) as Readonly<
     Record<`${Side}_volume` | `${Side}_volume_in_usd` | `${Side}_volume_in_native`, string>
   >
 
-const ratio = (now: number | null, before: number | null): string => {
-  const quotient = over(now, before)
+const changeRatio = (now: number | null, before: number | null): string => {
+  const quotient = divide(now, before)
   return decimalText(quotient === null ? null : quotient - 1)
 }
 
-const eventOf = (
+const statEvent = (
   token: string,
   decimals: number,
-  { timeMs, version }: Change,
-  window: WindowStat,
+  { timeMs, version }: TokenChange,
+  window: WindowStats,
 ): TradeStatEvent => {
   const { buy, sell, usd, native, distinct, liquidityUsd, liquidityBefore } = window
   const volume = Number(buy.usdRaw + sell.usdRaw)
@@ -170,22 +179,22 @@ const eventOf = (
     buys: buy.count,
     sells: sell.count,
     ...distinct,
-    ...sideTexts('buy', buy, decimals),
-    ...sideTexts('sell', sell, decimals),
-    volume_change_ratio: ratio(volume, Number(window.usdRawBefore)),
+    ...sideFields('buy', buy, decimals),
+    ...sideFields('sell', sell, decimals),
+    volume_change_ratio: changeRatio(volume, Number(window.usdRawBefore)),
     liquidity_in_usd: decimalText(liquidityUsd),
-    liquidity_change_ratio: ratio(liquidityUsd, liquidityBefore),
+    liquidity_change_ratio: changeRatio(liquidityUsd, liquidityBefore),
     version,
     is_final: false,
   }
 }
 
 /** Statistics of one lane: final minutes per token, each unfinalized block apart (contract/kafka.md 3.8). */
-class StatFolding implements Folding {
-  readonly #tokens: StatStore
-  readonly #changed = new Map<string, Change>()
+class TradeStatsProcessor implements StageProcessor {
+  readonly #tokens: TokenStatsStore
+  readonly #changed = new Map<string, TokenChange>()
   readonly #writes = new Map<string, string | null>()
-  #hot: HotBlock[] = []
+  #hot: UnfinalizedBlock[] = []
   /** Time of the newest final block; 0 before the first. */
   #finalMs = 0
   /** Minute with which every window ends. */
@@ -194,11 +203,11 @@ class StatFolding implements Folding {
 
   constructor(state: StageState, idleKept: number) {
     this.#finalMs = Number(state.get('final') ?? 0)
-    this.#tokens = makeStatStore(state, minuteOf(this.#finalMs), idleKept)
+    this.#tokens = createTokenStatsStore(state, minuteAt(this.#finalMs), idleKept)
     this.#hot = [...state.entries('h/')]
-      .map(([, text]) => hotOf(text))
+      .map(([, text]) => parseBlock(text))
       .sort((one, other) => one.height - other.height)
-    this.#minute = minuteOf(this.#nowMs())
+    this.#minute = minuteAt(this.#nowMs())
   }
 
   /** Tokens in memory. */
@@ -218,7 +227,7 @@ class StatFolding implements Folding {
     return []
   }
 
-  flush(): Flushed {
+  flush(): FlushResult {
     const publications = this.#publications()
     const changes = [...this.#writes, ...this.#tokens.changes()]
     this.#changed.clear()
@@ -232,10 +241,10 @@ class StatFolding implements Folding {
 
   #apply(operation: Operation): void {
     const { hash, height, block_time: timeMs, seq } = operation.block.meta
-    const parts = partsOf(operation)
-    const block: HotBlock = { hash, height, timeMs, parts }
+    const parts = blockStatsByToken(operation)
+    const block: UnfinalizedBlock = { hash, height, timeMs, parts }
     this.#hot.push(block)
-    this.#writes.set(`h/${hash}`, hotText(block))
+    this.#writes.set(`h/${hash}`, serializeBlock(block))
     for (const token of parts.keys()) this.#change(token, timeMs, seq)
   }
 
@@ -248,24 +257,24 @@ class StatFolding implements Folding {
   }
 
   #change(token: string, timeMs: number, seq: number): void {
-    this.#changed.set(token, { timeMs, version: versionOf(seq, 0) })
+    this.#changed.set(token, { timeMs, version: recordVersion(seq, 0) })
   }
 
   /** Windows roll with the minutes of block time: tokens with a minute that enters or leaves one have changed. */
   #tick({ seq }: EventMeta): void {
     const nowMs = this.#nowMs()
-    const minute = minuteOf(nowMs)
+    const minute = minuteAt(nowMs)
     if (minute === this.#minute) return
     const [from, to] = [Math.min(minute, this.#minute), Math.max(minute, this.#minute)]
     this.#minute = minute
-    const isLong = to - from > LONG_GAP
-    const moves = (buckets: readonly Pick<StatBucket, 'minute'>[]): boolean =>
-      isLong || (nextChange(buckets, from) ?? Number.POSITIVE_INFINITY) <= to
+    const isLong = to - from > LONG_GAP_MINUTES
+    const moves = (buckets: readonly Pick<StatsBucket, 'minute'>[]): boolean =>
+      isLong || (nextWindowChange(buckets, from) ?? Number.POSITIVE_INFINITY) <= to
     // Without a minute nothing moves: tokens of which neither is known are not looked at.
     const hot = this.#hotParts(() => true)
     const final = this.#tokens.dueBy(isLong ? Number.POSITIVE_INFINITY : to)
     for (const token of new Set([...hot.keys(), ...final])) {
-      if (this.#changed.get(token)?.version === versionOf(seq, 0)) continue
+      if (this.#changed.get(token)?.version === recordVersion(seq, 0)) continue
       const unfinalized = hot.get(token)?.map(({ bucket }) => bucket) ?? []
       if (moves(unfinalized) || moves(this.#tokens.at(token).sums.minutes)) {
         this.#change(token, nowMs, seq)
@@ -273,8 +282,8 @@ class StatFolding implements Folding {
     }
   }
 
-  #hotParts(wanted: (token: string) => boolean): ReadonlyMap<string, readonly Part[]> {
-    const hot = new Map<string, Part[]>()
+  #hotParts(wanted: (token: string) => boolean): ReadonlyMap<string, readonly BlockStats[]> {
+    const hot = new Map<string, BlockStats[]>()
     for (const { parts } of this.#hot) {
       for (const [token, part] of parts) {
         if (!wanted(token)) continue
@@ -294,7 +303,7 @@ class StatFolding implements Folding {
     this.#writes.set('final', String(this.#finalMs))
     for (const { hash } of done) this.#writes.set(`h/${hash}`, null)
     const parts = done.flatMap((block) => [...block.parts])
-    this.#tokens.makeFinal(parts, minuteOf(this.#finalMs))
+    this.#tokens.makeFinal(parts, minuteAt(this.#finalMs))
   }
 
   #publications(): readonly Publication[] {
@@ -307,41 +316,47 @@ class StatFolding implements Folding {
       key: token,
       value: {
         meta: { ...meta, op: 'OP_APPLY', part, parts },
-        events: statsAt(this.#tokens.at(token), hot.get(token) ?? [], this.#minute).map((window) =>
-          eventOf(token, decimalsAt(this.#tokens.at(token), hot.get(token) ?? []), change, window),
+        events: windowStatsAt(this.#tokens.at(token), hot.get(token) ?? [], this.#minute).map(
+          (window) =>
+            statEvent(
+              token,
+              decimalsAt(this.#tokens.at(token), hot.get(token) ?? []),
+              change,
+              window,
+            ),
         ),
       },
     }))
   }
 }
 
-const hotOf = (text: string): HotBlock => {
-  const { parts, ...block }: StoredHot = JSON.parse(text)
+const parseBlock = (text: string): UnfinalizedBlock => {
+  const { parts, ...block }: StoredUnfinalizedBlock = JSON.parse(text)
   return {
     ...block,
     parts: new Map(
       parts.map(([token, bucket, seen, decimals]) => [
         token,
-        { bucket: bucketOf(bucket), seen, decimals },
+        { bucket: fromStoredBucket(bucket), seen, decimals },
       ]),
     ),
   }
 }
 
-const hotText = ({ parts, ...block }: HotBlock): string =>
+const serializeBlock = ({ parts, ...block }: UnfinalizedBlock): string =>
   JSON.stringify({
     ...block,
     parts: [...parts].map(([token, { bucket, seen, decimals }]) => [
       token,
-      storedBucket(bucket),
+      toStoredBucket(bucket),
       seen,
       decimals,
     ]),
   })
 
 /** Statistics over a state that earlier flushes wrote; `idleKept` tokens stay in memory beside those of the next flush. */
-export const loadStats = (state: StageState, idleKept = IDLE_KEPT): StatFolding =>
-  new StatFolding(state, idleKept)
+export const loadStats = (state: StageState, idleKept = MAX_IDLE_TOKENS): TradeStatsProcessor =>
+  new TradeStatsProcessor(state, idleKept)
 
 /**
  * `dex.trades.processed` and `dex.pools.processed` to `trade-stats`: eight windows per base token, on a grid of block-time

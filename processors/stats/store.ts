@@ -1,59 +1,62 @@
 import { LRUCache } from 'lru-cache'
-import type { Flushed, StageState } from '../runtime/stage.ts'
-import { bucketOf, storedBucket } from './bucket.ts'
-import { KINDS } from './recency.ts'
+import type { FlushResult, StageState } from '../runtime/stage.ts'
+import { fromStoredBucket, toStoredBucket } from './bucket.ts'
+import { DISTINCT_KINDS } from './distinct-counter.ts'
 import {
-  makePartFinal,
+  addFinalBlock,
+  type BlockStats,
   newTokenStats,
-  nextChange,
-  type Part,
+  nextWindowChange,
   pruneStats,
   type TokenStats,
-} from './token.ts'
-import type { Earlier } from './windows.ts'
+} from './token-windows.ts'
+import type { PriorValues } from './windows.ts'
 
 /**
  * What is final of every token of a lane. It lies in the lane's state; tokens that changed since the last flush are in memory,
  * and as many others as the store may keep. The state also lists the tokens by the next minute in which a window changes
  * although nobody trades.
  */
-export interface StatStore {
+export interface TokenStatsStore {
   /** To be read only. */
   at(token: string): TokenStats
   /** Takes in what final blocks did, and forgets what no window that ends at `minute`, their newest, looks at. */
-  makeFinal(parts: readonly (readonly [token: string, part: Part])[], minute: number): void
+  makeFinal(parts: readonly (readonly [token: string, part: BlockStats])[], minute: number): void
   /** Tokens with such a minute up to this one. Its first is behind the newest final minute. */
   dueBy(minute: number): readonly string[]
   /** At the end of a flush: changed state entries since the last one. */
-  changes(): Flushed['changes']
+  changes(): FlushResult['changes']
   /** Tokens in memory. */
   readonly held: number
 }
 
-const BUCKETS = 'b/'
-const SEEN = 's/'
-const EARLIER = 'e/'
+const BUCKET_PREFIX = 'b/'
+const LAST_SEEN_PREFIX = 's/'
+const PRIOR_VALUES_PREFIX = 'e/'
 /** `w/<minute>/<token>`, in the order of time. */
-const DUE = 'w/'
+const DUE_PREFIX = 'w/'
 /** Digits of a minute in a key, so that keys are in the order of time. */
 const MINUTE_DIGITS = 10
-const NOTHING_EARLIER: Earlier = { usd: null, native: null, liquidityUsd: null }
+const NO_PRIOR_VALUES: PriorValues = { usd: null, native: null, liquidityUsd: null }
 
 const dueKey = (minute: number, token: string): string =>
-  `${DUE}${String(minute).padStart(MINUTE_DIGITS, '0')}/${token}`
+  `${DUE_PREFIX}${String(minute).padStart(MINUTE_DIGITS, '0')}/${token}`
 
-const stored = (state: StageState, token: string): TokenStats => {
-  const text = state.get(EARLIER + token)
-  const stats = newTokenStats(token, text === undefined ? NOTHING_EARLIER : JSON.parse(text))
-  const rows = [...state.entries(`${BUCKETS}${token}/`)].map(([, row]) => JSON.parse(row))
-  const buckets = rows.map(([, bucket, decimals]) => ({ bucket: bucketOf(bucket), decimals }))
+const loadTokenStats = (state: StageState, token: string): TokenStats => {
+  const text = state.get(PRIOR_VALUES_PREFIX + token)
+  const stats = newTokenStats(token, text === undefined ? NO_PRIOR_VALUES : JSON.parse(text))
+  const rows = [...state.entries(`${BUCKET_PREFIX}${token}/`)].map(([, row]) => JSON.parse(row))
+  const buckets = rows.map(([, bucket, decimals]) => ({
+    bucket: fromStoredBucket(bucket),
+    decimals,
+  }))
   buckets.sort((one, other) => one.bucket.minute - other.bucket.minute)
   const newest = buckets.at(-1)
   if (newest === undefined) return stats
   for (const { bucket } of buckets) stats.sums.append(bucket)
   stats.decimals = newest.decimals
-  for (const kind of KINDS) {
-    const prefix = `${SEEN}${kind}/${token}|`
+  for (const kind of DISTINCT_KINDS) {
+    const prefix = `${LAST_SEEN_PREFIX}${kind}/${token}|`
     for (const [key, minute] of state.entries(prefix)) {
       const name = key.slice(prefix.length)
       stats.recency[kind].note(name, Number(minute))
@@ -65,43 +68,47 @@ const stored = (state: StageState, token: string): TokenStats => {
   return stats
 }
 
-type Writes = Map<string, string | null>
+type StateWrites = Map<string, string | null>
 
-const take = (stats: TokenStats, part: Part, writes: Writes): void => {
+const writeFinalBlock = (stats: TokenStats, part: BlockStats, writes: StateWrites): void => {
   const { token, sums } = stats
-  for (const [kind, name] of makePartFinal(stats, part)) {
+  for (const [kind, name] of addFinalBlock(stats, part)) {
     if (kind === 'traders') continue
-    writes.set(`${SEEN}${kind}/${token}|${name}`, String(part.bucket.minute))
+    writes.set(`${LAST_SEEN_PREFIX}${kind}/${token}|${name}`, String(part.bucket.minute))
   }
   const bucket = sums.last
   if (bucket === undefined) return
-  const text = JSON.stringify([token, storedBucket(bucket), stats.decimals])
-  writes.set(`${BUCKETS}${token}/${bucket.minute}`, text)
+  const text = JSON.stringify([token, toStoredBucket(bucket), stats.decimals])
+  writes.set(`${BUCKET_PREFIX}${token}/${bucket.minute}`, text)
 }
 
-const prune = (stats: TokenStats, minute: number, writes: Writes): void => {
+const pruneToken = (stats: TokenStats, minute: number, writes: StateWrites): void => {
   const { token } = stats
   const { minutes, names } = pruneStats(stats, minute)
   if (minutes.length === 0) return
-  for (const each of minutes) writes.set(`${BUCKETS}${token}/${each}`, null)
+  for (const each of minutes) writes.set(`${BUCKET_PREFIX}${token}/${each}`, null)
   for (const [kind, name] of names) {
-    if (kind !== 'traders') writes.set(`${SEEN}${kind}/${token}|${name}`, null)
+    if (kind !== 'traders') writes.set(`${LAST_SEEN_PREFIX}${kind}/${token}|${name}`, null)
   }
-  writes.set(EARLIER + token, JSON.stringify(stats.earlier))
+  writes.set(PRIOR_VALUES_PREFIX + token, JSON.stringify(stats.earlier))
   if (stats.sums.last === undefined) stats.decimals = null
 }
 
 /** Opens the tokens of a state that `changes` wrote and whose newest final minute is this; `kept` of them stay in memory. */
-export const makeStatStore = (state: StageState, startMinute: number, kept: number): StatStore => {
+export const createTokenStatsStore = (
+  state: StageState,
+  startMinute: number,
+  kept: number,
+): TokenStatsStore => {
   const idle = new LRUCache<string, TokenStats>({ max: kept })
   const changed = new Map<string, TokenStats>()
-  const writes: Writes = new Map()
+  const writes: StateWrites = new Map()
   let finalMinute = startMinute
   const at = (token: string): TokenStats => {
     const held = changed.get(token) ?? idle.get(token)
     if (held !== undefined) return held
-    const stats = stored(state, token)
-    stats.due = nextChange(stats.sums.minutes, finalMinute)
+    const stats = loadTokenStats(state, token)
+    stats.due = nextWindowChange(stats.sums.minutes, finalMinute)
     idle.set(token, stats)
     return stats
   }
@@ -112,7 +119,7 @@ export const makeStatStore = (state: StageState, startMinute: number, kept: numb
   }
   const list = (stats: TokenStats): void => {
     const { token, due: before } = stats
-    const due = nextChange(stats.sums.minutes, finalMinute)
+    const due = nextWindowChange(stats.sums.minutes, finalMinute)
     if (due === before) return
     if (before !== undefined) writes.set(dueKey(before, token), null)
     if (due !== undefined) writes.set(dueKey(due, token), '1')
@@ -120,8 +127,8 @@ export const makeStatStore = (state: StageState, startMinute: number, kept: numb
   }
   const dueBy = (minute: number): readonly string[] => {
     const tokens: string[] = []
-    for (const [key] of state.entries(DUE)) {
-      const place = key.slice(DUE.length)
+    for (const [key] of state.entries(DUE_PREFIX)) {
+      const place = key.slice(DUE_PREFIX.length)
       if (Number(place.slice(0, MINUTE_DIGITS)) > minute) break
       const token = place.slice(MINUTE_DIGITS + 1)
       if (!changed.has(token)) tokens.push(token)
@@ -139,9 +146,9 @@ export const makeStatStore = (state: StageState, startMinute: number, kept: numb
       const due = minute === finalMinute ? [] : dueBy(minute)
       const touched = new Set([...due, ...parts.map(([token]) => token)].map(change))
       finalMinute = minute
-      for (const [token, part] of parts) take(change(token), part, writes)
+      for (const [token, part] of parts) writeFinalBlock(change(token), part, writes)
       for (const stats of touched) {
-        prune(stats, minute, writes)
+        pruneToken(stats, minute, writes)
         list(stats)
       }
     },

@@ -1,5 +1,5 @@
-import { addSides, type PriceSpan, type SideSum } from './bucket.ts'
-import type { MinuteSums } from './sums.ts'
+import { addSideTotals, type PriceRange, type SideTotals } from './bucket.ts'
+import type { MinuteSums } from './minute-sums.ts'
 
 /** Windows of token statistics in minutes of block time (R10). */
 export const WINDOWS = {
@@ -17,14 +17,14 @@ export type WindowName = keyof typeof WINDOWS
 export const WINDOW_NAMES = Object.keys(WINDOWS) as readonly WindowName[]
 
 /** Minutes that any window, or the one before it, still looks at. */
-export const WINDOW_MINUTES = 2 * WINDOWS['24h']
+export const LOOKBACK_MINUTES = 2 * WINDOWS['24h']
 
 /** One window: what it sums, and what lies right before it. */
-export interface WindowSum {
-  readonly buy: SideSum
-  readonly sell: SideSum
-  readonly usd: PriceSpan | null
-  readonly native: PriceSpan | null
+export interface WindowTotals {
+  readonly buy: SideTotals
+  readonly sell: SideTotals
+  readonly usd: PriceRange | null
+  readonly native: PriceRange | null
   /** Value of the window before, in units of 10^-12 USD. */
   readonly usdRawBefore: bigint
   /** Liquidity when the window began; null = unknown. */
@@ -32,13 +32,16 @@ export interface WindowSum {
 }
 
 /** What is known from before the oldest bucket. */
-export interface Earlier {
+export interface PriorValues {
   readonly usd: number | null
   readonly native: number | null
   readonly liquidityUsd: number | null
 }
 
-const widen = (newer: PriceSpan | null, older: PriceSpan | null): PriceSpan | null =>
+const combinePriceRanges = (
+  newer: PriceRange | null,
+  older: PriceRange | null,
+): PriceRange | null =>
   newer === null || older === null
     ? (newer ?? older)
     : {
@@ -48,40 +51,45 @@ const widen = (newer: PriceSpan | null, older: PriceSpan | null): PriceSpan | nu
         low: Math.min(newer.low, older.low),
       }
 
-const flat = (price: number | null): PriceSpan | null =>
+const flatPriceRange = (price: number | null): PriceRange | null =>
   price === null ? null : { open: price, close: price, high: price, low: price }
 
-const usdOf = ({ buy, sell }: { readonly buy: SideSum; readonly sell: SideSum }): bigint =>
-  buy.usdRaw + sell.usdRaw
+const usdVolume = ({
+  buy,
+  sell,
+}: {
+  readonly buy: SideTotals
+  readonly sell: SideTotals
+}): bigint => buy.usdRaw + sell.usdRaw
 
-const both = (final: MinuteSums, hot: MinuteSums, from: number, to: number) => {
+const totalsBetween = (final: MinuteSums, hot: MinuteSums, from: number, to: number) => {
   const [older, newer] = [final.between(from, to), hot.between(from, to)]
-  return { buy: addSides(older.buy, newer.buy), sell: addSides(older.sell, newer.sell) }
+  return { buy: addSideTotals(older.buy, newer.buy), sell: addSideTotals(older.sell, newer.sell) }
 }
 
 /**
  * Every window that ends with minute `now`, the newest of all, over final minutes and the unfinalized ones behind them. A window of
  * n minutes holds the minute `now` and the n - 1 before it. What a window costs does not depend on how many minutes it holds.
  */
-export const windowSums = (
+export const windowTotals = (
   final: MinuteSums,
   hot: MinuteSums,
-  { now, earlier }: { readonly now: number; readonly earlier: Earlier },
-): Readonly<Record<WindowName, WindowSum>> => {
-  const windowOf = (name: WindowName): WindowSum => {
+  { now, earlier }: { readonly now: number; readonly earlier: PriorValues },
+): Readonly<Record<WindowName, WindowTotals>> => {
+  const windowOf = (name: WindowName): WindowTotals => {
     const from = now - WINDOWS[name]
     const [older, newer] = [final.pricesAfter(from), hot.pricesAfter(from)]
     const start = hot.newestUpTo(from, final.newestUpTo(from, earlier))
     return {
-      ...both(final, hot, from, now),
-      usd: widen(newer.usd, older.usd) ?? flat(start.usd),
-      native: widen(newer.native, older.native) ?? flat(start.native),
-      usdRawBefore: usdOf(both(final, hot, from - WINDOWS[name], from)),
+      ...totalsBetween(final, hot, from, now),
+      usd: combinePriceRanges(newer.usd, older.usd) ?? flatPriceRange(start.usd),
+      native: combinePriceRanges(newer.native, older.native) ?? flatPriceRange(start.native),
+      usdRawBefore: usdVolume(totalsBetween(final, hot, from - WINDOWS[name], from)),
       liquidityBefore: start.liquidityUsd,
     }
   }
   return Object.fromEntries(WINDOW_NAMES.map((name) => [name, windowOf(name)])) as Record<
     WindowName,
-    WindowSum
+    WindowTotals
   >
 }

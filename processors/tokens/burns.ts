@@ -2,12 +2,12 @@ import { burnAddresses } from '../../schemas/burn.ts'
 import type { OperationRecord } from '../runtime/stage.ts'
 
 /** What an account of a burn address holds, in base units. Survives JSON. */
-export interface BurntAccount {
+export interface BurnAccount {
   readonly raw: string
 }
 
 /** How such an account changed. */
-export interface BurntChange {
+export interface BurnAccountChange {
   readonly token: string
   readonly decimals: number
   readonly preRaw: bigint
@@ -15,23 +15,23 @@ export interface BurntChange {
 }
 
 /** What an operation does to accounts of burn addresses, and what they hold behind it. */
-export interface Burning {
-  readonly changes: readonly BurntChange[]
-  readonly accounts: ReadonlyMap<string, BurntAccount>
+export interface BlockBurns {
+  readonly changes: readonly BurnAccountChange[]
+  readonly accounts: ReadonlyMap<string, BurnAccount>
 }
 
 /**
  * Changes of burn addresses among balances by token. An account counts from when it was first seen, with all that it holds then;
  * without decimals it is not seen yet.
  */
-export const burningOf = (
+export const blockBurns = (
   chain: string,
   records: readonly OperationRecord[],
-  known: (account: string) => BurntAccount | undefined,
-): Burning => {
+  known: (account: string) => BurnAccount | undefined,
+): BlockBurns => {
   const burned = new Set(burnAddresses(chain))
-  const accounts = new Map<string, BurntAccount>()
-  const changes: BurntChange[] = []
+  const accounts = new Map<string, BurnAccount>()
+  const changes: BurnAccountChange[] = []
   for (const { topic, value } of records) {
     if (topic !== 'holderDeltas') continue
     for (const { balance } of value.events) {

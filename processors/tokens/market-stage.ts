@@ -1,58 +1,58 @@
 import { decimalText } from '../../core/amounts.ts'
 import type { QuoteBook, Stamp } from '../../core/prices/quote-assets.ts'
 import type { Block, EventMeta } from '../../schemas/wire.ts'
-import { within } from '../runtime/pipeline.ts'
-import { bookFor, isStable, stampsOf } from '../runtime/quote-assets.ts'
+import { prefixedState } from '../runtime/pipeline.ts'
+import { isStablecoin, quoteAssetsOf, quotePricesOf } from '../runtime/quote-assets.ts'
 import type {
-  Folding,
   Operation,
   OperationRecord,
   Publication,
   Stage,
+  StageProcessor,
   StageState,
 } from '../runtime/stage.ts'
-import { makeLayers } from '../runtime/unfinalized-store.ts'
-import { type BurntAccount, type BurntChange, burningOf } from './burns.ts'
+import { createVersionedStore } from '../runtime/versioned-store.ts'
+import { type BurnAccount, type BurnAccountChange, blockBurns } from './burns.ts'
 import {
   afterBurn,
-  afterFacts,
+  afterMetadata,
   afterSupply,
   afterTrade,
-  capOf,
   isSameMarket,
   type Market,
+  marketCapOf,
   NO_MARKET,
-  worthOf,
+  transferValue,
 } from './market.ts'
 
 /** What a retraction needs beside the markets: prices of quote assets as they were for the block. */
-interface Extra {
+interface StoredQuotePrices {
   readonly stamps: readonly (readonly [token: string, stamp: Stamp])[]
 }
 
 /** A market with the block that left it so: what a retraction brings back is told as of that block. */
-interface Standing extends Market {
+interface MarketAt extends Market {
   readonly at?: Block
   /** The block that left its price so, where that is an older one. */
   readonly pricedAt?: Block
 }
 
 /** Where the accounts of burn addresses lie in the state. */
-const BURNT = 'burnt/'
+const BURNS_PREFIX = 'burnt/'
 
-type Known = (token: string) => Standing
+type MarketLookup = (token: string) => MarketAt
 
 const isSamePrice = (one: Market, other: Market): boolean =>
   one.usd === other.usd && one.native === other.native
 
 /** The market as a block leaves it: one that changed in another way keeps the place of its price. */
-const standing = (market: Market, before: Standing, at: Block): Standing => {
+const toMarketAt = (market: Market, before: MarketAt, at: Block): MarketAt => {
   const { usd, native, supply, burnt } = market
   const pricedAt = isSamePrice(market, before) ? (before.pricedAt ?? before.at) : undefined
   return { usd, native, supply, burnt, at, ...(pricedAt && { pricedAt }) }
 }
 
-const blockOf = (meta: EventMeta): Block => ({
+const toBlock = (meta: EventMeta): Block => ({
   timestamp: meta.block_time,
   hash: meta.hash,
   height: meta.height,
@@ -60,9 +60,9 @@ const blockOf = (meta: EventMeta): Block => ({
 })
 
 /** What a block tells of markets beside its records. */
-interface Told {
+interface BlockContext {
   readonly at: Block
-  readonly burns: readonly BurntChange[]
+  readonly burns: readonly BurnAccountChange[]
   /** Stablecoins that the records are about, with their stamps. */
   readonly stables: ReadonlyMap<string, Stamp>
 }
@@ -70,14 +70,14 @@ interface Told {
 /** Markets that an operation's trades, supplies, facts and burns leave behind. A stablecoin is priced by no trade of its own. */
 const marketsAfter = (
   records: readonly OperationRecord[],
-  before: Known,
-  { at, burns, stables }: Told,
-): ReadonlyMap<string, Standing> => {
-  const values = new Map<string, Standing>()
+  before: MarketLookup,
+  { at, burns, stables }: BlockContext,
+): ReadonlyMap<string, MarketAt> => {
+  const values = new Map<string, MarketAt>()
   const note = (token: string, next: (market: Market) => Market): void => {
     const market = values.get(token) ?? before(token)
     const after = next(market)
-    if (!isSameMarket(after, market)) values.set(token, standing(after, before(token), at))
+    if (!isSameMarket(after, market)) values.set(token, toMarketAt(after, before(token), at))
   }
   for (const { topic, value } of records) {
     if (topic === 'tokenSupplies') {
@@ -88,7 +88,7 @@ const marketsAfter = (
     } else if (topic === 'tokens' || topic === 'tokenMetadata') {
       for (const event of value.events) {
         const token = event.token?.address
-        if (token !== undefined) note(token, (market) => afterFacts(market, event))
+        if (token !== undefined) note(token, (market) => afterMetadata(market, event))
       }
     } else if (topic === 'tradesProcessed') {
       for (const event of value.events) {
@@ -105,9 +105,9 @@ const marketsAfter = (
 }
 
 /** One record for one: supplies with their market cap, transfers with their worth. */
-const enriched = (
+const enrichRecords = (
   records: readonly OperationRecord[],
-  known: Known,
+  known: MarketLookup,
   stamps: ReadonlyMap<string, Stamp>,
 ): readonly Publication[] =>
   records.flatMap((record): readonly Publication[] => {
@@ -115,7 +115,7 @@ const enriched = (
     if (topic === 'tokenSupplies') {
       const events = record.value.events.map((event) => {
         const token = event.token_supply?.token_address ?? ''
-        return { ...event, market_cap: capOf(token, known(token)) }
+        return { ...event, market_cap: marketCapOf(token, known(token)) }
       })
       return [{ topic: 'tokenSuppliesProcessed', key, value: { ...record.value, events } }]
     }
@@ -126,7 +126,7 @@ const enriched = (
         const token = transfer.token_address
         return {
           ...event,
-          transfer_processed: worthOf(transfer, stamps.get(token) ?? known(token)),
+          transfer_processed: transferValue(transfer, stamps.get(token) ?? known(token)),
         }
       })
       return [{ topic: 'transfersProcessed', key, value: { ...record.value, events } }]
@@ -135,9 +135,9 @@ const enriched = (
   })
 
 /** Upserts of the tokens whose price or supply is another one now; nothing at all where only a lost block knew the token. */
-const upserts = (
+const marketUpserts = (
   meta: EventMeta,
-  changes: readonly { readonly token: string; readonly before: Market; readonly now: Standing }[],
+  changes: readonly { readonly token: string; readonly before: Market; readonly now: MarketAt }[],
 ): readonly Publication[] => {
   const headOf = (block: Block | undefined) => ({
     ...{ instruction: null, block: block ?? null, transaction: null, d_app: null },
@@ -170,51 +170,51 @@ const upserts = (
         key: token,
         value: {
           meta: at(part, changes.length),
-          events: [{ market_cap: capOf(token, now), ...headOf(now.at) }],
+          events: [{ market_cap: marketCapOf(token, now), ...headOf(now.at) }],
         },
       }),
     ),
   ]
 }
 
-const stablesOf = (
+const stablecoinPrices = (
   records: readonly OperationRecord[],
   stamps: ReadonlyMap<string, Stamp>,
   book: QuoteBook,
 ): ReadonlyMap<string, Stamp> =>
   new Map(
     records.flatMap(({ key }) => {
-      const stamp = isStable(key, book) ? stamps.get(key) : undefined
+      const stamp = isStablecoin(key, book) ? stamps.get(key) : undefined
       return stamp === undefined ? [] : [[key, stamp] as const]
     }),
   )
 
-const loadMarkets = (state: StageState, given?: QuoteBook): Folding => {
-  const layers = makeLayers<Standing, Extra>(state)
-  const burnt = makeLayers<BurntAccount, null>(within(state, BURNT))
-  const known: Known = (token) => layers.get(token) ?? NO_MARKET
+const loadMarkets = (state: StageState, given?: QuoteBook): StageProcessor => {
+  const layers = createVersionedStore<MarketAt, StoredQuotePrices>(state)
+  const burnt = createVersionedStore<BurnAccount, null>(prefixedState(state, BURNS_PREFIX))
+  const known: MarketLookup = (token) => layers.get(token) ?? NO_MARKET
   const apply = ({ block, records }: Operation): readonly Publication[] => {
     const { meta } = block
     const { hash, height, block_time: timeMs } = meta
-    const burning = burningOf(meta.chain, records, burnt.get)
-    const book = bookFor(meta.chain, given)
-    const stamps = stampsOf(block, book)
-    const stables = stablesOf(records, stamps, book)
+    const burning = blockBurns(meta.chain, records, burnt.get)
+    const book = quoteAssetsOf(meta.chain, given)
+    const stamps = quotePricesOf(block, book)
+    const stables = stablecoinPrices(records, stamps, book)
     const values = marketsAfter(records, known, {
-      ...{ at: blockOf(meta), burns: burning.changes, stables },
+      ...{ at: toBlock(meta), burns: burning.changes, stables },
     })
     const changes = [...values].map(([token, now]) => ({ token, before: known(token), now }))
     if (records.length > 0) {
       layers.apply({ hash, height, timeMs, values, extra: { stamps: [...stamps] } })
       burnt.apply({ hash, height, timeMs, values: burning.accounts, extra: null })
     }
-    return [...enriched(records, known, stamps), ...upserts(meta, changes)]
+    return [...enrichRecords(records, known, stamps), ...marketUpserts(meta, changes)]
   }
   const revert = ({ block, records }: Operation): readonly Publication[] => {
     if (records.length === 0) return []
     const { meta } = block
     const extra = layers.extra(meta.hash)
-    const published = enriched(records, known, new Map(extra?.stamps ?? []))
+    const published = enrichRecords(records, known, new Map(extra?.stamps ?? []))
     burnt.revert(meta.hash)
     const removed = [...(layers.revert(meta.hash)?.values ?? [])]
     const changes = removed.map(([token, before]) => ({
@@ -222,7 +222,7 @@ const loadMarkets = (state: StageState, given?: QuoteBook): Folding => {
       before: before ?? NO_MARKET,
       now: known(token),
     }))
-    return [...published, ...upserts(meta, changes)]
+    return [...published, ...marketUpserts(meta, changes)]
   }
   return {
     step: (operation) => {
@@ -237,7 +237,7 @@ const loadMarkets = (state: StageState, given?: QuoteBook): Folding => {
       publications: [],
       changes: [
         ...layers.changes(),
-        ...burnt.changes().map(([key, text]) => [BURNT + key, text] as const),
+        ...burnt.changes().map(([key, text]) => [BURNS_PREFIX + key, text] as const),
       ],
     }),
   }

@@ -7,8 +7,8 @@ import type {
   Transfer,
   TransferProcessed,
 } from '../../schemas/wire.ts'
-import { times, unitsOf } from '../runtime/valuation.ts'
-import type { BurntChange } from './burns.ts'
+import { multiply, tokenUnits } from '../runtime/valuation.ts'
+import type { BurnAccountChange } from './burns.ts'
 
 /** Last good price of a token, its supply, and what of it lies at burn addresses. */
 export interface Market {
@@ -54,7 +54,7 @@ export const afterSupply = (market: Market, { token_supply: supply }: TokenSuppl
 }
 
 /** The market after facts of its token: they count until a supply event says more. */
-export const afterFacts = (market: Market, { token }: TokenEvent): Market => {
+export const afterMetadata = (market: Market, { token }: TokenEvent): Market => {
   const raw = token?.additional_metadata.total_supply
   if (market.supply !== '' || raw === undefined || token === null || token.decimals === -1) {
     return market
@@ -63,32 +63,32 @@ export const afterFacts = (market: Market, { token }: TokenEvent): Market => {
 }
 
 /** The market after an account of a burn address changed. */
-export const afterBurn = (market: Market, change: BurntChange): Market => {
+export const afterBurn = (market: Market, change: BurnAccountChange): Market => {
   const raw = rawOf(market.burnt, change.decimals) + change.postRaw - change.preRaw
   return { ...market, burnt: unitsText(raw > 0n ? raw : 0n, change.decimals) }
 }
 
 /** The total supply, and price times what of it circulates; "" where either is unknown. */
-export const capOf = (token: string, { usd, native, supply, burnt }: Market): MarketCap => {
+export const marketCapOf = (token: string, { usd, native, supply, burnt }: Market): MarketCap => {
   const total = decimalNumber(supply)
   const units = total === null ? null : Math.max(0, total - Number(burnt))
   return {
     token_address: token,
     total_supply_amount: supply,
-    market_cap_in_native: decimalText(times(units, native)),
-    market_cap_in_usd: decimalText(times(units, usd)),
+    market_cap_in_native: decimalText(multiply(units, native)),
+    market_cap_in_usd: decimalText(multiply(units, usd)),
   }
 }
 
 /** A transfer's worth at its token's price; "" where that is unknown. */
-export const worthOf = (
+export const transferValue = (
   { token_amount: amount, token_decimals: decimals }: Transfer,
   { usd, native }: Pick<Market, 'usd' | 'native'>,
 ): TransferProcessed => {
-  const units = unitsOf(amount, decimals)
+  const units = tokenUnits(amount, decimals)
   return {
-    token_amount_in_native: decimalText(times(units, native)),
-    token_amount_in_usd: decimalText(times(units, usd)),
+    token_amount_in_native: decimalText(multiply(units, native)),
+    token_amount_in_usd: decimalText(multiply(units, usd)),
     token_price_in_native: decimalText(native),
     token_price_in_usd: decimalText(usd),
   }

@@ -15,7 +15,7 @@ export interface TokenRecord {
 }
 
 /** A token of which only the address and perhaps its decimals are known; -1 = unknown. */
-export const bareToken = (address: string, decimals: number | null): Token => ({
+export const unknownToken = (address: string, decimals: number | null): Token => ({
   address,
   name: '',
   symbol: '',
@@ -29,7 +29,11 @@ export const bareToken = (address: string, decimals: number | null): Token => ({
 })
 
 /** A token as its first sight shows it. */
-export const firstSight = (token: Token, meta: EventMeta, tx: Transaction | null): TokenRecord => ({
+export const firstSeenRecord = (
+  token: Token,
+  meta: EventMeta,
+  tx: Transaction | null,
+): TokenRecord => ({
   token,
   createdAtMs: meta.block_time,
   createdSlot: meta.slot,
@@ -41,7 +45,7 @@ export const firstSight = (token: Token, meta: EventMeta, tx: Transaction | null
 })
 
 /** A token as its birth says; what a sight before it in the same block knew is replaced. */
-export const bornAs = (event: TokenEvent, token: Token): TokenRecord => ({
+export const createdRecord = (event: TokenEvent, token: Token): TokenRecord => ({
   token,
   createdAtMs: event.created_at,
   createdSlot: event.created_slot,
@@ -53,7 +57,7 @@ export const bornAs = (event: TokenEvent, token: Token): TokenRecord => ({
 })
 
 /** Newer facts over older ones; what they do not know stays. */
-export const withFacts = (before: Token, facts: Token): Token => ({
+export const mergeMetadata = (before: Token, facts: Token): Token => ({
   ...before,
   ...facts,
   name: facts.name || before.name,
@@ -66,13 +70,13 @@ export const withFacts = (before: Token, facts: Token): Token => ({
 })
 
 /** Facts of a token with the height at which they held. */
-export const withHeight = (token: Token, height: number): Token => ({
+export const withMetadataHeight = (token: Token, height: number): Token => ({
   ...token,
   additional_metadata: { ...token.additional_metadata, facts_height: String(height) },
 })
 
 /** The whole record as an upsert carries it. */
-export const recordEvent = (record: TokenRecord): TokenEvent => ({
+export const upsertEvent = (record: TokenRecord): TokenEvent => ({
   instruction: null,
   block: null,
   transaction: null,
@@ -90,7 +94,7 @@ export const recordEvent = (record: TokenRecord): TokenEvent => ({
 })
 
 /** A migration with everything that is known of its token. */
-export const migrationOf = (event: TokenEvent, record: TokenRecord): TokenEvent => ({
+export const migrationEvent = (event: TokenEvent, record: TokenRecord): TokenEvent => ({
   ...event,
   token: record.token,
   launch_from: record.launch ?? event.launch_from,

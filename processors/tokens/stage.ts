@@ -1,48 +1,58 @@
 import type { EventMeta, TokenEvent, TokenEvents } from '../../schemas/wire.ts'
 import type {
-  Folding,
   Operation,
   OperationRecord,
   Publication,
   Stage,
+  StageProcessor,
   StageState,
 } from '../runtime/stage.ts'
-import { makeLayers } from '../runtime/unfinalized-store.ts'
+import { createVersionedStore } from '../runtime/versioned-store.ts'
 import {
-  bareToken,
-  bornAs,
-  firstSight,
-  migrationOf,
-  recordEvent,
+  createdRecord,
+  firstSeenRecord,
+  mergeMetadata,
+  migrationEvent,
   type TokenRecord,
-  withFacts,
-  withHeight,
+  unknownToken,
+  upsertEvent,
+  withMetadataHeight,
 } from './record.ts'
 
-type Known = (address: string) => TokenRecord | undefined
-type Note = (address: string, record: TokenRecord) => void
+type RecordLookup = (address: string) => TokenRecord | undefined
+type SetRecord = (address: string, record: TokenRecord) => void
 
-const factsSeen = (event: TokenEvent, meta: EventMeta, known: Known, note: Note): void => {
+const applyMetadata = (
+  event: TokenEvent,
+  meta: EventMeta,
+  known: RecordLookup,
+  note: SetRecord,
+): void => {
   const { token, transaction } = event
   if (token === null) return
-  const facts = withHeight(token, meta.height)
+  const facts = withMetadataHeight(token, meta.height)
   const before = known(token.address)
   note(
     token.address,
     before
-      ? { ...before, token: withFacts(before.token, facts) }
-      : firstSight(facts, meta, transaction),
+      ? { ...before, token: mergeMetadata(before.token, facts) }
+      : firstSeenRecord(facts, meta, transaction),
   )
 }
 
-const launchSeen = (event: TokenEvent, meta: EventMeta, known: Known, note: Note): void => {
+const applyLaunch = (
+  event: TokenEvent,
+  meta: EventMeta,
+  known: RecordLookup,
+  note: SetRecord,
+): void => {
   const { token, transaction } = event
   if (token === null) return
   const before = known(token.address)
   if (event.type === 'EVENT_TYPE_CREATED') {
-    note(token.address, bornAs(event, withHeight(token, meta.height)))
+    note(token.address, createdRecord(event, withMetadataHeight(token, meta.height)))
   } else if (event.type === 'EVENT_TYPE_MIGRATED') {
-    const record = before ?? firstSight(token, meta, transaction)
+    const record = before ?? firstSeenRecord(token, meta, transaction)
     note(token.address, {
       ...record,
       launch: record.launch ?? event.launch_from,
@@ -53,7 +63,7 @@ const launchSeen = (event: TokenEvent, meta: EventMeta, known: Known, note: Note
 }
 
 /** Tokens that were first seen in a trade; the first trade in the block of the first sight names its transaction. */
-const tradesSeen = ({ block, records }: Operation, known: Known, note: Note): void => {
+const applyTrades = ({ block, records }: Operation, known: RecordLookup, note: SetRecord): void => {
   const { meta } = block
   const seen = new Set<string>()
   for (const { topic, value } of records) {
@@ -64,7 +74,7 @@ const tradesSeen = ({ block, records }: Operation, known: Known, note: Note): vo
       seen.add(address)
       const before = known(address)
       if (before === undefined) {
-        note(address, firstSight(bareToken(address, decimals), meta, transaction))
+        note(address, firstSeenRecord(unknownToken(address, decimals), meta, transaction))
       } else if (before.createdTx === '' && before.createdSlot === meta.slot) {
         note(address, { ...before, createdTx: transaction?.signature ?? '' })
       }
@@ -72,40 +82,43 @@ const tradesSeen = ({ block, records }: Operation, known: Known, note: Note): vo
   }
 }
 
-const notesOf = (operation: Operation, before: Known): ReadonlyMap<string, TokenRecord> => {
+const changedRecords = (
+  operation: Operation,
+  before: RecordLookup,
+): ReadonlyMap<string, TokenRecord> => {
   const { meta } = operation.block
   const noted = new Map<string, TokenRecord>()
-  const known: Known = (address) => noted.get(address) ?? before(address)
-  const note: Note = (address, record) => noted.set(address, record)
+  const known: RecordLookup = (address) => noted.get(address) ?? before(address)
+  const note: SetRecord = (address, record) => noted.set(address, record)
   for (const { topic, value } of operation.records) {
-    if (topic === 'tokens') for (const event of value.events) launchSeen(event, meta, known, note)
+    if (topic === 'tokens') for (const event of value.events) applyLaunch(event, meta, known, note)
   }
   for (const { topic, value } of operation.records) {
     if (topic !== 'tokenMetadata') continue
-    for (const event of value.events) factsSeen(event, meta, known, note)
+    for (const event of value.events) applyMetadata(event, meta, known, note)
   }
-  tradesSeen(operation, known, note)
+  applyTrades(operation, known, note)
   return noted
 }
 
-interface Outcome {
+interface RecordChange {
   readonly address: string
   readonly record: TokenRecord
   /** The token was first seen in a block that is gone. */
   readonly gone: boolean
 }
 
-const upserts = (meta: EventMeta, outcomes: readonly Outcome[]): readonly Publication[] =>
+const tokenUpserts = (meta: EventMeta, outcomes: readonly RecordChange[]): readonly Publication[] =>
   outcomes.map(({ address, record, gone }, part) => ({
     topic: 'tokensProcessed',
     key: address,
     value: {
       meta: { ...meta, op: gone ? 'OP_REVERT' : 'OP_APPLY', part, parts: outcomes.length },
-      events: [recordEvent(record)],
+      events: [upsertEvent(record)],
     },
   }))
 
-const kindOf = (
+const launchPublication = (
   topic: 'tokensCreated' | 'tokensMigrated',
   { key, value }: { readonly key: string; readonly value: TokenEvents },
   events: readonly TokenEvent[],
@@ -113,41 +126,44 @@ const kindOf = (
   events.length === 0 ? [] : [{ topic, key, value: { meta: value.meta, events } }]
 
 /** Creations and migrations of an operation, as `tokens` has them: a retraction repeats them with its own operation. */
-const launches = (records: readonly OperationRecord[], known: Known): readonly Publication[] =>
+const launchPublications = (
+  records: readonly OperationRecord[],
+  known: RecordLookup,
+): readonly Publication[] =>
   records.flatMap((record) => {
     if (record.topic !== 'tokens') return []
     const { events } = record.value
     const created = events.filter(({ type }) => type === 'EVENT_TYPE_CREATED')
     const migrated = events.flatMap((event) => {
       const held = event.type === 'EVENT_TYPE_MIGRATED' && known(event.token?.address ?? '')
-      return held ? [migrationOf(event, held)] : []
+      return held ? [migrationEvent(event, held)] : []
     })
     return [
-      ...kindOf('tokensCreated', record, created),
-      ...kindOf('tokensMigrated', record, migrated),
+      ...launchPublication('tokensCreated', record, created),
+      ...launchPublication('tokensMigrated', record, migrated),
     ]
   })
 
-const loadTokens = (state: StageState): Folding => {
-  const layers = makeLayers<TokenRecord, null>(state)
+const loadTokens = (state: StageState): StageProcessor => {
+  const layers = createVersionedStore<TokenRecord, null>(state)
   const apply = (operation: Operation): readonly Publication[] => {
     const { meta } = operation.block
     const { hash, height, block_time: timeMs } = meta
-    const values = notesOf(operation, layers.get)
+    const values = changedRecords(operation, layers.get)
     if (values.size > 0) layers.apply({ hash, height, timeMs, values, extra: null })
     const outcomes = [...values].map(([address, record]) => ({ address, record, gone: false }))
-    return [...launches(operation.records, layers.get), ...upserts(meta, outcomes)]
+    return [...launchPublications(operation.records, layers.get), ...tokenUpserts(meta, outcomes)]
   }
   const revert = (operation: Operation): readonly Publication[] => {
     const { meta } = operation.block
-    const gone = launches(operation.records, layers.get)
+    const gone = launchPublications(operation.records, layers.get)
     const block = layers.revert(meta.hash)
     const outcomes = [...(block?.values ?? [])].flatMap(([address, removed]) => {
       const before = layers.get(address)
       const record = before ?? removed
       return record === null ? [] : [{ address, record, gone: before === undefined }]
     })
-    return [...gone, ...upserts(meta, outcomes)]
+    return [...gone, ...tokenUpserts(meta, outcomes)]
   }
   return {
     step: (operation) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openLogParts } from '../../cli/app/infra.ts'
+import { openLogInfra } from '../../cli/app/infra.ts'
 import type { Bus, TopicSpec } from '../../core/bus/contract.ts'
 import { type EmbeddedBusOptions, openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { logLimitBytes, sizedLimit } from '../../core/bus/embedded/log-size.ts'
@@ -244,7 +244,7 @@ test('the product sweeps before it writes, with the retention that nobody set', 
     await old.close()
     keepSchemas(join(logPath, SCHEMAS_FILE))
     const opened: (() => Promise<void>)[] = []
-    const { bus } = await openLogParts({
+    const { bus } = await openLogInfra({
       ...{ config: loadConfig({}, { dataDir: folder }), chains: ['eth'], prepare: true },
       ...{ log: silentLogger(), activity: makeActivity(''), logPath, warehousePath: folder },
       onFatal: (error) => assert.fail(String(error)),

@@ -7,9 +7,12 @@ import { openWarehouse } from '../../core/clickhouse/client.ts'
 import { applyRetention, migrate } from '../../core/clickhouse/migrate.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { finalizeRound, startFinalizer } from '../../processors/finalizer.ts'
-import { CANDLE_TABLE_COLUMNS, checkRollups } from '../../processors/rollups/check.ts'
-import { makeOpenMinutes } from '../../processors/rollups/open-minutes.ts'
+import {
+  CANDLE_TABLE_COLUMNS,
+  checkAndRepairRollups,
+} from '../../processors/rollups/check-and-repair.ts'
+import { runFinalization, startFinalizer } from '../../processors/rollups/finalizer.ts'
+import { createIncompleteMinutes } from '../../processors/rollups/incomplete-minutes.ts'
 import { until } from '../support/until.ts'
 
 const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'avax', 'polygon']
@@ -97,14 +100,14 @@ test('a minute waits until the table that is copied has its trades, not the one 
   await warehouse.command('RENAME TABLE eth_dex_trades_enriched_mv TO eth_view_away')
   await warehouse.command('DETACH TABLE eth_view_away')
   await addTrades('eth', { number: 1, atS: START, to: 3 })
-  const waiting = await finalizeRound(warehouse, 'eth')
+  const waiting = await runFinalization(warehouse, 'eth')
   assert.deepEqual([waiting.minutes, waiting.waitingFor], [0, START])
   assert.deepEqual(await rolledUp('eth'), all(0))
   await warehouse.command('ATTACH TABLE eth_view_away')
   await warehouse.command('RENAME TABLE eth_view_away TO eth_dex_trades_enriched_mv')
   await warehouse.command('TRUNCATE TABLE eth_dex_trades')
   await addTrades('eth', { number: 1, atS: START, to: 3 })
-  const done = await finalizeRound(warehouse, 'eth')
+  const done = await runFinalization(warehouse, 'eth')
   assert.deepEqual([done.minutes, done.waitingFor, done.hotFrom], [1, null, START + 60])
   assert.deepEqual(await rolledUp('eth'), all(6))
 })
@@ -147,8 +150,8 @@ test('rollups that are short, or hold a minute twice, are found and built again,
     await addTrades('base', { number, atS, to: 4 })
   }
   await setFinal('base', end)
-  await finalizeRound(warehouse, 'base')
-  assert.deepEqual(await checkRollups(minuteCheck('base', end)), [])
+  await runFinalization(warehouse, 'base')
+  assert.deepEqual(await checkAndRepairRollups(minuteCheck('base', end)), [])
   const views = await warehouse.query({ sql: 'SELECT * FROM base_ohlc_mv ORDER BY ALL' })
   for (const table of ['base_token_trade_stats_1m', 'base_ohlc_1m', 'base_ohlc_1s']) {
     await warehouse.command(
@@ -159,11 +162,11 @@ test('rollups that are short, or hold a minute twice, are found and built again,
     `INSERT INTO base_trades_final SELECT * EXCEPT (_ver, _del) FROM base_dex_trades_enriched FINAL WHERE block_slot = 3`,
     { token: 'twice' },
   )
-  assert.deepEqual(await checkRollups(minuteCheck('base', end)), [START + 60, START + 120])
+  assert.deepEqual(await checkAndRepairRollups(minuteCheck('base', end)), [START + 60, START + 120])
   assert.deepEqual(await rolledUp('base'), all(24))
   const repaired = await warehouse.query({ sql: 'SELECT * FROM base_ohlc_mv ORDER BY ALL' })
   assert.deepEqual(repaired.rows, views.rows)
-  assert.deepEqual(await checkRollups(minuteCheck('base', end)), [])
+  assert.deepEqual(await checkAndRepairRollups(minuteCheck('base', end)), [])
 })
 
 test('a minute with trades that never come is closed and marked, and is repaired when they come after all', async () => {
@@ -172,8 +175,9 @@ test('a minute with trades that never come is closed and marked, and is repaired
   await addTrades('arb', { number: 1, atS: atS(0), to: 3 })
   await setFinal('arb', atS(2))
   const metrics = makeMetrics()
-  const openMinutes = makeOpenMinutes(1_000)
-  const round = (nowMs: number) => finalizeRound(warehouse, 'arb', { openMinutes, metrics, nowMs })
+  const openMinutes = createIncompleteMinutes(1_000)
+  const round = (nowMs: number) =>
+    runFinalization(warehouse, 'arb', { openMinutes, metrics, nowMs })
   assert.equal((await round(0)).waitingFor, START)
   assert.equal((await round(5_000)).waitingFor, START, 'nothing later came: the sink may be behind')
   await addTrades('arb', { number: 2, atS: atS(1), to: 4 })
@@ -188,10 +192,14 @@ test('a minute with trades that never come is closed and marked, and is repaired
     values.map(({ value, labels }) => [value, labels.chain, labels.reason]),
     [[1, 'arb', 'trades-missing']],
   )
-  assert.deepEqual(await checkRollups(minuteCheck('arb', atS(2))), [], 'as good as it can be')
+  assert.deepEqual(
+    await checkAndRepairRollups(minuteCheck('arb', atS(2))),
+    [],
+    'as good as it can be',
+  )
   await addTrades('arb', { number: 1, atS: atS(0), from: 3, to: 4 })
   const late = { ...minuteCheck('arb', atS(2)), from: atS(1) }
-  assert.deepEqual(await checkRollups(late), [START])
+  assert.deepEqual(await checkAndRepairRollups(late), [START])
   assert.deepEqual(await rolledUp('arb'), all(16))
   assert.deepEqual(await gaps('arb'), [])
 })
@@ -205,7 +213,7 @@ test('a minute beyond the days that trades are kept is closed and marked, and la
   await addBlock('op', 2, recent, 2)
   await addTrades('op', { number: 2, atS: recent, to: 2 })
   await setFinal('op', recent + 60)
-  const round = await finalizeRound(warehouse, 'op')
+  const round = await runFinalization(warehouse, 'op')
   assert.deepEqual([round.waitingFor, round.hotFrom], [null, recent + 60])
   const [, minutes] = await rolledUp('op', recent)
   assert.equal(minutes, 4)
@@ -217,9 +225,9 @@ test('trades that expired after they were rolled up are no reason to build the r
   await addBlock('avax', 1, START, 2)
   await addTrades('avax', { number: 1, atS: START, to: 2 })
   await setFinal('avax', START + 60)
-  await finalizeRound(warehouse, 'avax')
+  await runFinalization(warehouse, 'avax')
   await warehouse.command('TRUNCATE TABLE avax_dex_trades_enriched')
-  assert.deepEqual(await checkRollups(minuteCheck('avax', START + 60)), [])
+  assert.deepEqual(await checkAndRepairRollups(minuteCheck('avax', START + 60)), [])
   assert.deepEqual(await rolledUp('avax'), all(4))
 })
 
@@ -227,7 +235,7 @@ test('of several processes only the one that may repairs: two would double what 
   await addBlock('polygon', 1, START, 4)
   await addTrades('polygon', { number: 1, atS: START, to: 4 })
   await setFinal('polygon', START + 60)
-  await finalizeRound(warehouse, 'polygon')
+  await runFinalization(warehouse, 'polygon')
   await warehouse.command(`DELETE FROM polygon_ohlc_1m WHERE token_address = 'A1'`)
   const metrics = makeMetrics()
   let asked = 0

@@ -3,14 +3,14 @@ import { after, test } from 'node:test'
 import { localCodec } from '../../core/codec/local.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { type BatchRows, batchRows } from '../../processors/sinks/batch-rows.ts'
-import { openRowThreads } from '../../processors/sinks/row-threads.ts'
+import { openRowWorkerPool } from '../../processors/sinks/row-worker-pool.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
 import type { Topic } from '../../schemas/topics.ts'
 import { freePort } from '../support/ports.ts'
 import { blockEventOf, metaOf, type TapeBlock, tradeEventOf } from '../support/tape.ts'
 
 const codec = localCodec()
-const threads = openRowThreads({ registry: null }, silentLogger())
+const threads = openRowWorkerPool({ registry: null }, silentLogger())
 after(() => threads.close())
 
 const blockAt = (height: number): TapeBlock => ({
@@ -120,7 +120,7 @@ test('a topic that no sink reads is an error of who asks', async () => {
 
 test('a registry that does not answer is an outage, asked again with the next batch', async () => {
   const port = await freePort()
-  const apart = openRowThreads({ registry: { url: `http://127.0.0.1:${port}` } }, silentLogger())
+  const apart = openRowWorkerPool({ registry: { url: `http://127.0.0.1:${port}` } }, silentLogger())
   try {
     for (const height of [1, 2]) {
       await assert.rejects(apart.makeRows('blocks', [blockBytes(height)]), {

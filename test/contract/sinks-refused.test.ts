@@ -3,7 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Letter, listLetters, replayLetters } from '../../cli/app/dead-letters.ts'
+import {
+  type DeadLetterEntry,
+  listDeadLetters,
+  replayDeadLetters,
+} from '../../cli/app/dead-letters.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { deadLetterSpec, topicSpecs } from '../../core/bus/topic-specs.ts'
 import { openWarehouse } from '../../core/clickhouse/client.ts'
@@ -12,9 +16,9 @@ import { localCodec } from '../../core/codec/local.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { batchRows } from '../../processors/sinks/batch-rows.ts'
-import { makeInserter } from '../../processors/sinks/inserter.ts'
-import type { Row } from '../../processors/sinks/rows.ts'
-import { sinkGroup, sinkPlaces, startSink } from '../../processors/sinks/sink.ts'
+import type { Row } from '../../processors/sinks/columns.ts'
+import { createInserter } from '../../processors/sinks/inserter.ts'
+import { sinkConcurrency, sinkGroup, startSink } from '../../processors/sinks/runner.ts'
 import { SINKS, type Sink } from '../../processors/sinks/tables.ts'
 import { type Topic, topicName } from '../../schemas/topics.ts'
 import type { TradeStatEvent } from '../../schemas/wire.ts'
@@ -76,8 +80,8 @@ const started = async (sink: Sink, chain: string) => {
   const topic = topicName(sink.topic, chain)
   await bus.createTopics([deadLetterSpec(`dlq.${group}`, 'off')])
   const running = await startSink(sink, {
-    ...{ chain, bus, metrics, log, places: sinkPlaces() },
-    inserter: makeInserter({ warehouse, metrics }),
+    ...{ chain, bus, metrics, log, places: sinkConcurrency() },
+    inserter: createInserter({ warehouse, metrics }),
     makeRows: async (_topic, values) => batchRows(codec, sink, values),
   })
   const isThrough = async () => {
@@ -87,9 +91,9 @@ const started = async (sink: Sink, chain: string) => {
   return { running, metrics, group, isThrough }
 }
 
-const letters = async (group: string): Promise<readonly Letter[]> => {
-  const found: Letter[] = []
-  for await (const letter of listLetters({ bus, group, limit: 100 })) found.push(letter)
+const letters = async (group: string): Promise<readonly DeadLetterEntry[]> => {
+  const found: DeadLetterEntry[] = []
+  for await (const letter of listDeadLetters({ bus, group, limit: 100 })) found.push(letter)
   return found
 }
 
@@ -168,7 +172,7 @@ test('records that the store refuses become dead letters, the others are stored,
       [[2, 'sink', 'refused-by-store']],
     )
     fixed = true
-    assert.equal((await replayLetters({ bus, group, limit: 100 })).published, 2)
+    assert.equal((await replayDeadLetters({ bus, group, limit: 100 })).published, 2)
     await until(async () => (await stats('bsc')).length === names.length, 'both are stored')
     assert.ok((await letters(group)).every(({ replayed }) => replayed))
   } finally {

@@ -11,8 +11,13 @@ import { Outage } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type BatchRows, batchRows } from '../../processors/sinks/batch-rows.ts'
-import { type Inserter, makeInserter } from '../../processors/sinks/inserter.ts'
-import { type SinkDeps, sinkGroup, sinkPlaces, startSink } from '../../processors/sinks/sink.ts'
+import { createInserter, type Inserter } from '../../processors/sinks/inserter.ts'
+import {
+  type SinkDeps,
+  sinkConcurrency,
+  sinkGroup,
+  startSink,
+} from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
 import { topicName } from '../../schemas/topics.ts'
 import { metaOf } from '../support/tape.ts'
@@ -78,7 +83,7 @@ test('as many large batches are rows at a time as there are places, over all sin
     most = Math.max(most, now)
     return makeRows(...order)
   }
-  const places = sinkPlaces()
+  const places = sinkConcurrency()
   const deps = { bus, inserter, places, makeRows: counted, metrics: makeMetrics(), log }
   const sinks = [
     await startSink(sink, { ...deps, chain: 'eth' }),
@@ -107,7 +112,11 @@ test('what the lanes of a sink have at the same time is one statement', async ()
     },
   }
   const metrics = makeMetrics()
-  const deps = { inserter: makeInserter({ warehouse, metrics }), places: sinkPlaces(), makeRows }
+  const deps = {
+    inserter: createInserter({ warehouse, metrics }),
+    places: sinkConcurrency(),
+    makeRows,
+  }
   const running = await startSink(sink, { ...deps, bus, metrics, log, chain: 'eth' })
   const written = () => statements.reduce((sum, { rows }) => sum + rows, 0)
   try {
@@ -135,8 +144,8 @@ test('a table that takes nothing does not stand in the way of others', async () 
     },
   } as unknown as Warehouse
   const metrics = makeMetrics()
-  const inserter = makeInserter({ warehouse, metrics })
-  const deps = { bus, inserter, places: sinkPlaces(), makeRows, metrics, log }
+  const inserter = createInserter({ warehouse, metrics })
+  const deps = { bus, inserter, places: sinkConcurrency(), makeRows, metrics, log }
   const offsetsOf = (chain: string) =>
     bus.offsets(sinkGroup(sink, chain), [topicName(TOPIC, chain)])
   const before = await offsetsOf('eth')

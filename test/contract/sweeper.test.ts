@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { openLogParts } from '../../cli/app/infra.ts'
-import { startSweeper } from '../../cli/app/retention.ts'
+import { openLogInfra } from '../../cli/app/infra.ts'
 import type { Bus } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import { startRetentionCleaner } from '../../core/bus/retention-cleaner.ts'
 import { loadConfig } from '../../core/config/config.ts'
 import { makeActivity } from '../../core/ops/in-flight.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
@@ -38,7 +38,7 @@ test('while it runs, old records and replaced ones go by themselves; closing end
     { topic: 'long', partitions: 1, cleanup: 'delete', retentionMs: null },
     { topic: 'newest', partitions: 1, cleanup: 'compact', retentionMs: null },
   ])
-  const sweeper = startSweeper(bus, log, 20)
+  const sweeper = startRetentionCleaner(bus, log, 20)
   for (const topic of ['short', 'long', 'newest']) {
     for (const key of ['a', 'b', 'a']) await write(bus, topic, key)
   }
@@ -59,7 +59,7 @@ test('a sweep that fails is tried again', async () => {
       throw new Error('made up')
     },
   } as unknown as Bus
-  const sweeper = startSweeper(bus, log, 5)
+  const sweeper = startRetentionCleaner(bus, log, 5)
   await until(() => sweeps > 2, 'it goes on')
   await sweeper.stop()
   const seen = sweeps
@@ -87,7 +87,7 @@ test('a bus that closes waits for the sweep under way', async () => {
 test('whoever opens an embedded log sweeps it', async () => {
   const opened = new Map<string, () => Promise<void>>()
   const config = loadConfig({}, { dataDir: folder })
-  await openLogParts({
+  await openLogInfra({
     ...{ config, chains: ['eth'], prepare: true, log, activity: makeActivity('') },
     ...{ logPath: join(folder, 'parts'), warehousePath: join(folder, 'unused') },
     onFatal: (error) => assert.fail(String(error)),

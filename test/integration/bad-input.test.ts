@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Letter, listLetters, replayLetters } from '../../cli/app/dead-letters.ts'
+import {
+  type DeadLetterEntry,
+  listDeadLetters,
+  replayDeadLetters,
+} from '../../cli/app/dead-letters.ts'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import { CHAINS, type ChainRow } from '../../schemas/chains.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
@@ -36,9 +40,12 @@ const followed = async (
   return { server, run }
 }
 
-const lettersOf = async ({ bus }: SideBySide, reason: string): Promise<readonly Letter[]> => {
-  const found: Letter[] = []
-  for await (const letter of listLetters({ bus, limit: 1_000 })) {
+const lettersOf = async (
+  { bus }: SideBySide,
+  reason: string,
+): Promise<readonly DeadLetterEntry[]> => {
+  const found: DeadLetterEntry[] = []
+  for await (const letter of listDeadLetters({ bus, limit: 1_000 })) {
     if (letter.error === `Malformed ${reason}` || letter.message === reason) found.push(letter)
   }
   return found
@@ -53,7 +60,7 @@ const assertLetter = async (
   const letters = await lettersOf(run, reason)
   assert.ok(letters.length > 0, `a letter says ${reason}`)
   for (const _time of [1, 2]) {
-    const { rerun, published } = await replayLetters({ bus: run.bus, limit: 1_000 })
+    const { rerun, published } = await replayDeadLetters({ bus: run.bus, limit: 1_000 })
     assert.equal(published, 0)
     const results = rerun.filter(({ letter }) =>
       letters.some(({ partition, offset, group }) => {
@@ -333,7 +340,11 @@ test('a block that no answer gives in shape makes its chain stand still, and it 
     assert.equal(status()?.reason, 'receipt-count')
     assert.equal(run.height(chain), FROM + 1)
     const outcomes = async (): Promise<readonly string[]> => {
-      const { rerun } = await replayLetters({ bus: run.bus, limit: 100, group: `ingest.${chain}` })
+      const { rerun } = await replayDeadLetters({
+        bus: run.bus,
+        limit: 100,
+        group: `ingest.${chain}`,
+      })
       return rerun.map(({ result }) => result.outcome)
     }
     const standing = (await outcomes()).filter((outcome) => outcome === 'still-blocked')

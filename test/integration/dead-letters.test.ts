@@ -3,7 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Letter, listLetters, replayLetters } from '../../cli/app/dead-letters.ts'
+import {
+  type DeadLetterEntry,
+  listDeadLetters,
+  replayDeadLetters,
+} from '../../cli/app/dead-letters.ts'
 import type { Bus, Headers, LogRecord } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
@@ -34,10 +38,10 @@ const SOURCE: Headers = {
   'dlq.error.message': 'no schema',
 }
 
-const letters = async (group?: string): Promise<readonly Letter[]> => {
-  const found: Letter[] = []
+const letters = async (group?: string): Promise<readonly DeadLetterEntry[]> => {
+  const found: DeadLetterEntry[] = []
   const request = { bus, limit: 100, ...(group !== undefined && { group }) }
-  for await (const letter of listLetters(request)) found.push(letter)
+  for await (const letter of listDeadLetters(request)) found.push(letter)
   return found
 }
 
@@ -73,9 +77,9 @@ test('dead letters are listed, published again once, and those without a place s
   assert.equal(before[0]?.error, 'Malformed.bad-magic')
   assert.deepEqual(await letters('other'), [])
 
-  const { published: count, stayed } = await replayLetters({ bus, limit: 100 })
+  const { published: count, stayed } = await replayDeadLetters({ bus, limit: 100 })
   assert.deepEqual([count, stayed.length], [1, 2])
-  assert.equal((await replayLetters({ bus, limit: 100 })).published, 0, 'once')
+  assert.equal((await replayDeadLetters({ bus, limit: 100 })).published, 0, 'once')
   const [record, ...others] = await published()
   assert.deepEqual(others, [])
   assert.deepEqual(record?.headers, { seq: '12', part: '0/1', op: 'A', 'dlq.replay': '1' })
@@ -90,8 +94,8 @@ test('a replay takes no more than it is told to', async () => {
     headers: { ...SOURCE, seq: '13', part: `${index}/5` },
   }))
   await writer.commit({ records })
-  assert.equal((await replayLetters({ bus, limit: 2 })).published, 2)
-  assert.equal((await replayLetters({ bus, limit: 100 })).published, 3)
+  assert.equal((await replayDeadLetters({ bus, limit: 2 })).published, 2)
+  assert.equal((await replayDeadLetters({ bus, limit: 100 })).published, 3)
 })
 
 test('a document, which belongs to no block operation, can be replayed without a place', async () => {
@@ -103,6 +107,6 @@ test('a document, which belongs to no block operation, can be replayed without a
     records: [{ topic: 'dlq.sink.eth.token-documents', key: 'token', value, headers }],
   })
   const group = 'sink.eth.token-documents'
-  const { published: count } = await replayLetters({ bus, group, limit: 100 })
+  const { published: count } = await replayDeadLetters({ bus, group, limit: 100 })
   assert.equal(count, 1)
 })

@@ -12,8 +12,8 @@ import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { startDocuments } from '../../ingestors/metadata/worker.ts'
 import { batchRows } from '../../processors/sinks/batch-rows.ts'
-import { makeInserter } from '../../processors/sinks/inserter.ts'
-import { sinkPlaces, startSink } from '../../processors/sinks/sink.ts'
+import { createInserter } from '../../processors/sinks/inserter.ts'
+import { sinkConcurrency, startSink } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
 import { topicName } from '../../schemas/topics.ts'
 import { call, startApi } from '../support/api.ts'
@@ -44,8 +44,8 @@ test('a document reaches REST and the streams', async () => {
   const sink = SINKS.find(({ topic }) => topic === 'tokenDocuments')
   assert.ok(sink)
   const rows = await startSink(sink, {
-    ...{ ...parts, chain: 'eth', places: sinkPlaces() },
-    inserter: makeInserter({ warehouse, metrics: parts.metrics }),
+    ...{ ...parts, chain: 'eth', places: sinkConcurrency() },
+    inserter: createInserter({ warehouse, metrics: parts.metrics }),
     makeRows: async (_topic, values) => batchRows(codec, sink, values),
   })
   const server = await stack.serve()

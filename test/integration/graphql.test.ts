@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery } from 'graphql'
-import { fanOutSql } from '../../processors/finalizer.ts'
+import { rollUpMinuteSql } from '../../processors/rollups/finalizer.ts'
 import { DOCUMENTED, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
 import { type Envelope, startGraphql, type TestGraphql } from '../support/graphql.ts'
 import {
@@ -352,7 +352,7 @@ test('rolled-up minutes and the raw tail are one series', async () => {
   const before = await rows(cube)
   const watermark = START + 30 * 60_000
   for (let minute = START; minute < watermark; minute += 60_000) {
-    await api.warehouse.command(fanOutSql('eth', minute / 1_000))
+    await api.warehouse.command(rollUpMinuteSql('eth', minute / 1_000))
   }
   await api.warehouse.insert('eth_chain_state', [
     {

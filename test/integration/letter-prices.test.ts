@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type LetterNodes, letterPrices } from '../../cli/app/dead-letter-prices.ts'
-import { replayLetters } from '../../cli/app/dead-letters.ts'
+import { deadLetterPrices, type RetryNodeConfig } from '../../cli/app/dead-letter-prices.ts'
+import { replayDeadLetters } from '../../cli/app/dead-letters.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import { SecretUrl } from '../../core/config/secret.ts'
@@ -44,7 +44,7 @@ test('a position whose pool nobody told the price of is decoded again with the p
   await writer.commit({ records })
   await writer.close()
 
-  const config: LetterNodes = {
+  const config: RetryNodeConfig = {
     ...{
       chains: ['eth'],
       chainRpcUrls: { eth: [new SecretUrl(node.url)] },
@@ -53,20 +53,24 @@ test('a position whose pool nobody told the price of is decoded again with the p
     },
     ...{ feeds: [], rpcConcurrency: 4, rpcPerSecond: 0, rpcTimeoutMs: 1_000 },
   }
-  const pricesOf = (chain: string) => letterPrices(chain, config)
+  const pricesOf = (chain: string) => deadLetterPrices(chain, config)
   const outcomes = async (asks: boolean): Promise<readonly string[]> => {
-    const { rerun } = await replayLetters({ bus, limit: 10, ...(asks && { pricesOf }) })
+    const { rerun } = await replayDeadLetters({ bus, limit: 10, ...(asks && { pricesOf }) })
     return rerun.map(({ result: { outcome, detail } }) => `${outcome}: ${detail}`)
   }
-  assert.deepEqual(await outcomes(false), ['again: unknown-price'])
-  assert.deepEqual(await outcomes(true), ['again: unknown-price'], 'the node does not know it')
+  assert.deepEqual(await outcomes(false), ['failed-again: unknown-price'])
+  assert.deepEqual(
+    await outcomes(true),
+    ['failed-again: unknown-price'],
+    'the node does not know it',
+  )
   const asked: unknown[] = []
   node.call = ([call, at]) => {
     asked.push(call, at)
     return `0x${wordOf(PRICE)}`
   }
-  assert.deepEqual(await outcomes(true), ['taken: 1 poolChanges'])
+  assert.deepEqual(await outcomes(true), ['decodes-now: 1 poolChanges'])
   assert.deepEqual(asked[1], { blockHash: block.parentHash }, 'as it was before the block')
   await node.stop()
-  assert.deepEqual(await outcomes(true), ['again: unknown-price'], 'no node answers')
+  assert.deepEqual(await outcomes(true), ['failed-again: unknown-price'], 'no node answers')
 })

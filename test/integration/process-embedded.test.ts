@@ -13,11 +13,11 @@ import { localCodec } from '../../core/codec/local.ts'
 import { Outage } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { finalizeRound } from '../../processors/finalizer.ts'
+import { runFinalization } from '../../processors/rollups/finalizer.ts'
 import {
-  PROCESS,
-  type ProcessorsRunning,
+  PROCESS_PIPELINE,
   processorTopics,
+  type RunningProcessors,
   startProcessors,
 } from '../../processors/start.ts'
 import { GLOBAL_RETENTION, TABLE_RETENTION } from '../../schemas/retention.ts'
@@ -229,9 +229,9 @@ const checkMinuteView = async (): Promise<void> => {
   }
 }
 
-const running = new Set<ProcessorsRunning>()
+const running = new Set<RunningProcessors>()
 
-const start = async (store: Warehouse): Promise<ProcessorsRunning> => {
+const start = async (store: Warehouse): Promise<RunningProcessors> => {
   const processors = await startProcessors({
     chains: ['eth'],
     bus,
@@ -314,7 +314,7 @@ test('a rolled-up minute is counted once, however often it is finalized', async 
     "ALTER TABLE eth_chain_state DELETE WHERE key = 'rollup' SETTINGS mutations_sync = 2",
   )
   await checkMinuteView()
-  const round = await finalizeRound(warehouse, 'eth')
+  const round = await runFinalization(warehouse, 'eth')
   assert.ok(round.minutes > 3)
   assert.deepEqual(await counts(), before)
   await checkMinuteView()
@@ -424,7 +424,7 @@ test('a lane whose input breaks the contract stands still and says why', async (
   await writer.commit({ records: [{ topic: blocks, partition: 0, key: 'eth', value }] })
   const processors = await start(warehouse)
   const halted = () => {
-    const lanes = processors.status().groups[`${PROCESS.app}.eth`] ?? []
+    const lanes = processors.status().groups[`${PROCESS_PIPELINE.app}.eth`] ?? []
     return (
       lanes.length === CONFIG.partitions &&
       lanes.every(({ halted: why }) => why?.startsWith('gap: eth.blocks: operation 10000') === true)

@@ -10,7 +10,7 @@ import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { tableFacts } from '../../ingestors/decode/metadata-reader.ts'
 import { startIngestor } from '../../ingestors/start.ts'
-import { PROCESS, processorTopics, startProcessors } from '../../processors/start.ts'
+import { PROCESS_PIPELINE, processorTopics, startProcessors } from '../../processors/start.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import {
@@ -88,7 +88,7 @@ test('what the ingestor publishes is what the stages and sinks read: every table
     Number((await column<string>(`SELECT count() AS value FROM eth_${table} FINAL`))[0])
   const through = () => {
     const { groups } = processors.status()
-    const lanes = groups[`${PROCESS.app}.eth`] ?? []
+    const lanes = groups[`${PROCESS_PIPELINE.app}.eth`] ?? []
     for (const { halted } of lanes) assert.equal(halted, undefined)
     return lanes.length === CONFIG.partitions && lanes.every(({ seq }) => seq === ops.length)
   }

@@ -66,8 +66,8 @@ describe('every chain side by side, over nodes that make mistakes', () => {
       for (const fault of Object.keys(server.done())) seen.add(fault as ReplayFault)
     }
     assert.deepEqual([...seen].sort(), [
-      ...['disconnect', 'late', 'wrong-chain', 'out-of-order'],
-      ...['rate-limited', 'truncated', 'wrong'],
+      ...['disconnect', 'late', 'out-of-order', 'rate-limited'],
+      ...['truncated', 'wrong', 'wrong-chain'],
     ])
   })
 

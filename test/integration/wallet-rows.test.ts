@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openWarehouse } from '../../core/clickhouse/client.ts'
 import { migrate } from '../../core/clickhouse/migrate.ts'
-import { holdingEvent } from '../../processors/holders/event.ts'
-import { pnlEvent, pnlTrade } from '../../processors/pnl/events.ts'
-import { afterDeal, type Deal, NO_POSITION } from '../../processors/pnl/position.ts'
+import { holdingEvent } from '../../processors/holders/holding-event.ts'
+import { pnlEvent, tradePnlEvent } from '../../processors/pnl/events.ts'
+import { applyTrade, NO_POSITION, type PositionTrade } from '../../processors/pnl/position.ts'
 import {
   holderRows,
   holdingRows,
@@ -30,15 +30,15 @@ const WHO = { wallet: '0xw', token: '0xt' }
 
 /** A token whose contract says what it likes: no place after the point, or hundreds, and all the money of the world. */
 const lies = (decimals: number) => {
-  const deal: Deal = {
+  const deal: PositionTrade = {
     ...{ buy: true, amountRaw: LARGEST, timeMs: BLOCK.timeMs, decimals, priceUsd: '' },
     usd: 10n ** 38n,
   }
-  const outcome = afterDeal({ ...NO_POSITION, boughtUsd: 10n ** 45n }, deal)
+  const outcome = applyTrade({ ...NO_POSITION, boughtUsd: 10n ** 45n }, deal)
   return {
     meta: META,
     events: [pnlEvent(WHO, outcome.position, 9)],
-    trades: [pnlTrade(WHO, deal, outcome, { tx: '0xtx', eventIndex: decimals })],
+    trades: [tradePnlEvent(WHO, deal, outcome, { tx: '0xtx', eventIndex: decimals })],
   }
 }
 

@@ -12,7 +12,7 @@ import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
 import { localCodec } from '../../core/codec/local.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { type ProcessorsRunning, processorTopics, startProcessors } from '../../processors/start.ts'
+import { processorTopics, type RunningProcessors, startProcessors } from '../../processors/start.ts'
 import { isDrained } from '../support/drained.ts'
 import { bruteHoldings, bruteOwners } from '../support/holder-brute-force.ts'
 import { type BrutePnlTrade, brutePnl } from '../support/pnl-brute-force.ts'
@@ -70,7 +70,7 @@ const trades: readonly BrutePnlTrade[] = tape.blocks.flatMap(({ acts, timeMs }) 
   ),
 )
 
-const start = (): Promise<ProcessorsRunning> =>
+const start = (): Promise<RunningProcessors> =>
   startProcessors({
     ...{ chains: ['eth'], bus, codec, warehouse, config: CONFIG, metrics: makeMetrics(), log },
   })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { QuoteBook } from '../../core/prices/quote-assets.ts'
 import { loadCandles } from '../../processors/candles/stage.ts'
-import type { Flushed, Folding, Operation } from '../../processors/runtime/stage.ts'
+import type { FlushResult, Operation, StageProcessor } from '../../processors/runtime/stage.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import {
   type BruteCandle,
@@ -87,7 +87,7 @@ class Board {
   readonly values = new Map<string, FlatCandle>()
   readonly state = new Map<string, string>()
 
-  take({ publications, changes }: Flushed): void {
+  take({ publications, changes }: FlushResult): void {
     const seen = new Set<string>()
     for (const publication of publications) {
       assert.equal(publication.topic, 'candlesticks')
@@ -118,7 +118,7 @@ const run = (
 ): Board => {
   const board = new Board()
   const load = () => loadCandles(stageState(board.state), { book: BOOK, restingKept })
-  let folding: Folding = load()
+  let folding: StageProcessor = load()
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1

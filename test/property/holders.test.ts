@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { HOLDERS } from '../../processors/holders/stage.ts'
 import { TopHolders } from '../../processors/holders/top-holders.ts'
-import type { Flushed, Operation } from '../../processors/runtime/stage.ts'
+import type { FlushResult, Operation } from '../../processors/runtime/stage.ts'
 import type { TokenHoldingEvent } from '../../schemas/wire.ts'
 import { type BruteHoldings, bruteHoldings } from '../support/holder-brute-force.ts'
 import { stageState } from '../support/stage.ts'
@@ -26,7 +26,7 @@ class Board {
   readonly current = new Map<string, TokenHoldingEvent>()
   readonly state = new Map<string, string>()
 
-  take({ publications, changes }: Flushed): void {
+  take({ publications, changes }: FlushResult): void {
     for (const publication of publications) {
       assert.equal(publication.topic, 'tokenHoldings')
       if (publication.topic !== 'tokenHoldings') continue

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { PRICES } from '../../processors/prices/stage.ts'
-import { makeAligner } from '../../processors/runtime/block-aligner.ts'
-import type { Folding, Operation, OperationRecord } from '../../processors/runtime/stage.ts'
+import { createBlockAligner } from '../../processors/runtime/block-aligner.ts'
+import type { Operation, OperationRecord, StageProcessor } from '../../processors/runtime/stage.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import { stageState } from '../support/stage.ts'
 import {
@@ -34,7 +34,7 @@ const run = (
 ): { readonly outputs: readonly Output[]; readonly state: ReadonlyMap<string, string> } => {
   const state = new Map<string, string>()
   const outputs: Output[] = []
-  let folding: Folding = PRICES.load(stageState(state))
+  let folding: StageProcessor = PRICES.load(stageState(state))
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
@@ -150,7 +150,7 @@ test('records that are delivered again, in any mixture of topics, change nothing
   fc.assert(
     fc.property(courses, again, again, (tape, repeats, blockRepeats) => {
       const ops = operations(tape)
-      const aligner = makeAligner<OperationRecord>({
+      const aligner = createBlockAligner<OperationRecord>({
         blocksTopic: 'eth.blocks',
         partition: 0,
         inputs: [{ topic: 'eth.dex.trades', spansOf: 'eth.dex.trades' }],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { usdText } from '../../core/amounts.ts'
-import type { Folding, Operation } from '../../processors/runtime/stage.ts'
+import type { Operation, StageProcessor } from '../../processors/runtime/stage.ts'
 import { loadStats } from '../../processors/stats/stage.ts'
 import type { TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
 import { stageState } from '../support/stage.ts'
@@ -66,7 +66,7 @@ const run = (
   const state = new Map<string, string>()
   const values = new Map<string, TradeStatEvent>()
   const load = () => loadStats(stageState(state), idleKept)
-  let folding: Folding = load()
+  let folding: StageProcessor = load()
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1

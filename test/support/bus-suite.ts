@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { followBus } from '../../cli/commands/tail-topics.ts'
+import { tailTopic } from '../../cli/app/tail-topic.ts'
 import type { Bus, Lane, LogRecord, OutRecord, Span, TopicSpec } from '../../core/bus/contract.ts'
 import { partitionOf } from '../../core/bus/partition.ts'
 import { Malformed, Outage } from '../../core/errors.ts'
@@ -600,7 +600,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       const stopped = new AbortController()
       const heard: number[] = []
       const following = (async () => {
-        for await (const { value } of followBus(bus, topic, 3, stopped.signal)) {
+        for await (const { value } of tailTopic(bus, topic, 3, stopped.signal)) {
           heard.push(Number(str(value)))
         }
       })()

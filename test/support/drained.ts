@@ -1,17 +1,17 @@
 import type { Bus } from '../../core/bus/contract.ts'
-import { sinkGroup } from '../../processors/sinks/sink.ts'
+import { sinkGroup } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
-import { PROCESS, type ProcessorsRunning } from '../../processors/start.ts'
+import { PROCESS_PIPELINE, type RunningProcessors } from '../../processors/start.ts'
 import { topicName } from '../../schemas/topics.ts'
 
 /** True when the stages of chain `eth` are through operation `seq` and the sinks have committed all that there is. */
 export const isDrained = async (
   bus: Bus,
-  processors: ProcessorsRunning,
+  processors: RunningProcessors,
   seq: number,
 ): Promise<boolean> => {
   const { groups } = processors.status()
-  const through = groups[`${PROCESS.app}.eth`]?.every((lane) => lane.seq === seq)
+  const through = groups[`${PROCESS_PIPELINE.app}.eth`]?.every((lane) => lane.seq === seq)
   if (!through) return false
   for (const sink of SINKS) {
     const topic = topicName(sink.topic, 'eth')

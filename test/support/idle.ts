@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { opsUrlOf } from '../../cli/app/ops-client.ts'
+import { findOpsUrl } from '../../cli/app/ops-client.ts'
 import { usedBytes } from '../../core/bus/embedded/lmdb.ts'
 import { openLogAtRest } from '../../core/bus/embedded/log.ts'
 import { freePort } from './ports.ts'
@@ -106,7 +106,7 @@ try {
     START_MS,
   )
   const welcomeMs = performance.now() - beganMs
-  const opsUrl = opsUrlOf(undefined, folder)
+  const opsUrl = findOpsUrl(undefined, folder)
   if (opsUrl === undefined) throw new Error('the process does not say where it answers operators')
   await sleep(settleSeconds * 1_000)
   const look = async () => ({

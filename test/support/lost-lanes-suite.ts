@@ -9,8 +9,8 @@ import { localCodec } from '../../core/codec/local.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { Stage } from '../../processors/runtime/stage.ts'
-import { type StageRunning, startStage } from '../../processors/runtime/stage-runner.ts'
-import { PROCESS } from '../../processors/start.ts'
+import { type RunningStage, startStage } from '../../processors/runtime/stage-runner.ts'
+import { PROCESS_PIPELINE } from '../../processors/start.ts'
 import { stateTopic, topicName } from '../../schemas/topics.ts'
 import { until } from './until.ts'
 
@@ -88,7 +88,7 @@ const startReaders = async (bus: Bus): Promise<Readers> => {
   const folded = new Map<string, number[]>()
   const sunk: number[] = []
   const stage: Stage = {
-    ...{ app: PROCESS.app, inputs: PROCESS.inputs, outputs: [] },
+    ...{ app: PROCESS_PIPELINE.app, inputs: PROCESS_PIPELINE.inputs, outputs: [] },
     load: () => ({
       step: ({ block, records }) => {
         const key = records[0]?.key ?? '-'
@@ -99,7 +99,7 @@ const startReaders = async (bus: Bus): Promise<Readers> => {
     }),
   }
   const log = silentLogger()
-  const stages: StageRunning = await startStage(stage, {
+  const stages: RunningStage = await startStage(stage, {
     ...{ chain: CHAIN, bus, codec, metrics: makeMetrics(), log },
   })
   const sinks = await bus.subscribe({
@@ -143,7 +143,7 @@ export const lostLanesSuite = (open: () => Promise<LostFixture>): void => {
     const { bus, expire } = await open()
     await bus.createTopics([
       ...topicSpecs({ chains: [CHAIN], partitions: LANES, retention: 'contract' }),
-      stateSpec(stateTopic(PROCESS.app, CHAIN), LANES),
+      stateSpec(stateTopic(PROCESS_PIPELINE.app, CHAIN), LANES),
     ])
     await publish(bus, 1, 12)
     const before = await startReaders(bus)

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { Centrifuge } from 'centrifuge'
 import { WebSocket } from 'ws'
-import { type House, openHouse } from '../../cli/app/app.ts'
+import { type App, createApp } from '../../cli/app/app.ts'
 import { type ChainExtra, loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
@@ -52,7 +52,7 @@ const TABLES: Readonly<Record<string, string>> = {
     'SELECT token_address, side_token, pool_address, bucket, open, high, low, close, volume, trades FROM eth_ohlc_mv',
 }
 
-const tableLines = async ({ warehouse }: House, sql: string): Promise<readonly string[]> => {
+const tableLines = async ({ warehouse }: App, sql: string): Promise<readonly string[]> => {
   const { rows } = await warehouse.queryArrays({ sql })
   return rows.map((row) => JSON.stringify(row)).sort()
 }
@@ -67,14 +67,14 @@ const tradeLine = (event: TradeEvent): string => {
   ])
 }
 
-async function* valuesOf({ bus }: House, topic: string): AsyncGenerator<Uint8Array> {
+async function* valuesOf({ bus }: App, topic: string): AsyncGenerator<Uint8Array> {
   for (const { partition, low, end } of await bus.ends(topic)) {
     for await (const { value } of bus.read(topic, partition, low, end)) if (value) yield value
   }
 }
 
 /** Trades of an append topic after its retractions. */
-const nettedTrades = async (house: House, topic: string): Promise<readonly string[]> => {
+const nettedTrades = async (house: App, topic: string): Promise<readonly string[]> => {
   const standing = new Map<string, number>()
   for await (const bytes of valuesOf(house, topic)) {
     const { meta, events } = house.codec.decode('dex.trade.TradeEvents', bytes)
@@ -89,7 +89,7 @@ const nettedTrades = async (house: House, topic: string): Promise<readonly strin
 }
 
 /** Newest value of every candle of the topic; one without trades counts as absent. */
-const newestCandles = async (house: House): Promise<readonly string[]> => {
+const newestCandles = async (house: App): Promise<readonly string[]> => {
   const newest = new Map<string, FlatCandle>()
   for await (const bytes of valuesOf(house, 'eth.candlesticks')) {
     const { events } = house.codec.decode('candlestick.CandlestickEvents', bytes)
@@ -102,7 +102,7 @@ const newestCandles = async (house: House): Promise<readonly string[]> => {
 }
 
 const contentOf = async (
-  house: House,
+  house: App,
   apiKey: string,
 ): Promise<Record<string, readonly string[]>> => {
   const content: Record<string, readonly string[]> = {
@@ -117,7 +117,7 @@ const contentOf = async (
 }
 
 /** Every trade as the cube gives it, page by page. */
-const cubeLines = async (house: House, apiKey: string): Promise<readonly string[]> => {
+const cubeLines = async (house: App, apiKey: string): Promise<readonly string[]> => {
   const lines: string[] = []
   for (let offset = 0; ; offset += 5_000) {
     const query = `{ EVM(network: eth) { DEXTrades(
@@ -136,7 +136,7 @@ const cubeLines = async (house: House, apiKey: string): Promise<readonly string[
 }
 
 /** Minute candles of every token as REST gives them. */
-const restLines = async (house: House, apiKey: string): Promise<readonly string[]> => {
+const restLines = async (house: App, apiKey: string): Promise<readonly string[]> => {
   const { rows } = await house.warehouse.query<{ token_address: string }>({
     sql: 'SELECT token_address FROM eth_tokens FINAL ORDER BY token_address',
   })
@@ -159,7 +159,7 @@ interface Frame {
 }
 
 /** Trades that a socket was told of and not asked to forget, by channel. */
-const listenTo = async (house: House, apiKey: string, channels: readonly string[]) => {
+const listenTo = async (house: App, apiKey: string, channels: readonly string[]) => {
   const standing = new Map<string, number>()
   const centrifuge = new Centrifuge(house.wsUrl, { token: apiKey, websocket: WebSocket })
   centrifuge.connect()
@@ -194,7 +194,7 @@ const main = async ({ nodeUrl, folder, extra, channels }: ChildOrder): Promise<v
     ...{ chain: CHAINS.eth, urls: [nodeUrl], concurrency: 8, timeoutMs: 10_000, from: 0 },
     ...{ metrics, log, signal: closing.signal },
   })
-  const house = await openHouse({
+  const house = await createApp({
     config: { ...loadConfig({}, { port: 0, keyPepper: 'p' }), chainExtra: { eth: extra } },
     chains: [{ row: CHAINS.eth, source, extra }],
     ...{ metrics, log, logPath: join(folder, 'log'), warehousePath: join(folder, 'warehouse') },

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Centrifuge, type PublicationContext } from 'centrifuge'
 import { WebSocket } from 'ws'
-import { type House, openHouse } from '../../cli/app/app.ts'
-import type { HouseChain } from '../../cli/app/services.ts'
+import { type App, createApp } from '../../cli/app/app.ts'
+import type { AppChain } from '../../cli/app/services.ts'
 import type { MessageName } from '../../core/codec/contract.ts'
 import { type Config, type ConfigOverrides, loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
@@ -15,7 +15,7 @@ import { within } from './until.ts'
 
 /** The whole product in this process, and what a user of it can do. */
 export interface Product {
-  readonly house: House
+  readonly house: App
   readonly apiKey: string
   readonly metrics: Metrics
   /** Body of a REST answer; throws for any status but 200. */
@@ -38,7 +38,7 @@ export interface Listener {
 
 /** What to run, and where its data lies. */
 export interface ProductOptions {
-  readonly chain: HouseChain
+  readonly chain: AppChain
   /** Default: a new folder that goes away at the end. */
   readonly folder?: string
   readonly overrides?: ConfigOverrides
@@ -57,7 +57,7 @@ const configOf = ({ chain, overrides }: ProductOptions): Config => {
 export const startProduct = async (options: ProductOptions): Promise<Product> => {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'sluice-product-'))
   const metrics = makeMetrics()
-  const opening = openHouse({
+  const opening = createApp({
     config: configOf(options),
     chains: [options.chain],
     logPath: join(folder, 'log'),

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { nodeSource } from '../../cli/app/node-source.ts'
-import { courseOf } from '../../cli/checksum/chain-history.ts'
+import { readChainHistory } from '../../cli/checksum/chain-history.ts'
 import { loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
@@ -138,7 +138,7 @@ const stops = async (course: Course, disturbed: boolean): Promise<ReorgRun> => {
   const last = plan.reorgs.at(-1)?.at ?? 0
   const { bus, codec } = product.house
   const { operations } = await until(async () => {
-    const held = await courseOf({ bus, codec, chain: plan.chain })
+    const held = await readChainHistory({ bus, codec, chain: plan.chain })
     return held.finalHeight > last && held
   }, 'the replaced blocks are final')
   await until(() => product.house.settled(), 'everything is processed', LIMIT_MS)

@@ -1,6 +1,6 @@
-import { sinkGroup } from '../../processors/sinks/sink.ts'
+import { sinkGroup } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
-import { PROCESS } from '../../processors/start.ts'
+import { PROCESS_PIPELINE } from '../../processors/start.ts'
 import { stateTopic, topicName } from '../../schemas/topics.ts'
 import type { ChainView } from './schedule-chain.ts'
 import type { SimulatedLog } from './simulated-log.ts'
@@ -39,7 +39,7 @@ const isThrough = (log: SimulatedLog, group: string, topic: string): boolean => 
 }
 
 const foldedTo = (log: SimulatedLog, partition: number): number => {
-  const bytes = log.stateOf(stateTopic(PROCESS.app, CHAIN), partition).get('progress')
+  const bytes = log.stateOf(stateTopic(PROCESS_PIPELINE.app, CHAIN), partition).get('progress')
   return bytes === undefined ? -1 : Number(JSON.parse(Buffer.from(bytes).toString()).seq)
 }
 

@@ -1,9 +1,9 @@
-import { TOPIC_FACTS } from '../../cli/checksum/facts.ts'
-import { type ChecksumPlace, topicDigest } from '../../cli/checksum/topics.ts'
+import { TOPIC_RULES } from '../../cli/checksum/comparison-rules.ts'
+import { type ChecksumTarget, topicDigest } from '../../cli/checksum/topic-digest.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import type { ChainOp, Source } from '../../ingestors/follow/contract.ts'
 import { FAMILIES } from '../../ingestors/publish/record-batches.ts'
-import { PROCESS } from '../../processors/start.ts'
+import { PROCESS_PIPELINE } from '../../processors/start.ts'
 import { TOPICS, type Topic, topicName } from '../../schemas/topics.ts'
 import { handSource, refOf } from './hand-chain.ts'
 import type { ScheduleChain } from './schedule-chain.ts'
@@ -30,15 +30,15 @@ export const topicDifferences = async (
   { codec, chain }: { readonly codec: Codec; readonly chain: ScheduleChain },
 ): Promise<readonly string[]> => {
   const tip = chain.last.blocks.at(-1)
-  const place: ChecksumPlace = {
+  const place: ChecksumTarget = {
     ...{ chain: CHAIN, height: tip?.height ?? 0, timeMs: Number.MAX_SAFE_INTEGER },
   }
   const differences: string[] = []
   const [gotBus, wantBus] = [busOver(got), busOver(want)]
   const held = new Set(want.topics(''))
-  for (const [topic, facts] of Object.entries(TOPIC_FACTS) as [
+  for (const [topic, facts] of Object.entries(TOPIC_RULES) as [
     Topic,
-    (typeof TOPIC_FACTS)[Topic],
+    (typeof TOPIC_RULES)[Topic],
   ][]) {
     const name = Object.hasOwn(TOPICS, topic) ? topicName(topic, CHAIN) : ''
     if (facts.how === 'left out' || !held.has(name)) continue
@@ -125,8 +125,8 @@ export const exactDifferences = (
   codec: Codec,
 ): readonly string[] => {
   const raw = FAMILIES.map((family) => topicName(family, CHAIN))
-  const group = `${PROCESS.app}.${CHAIN}`
-  const inputs = PROCESS.inputs.map((input) => topicName(input, CHAIN))
+  const group = `${PROCESS_PIPELINE.app}.${CHAIN}`
+  const inputs = PROCESS_PIPELINE.inputs.map((input) => topicName(input, CHAIN))
   const places = (log: SimulatedLog) =>
     log.offsets(group, inputs).map((each) => JSON.stringify(each))
   return [

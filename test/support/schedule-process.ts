@@ -8,11 +8,11 @@ import type { Source } from '../../ingestors/follow/contract.ts'
 import { ingestTopics, startIngestor } from '../../ingestors/start.ts'
 import { startStage } from '../../processors/runtime/stage-runner.ts'
 import { batchRows } from '../../processors/sinks/batch-rows.ts'
-import { makeInserter } from '../../processors/sinks/inserter.ts'
-import type { MakeRows } from '../../processors/sinks/row-threads.ts'
-import { sinkPlaces, startSink } from '../../processors/sinks/sink.ts'
+import { createInserter } from '../../processors/sinks/inserter.ts'
+import type { MakeRows } from '../../processors/sinks/row-worker-pool.ts'
+import { sinkConcurrency, startSink } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
-import { PROCESS, processorTopics } from '../../processors/start.ts'
+import { PROCESS_PIPELINE, processorTopics } from '../../processors/start.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { CalmParts } from './schedule-calm.ts'
 import type { NodeAccess } from './schedule-chain.ts'
@@ -87,15 +87,15 @@ export const startProcess = async (
   })
   const deps = { chain: CHAIN, bus, codec, metrics, log }
   await parts.calm?.({ partitions: 0, isSunk: false })
-  const running = [ingestor, await startStage(PROCESS, deps)]
+  const running = [ingestor, await startStage(PROCESS_PIPELINE, deps)]
   await parts.calm?.({ partitions, isSunk: false })
   if (warehouse !== undefined) {
     const insert: SimulatedWarehouse['insert'] = (...insertion) => warehouse.insert(...insertion)
-    const inserter = makeInserter({
+    const inserter = createInserter({
       metrics,
       warehouse: { insert: (...insertion) => way('insert', () => insert(...insertion)) },
     })
-    const sinkDeps = { ...deps, inserter, makeRows: rowsHere(codec), places: sinkPlaces() }
+    const sinkDeps = { ...deps, inserter, makeRows: rowsHere(codec), places: sinkConcurrency() }
     for (const sink of SINKS) running.push(await startSink(sink, sinkDeps))
   }
   return {

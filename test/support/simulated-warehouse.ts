@@ -1,5 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { TABLE_FACTS, type TableFacts, TECHNICAL_COLUMNS } from '../../cli/checksum/facts.ts'
+import {
+  TABLE_RULES,
+  type TableRule,
+  TECHNICAL_COLUMNS,
+} from '../../cli/checksum/comparison-rules.ts'
 import type { JsonRows, Warehouse } from '../../core/clickhouse/client.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -53,7 +57,7 @@ const ABSENT: Readonly<Record<string, (row: Row) => boolean>> = {
   'buys + sells = 0': (row) => Number(row.buys) + Number(row.sells) === 0,
 }
 
-const isAbsent = (facts: TableFacts, row: Row): boolean => {
+const isAbsent = (facts: TableRule, row: Row): boolean => {
   if (facts.how !== 'newest' || facts.absent === undefined) return false
   const test = ABSENT[facts.absent]
   if (test === undefined) throw new Error(`what "${facts.absent}" means is not known here`)
@@ -61,7 +65,7 @@ const isAbsent = (facts: TableFacts, row: Row): boolean => {
 }
 
 interface Table {
-  readonly facts: TableFacts
+  readonly facts: TableRule
   readonly replacing: Replacing
   readonly rows: Map<string, Row>
 }
@@ -93,7 +97,7 @@ export class SimulatedWarehouse {
 
   /** Names of the tables that are compared, without the chain prefix. */
   static compared(): readonly string[] {
-    return Object.entries(TABLE_FACTS).flatMap(([name, { how }]) =>
+    return Object.entries(TABLE_RULES).flatMap(([name, { how }]) =>
       how === 'blocks' || how === 'newest' ? [name] : [],
     )
   }
@@ -129,7 +133,7 @@ export class SimulatedWarehouse {
     if (held) return held
     const name = table.slice(this.#chain.length + 1)
     const replacing = this.#known.get(name)
-    const facts = TABLE_FACTS[name]
+    const facts = TABLE_RULES[name]
     if (replacing === undefined || facts === undefined) throw new Error(`no table ${table}`)
     const made: Table = { facts, replacing, rows: new Map() }
     this.#tables.set(table, made)

@@ -2,9 +2,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openHouse } from '../../cli/app/app.ts'
+import { createApp } from '../../cli/app/app.ts'
 import { nodeSource } from '../../cli/app/node-source.ts'
-import type { HouseChain } from '../../cli/app/services.ts'
+import type { AppChain } from '../../cli/app/services.ts'
 import { type ChainExtra, loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
@@ -67,7 +67,7 @@ const startProduct = async (nodes: readonly SoakNode[]) => {
   const chainExtra = Object.fromEntries(nodes.map(({ id, extra }) => [id, extra]))
   const config = { ...loadConfig({}, { port: 0, keyPepper: 'soak' }), chainExtra }
   const chains = await Promise.all(
-    nodes.map(async ({ id, url, extra }): Promise<HouseChain> => {
+    nodes.map(async ({ id, url, extra }): Promise<AppChain> => {
       const source = await nodeSource({
         ...{ chain: CHAINS[id], urls: [url], from: 0, config, metrics, log },
         signal: new AbortController().signal,
@@ -75,7 +75,7 @@ const startProduct = async (nodes: readonly SoakNode[]) => {
       return { row: CHAINS[id], source, extra }
     }),
   )
-  const house = await openHouse({
+  const house = await createApp({
     ...{ config, chains, metrics, log },
     logPath: join(folder, 'log'),
     warehousePath: join(folder, 'warehouse'),

@@ -1,10 +1,10 @@
 import type { QuoteBook } from '../../core/prices/quote-assets.ts'
 import type {
-  Folding,
   Operation,
   OperationRecord,
   Publication,
   Stage,
+  StageProcessor,
   StageState,
 } from '../../processors/runtime/stage.ts'
 import { blockEventOf, type TapeOp } from './tape.ts'
@@ -49,7 +49,7 @@ export const operation = (op: TapeOp, records: readonly OperationRecord[] = []):
 })
 
 /** A stage over a state of its own, in which each flush is kept as a commit would. */
-export const loaded = (stage: Stage, book?: QuoteBook): Folding => {
+export const loaded = (stage: Stage, book?: QuoteBook): StageProcessor => {
   const kept = new Map<string, string>()
   const folding = stage.load(stageState(kept), book)
   return {
@@ -66,7 +66,7 @@ export const loaded = (stage: Stage, book?: QuoteBook): Folding => {
 }
 
 /** All that one operation makes a stage publish. */
-export const stepped = (folding: Folding, next: Operation): readonly Publication[] => {
+export const stepped = (folding: StageProcessor, next: Operation): readonly Publication[] => {
   const published = folding.step(next)
   return [...published, ...folding.flush().publications]
 }

@@ -1,9 +1,9 @@
 /** What a chain's users see of it, and what its tables and topics hold, as lines that two runs can be compared by. */
-import { courseOf } from '../../cli/checksum/chain-history.ts'
+import { readChainHistory } from '../../cli/checksum/chain-history.ts'
 import type { NamedDigest } from '../../cli/checksum/checksum.ts'
-import { TABLE_FACTS, TOPIC_FACTS } from '../../cli/checksum/facts.ts'
-import { columnsByTable, tableDigest } from '../../cli/checksum/tables.ts'
-import { type ChecksumPlace, topicDigest } from '../../cli/checksum/topics.ts'
+import { TABLE_RULES, TOPIC_RULES } from '../../cli/checksum/comparison-rules.ts'
+import { columnsByTable, tableDigest } from '../../cli/checksum/table-digest.ts'
+import { type ChecksumTarget, topicDigest } from '../../cli/checksum/topic-digest.ts'
 import { TOPICS, type Topic, topicName } from '../../schemas/topics.ts'
 import type { Product } from './product.ts'
 
@@ -161,20 +161,20 @@ const digestLines = (digests: readonly NamedDigest[]): Record<string, readonly s
 /** Digests of every compared table and topic as of a height; buckets only where `final`, because they wait for that. */
 const digestsAt = async (
   { house: { bus, codec, warehouse } }: Product,
-  place: ChecksumPlace,
+  place: ChecksumTarget,
   final: boolean,
 ): Promise<readonly NamedDigest[]> => {
   const { chain } = place
   const digests: NamedDigest[] = []
   const topics = new Set(await bus.topics(''))
-  for (const [topic, facts] of Object.entries(TOPIC_FACTS)) {
+  for (const [topic, facts] of Object.entries(TOPIC_RULES)) {
     if (facts.how === 'left out' || !isTopic(topic) || COMPARED_AS_TABLES.has(topic)) continue
     if (!topics.has(topicName(topic, chain))) continue
     const digest = await topicDigest({ bus, codec, place, topic, facts })
     digests.push({ name: topicName(topic, chain), ...digest })
   }
   const columns = await columnsByTable(warehouse)
-  for (const [table, facts] of Object.entries(TABLE_FACTS)) {
+  for (const [table, facts] of Object.entries(TABLE_RULES)) {
     if (facts.how === 'left out' || (facts.how === 'buckets' && !final)) continue
     const name = `${chain}_${table}`
     const all = columns.get(name) ?? []
@@ -193,7 +193,7 @@ export const tipContent = async (
   chain: string,
 ): Promise<Record<string, readonly string[]>> => {
   const { bus, codec } = product.house
-  const { tip } = await courseOf({ bus, codec, chain })
+  const { tip } = await readChainHistory({ bus, codec, chain })
   if (tip === null) throw new Error(`${chain} has no blocks`)
   const place = { chain, height: tip.height, timeMs: tip.timeMs }
   return digestLines(await digestsAt(product, place, false))
@@ -206,7 +206,7 @@ export const settledContent = async (
   height: number,
 ): Promise<Record<string, readonly string[]>> => {
   const { bus, codec } = product.house
-  const { blocks, finalHeight } = await courseOf({ bus, codec, chain })
+  const { blocks, finalHeight } = await readChainHistory({ bus, codec, chain })
   const block = blocks.get(height)
   if (block === undefined || finalHeight < height) throw new Error(`${height} is not final`)
   const place = { chain, height, timeMs: block.timeMs }

@@ -4,7 +4,7 @@ import type {
   Operation,
   OperationRecord,
   StageTopic,
-  ValueOf,
+  TopicValue,
 } from '../../processors/runtime/stage.ts'
 import type {
   BalanceEvent,
@@ -202,7 +202,7 @@ type ActTopic = 'tokens' | 'pools' | 'trades' | 'balances' | 'holderDeltas'
 export interface KeyedEvents<Topic extends StageTopic = ActTopic> {
   readonly topic: Topic
   readonly key: string
-  readonly events: ValueOf<Topic>['events']
+  readonly events: TopicValue<Topic>['events']
 }
 
 const grouped = (

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aclLine, aclRows } from '../../cli/commands/acl.ts'
+import { aclLine, aclRows } from '../../cli/app/kafka-acl.ts'
 import type { AclRow } from '../../core/bus/kafka/acl.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { TOPICS, type Topic, topicName } from '../../schemas/topics.ts'

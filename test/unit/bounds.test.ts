@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { processReadiness } from '../../processors/readiness.ts'
+import { processorsReadiness } from '../../processors/readiness.ts'
+import { toFixedPoint } from '../../processors/runtime/valuation.ts'
 import {
-  knownDecimal,
-  POSITION_SHAPE,
-  signed256,
-  total64,
-  total256,
-  totalDecimal,
-  UNITS_SHAPE,
-  VALUE_SHAPE,
-} from '../../processors/runtime/bounds.ts'
-import { valueRaw } from '../../processors/runtime/valuation.ts'
-import { blockRows } from '../../processors/sinks/rows.ts'
-import { poolEventRows } from '../../processors/sinks/state-rows.ts'
+  clampInt256,
+  clampUint64,
+  clampUint256,
+  nullableDecimal,
+  POSITION_DECIMAL,
+  saturatedDecimal,
+  UNITS_DECIMAL,
+  VALUE_DECIMAL,
+} from '../../processors/sinks/column-limits.ts'
+import { blockRows } from '../../processors/sinks/columns.ts'
+import { poolEventRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import { tradeRows } from '../../processors/sinks/trade-rows.ts'
 import type { DexPoolEvents } from '../../schemas/wire.ts'
 import { opAt } from '../support/stage.ts'
@@ -23,32 +23,32 @@ const NINES = (whole: number, places: number) => `${'9'.repeat(whole)}.${'9'.rep
 
 test('a total beyond its decimal column is the end of the column, a single value is unknown', () => {
   const cases = [
-    [VALUE_SHAPE, 26, 12],
-    [POSITION_SHAPE, 58, 18],
-    [UNITS_SHAPE, 52, 24],
+    [VALUE_DECIMAL, 26, 12],
+    [POSITION_DECIMAL, 58, 18],
+    [UNITS_DECIMAL, 52, 24],
   ] as const
   for (const [shape, whole, places] of cases) {
     const most = NINES(whole, places)
     const beyond = `1${'0'.repeat(whole)}`
-    assert.equal(totalDecimal(most, shape), most)
-    assert.equal(totalDecimal(beyond, shape), most)
-    assert.equal(totalDecimal(`-${beyond}`, shape), `-${most}`)
-    assert.equal(knownDecimal(most, shape), most)
-    assert.equal(knownDecimal(beyond, shape), null)
-    assert.equal(totalDecimal(`1.${'1'.repeat(places + 3)}`, shape), `1.${'1'.repeat(places)}`)
+    assert.equal(saturatedDecimal(most, shape), most)
+    assert.equal(saturatedDecimal(beyond, shape), most)
+    assert.equal(saturatedDecimal(`-${beyond}`, shape), `-${most}`)
+    assert.equal(nullableDecimal(most, shape), most)
+    assert.equal(nullableDecimal(beyond, shape), null)
+    assert.equal(saturatedDecimal(`1.${'1'.repeat(places + 3)}`, shape), `1.${'1'.repeat(places)}`)
   }
-  assert.equal(totalDecimal('', VALUE_SHAPE), '0')
-  assert.equal(knownDecimal('', VALUE_SHAPE), null)
+  assert.equal(saturatedDecimal('', VALUE_DECIMAL), '0')
+  assert.equal(nullableDecimal('', VALUE_DECIMAL), null)
 })
 
 test('whole numbers end at their columns instead of starting again at zero', () => {
   const [last, lastSigned] = [2n ** 256n - 1n, 2n ** 255n - 1n]
-  assert.equal(total256(String(last + 1n)), String(last))
-  assert.equal(total256('-1'), '0')
-  assert.equal(signed256(String(last)), String(lastSigned))
-  assert.equal(signed256(`-${last}`), String(-lastSigned))
-  assert.equal(total64(String(2n ** 64n)), String(2n ** 64n - 1n))
-  assert.equal(total64(''), '0')
+  assert.equal(clampUint256(String(last + 1n)), String(last))
+  assert.equal(clampUint256('-1'), '0')
+  assert.equal(clampInt256(String(last)), String(lastSigned))
+  assert.equal(clampInt256(`-${last}`), String(-lastSigned))
+  assert.equal(clampUint64(String(2n ** 64n)), String(2n ** 64n - 1n))
+  assert.equal(clampUint64(''), '0')
 })
 
 const HUGE = String(2n ** 256n - 1n)
@@ -87,22 +87,22 @@ test('a fee, a value, gas and a change of a pool stay inside their columns', () 
 })
 
 test('a hundred million of the largest values that count still fit the column of their sum', () => {
-  const largest = valueRaw(9.99e17)
+  const largest = toFixedPoint(9.99e17)
   assert.ok(largest !== null)
-  assert.equal(valueRaw(1e18), null)
+  assert.equal(toFixedPoint(1e18), null)
   assert.ok(largest * 100_000_000n < 10n ** 38n)
 })
 
 test('work that has failed for a minute makes the process not ready, as a halted lane does', () => {
   const groups = { stage: [{ partition: 1, seq: 1, height: 1, blockTimeMs: 0 }] }
   const failing = { 'sink.eth.trades': [{ partition: 3, sinceMs: 1_000, error: 'away' }] }
-  assert.deepEqual(processReadiness({ groups, failing: {} }, 1e9), { ok: true })
-  assert.deepEqual(processReadiness({ groups, failing }, 60_999), { ok: true })
-  const late = processReadiness({ groups, failing }, 61_000)
+  assert.deepEqual(processorsReadiness({ groups, failing: {} }, 1e9), { ok: true })
+  assert.deepEqual(processorsReadiness({ groups, failing }, 60_999), { ok: true })
+  const late = processorsReadiness({ groups, failing }, 61_000)
   assert.equal(late.ok, false)
   assert.equal(late.detail, 'sink.eth.trades/3: failing for 60 s: away')
   const halted = { stage: [{ partition: 1, seq: 1, height: 1, blockTimeMs: 0, halted: 'order' }] }
-  assert.deepEqual(processReadiness({ groups: halted, failing: {} }, 0), {
+  assert.deepEqual(processorsReadiness({ groups: halted, failing: {} }, 0), {
     ok: false,
     detail: 'stage/1: order',
   })

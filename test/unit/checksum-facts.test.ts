@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { TABLE_FACTS, TOPIC_FACTS } from '../../cli/checksum/facts.ts'
+import { TABLE_RULES, TOPIC_RULES } from '../../cli/checksum/comparison-rules.ts'
 import { TOPICS } from '../../schemas/topics.ts'
 
 const FOLDER = new URL('../../schemas/tables/', import.meta.url)
 
 test('every topic is compared or left out with a reason', () => {
-  assert.deepEqual(Object.keys(TOPIC_FACTS).sort(), Object.keys(TOPICS).sort())
+  assert.deepEqual(Object.keys(TOPIC_RULES).sort(), Object.keys(TOPICS).sort())
 })
 
 test('every table and view of the migrations is compared or left out with a reason', () => {
@@ -19,11 +19,11 @@ test('every table and view of the migrations is compared or left out with a reas
     )
   })
   assert.ok(named.length > 15, 'the migrations were read')
-  assert.deepEqual(Object.keys(TABLE_FACTS).sort(), [...new Set(named)].sort())
+  assert.deepEqual(Object.keys(TABLE_RULES).sort(), [...new Set(named)].sort())
 })
 
 test('what is left out says why', () => {
-  for (const facts of [...Object.values(TOPIC_FACTS), ...Object.values(TABLE_FACTS)]) {
+  for (const facts of [...Object.values(TOPIC_RULES), ...Object.values(TABLE_RULES)]) {
     if (facts.how === 'left out') assert.match(facts.why, /\w+ \w+/)
   }
 })

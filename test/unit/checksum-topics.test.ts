@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TOPIC_FACTS } from '../../cli/checksum/facts.ts'
-import { topicDigest } from '../../cli/checksum/topics.ts'
+import { TOPIC_RULES } from '../../cli/checksum/comparison-rules.ts'
+import { topicDigest } from '../../cli/checksum/topic-digest.ts'
 import { localCodec } from '../../core/codec/local.ts'
 import { STAGE_MESSAGES } from '../../processors/runtime/stage.ts'
-import { bareToken, firstSight, recordEvent } from '../../processors/tokens/record.ts'
+import { firstSeenRecord, unknownToken, upsertEvent } from '../../processors/tokens/record.ts'
 import { topicName } from '../../schemas/topics.ts'
 import { openSimulatedBus } from '../support/simulated-bus.ts'
 import { SimulatedGroups } from '../support/simulated-lanes.ts'
@@ -30,7 +30,7 @@ const digestOf = async (
     const value = codec.encode(STAGE_MESSAGES[topic], { meta, events: [event] } as never)
     await writer.commit({ records: [{ topic: name, key: '0xaaa', value }] })
   }
-  const facts = TOPIC_FACTS[topic]
+  const facts = TOPIC_RULES[topic]
   if (facts.how === 'left out') throw new Error(`${topic} is compared`)
   return topicDigest({ bus, codec, topic, place: PLACE, facts })
 }
@@ -47,13 +47,13 @@ test('what a reorg emptied counts as never published, although it names a block'
 })
 
 test('a token whose only sight was taken back counts as never seen', async () => {
-  const token = bareToken('0xaaa', 9)
-  const record = firstSight(
+  const token = unknownToken('0xaaa', 9)
+  const record = firstSeenRecord(
     token,
     metaOf({ op: 'apply', seq: 1, block: BLOCK, finalHeight: 0 }),
     null,
   )
-  const event = recordEvent(record)
+  const event = upsertEvent(record)
   const none = await digestOf('tokensProcessed', [])
   const seen = { op: 'apply', event } as const
   assert.equal((await digestOf('tokensProcessed', [seen])).rows, 1)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local.ts'
 import { Malformed } from '../../core/errors.ts'
-import { FEED_SINKS, feedSinks } from '../../processors/sinks/feed-sinks.ts'
+import { enabledFeedSinks, FEED_SINKS } from '../../processors/sinks/feed-sinks.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { FEED_NAMES, feedTopics } from '../../schemas/feeds.ts'
 import type { Topic } from '../../schemas/topics.ts'
@@ -22,10 +22,10 @@ test('every feed topic has a sink, and a chain runs those that it has and that a
   const all = Object.values(CHAINS).flatMap((chain) => feedTopics(chain, FEED_NAMES))
   assert.deepEqual([...new Set(all)].sort(), FEED_SINKS.map(({ topic }) => topic).toSorted())
   const topics = (chain: keyof typeof CHAINS) =>
-    feedSinks(CHAINS[chain], FEED_NAMES).map(({ topic }) => topic)
+    enabledFeedSinks(CHAINS[chain], FEED_NAMES).map(({ topic }) => topic)
   assert.deepEqual(topics('base'), ['calls', 'events'])
   assert.deepEqual(topics('sui'), [])
-  assert.deepEqual(feedSinks(CHAINS.eth, []), [])
+  assert.deepEqual(enabledFeedSinks(CHAINS.eth, []), [])
 })
 
 test('a call as a row: its marks are numbers, its fee is in coins, unknown is null', () => {

@@ -4,7 +4,7 @@ import { ClickHouseError } from '@clickhouse/client'
 import type { JsonRows } from '../../core/clickhouse/client.ts'
 import { Outage } from '../../core/errors.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { makeInserter } from '../../processors/sinks/inserter.ts'
+import { createInserter } from '../../processors/sinks/inserter.ts'
 
 interface Statement {
   readonly table: string
@@ -24,7 +24,7 @@ const openInserter = (answer: (statement: Statement) => unknown = () => undefine
     sent.push(statement)
     await answer(statement)
   }
-  return { sent, ...makeInserter({ warehouse: { insert }, metrics: makeMetrics() }) }
+  return { sent, ...createInserter({ warehouse: { insert }, metrics: makeMetrics() }) }
 }
 
 const part = (name: string, text = `{"a":"${name}"}`) => ({ text, count: 1, token: name })

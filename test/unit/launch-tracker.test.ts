@@ -8,10 +8,10 @@ import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
 import type {
-  Folding,
   Operation,
   OperationRecord,
   Publication,
+  StageProcessor,
 } from '../../processors/runtime/stage.ts'
 import { TOKENS } from '../../processors/tokens/stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -130,7 +130,7 @@ const operationOf = (
   return { block: blockEventOf(tapeOp), records: recordsOf(block, tapeOp) }
 }
 
-const stepped = (folding: Folding, operation: Operation): readonly Publication[] => [
+const stepped = (folding: StageProcessor, operation: Operation): readonly Publication[] => [
   ...folding.step(operation),
   ...folding.flush().publications,
 ]

@@ -7,8 +7,12 @@ import { track } from '../../ingestors/publish/running-balances.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
-import type { Folding, OperationRecord, Publication } from '../../processors/runtime/stage.ts'
-import { tokenRows } from '../../processors/sinks/state-rows.ts'
+import type {
+  OperationRecord,
+  Publication,
+  StageProcessor,
+} from '../../processors/runtime/stage.ts'
+import { tokenRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import { TOKENS } from '../../processors/tokens/stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { PoolFact } from '../../schemas/events.ts'
@@ -112,7 +116,7 @@ const recordsOf = (op: TapeOp, logs: readonly Unplaced[]): readonly OperationRec
 }
 
 const stepped = (
-  folding: Folding,
+  folding: StageProcessor,
   op: TapeOp,
   records: readonly OperationRecord[],
   topics: readonly OperationRecord['topic'][],

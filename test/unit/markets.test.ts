@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Operation, OperationRecord, Publication } from '../../processors/runtime/stage.ts'
-import { marketRows } from '../../processors/sinks/market-rows.ts'
+import { marketRows } from '../../processors/sinks/token-market-rows.ts'
 import { MARKETS } from '../../processors/tokens/market-stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { askOps } from '../../cli/app/ops-client.ts'
+import { fetchOps } from '../../cli/app/ops-client.ts'
 import { loadConfig } from '../../core/config/config.ts'
 import { makeActivity } from '../../core/ops/in-flight.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
@@ -36,10 +36,10 @@ test("the operators' port answers health, readiness, metrics and questions, and 
   assert.equal(await statusOf('/nothing'), 404)
   assert.equal(await statusOf('/constructor'), 404)
   assert.equal(await statusOf('/health', 'POST'), 405)
-  assert.deepEqual(await askOps(ops.url, '/sum?of=2'), { of: '2' })
-  await assert.rejects(askOps(ops.url, '/sum'), /of what\?/)
+  assert.deepEqual(await fetchOps(ops.url, '/sum?of=2'), { of: '2' })
+  await assert.rejects(fetchOps(ops.url, '/sum'), /of what\?/)
   await ops.stop()
-  assert.equal(await askOps(ops.url, '/sum'), undefined, 'nobody is there any more')
+  assert.equal(await fetchOps(ops.url, '/sum'), undefined, 'nobody is there any more')
 })
 
 test('the activity file holds what is in flight, whatever else was in it', () => {

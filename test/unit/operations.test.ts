@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Malformed } from '../../core/errors.ts'
 import {
-  type Aligner,
-  type Arrival,
-  makeAligner,
-  type Progress,
+  type BlockAligner,
+  createBlockAligner,
+  type LaneProgress,
+  type PendingRecord,
 } from '../../processors/runtime/block-aligner.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
 import { blockEventOf, type TapeOp } from '../support/tape.ts'
@@ -33,8 +33,8 @@ const block = (seq: number, records: Readonly<Record<string, number>> = {}): Blo
   return blockEventOf(op, spans)
 }
 
-const aligner = (progress: Progress = { seq: null, blocksNext: 0 }): Aligner<string> =>
-  makeAligner({
+const aligner = (progress: LaneProgress = { seq: null, blocksNext: 0 }): BlockAligner<string> =>
+  createBlockAligner({
     blocksTopic: 'eth.blocks',
     partition: 1,
     inputs: [
@@ -49,7 +49,7 @@ const record = (
   part: number | null,
   offset: number,
   topic = 'eth.dex.trades.processed',
-): Arrival<string> => ({ topic, offset, seq, part, value: `${seq}.${part}` })
+): PendingRecord<string> => ({ topic, offset, seq, part, value: `${seq}.${part}` })
 
 const reasonOf = (work: () => unknown): string => {
   try {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { placesOf } from '../../cli/app/public-urls.ts'
+import { publicUrls } from '../../cli/app/public-urls.ts'
 import { roleConfig } from '../../cli/commands/role.ts'
 import { ConfigError, loadConfig } from '../../core/config/config.ts'
 import { readTls } from '../../core/config/tls.ts'
@@ -66,7 +66,7 @@ test('a wildcard host needs an address that clients can dial', () => {
 })
 
 test('addresses for clients: as set, or else where the listeners are', () => {
-  const place = (environment: Record<string, string>) => placesOf(loadConfig(environment), 80, 81)
+  const place = (environment: Record<string, string>) => publicUrls(loadConfig(environment), 80, 81)
   assert.deepEqual(place({}), {
     baseUrl: 'http://127.0.0.1:80',
     graphqlUrl: 'http://127.0.0.1:80/graphql',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { POOLS } from '../../processors/pools/stage.ts'
 import type { Operation, Publication } from '../../processors/runtime/stage.ts'
-import { poolBirthRows, poolRows } from '../../processors/sinks/state-rows.ts'
+import { poolCreatedRows, poolRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import type { DexPoolEvent, DexPoolEvents } from '../../schemas/wire.ts'
 import { loaded, opAt, operation, stepped } from '../support/stage.ts'
 import { metaOf, type TapeOp } from '../support/tape.ts'
@@ -353,7 +353,7 @@ test('a pool whose making was taken back is gone, and its birth with it', () => 
   const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 2, 1), [made])))
   const marks = [applied, reverted].map((value) => [
     poolRows(value)[0]?._del,
-    poolBirthRows(value)[0]?._del,
+    poolCreatedRows(value)[0]?._del,
   ])
   assert.deepEqual(marks, [
     [0, 0],

@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rawOf } from '../../core/amounts.ts'
-import { pnlEvent, pnlTrade } from '../../processors/pnl/events.ts'
+import { pnlEvent, tradePnlEvent } from '../../processors/pnl/events.ts'
 import {
-  afterDeal,
-  type Deal,
+  applyTrade,
+  fromStoredPosition,
   NO_POSITION,
-  type Outcome,
   type Position,
-  positionOf,
-  storedOf,
+  type PositionTrade,
+  type PositionUpdate,
+  toStoredPosition,
 } from '../../processors/pnl/position.ts'
 
 const WHO = { wallet: '0xw', token: '0xt' }
 const DAY = 86_400_000
 
-const deal = (side: 'buy' | 'sell', amount: string, usd: string | null, timeMs = 1): Deal => ({
+const deal = (
+  side: 'buy' | 'sell',
+  amount: string,
+  usd: string | null,
+  timeMs = 1,
+): PositionTrade => ({
   buy: side === 'buy',
   amountRaw: rawOf(amount, 6),
   usd: usd === null ? null : rawOf(usd, 12),
@@ -24,13 +29,13 @@ const deal = (side: 'buy' | 'sell', amount: string, usd: string | null, timeMs =
   priceUsd: '',
 })
 
-const after = (deals: readonly Deal[]): Position =>
-  deals.reduce((position, each) => afterDeal(position, each).position, NO_POSITION)
+const after = (deals: readonly PositionTrade[]): Position =>
+  deals.reduce((position, each) => applyTrade(position, each).position, NO_POSITION)
 
-const last = (deals: readonly Deal[]): Outcome => {
+const last = (deals: readonly PositionTrade[]): PositionUpdate => {
   const newest = deals.at(-1)
   assert.ok(newest)
-  return afterDeal(after(deals.slice(0, -1)), newest)
+  return applyTrade(after(deals.slice(0, -1)), newest)
 }
 
 test('a sell realizes against the moving average of what is held', () => {
@@ -85,7 +90,7 @@ test('a cycle closes at less than ten base units and the next buy opens another'
   )
   const realized = closed.realizedUsd
   assert.ok(realized > 0n)
-  const again = afterDeal(closed, deal('buy', '2', '8', 11)).position
+  const again = applyTrade(closed, deal('buy', '2', '8', 11)).position
   assert.deepEqual([again.openMs, again.closeMs, again.realizedUsd], [11, 0, 0n])
   assert.equal(again.totalRealizedUsd, realized)
   const open = after([
@@ -136,8 +141,8 @@ test('window counts end with the day of the newest trade', () => {
 
 test('a row says what was left', () => {
   const sell = deal('sell', '40', '200', 9)
-  const outcome = afterDeal(after([deal('buy', '10', '20')]), sell)
-  assert.deepEqual(pnlTrade(WHO, sell, outcome, { tx: '0xtx', eventIndex: 3 }), {
+  const outcome = applyTrade(after([deal('buy', '10', '20')]), sell)
+  assert.deepEqual(tradePnlEvent(WHO, sell, outcome, { tx: '0xtx', eventIndex: 3 }), {
     wallet_address: '0xw',
     token_address: '0xt',
     time: 9,
@@ -156,5 +161,8 @@ test('a row says what was left', () => {
 
 test('a position survives its stored form', () => {
   const position = after([deal('buy', '100', '50'), deal('sell', '30', '60')])
-  assert.deepEqual(positionOf(JSON.parse(JSON.stringify(storedOf(position)))), position)
+  assert.deepEqual(
+    fromStoredPosition(JSON.parse(JSON.stringify(toStoredPosition(position)))),
+    position,
+  )
 })

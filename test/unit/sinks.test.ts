@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local.ts'
 import { Malformed } from '../../core/errors.ts'
-import { checkTrades } from '../../processors/runtime/validate-records.ts'
-import { SUBJECTS } from '../../processors/sinks/batch-rows.ts'
-import { blockRows, finalRows, rowVersion } from '../../processors/sinks/rows.ts'
-import { insertToken } from '../../processors/sinks/sink.ts'
+import { validateTrades } from '../../processors/runtime/validate-records.ts'
+import { LATEST_STATE_KEYS } from '../../processors/sinks/batch-rows.ts'
+import { blockRows, finalityRows, rowVersion } from '../../processors/sinks/columns.ts'
+import { insertToken } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
 import { tradeRows } from '../../processors/sinks/trade-rows.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
@@ -125,10 +125,10 @@ test('a block row counts its trades by partition; FINALIZE is the final row of t
     [row?.trades_count, row?.trades_by_partition, row?.events_count],
     [8, [1, 0, 7], 28],
   )
-  assert.deepEqual(finalRows(block), [])
+  assert.deepEqual(finalityRows(block), [])
   const final = blockEventOf({ ...op, op: 'finalize' })
   assert.deepEqual(blockRows(final), [])
-  assert.equal(finalRows(final)[0]?.final_slot, 4)
+  assert.equal(finalityRows(final)[0]?.final_slot, 4)
 })
 
 test('numbers that are none, or that no table can hold, are poison', () => {
@@ -150,17 +150,17 @@ test('numbers that are none, or that no table can hold, are poison', () => {
     { vault_a_pre_amount: 'x' },
   ]
   for (const change of cases)
-    assert.throws(() => checkTrades(spoilt(change)), Malformed, JSON.stringify(change))
+    assert.throws(() => validateTrades(spoilt(change)), Malformed, JSON.stringify(change))
   const curved = (real_token_reserves: string): TradeEvents => {
     const value = tradesOf('apply')
     const reserves = { virtual_quote_reserves: '1', virtual_token_reserves: '2' }
     const bonding_curve = { ...reserves, real_quote_reserves: '', real_token_reserves }
     return { ...value, events: value.events.map((event) => ({ ...event, bonding_curve })) }
   }
-  assert.throws(() => checkTrades(curved('x')), Malformed)
-  assert.doesNotThrow(() => checkTrades(curved('3')))
+  assert.throws(() => validateTrades(curved('x')), Malformed)
+  assert.doesNotThrow(() => validateTrades(curved('3')))
   assert.doesNotThrow(() =>
-    checkTrades(spoilt({ user_b_amount: String(2n ** 256n - 1n), vault_a_pre_amount: '-5' })),
+    validateTrades(spoilt({ user_b_amount: String(2n ** 256n - 1n), vault_a_pre_amount: '-5' })),
   )
 })
 
@@ -227,7 +227,7 @@ test('migrations carry no TTL: retention is a setting', () => {
 })
 
 test('a table whose subjects are written once per batch keeps one row for each of them anyway', () => {
-  for (const [table, columns] of SUBJECTS) {
+  for (const [table, columns] of LATEST_STATE_KEYS) {
     const [, sorted = ''] =
       new RegExp(
         `TABLE IF NOT EXISTS \\{chain\\}_${table} [^;]*?ENGINE=ReplacingMergeTree[^;]*?ORDER BY \\(?([a-z_, ]+)`,

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { roleConfig } from '../../cli/commands/role.ts'
-import { readPlan } from '../../cli/commands/start.ts'
+import { parsePlan } from '../../cli/commands/start.ts'
 import { UsageError } from '../../cli/commands/usage-error.ts'
-import { welcomeText } from '../../cli/standalone/demo.ts'
+import { welcomeText } from '../../cli/standalone/welcome.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 
 test('without options: the simulator on the default port', () => {
-  const plan = readPlan({}, {})
+  const plan = parsePlan({}, {})
   assert.equal(plan.rpc, null)
   assert.equal(plan.config.port, 8080)
   assert.equal(plan.untilMs, undefined)
 })
 
 test('every option of a simulated chain', () => {
-  const plan = readPlan(
+  const plan = parsePlan(
     {
       ...{ data: 'd', port: '9000', seed: '7', rate: '2.5' },
       ...{ genesis: '2026-01-01T00:00:00Z', until: '10m' },
@@ -30,16 +30,16 @@ test('every option of a simulated chain', () => {
 })
 
 test('a real chain takes its endpoints from the option, else the public table', () => {
-  const given = readPlan({ chain: 'ethereum', rpc: ['wss://node.example'], from: '19000000' }, {})
+  const given = parsePlan({ chain: 'ethereum', rpc: ['wss://node.example'], from: '19000000' }, {})
   assert.deepEqual(given.rpc, ['wss://node.example'])
   assert.equal(given.from, 19_000_000)
-  assert.deepEqual(readPlan({ chain: 'eth' }, {}).rpc, CHAINS.eth.publicRpc)
+  assert.deepEqual(parsePlan({ chain: 'eth' }, {}).rpc, CHAINS.eth.publicRpc)
 })
 
 test('all wrong options are named together', () => {
   const wrong = { port: 'x', seed: '-1', rate: '0', genesis: 'soon', until: '10', chain: 'doge' }
   assert.throws(
-    () => readPlan(wrong, {}),
+    () => parsePlan(wrong, {}),
     (error: unknown) => {
       assert.ok(error instanceof UsageError)
       for (const name of Object.keys(wrong)) assert.match(error.message, new RegExp(`--${name}:`))
@@ -50,7 +50,7 @@ test('all wrong options are named together', () => {
 
 test('every chain can be followed over its nodes', () => {
   for (const { id } of Object.values(CHAINS)) {
-    const { rpc } = readPlan({ chain: id, rpc: ['https://node.example'] }, {})
+    const { rpc } = parsePlan({ chain: id, rpc: ['https://node.example'] }, {})
     assert.deepEqual(rpc, ['https://node.example'])
     const environment = { CHAINS: id, RPC_URLS: 'https://node.example' }
     assert.deepEqual(roleConfig('all', environment).chains, [id])
@@ -59,7 +59,7 @@ test('every chain can be followed over its nodes', () => {
 
 test('half a seed, half a port and half a block are refused', () => {
   assert.throws(
-    () => readPlan({ seed: '1.5', port: '80.5', chain: 'eth', from: '7.5' }, {}),
+    () => parsePlan({ seed: '1.5', port: '80.5', chain: 'eth', from: '7.5' }, {}),
     /--seed: 1\.5 is not a whole number[\s\S]*--from[\s\S]*--port/,
   )
 })

@@ -1,22 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { emptyBucket, type StatBucket } from '../../processors/stats/bucket.ts'
-import { makeRecency } from '../../processors/stats/recency.ts'
-import { MinuteSums } from '../../processors/stats/sums.ts'
-import { makePartFinal, newTokenStats, type Part, statsAt } from '../../processors/stats/token.ts'
+import { emptyBucket, type StatsBucket } from '../../processors/stats/bucket.ts'
+import { createDistinctCounter } from '../../processors/stats/distinct-counter.ts'
+import { MinuteSums } from '../../processors/stats/minute-sums.ts'
+import {
+  addFinalBlock,
+  type BlockStats,
+  newTokenStats,
+  windowStatsAt,
+} from '../../processors/stats/token-windows.ts'
 
 const NOW = 30_000_000
 
 const side = (count: number) => ({ count, raw: BigInt(count), usdRaw: 7n, nativeRaw: 1n })
 
-const bucketAt = (minute: number, price: number): StatBucket => {
+const bucketAt = (minute: number, price: number): StatsBucket => {
   const span = { open: price, close: price, high: price, low: price }
   const sides = { buy: side(5), sell: side(4) }
   return { ...emptyBucket(minute), ...sides, usd: span, native: span, liquidityUsd: price }
 }
 
-const partAt = (bucket: StatBucket): Part => {
+const partAt = (bucket: StatsBucket): BlockStats => {
   const names = Array.from({ length: 5 }, (_, index) => `w${bucket.minute}-${index}`)
   const seen = { buyers: names, sellers: names, traders: names, pools: ['p'], programs: ['g'] }
   return { bucket, decimals: 6, seen }
@@ -25,7 +30,7 @@ const partAt = (bucket: StatBucket): Part => {
 /** Looks into buckets and maps that one answer takes after so many minutes with trades. */
 const lookups = (minutes: number): number => {
   let count = 0
-  const counted = (bucket: StatBucket): StatBucket =>
+  const counted = (bucket: StatsBucket): StatsBucket =>
     new Proxy(bucket, {
       get: (target, name) => {
         count += 1
@@ -34,7 +39,7 @@ const lookups = (minutes: number): number => {
     })
   const stats = newTokenStats('t', { usd: null, native: null, liquidityUsd: null })
   for (let minute = NOW - minutes; minute < NOW; minute += 1) {
-    makePartFinal(stats, partAt(counted(bucketAt(minute, 1 + (minute % 7)))))
+    addFinalBlock(stats, partAt(counted(bucketAt(minute, 1 + (minute % 7)))))
   }
   const hot = [partAt(bucketAt(NOW, 3))]
   const get = Map.prototype.get
@@ -49,7 +54,7 @@ const lookups = (minutes: number): number => {
     return iterate.call(this)
   }
   try {
-    statsAt(stats, hot, NOW)
+    windowStatsAt(stats, hot, NOW)
     return count
   } finally {
     Map.prototype.get = get
@@ -95,7 +100,7 @@ test('names since a minute are those that were last seen then or later', () => {
   const seen = fc.record({ gap, name: fc.constantFrom('a', 'b', 'c', 'd', 'e') })
   fc.assert(
     fc.property(fc.array(seen, { maxLength: 40 }), gap, fc.nat(4_000), (list, pruned, back) => {
-      const recency = makeRecency()
+      const recency = createDistinctCounter()
       const last = new Map<string, number>()
       let minute = NOW
       for (const { gap: step, name } of list) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CANDLES, loadCandles } from '../../processors/candles/stage.ts'
-import { makeLayers } from '../../processors/runtime/unfinalized-store.ts'
+import { createVersionedStore } from '../../processors/runtime/versioned-store.ts'
 import { stageState } from '../support/stage.ts'
 import { type Move, operationOf, type TapeTrade, tapeOf } from '../support/tape.ts'
 
@@ -59,7 +59,7 @@ test('candles of four times as many blocks take four times as much to load', () 
 
 test('a retraction reads what was kept for its block once, also when it asks for it first', () => {
   const state = new Map<string, string>()
-  const first = makeLayers<{ n: number }, string>(stageState(state))
+  const first = createVersionedStore<{ n: number }, string>(stageState(state))
   for (const height of [1, 2]) {
     const values = new Map([['key', { n: height }]])
     first.apply({ hash: `0x${height}`, height, timeMs: 0, values, extra: `of ${height}` })
@@ -74,7 +74,7 @@ test('a retraction reads what was kept for its block once, also when it asks for
       return kept.get(key)
     },
   }
-  const layers = makeLayers<{ n: number }, string>(counted)
+  const layers = createVersionedStore<{ n: number }, string>(counted)
   assert.equal(layers.extra('0x2'), 'of 2')
   assert.equal(layers.revert('0x2')?.extra, 'of 2')
   assert.equal(reads, 1)

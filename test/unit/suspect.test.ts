@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge } from '../../processors/prices/stage.ts'
-import { SUSPECT_RULES, suspectReason, type TradeSigns } from '../../processors/prices/suspect.ts'
+import { priceTrade } from '../../processors/prices/stage.ts'
+import {
+  type PriceSignals,
+  SUSPECT_RULES,
+  suspectReason,
+} from '../../processors/prices/suspect-rules.ts'
 import type { BondingCurve, Trade, TradeEvent } from '../../schemas/wire.ts'
 import { type TapeTrade, tapeOf, tradeEventOf } from '../support/tape.ts'
 
@@ -29,7 +33,7 @@ const eventOf = (change: Partial<TapeTrade>, vaults: Partial<Trade> = {}): Trade
   return { ...event, trade: { ...event.trade, ...vaults } }
 }
 
-type Known = Parameters<typeof judge>[2]
+type Known = Parameters<typeof priceTrade>[2]
 const NOTHING: Known = { token: undefined, pool: undefined }
 const HOUR = 3_600_000
 const AT = { height: 100, timeMs: HOUR * 10 }
@@ -48,7 +52,7 @@ const verdict = (
 ): string => {
   const event = eventOf(change, vaults)
   assert.ok(event.trade)
-  const { processed } = judge(event, event.trade, known, AT)
+  const { processed } = priceTrade(event, event.trade, known, AT)
   assert.equal(
     processed.is_token_a_price_in_usd_suspect,
     !processed.is_token_a_price_in_usd_suspect_reason.endsWith('UNSPECIFIED'),
@@ -120,7 +124,7 @@ test('the price of a curve is that of its virtual reserves, not of the little mo
     assert.ok(event.trade && event.instruction)
     const instruction = { ...event.instruction, type: 'pump_fun' }
     const curved = { ...event, instruction, bonding_curve: curve }
-    const { processed } = judge(curved, event.trade, NOTHING, AT)
+    const { processed } = priceTrade(curved, event.trade, NOTHING, AT)
     return processed.is_token_a_price_in_usd_suspect_reason.replace(
       'TOKEN_PRICE_SUSPECT_REASON_',
       '',
@@ -158,7 +162,7 @@ test('every rule has a reason of its own, and each was shown above', () => {
 })
 
 test('a rule that lacks what it looks at stays silent', () => {
-  const nothing: TradeSigns = {
+  const nothing: PriceSignals = {
     priceUsd: null,
     valueUsd: null,
     productRatio: null,
@@ -177,7 +181,7 @@ test('a new level is believed once three trades in two blocks agree on it', () =
   const heights = [100, 100, 100, 101, 102]
   const verdicts = heights.map((height) => {
     assert.ok(event.trade)
-    const judged = judge(event, event.trade, { token, pool: undefined }, { ...AT, height })
+    const judged = priceTrade(event, event.trade, { token, pool: undefined }, { ...AT, height })
     token = judged.token
     return judged.processed.is_token_a_price_in_usd_suspect
   })
@@ -189,7 +193,7 @@ test('what was traded for nothing has no price, and moves none', () => {
   for (const change of [{ quoteRaw: 0n }, { baseRaw: 0n }]) {
     const event = eventOf(change)
     assert.ok(event.trade)
-    const { processed, token, pool } = judge(event, event.trade, known, AT)
+    const { processed, token, pool } = priceTrade(event, event.trade, known, AT)
     assert.equal(processed.token_a_price_in_usd, '')
     assert.equal(processed.token_a_price_in_quote, '')
     assert.equal(processed.token_b_price_in_base, '')
@@ -201,7 +205,7 @@ test('dust leaves the last price of its pool, anything else moves it', () => {
   const judged = (change: Partial<TapeTrade>, pool: Known['pool']) => {
     const event = eventOf(change)
     assert.ok(event.trade)
-    return judge(event, event.trade, { token: last(2), pool }, AT)
+    return priceTrade(event, event.trade, { token: last(2), pool }, AT)
   }
   const pool = last(0, 1_000, 2)
   const dust = judged({ baseRaw: 10n, quoteRaw: 100n }, pool)
@@ -218,8 +222,8 @@ test('a suspect trade leaves the last good price, a good one moves it', () => {
   const good = eventOf({ quoteRaw: 220n * DOLLARS })
   assert.ok(suspect.trade && good.trade)
   const known = { token: last(2), pool: undefined }
-  const kept = judge(suspect, suspect.trade, known, AT).processed
-  const moved = judge(good, good.trade, known, AT).processed
+  const kept = priceTrade(suspect, suspect.trade, known, AT).processed
+  const moved = priceTrade(good, good.trade, known, AT).processed
   assert.deepEqual(
     [
       kept.token_a_price_in_usd,

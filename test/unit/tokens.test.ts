@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Operation, Publication } from '../../processors/runtime/stage.ts'
-import { tokenRows } from '../../processors/sinks/state-rows.ts'
+import { tokenRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import { TOKENS } from '../../processors/tokens/stage.ts'
 import type { TokenEvent, TokenEvents } from '../../schemas/wire.ts'
 import { loaded, opAt, operation, stepped } from '../support/stage.ts'

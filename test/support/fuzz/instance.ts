@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Demo } from '../../../cli/app/data-folder.ts'
-import type { DemoExamples } from '../../../cli/standalone/demo.ts'
+import type { DemoFile } from '../../../cli/app/data-folder.ts'
+import type { DemoExamples } from '../../../cli/standalone/welcome.ts'
 import { freePort } from '../ports.ts'
 import { sluice } from '../sluice.ts'
 import { until } from '../until.ts'
@@ -31,7 +31,7 @@ const ask = async <T>(url: string, init: RequestInit = {}): Promise<T> => {
   return JSON.parse(text) as T
 }
 
-const newKeys = async ({ adminUrl, adminToken }: Demo): Promise<readonly string[]> => {
+const newKeys = async ({ adminUrl, adminToken }: DemoFile): Promise<readonly string[]> => {
   const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
   const keys: string[] = []
   for (let made = 0; made < ORGANIZATIONS; made++) {
@@ -66,7 +66,7 @@ export const openInstance = async (): Promise<FuzzInstance> => {
       START_LIMIT_MS,
     )
     const read = <T>(name: string): T => JSON.parse(readFileSync(join(folder, name), 'utf8')) as T
-    const demo = read<Demo & { readonly examples: DemoExamples }>('demo.json')
+    const demo = read<DemoFile & { readonly examples: DemoExamples }>('demo.json')
     const { url } = read<{ url: string }>('ops.json')
     const { examples } = demo
     const keys = await newKeys(demo)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { laterNodeSource } from '../../../cli/app/node-source.ts'
+import { lazyNodeSource } from '../../../cli/app/node-source.ts'
 import type { Bus } from '../../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../../core/bus/topic-specs.ts'
@@ -52,7 +52,7 @@ export const startSideBySide = async (options: SideOptions): Promise<SideBySide>
   const start = async ({ chain: id, urls }: ReplayServer): Promise<[string, Ingestor]> => {
     const chain = chainRow(id)
     if (chain === undefined) throw new Error(`no chain ${id}`)
-    const source = laterNodeSource({ chain, urls, from, config: limits, metrics, log })
+    const source = lazyNodeSource({ chain, urls, from, config: limits, metrics, log })
     const config = { retention: 'off', pricesStatic: {} } as const
     return [id, await startIngestor({ chain, source, bus, codec, config, metrics, log })]
   }

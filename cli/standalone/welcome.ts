@@ -1,0 +1,108 @@
+import type { Warehouse } from '../../core/clickhouse/client.ts'
+import { print } from '../../core/ops/terminal.ts'
+import type { ChainRow } from '../../schemas/chains.ts'
+import type { DemoFile } from '../app/data-folder.ts'
+
+/** Things that exist and have trades: what a newcomer's first commands are about. */
+export interface DemoExamples {
+  readonly chain: string
+  readonly token: string
+  readonly pool: string
+  readonly wallet: string
+  readonly txHash: string
+}
+
+/** The newest trades that are looked through. */
+const MAX_TRADES_SCANNED = 20_000
+
+/**
+ * The proposed token, or the one last traded, with a trade of it; null until there is one that every command of the
+ * welcome answers about: each table is written at a pace of its own, and a start that catches up has some behind others.
+ */
+export const findExamples = async (
+  warehouse: Warehouse,
+  { id, apiName }: ChainRow,
+  proposed: DemoExamples | undefined,
+): Promise<DemoExamples | null> => {
+  const trades = `${id}_dex_trades_enriched`
+  const among = proposed
+    ? 'token_address = {token:String}'
+    : `block_time >= (SELECT max(block_time) FROM ${trades}) - INTERVAL 1 DAY`
+  const { rows } = await warehouse.query<Omit<DemoExamples, 'chain'>>({
+    sql: `WITH newest AS (
+        SELECT token_address, pool_address, owner, tx_hash, block_slot, event_index FROM ${trades} FINAL
+        WHERE price_usd > 0 AND is_suspect = 0 AND is_base = 1 AND ${among}
+        ORDER BY block_slot DESC, event_index DESC LIMIT ${MAX_TRADES_SCANNED})
+      SELECT token_address AS token, pool_address AS pool, owner AS wallet, tx_hash AS txHash FROM newest
+      WHERE (wallet, token) IN (SELECT wallet, token_address FROM ${id}_wallet_token_pnl FINAL
+          WHERE wallet IN (SELECT owner FROM newest))
+        AND token IN (SELECT token_address FROM ${id}_tokens FINAL WHERE token_address IN (SELECT token_address FROM newest))
+        AND pool IN (SELECT pool_address FROM ${id}_dex_pools FINAL WHERE pool_address IN (SELECT pool_address FROM newest))
+        AND txHash IN (SELECT tx_hash FROM ${id}_dex_trades WHERE tx_hash IN (SELECT tx_hash FROM newest))
+      ORDER BY block_slot DESC, event_index DESC LIMIT 1`,
+    params: { token: proposed?.token ?? '' },
+  })
+  const [row] = rows
+  return row ? { chain: apiName, ...row } : null
+}
+
+/** What the welcome shows. */
+export interface Welcome extends DemoFile {
+  readonly origin: string
+  readonly dataDir: string
+  readonly chains: readonly ChainRow[]
+  /** True: webhooks of the shown key may go to this machine. */
+  readonly webhooksToHere: boolean
+  /** By the name of their chain; chains without a trade yet are missing. */
+  readonly examples: Readonly<Record<string, DemoExamples>>
+}
+
+/** Prints where the product serves, the demo key and commands to paste. */
+export const printWelcome = (welcome: Welcome): void => {
+  print(welcomeText(welcome))
+}
+
+/** The welcome as text; commands are whole lines, ready to paste. */
+export const welcomeText = (welcome: Welcome): string => {
+  const { baseUrl, graphqlUrl, wsUrl, apiKey, origin, dataDir, chains } = welcome
+  return [
+    '',
+    `  Sluice is running on ${origin}`,
+    '',
+    `  REST       ${baseUrl}        (OpenAPI: ${baseUrl}/openapi.json)`,
+    `  GraphQL    ${graphqlUrl}`,
+    `  Streams    ${wsUrl}`,
+    `  API key    ${apiKey}`,
+    `  Tokens     ${welcome.tokenUrl}        (client id and secret: ${dataDir}/demo.json)`,
+    `  Admin      ${welcome.adminUrl}`,
+    `  Data       ${dataDir}/        (these lines as JSON: ${dataDir}/demo.json)`,
+    ...(welcome.webhooksToHere
+      ? ['  Webhooks   of this key may go to this machine, because this is a demo']
+      : []),
+    '',
+    ...chains.flatMap((chain) => chainCommands(welcome, chain)),
+    '  Ctrl-C stops; the next start goes on where this one ended.',
+    '',
+  ].join('\n')
+}
+
+const chainCommands = (
+  { baseUrl, graphqlUrl, apiKey, dataDir, examples }: Welcome,
+  chain: ChainRow,
+): readonly string[] => {
+  const { token = 'TOKEN', wallet = 'WALLET' } = examples[chain.apiName] ?? {}
+  const group = chain.network === null ? chain.name : `EVM(network: ${chain.network})`
+  const query = `{"query":"{ ${group} { DEXTrades(limit: {count: 3}) { Block { Time } Trade { Buy { Amount PriceInUSD Currency { Symbol } } } } } }"}`
+  return [
+    `  ${chain.name}: candles of a token, search, what a wallet made, the newest trades by GraphQL:`,
+    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/v2/token/${chain.apiName}/${token}/candles?resolution=1m&limit=3'`,
+    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/v2/token/search?chain=${chain.apiName}&keyword=${token}'`,
+    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/wallet/v1/${chain.apiName}/${wallet}/stats'`,
+    `curl -s -H 'X-API-KEY: ${apiKey}' -H 'Content-Type: application/json' '${graphqlUrl}' -d '${query}'`,
+    '',
+    '  Live trades of that token (any Centrifuge client works; this is a plain socket), and the topic itself:',
+    `npx --no sluice listen 'dex-trade:${chain.id}_${token}' --data '${dataDir}'`,
+    `npx --no sluice tail ${chain.id}.dex.trades.processed --data '${dataDir}'`,
+    '',
+  ]
+}

@@ -1,0 +1,274 @@
+import type { Running } from '../../core/bus/contract.ts'
+import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import { pause, retry } from '../../core/retry.ts'
+import type { FailingLane } from '../runtime/stage-runner.ts'
+import { checkAndRepairRollups, MAX_REPAIRS } from './check-and-repair.ts'
+import { recordGap } from './gaps.ts'
+import {
+  createIncompleteMinutes,
+  type GapReason,
+  type IncompleteMinutes,
+} from './incomplete-minutes.ts'
+import {
+  canonicalTradesSql,
+  MINUTE_SECONDS,
+  type MinuteRow,
+  minuteCompletenessQuery,
+  startOfMinute,
+  storedTradesSql,
+  tradeRetentionDays,
+} from './trade-queries.ts'
+
+/** What a finalizer works with. */
+export interface FinalizerDeps {
+  readonly chain: string
+  readonly warehouse: Warehouse
+  readonly log: Logger
+  /** Pause when there is nothing to do. Default 5 s: readers see a minute's trades before it is rolled up as well. */
+  readonly idleMs?: number
+  /** Pause between two checks of the rollups. Default 60 s. */
+  readonly checkMs?: number
+  /** How long a minute waits for missing trades after the last that came. Default 5 minutes. */
+  readonly graceMs?: number
+  readonly metrics?: Metrics
+  /** Whether this process may rebuild rollups: two that do so at the same time would double them. Default: it may. */
+  readonly mayRepair?: () => boolean
+}
+
+/** What one round did. */
+export interface FinalizationRun {
+  /** Minutes written to the rollups. */
+  readonly minutes: number
+  /** Start of the first minute that is not rolled up, epoch seconds; null before the first block. */
+  readonly hotFrom: number | null
+  /** The minute that is final but whose trades are not all there and are waited for; null: none. */
+  readonly waitingFor: number | null
+}
+
+/** A running finalizer. */
+export interface RunningFinalizer extends Running {
+  last(): FinalizationRun | undefined
+  /** Since when every round fails; nothing while rounds succeed. */
+  failing(): readonly FailingLane[]
+}
+
+const DAY_SECONDS = 86_400
+const IDLE_MS = 5_000
+/** Minutes with trades of one round: far below the window in which the engine remembers insert tokens. */
+const MINUTES_PER_RUN = 500
+/** Time between two checks, and the minutes that each looks at again. */
+const CHECK_INTERVAL_MS = 60_000
+const RECHECKED_MINUTES = 30
+const FINALIZATION_RETRY = { firstMs: 200, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
+
+interface WatermarkRow {
+  readonly hot_from: number
+  readonly final_time: number
+}
+
+/** Watermark and final time in epoch seconds; 0 = none. The final row is written after the blocks it names. */
+const watermarkQuery = (chain: string): Query => ({
+  sql: `SELECT toUInt32(argMaxIf(hot_from, _ver, key = 'rollup')) AS hot_from,
+  toUInt32(intDiv(toUnixTimestamp64Milli(argMaxIf(final_time, _ver, key = 'final')), 1000)) AS final_time
+FROM ${chain}_chain_state WHERE key IN ('rollup', 'final')`,
+})
+
+/** Time of the first block in epoch seconds; 0 = none. Asked for until there is a watermark. */
+const firstBlockTime = async (warehouse: Warehouse, chain: string): Promise<number> => {
+  const { rows } = await warehouse.query<{ readonly first_block: number }>({
+    sql: `SELECT toUInt32(toUnixTimestamp(min(block_time))) AS first_block FROM ${chain}_blocks FINAL`,
+  })
+  return rows[0]?.first_block ?? 0
+}
+
+const TRADE_COLUMNS = `block_time, block_slot, block_height, block_hash, tx_hash, tx_index, tx_signer, tx_fee, tx_fee_native,
+  tx_fee_usd, tx_status, event_index, is_base, side, token_address, decimals, amount, amount_usd, amount_native, price_usd,
+  price_native, owner, side_token, side_decimals, side_amount, side_amount_usd, side_price_usd, program_address,
+  protocol_name, protocol_family, pool_address, is_suspect`
+
+/**
+ * Hands one minute to the rollups: a Null table, so that one insert reaches them all under one token. Of a minute that is not
+ * complete only trades of blocks that stand: a removed block's may be among the stored ones.
+ */
+export const rollUpMinuteSql = (chain: string, minute: number, isComplete = true): string => {
+  const [from, to] = [minute, minute + MINUTE_SECONDS]
+  const source = isComplete ? storedTradesSql(chain, from, to) : canonicalTradesSql(chain, from, to)
+  return `INSERT INTO ${chain}_trades_final (${TRADE_COLUMNS}) SELECT ${TRADE_COLUMNS} FROM ${source} ORDER BY ALL`
+}
+
+/** Token of a minute's insert: the grid is fixed, so a repeat after a crash has the same one. */
+const minuteInsertToken = (chain: string, minute: number): string => `fin:${chain}:${minute}`
+
+/** What a round knows beside the tables. */
+export interface FinalizationOptions {
+  /** Default: no minute is given up for its missing trades. */
+  readonly openMinutes?: IncompleteMinutes
+  readonly metrics?: Metrics
+  readonly nowMs?: number
+}
+
+type GapReasons = ReadonlyMap<number, GapReason>
+
+/** Open minutes that wait no longer: their trades have expired, or are dead letters. */
+const findGapReasons = async (
+  warehouse: Warehouse,
+  chain: string,
+  { rows, openMinutes, nowMs }: FinalizationOptions & { rows: readonly MinuteRow[]; nowMs: number },
+): Promise<GapReasons> => {
+  const overdue = openMinutes?.overdue(rows, nowMs)
+  const open = rows.filter((row) => row.open > 0)
+  if (open.length === 0) return new Map()
+  const days = await tradeRetentionDays(warehouse, chain)
+  const expired = days === null ? Number.NEGATIVE_INFINITY : nowMs / 1_000 - days * DAY_SECONDS
+  return new Map(
+    open.flatMap(({ minute }): readonly (readonly [number, GapReason])[] => {
+      if (minute + MINUTE_SECONDS <= expired) return [[minute, 'expired']]
+      return overdue?.has(minute) ? [[minute, 'trades-missing']] : []
+    }),
+  )
+}
+
+/**
+ * One round: every minute up to the first that is not complete, then the watermark. Minutes that can never be complete are rolled
+ * up with the trades that are stored, and marked in `{c}_rollup_gaps`. Safe to repeat and to interrupt.
+ */
+export const runFinalization = async (
+  warehouse: Warehouse,
+  chain: string,
+  options: FinalizationOptions = {},
+): Promise<FinalizationRun> => {
+  const { metrics, nowMs = Date.now() } = options
+  const [ends] = (await warehouse.query<WatermarkRow>(watermarkQuery(chain))).rows
+  const begun = ends?.hot_from || (await firstBlockTime(warehouse, chain))
+  if (ends === undefined || begun === 0) return { minutes: 0, hotFrom: null, waitingFor: null }
+  const from = startOfMinute(begun)
+  const to = startOfMinute(ends.final_time)
+  if (to <= from) return { minutes: 0, hotFrom: from, waitingFor: null }
+  const query = minuteCompletenessQuery(chain, from, to, MINUTES_PER_RUN)
+  const { rows } = await warehouse.query<MinuteRow>(query)
+  const gaps = await findGapReasons(warehouse, chain, { ...options, rows, nowMs })
+  const open = rows.find((row) => row.open > 0 && !gaps.has(row.minute))
+  const ready = open === undefined ? rows : rows.slice(0, rows.indexOf(open))
+  for (const row of ready) {
+    const { minute } = row
+    const reason = gaps.get(minute)
+    if (reason !== undefined) await recordGap(warehouse, chain, { row, reason, nowMs })
+    await warehouse.command(rollUpMinuteSql(chain, minute, reason === undefined), {
+      token: minuteInsertToken(chain, minute),
+    })
+    if (reason !== undefined) metrics?.rollupIncomplete.inc({ chain, reason })
+  }
+  const more = rows.length === MINUTES_PER_RUN
+  const hotFrom = open?.minute ?? (more ? (rows.at(-1)?.minute ?? from) + MINUTE_SECONDS : to)
+  if (hotFrom > from) await advanceWatermark(warehouse, chain, hotFrom)
+  return { minutes: ready.length, hotFrom, waitingFor: open?.minute ?? null }
+}
+
+const advanceWatermark = async (
+  warehouse: Warehouse,
+  chain: string,
+  hotFrom: number,
+): Promise<void> => {
+  const row = {
+    key: 'rollup',
+    final_slot: 0,
+    final_time: 0,
+    hot_from: hotFrom,
+    seq: 0,
+    _ver: hotFrom,
+  }
+  await warehouse.insert(`${chain}_chain_state`, [row], { token: `hot:${chain}:${hotFrom}` })
+}
+
+/** How often the repair of one minute is tried before it is left to an operator. */
+const MAX_REPAIR_ATTEMPTS = 3
+/** Tries that are remembered. */
+const MAX_TRACKED_REPAIRS = 1_000
+
+/** Checks now and then what was rolled up since the last check, and the newest minutes before it. */
+const createRollupChecker = (deps: FinalizerDeps) => {
+  const {
+    chain,
+    warehouse,
+    log,
+    metrics,
+    checkMs = CHECK_INTERVAL_MS,
+    mayRepair = () => true,
+  } = deps
+  const tries = new Map<number, number>()
+  let checkedTo: number | undefined
+  let lastMs = Number.NEGATIVE_INFINITY
+  const repaired = (minute: number): void => {
+    metrics?.rollupRepairs.inc({ chain })
+    const count = (tries.get(minute) ?? 0) + 1
+    if (tries.size >= MAX_TRACKED_REPAIRS) tries.clear()
+    tries.set(minute, count)
+    const facts = { chain, minute, tries: count }
+    if (count < MAX_REPAIR_ATTEMPTS) log.warn(facts, 'rollup of a minute rebuilt from its trades')
+    else log.error(facts, 'rollup of a minute still differs from its trades, giving up')
+  }
+  return async ({ hotFrom }: FinalizationRun): Promise<void> => {
+    const nowMs = Date.now()
+    // Counted from when this process may: whoever could before has ended its last repair by then.
+    if (!mayRepair()) lastMs = nowMs
+    if (hotFrom === null || nowMs - lastMs < checkMs) return
+    lastMs = nowMs
+    const minutes = await checkAndRepairRollups({
+      ...{ warehouse, chain, to: hotFrom, nowMs },
+      from: Math.min(checkedTo ?? hotFrom, hotFrom - RECHECKED_MINUTES * MINUTE_SECONDS),
+      isGivenUp: (minute) => (tries.get(minute) ?? 0) >= MAX_REPAIR_ATTEMPTS,
+    })
+    for (const minute of minutes) repaired(minute)
+    if (minutes.length < MAX_REPAIRS) checkedTo = hotFrom
+  }
+}
+
+/**
+ * Rolls up finalized minutes as they become complete, many at once when it is behind, and checks beside it that the rollups are
+ * what their trades sum to.
+ */
+export const startFinalizer = (deps: FinalizerDeps): RunningFinalizer => {
+  const { chain, warehouse, log, metrics, idleMs = IDLE_MS } = deps
+  const controller = new AbortController()
+  const { signal } = controller
+  const openMinutes = createIncompleteMinutes(deps.graceMs)
+  const check = createRollupChecker(deps)
+  let last: FinalizationRun | undefined
+  let failing: FailingLane | undefined
+  const round = async (): Promise<FinalizationRun> => {
+    const done = await runFinalization(warehouse, chain, {
+      openMinutes,
+      ...(metrics && { metrics }),
+    })
+    await check(done)
+    return done
+  }
+  const loop = async (): Promise<void> => {
+    while (!signal.aborted) {
+      last = await retry(round, {
+        ...FINALIZATION_RETRY,
+        signal,
+        onRetry: (error, attempt, waitMs) => {
+          const sinceMs = failing?.sinceMs ?? Date.now()
+          failing = { partition: 0, sinceMs, error: String(error) }
+          log.warn({ chain, err: error, attempt, waitMs }, 'finalization failed, retrying')
+        },
+      })
+      failing = undefined
+      if (last.minutes < MINUTES_PER_RUN) await pause(idleMs, signal)
+    }
+  }
+  const done = loop().catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
+  return {
+    last: () => last,
+    failing: () => (failing === undefined ? [] : [failing]),
+    stop: async () => {
+      controller.abort(new Error('the finalizer stopped'))
+      await done
+    },
+  }
+}

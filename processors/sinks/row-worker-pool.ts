@@ -1,0 +1,50 @@
+import { availableParallelism } from 'node:os'
+import { Outage } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import { openThreads } from '../../core/runtime/threads.ts'
+import type { Topic } from '../../schemas/topics.ts'
+import type { BatchRows } from './batch-rows.ts'
+import type { RowRequest, RowResponse, RowWorkerData } from './row-worker.ts'
+
+/** Makes rows of the values of a batch, oldest first. Throws `Outage` when their schemas cannot be had now. */
+export type MakeRows = (topic: Topic, values: readonly (Uint8Array | null)[]) => Promise<BatchRows>
+
+/** Threads that make rows. */
+export interface RowWorkerPool {
+  readonly makeRows: MakeRows
+  close(): Promise<void>
+}
+
+/** More would only take what folds and answers from them. */
+const MAX_THREADS = 4
+
+/** One block of memory that goes to the thread as it is: the bus's own bytes are others' too. */
+const toRowRequest = (topic: Topic, values: readonly (Uint8Array | null)[]): RowRequest => {
+  const bytes = new Uint8Array(values.reduce((sum, value) => sum + (value?.byteLength ?? 0), 0))
+  let at = 0
+  for (const value of values) {
+    if (value === null) continue
+    bytes.set(value, at)
+    at += value.byteLength
+  }
+  return { topic, bytes, lengths: Int32Array.from(values, (value) => value?.byteLength ?? -1) }
+}
+
+/** Rows are a quarter of what a trade costs, and nobody waits for them: they are made beside the thread that folds. */
+export const openRowWorkerPool = (data: RowWorkerData, log: Logger): RowWorkerPool => {
+  const threads = openThreads<RowRequest, RowResponse>({
+    module: new URL('./row-worker', import.meta.url),
+    ...{ name: 'makeRows', data },
+    onError: (err) => log.error({ err }, 'row worker thread exited'),
+    most: Math.min(MAX_THREADS, Math.max(1, availableParallelism() - 1)),
+  })
+  return {
+    makeRows: async (topic, values) => {
+      const order = toRowRequest(topic, values)
+      const answer = await threads.run(order, [order.bytes.buffer as ArrayBuffer])
+      if (answer.kind === 'rows') return answer.rows
+      throw new Outage(answer.of, answer.message)
+    },
+    close: () => threads.close(),
+  }
+}

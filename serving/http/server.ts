@@ -14,6 +14,7 @@ import { apiDocument, installDocument } from './openapi.ts'
 import { type Family, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
+import { tradeRoutes } from './trades.ts'
 import { walletRoutes } from './wallet.ts'
 
 /** What a balancer may ask in public; the reasons, metrics and everything else are on the operators' port. */
@@ -45,6 +46,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     marketDataRoutes(bounded),
     walletRoutes(bounded, '/wallet/:chain/:walletAddress/stats'),
     candleRoutes(bounded),
+    ...tradeRoutes.map((route) => route(bounded)),
     accountRoutes(deps),
     ...(deps.families ?? []),
   ]

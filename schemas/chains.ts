@@ -43,6 +43,8 @@ export interface ChainRow {
   /** GraphQL `Network` value, null where the chain is not in the EVM group. */
   readonly network: string | null
   readonly nativeSymbol: string
+  /** Where people look up its blocks. */
+  readonly explorerUrl: string
   readonly nativeDecimals: number
   /** How balances and transfers name the coin (R29). */
   readonly nativeAddress: string
@@ -108,6 +110,7 @@ export const CHAINS = {
     wire: 'CHAIN_SOLANA',
     network: null,
     nativeSymbol: 'SOL',
+    explorerUrl: 'https://solscan.io',
     nativeDecimals: 9,
     nativeAddress: '11111111111111111111111111111111',
     wrappedNative: 'So11111111111111111111111111111111111111112',
@@ -142,6 +145,7 @@ export const CHAINS = {
     wire: 'CHAIN_ETHEREUM',
     network: 'eth',
     nativeSymbol: 'ETH',
+    explorerUrl: 'https://etherscan.io',
     nativeDecimals: 18,
     nativeAddress: '0x0000000000000000000000000000000000000000',
     wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
@@ -187,6 +191,7 @@ export const CHAINS = {
     wire: 'CHAIN_BSC',
     network: 'bsc',
     nativeSymbol: 'BNB',
+    explorerUrl: 'https://bscscan.com',
     wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
     blockTimeMs: 450,
     finalityDepth: 64,
@@ -225,6 +230,7 @@ export const CHAINS = {
     wire: 'CHAIN_BASE',
     network: 'base',
     nativeSymbol: 'ETH',
+    explorerUrl: 'https://basescan.org',
     wrappedNative: '0x4200000000000000000000000000000000000006',
     blockTimeMs: 2_000,
     finalityDepth: 600,
@@ -255,6 +261,7 @@ export const CHAINS = {
     wire: 'CHAIN_POLYGON',
     network: 'polygon',
     nativeSymbol: 'POL',
+    explorerUrl: 'https://polygonscan.com',
     coinLogger: '0x0000000000000000000000000000000000001010',
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
     blockTimeMs: 1_500,
@@ -294,6 +301,7 @@ export const CHAINS = {
     wire: 'CHAIN_ARBITRUM',
     network: 'arbitrum',
     nativeSymbol: 'ETH',
+    explorerUrl: 'https://arbiscan.io',
     wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
     blockTimeMs: 250,
     finalityDepth: 4_800,
@@ -338,6 +346,7 @@ export const CHAINS = {
     wire: 'CHAIN_OPTIMISM',
     network: 'optimism',
     nativeSymbol: 'ETH',
+    explorerUrl: 'https://optimistic.etherscan.io',
     wrappedNative: '0x4200000000000000000000000000000000000006',
     blockTimeMs: 2_000,
     finalityDepth: 600,
@@ -376,6 +385,7 @@ export const CHAINS = {
     wire: 'CHAIN_AVALANCHE',
     network: 'avalanche',
     nativeSymbol: 'AVAX',
+    explorerUrl: 'https://snowtrace.io',
     wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
     blockTimeMs: 1_500,
     finalityDepth: 0,
@@ -412,6 +422,7 @@ export const CHAINS = {
     wire: 'CHAIN_ZKSYNC',
     network: 'zksync',
     nativeSymbol: 'ETH',
+    explorerUrl: 'https://explorer.zksync.io',
     coinContract: '0x000000000000000000000000000000000000800a',
     wrappedNative: '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91',
     blockTimeMs: 1_000,
@@ -446,6 +457,7 @@ export const CHAINS = {
     wire: 'CHAIN_SUI',
     network: null,
     nativeSymbol: 'SUI',
+    explorerUrl: 'https://suiscan.xyz',
     nativeDecimals: 9,
     nativeAddress: '0x2::sui::SUI',
     wrappedNative: '0x2::sui::SUI',

@@ -42,6 +42,16 @@ export const PAGE_QUERY = {
   direction: Type.Optional(Type.Enum(['next', 'prev'], { default: 'next' })),
 }
 
+/** A query time: seconds or milliseconds since the epoch, told apart by their size. */
+export const queryTime = (about: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 4_102_444_800_000,
+      description: `${about}; seconds or ms`,
+    }),
+  )
+
 /** The list envelope: `data` and `items` are the same array (R18). */
 export const pageOf = <Item extends TSchema>(item: Item) =>
   Type.Object({

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ChainParam, decimalOrNull, nullable } from './common.ts'
+import { TokenMarketData, TokenMetadata } from './token.ts'
 
 const NUMBERS = [
   'buys',
@@ -65,3 +66,12 @@ export const TokensQuery = Type.Object({
 
 /** Path of a chain alone. */
 export const ChainParams = Type.Object({ chain: ChainParam })
+
+/** A token that a wallet made. */
+export const DevToken = Type.Object({
+  address: Type.String(),
+  metadata: TokenMetadata,
+  marketData: TokenMarketData,
+  stats: TokenStats,
+})
+export type DevToken = Static<typeof DevToken>

@@ -136,6 +136,33 @@ export const Token = Type.Object({
 })
 export type Token = Static<typeof Token>
 
+/** What a token is: names, links and creation, without numbers of its market. */
+export const TokenMetadata = Type.Object({
+  address: Type.String(),
+  chain: Type.String({ description: 'As the caller spelled it' }),
+  name: Type.String({ description: 'Empty when unknown' }),
+  symbol: Type.String({ description: 'Empty when unknown' }),
+  decimals: Type.String({ description: 'Decimal places; "0" when unknown' }),
+  description: text('From the metadata document'),
+  imageUrl: text('From the metadata document'),
+  uri: text('Metadata document'),
+  metadataAddress: text('Metadata account'),
+  coingeckoCoinId: text('Not known to this installation'),
+  tokenCreatedAt: timeMs('Creation, when it was seen'),
+  tokenCreatedBlockHeight: text('Block of the creation'),
+  tokenCreatedSlot: text('Slot of the creation'),
+  tokenCreatedTxSignature: text('Transaction of the creation'),
+  tokenCreators: Type.Array(TokenCreator),
+  devTotalTokens: decimalOrNull('Tokens made by the same creator'),
+  devLastTokenCreatedAt: text('Time of the newest of them, UTC'),
+  extra: nullable(TokenExtra),
+  socialMedias: nullable(SocialMedias),
+})
+export type TokenMetadata = Static<typeof TokenMetadata>
+
+/** Metadata by address; unknown tokens are missing. */
+export const TokenMetadataMap = Type.Record(Type.String(), TokenMetadata)
+
 /** What search results may be sorted by (contract/rest.md 1.8). */
 const SEARCH_SORTS = [
   'marketCapInUsd',

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { DIRECTION, decimalOrNull, nullable } from './common.ts'
+import { DIRECTION, decimalOrNull, nullable, queryTime } from './common.ts'
 
 const integer = (about: string) => nullable(Type.Integer({ description: about }))
 const text = (about: string) => nullable(Type.String({ description: about }))
@@ -61,14 +61,6 @@ export const TradeDetail = Type.Object({
 })
 export type TradeDetail = Static<typeof TradeDetail>
 
-const timeOf = (about: string) =>
-  Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 4_102_444_800_000,
-      description: `${about}; seconds or ms`,
-    }),
-  )
 const heightOf = (about: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: about }))
 const addressOf = (about: string) =>
@@ -79,8 +71,8 @@ export const TRADE_QUERY = {
   tokenAddress: addressOf('Trades of this token'),
   walletAddress: addressOf('Trades of this wallet'),
   poolAddress: addressOf('Trades of this pool'),
-  beforeTimestamp: timeOf('Only earlier trades'),
-  afterTimestamp: timeOf('Only later trades'),
+  beforeTimestamp: queryTime('Only earlier trades'),
+  afterTimestamp: queryTime('Only later trades'),
   beforeBlockHeight: heightOf('Only trades of lower blocks'),
   afterBlockHeight: heightOf('Only trades of higher blocks'),
   transactionsSignature: Type.Optional(

@@ -4,21 +4,34 @@ import type { FastifyInstance } from 'fastify'
 import { makeCursors } from '../queries/cursor.ts'
 import { accountRoutes } from './account.ts'
 import { makeBaseApp } from './base.ts'
+import { blockchainRoutes } from './blockchains.ts'
 import { boundedReader, installCaller } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
 import type { ServerDeps } from './deps.ts'
+import { devTokenRoutes } from './dev-tokens.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { holderRoutes } from './holders.ts'
 import { marketDataRoutes } from './market-data.ts'
 import { apiDocument, installDocument } from './openapi.ts'
 import { type Family, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
+import { tokenHistoryRoutes } from './token-history.ts'
+import { tokenMetadataRoutes } from './token-metadata.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
 import { tradeRoutes } from './trades.ts'
 import { walletRoutes } from './wallet.ts'
 
 /** What a balancer may ask in public; the reasons, metrics and everything else are on the operators' port. */
 const PROBES = ['/health', '/ready'] as const
+
+/** Reads of chains. */
+const CHAIN_ROUTES = [
+  ...blockchainRoutes,
+  ...tokenMetadataRoutes,
+  ...devTokenRoutes,
+  ...tokenHistoryRoutes,
+  ...tradeRoutes,
+]
 
 const CORS = {
   origin: '*',
@@ -46,7 +59,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     marketDataRoutes(bounded),
     walletRoutes(bounded, '/wallet/:chain/:walletAddress/stats'),
     candleRoutes(bounded),
-    ...tradeRoutes.map((route) => route(bounded)),
+    ...CHAIN_ROUTES.map((route) => route(bounded)),
     accountRoutes(deps),
     ...(deps.families ?? []),
   ]

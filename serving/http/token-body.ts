@@ -6,11 +6,11 @@ import {
   SOCIAL_NETWORKS,
   type Token,
   type TokenMarketData,
+  type TokenMetadata,
 } from '../../schemas/api/token.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { HoldingColumns, TokenRow } from '../queries/tokens.ts'
-
-const textOrNull = (text: string): string | null => (text === '' ? null : text)
+import { textOrNull, timeText } from './values.ts'
 
 const timeOrNull = (text: string | null): number | null =>
   text === null || text === '0' ? null : Number(text)
@@ -107,9 +107,18 @@ const socialMediasOf = ({ social }: TokenRow): Token['socialMedias'] =>
     SOCIAL_NETWORKS.map((name) => [name, textOrNull(social[name] ?? '')]),
   ) as NonNullable<Token['socialMedias']>
 
-/** Row to body; `chainWord` is the caller's word for the chain, `score` the relevance in a search. */
-export const tokenBody = (row: TokenRow, chainWord: string, score: number | null): Token => {
-  const extra = extraOf(row)
+/** What else the maker of a token made. */
+export interface TokenMaker {
+  readonly tokens: string
+  readonly lastMs: number
+}
+
+/** Row to metadata; `chainWord` is the caller's word for the chain. */
+export const metadataOf = (
+  row: TokenRow,
+  chainWord: string,
+  maker: TokenMaker | undefined,
+): TokenMetadata => {
   const slot = row.created_slot === '0' ? null : row.created_slot
   const slotIsHeight = chainRow(row.chain)?.vm !== 'svm'
   return {
@@ -117,7 +126,7 @@ export const tokenBody = (row: TokenRow, chainWord: string, score: number | null
     chain: chainWord,
     name: row.name,
     symbol: row.symbol,
-    decimals: row.decimals,
+    decimals: String(row.decimals ?? 0),
     description: textOrNull(row.description),
     imageUrl: textOrNull(row.image_url),
     uri: textOrNull(row.uri),
@@ -132,12 +141,22 @@ export const tokenBody = (row: TokenRow, chainWord: string, score: number | null
       share,
       isVerified: verified === 1,
     })),
-    devTotalTokens: null,
-    devLastTokenCreatedAt: null,
-    market: null,
-    extra,
-    extension: extra,
+    devTotalTokens: maker?.tokens ?? null,
+    devLastTokenCreatedAt:
+      maker === undefined || maker.lastMs === 0 ? null : timeText(maker.lastMs),
+    extra: extraOf(row),
     socialMedias: socialMediasOf(row),
+  }
+}
+
+/** Row to body; `score` is the relevance in a search. */
+export const tokenBody = (row: TokenRow, chainWord: string, score: number | null): Token => {
+  const metadata = metadataOf(row, chainWord, undefined)
+  return {
+    ...metadata,
+    decimals: row.decimals,
+    market: null,
+    extension: metadata.extra,
     marketData: marketDataOf(row),
     stats: null,
     security: null,

@@ -12,24 +12,15 @@ import { type StatRow, statsQuery } from '../queries/token-stats.ts'
 import { addressesOf, addressOf, chainOf, stampFreshness } from './chain.ts'
 import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
-
-const number = (value: number | null): string | null =>
-  value === null || !Number.isFinite(value) ? null : decimalText(value)
-
-const quotient = (one: number | null, other: number): number | null =>
-  one === null || other === 0 ? null : one / other
+import { numberText, ratio, timeText } from './values.ts'
 
 /** A ratio with four decimals. */
 const rounded = (value: number | null): string | null =>
   value === null ? null : decimalText(Math.round(value * 10_000) / 10_000)
 
-/** `2026-02-09 08:05:12.345000+00:00` (contract/rest.md 1.5). */
-const timestamp = (ms: number): string =>
-  `${new Date(ms).toISOString().replace('T', ' ').replace('Z', '000')}+00:00`
-
 const periodOf = (row: StatRow): TokenStatPeriod => {
   const units = Number(row.buy_volume) + Number(row.sell_volume)
-  const change = quotient(row.close_usd, row.open_usd ?? 0)
+  const change = ratio(row.close_usd, row.open_usd ?? 0)
   return {
     buys: row.buys,
     sells: row.sells,
@@ -47,28 +38,29 @@ const periodOf = (row: StatRow): TokenStatPeriod => {
     buyVolumeInNative: row.buy_volume_native,
     sellVolumeInNative: row.sell_volume_native,
     totalVolumeInNative: row.total_volume_native,
-    openInUsd: number(row.open_usd),
-    highInUsd: number(row.high_usd),
-    lowInUsd: number(row.low_usd),
-    closeInUsd: number(row.close_usd),
-    openInNative: number(row.open_native),
-    highInNative: number(row.high_native),
-    lowInNative: number(row.low_native),
-    closeInNative: number(row.close_native),
-    averagePriceInUsd: number(quotient(Number(row.total_volume_usd), units) ?? row.close_usd),
-    averagePriceInNative: number(
-      quotient(Number(row.total_volume_native), units) ?? row.close_native,
+    openInUsd: numberText(row.open_usd),
+    highInUsd: numberText(row.high_usd),
+    lowInUsd: numberText(row.low_usd),
+    closeInUsd: numberText(row.close_usd),
+    openInNative: numberText(row.open_native),
+    highInNative: numberText(row.high_native),
+    lowInNative: numberText(row.low_native),
+    closeInNative: numberText(row.close_native),
+    averagePriceInUsd: numberText(ratio(Number(row.total_volume_usd), units) ?? row.close_usd),
+    averagePriceInNative: numberText(
+      ratio(Number(row.total_volume_native), units) ?? row.close_native,
     ),
-    priceChangeRatioInUsd: change === null ? '0' : number(change - 1),
-    volumeChangeRatio: number(row.volume_change_ratio),
+    priceChangeRatioInUsd: change === null ? '0' : numberText(change - 1),
+    volumeChangeRatio: numberText(row.volume_change_ratio),
     liquidityChangeRatio: rounded(row.liquidity_change_ratio),
-    buySellRatio: rounded(quotient(Number(row.buys), Number(row.sells))),
-    currentLiquidityInUsd: number(row.liquidity_usd),
-    updatedAt: timestamp(Number(row.stat_ms)),
+    buySellRatio: rounded(ratio(Number(row.buys), Number(row.sells))),
+    currentLiquidityInUsd: numberText(row.liquidity_usd),
+    updatedAt: timeText(Number(row.stat_ms)),
   }
 }
 
-const byToken = (rows: readonly StatRow[]): ReadonlyMap<string, TokenStats> => {
+/** Statistics by token from the rows of their windows. */
+export const statsByToken = (rows: readonly StatRow[]): ReadonlyMap<string, TokenStats> => {
   const tokens = new Map<string, TokenStats>()
   for (const row of rows) {
     const stats = tokens.get(row.token_address) ?? { address: row.token_address, periods: {} }
@@ -83,7 +75,7 @@ export const tokenStatsRoutes =
   (deps: RouteDeps): Family =>
   async (app) => {
     const read = async (chain: string, addresses: readonly string[]) =>
-      byToken((await deps.warehouse.query<StatRow>(statsQuery(chain, addresses))).rows)
+      statsByToken((await deps.warehouse.query<StatRow>(statsQuery(chain, addresses))).rows)
     app.get(
       '/token/:chain/:tokenAddress/stats',
       {

@@ -13,6 +13,7 @@ import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
 import { tokenBody } from './token-body.ts'
 import { keyOf, rowsOf } from './token-rows.ts'
+import { wordsOf } from './values.ts'
 
 const Place = Type.Object(
   {
@@ -23,12 +24,6 @@ const Place = Type.Object(
   },
   { additionalProperties: false },
 )
-
-const wordsOf = (list: readonly string[] = []): readonly string[] =>
-  list
-    .flatMap((text) => text.split(','))
-    .map((text) => text.trim())
-    .filter((text) => text !== '')
 
 /** Token search and look-up. */
 export const tokenRoutes =

@@ -37,6 +37,13 @@ export const timeText = (ms: number): string =>
 export const isDescending = (direction: string | undefined): boolean =>
   direction?.toLowerCase() !== 'asc'
 
+/** The words of a list parameter that is repeated or separated by commas. */
+export const wordsOf = (list: readonly string[] = []): readonly string[] =>
+  list
+    .flatMap((text) => text.split(','))
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+
 /** Names of tokens by address; unknown ones are missing. */
 export const tokenNames = async (
   { chain, rows }: Pick<ChainRequest<object, object>, 'chain' | 'rows'>,

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { TradeDetail } from '../../schemas/api/trade.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
+import { startApi, type TestApi } from '../support/api.ts'
 import { addressAt, type MarketTrade, seeded, tradeRow } from '../support/market.ts'
+import { type RestPage, restReader } from '../support/rest.ts'
 
 const HEAD_MS = Date.UTC(2026, 10, 20, 12)
 const MINUTE_MS = 60_000
@@ -68,32 +69,8 @@ before(async () => {
 })
 after(() => api.stop())
 
-interface Page<Item = TradeDetail> {
-  readonly data: readonly Item[]
-  readonly nextCursor: string
-  readonly startCursor: string
-  readonly hasNext: boolean
-  readonly hasPrev: boolean
-}
-
-const read = async <Item = TradeDetail>(path: string): Promise<Page<Item>> => {
-  const { status, body, text } = await call(api, path)
-  assert.equal(status, 200, `${path}: ${text}`)
-  return body as Page<Item>
-}
-
-const readAll = async <Item = TradeDetail>(path: string): Promise<readonly Item[]> => {
-  const items: Item[] = []
-  let cursor = ''
-  do {
-    const page = await read<Item>(
-      `${path}&cursor=${cursor}`.replace('&cursor=&', '&').replace(/&cursor=$/, ''),
-    )
-    items.push(...page.data)
-    cursor = page.nextCursor
-  } while (cursor !== '')
-  return items
-}
+const { read, readAll, codeOf } = restReader(() => api)
+const page = (path: string) => read<RestPage<TradeDetail>>(path)
 
 const nameOf = (trade: { readonly slot: number; readonly index: number }): string =>
   `0x${trade.slot}-${trade.index}`
@@ -125,7 +102,9 @@ test('every filter of trades keeps what it says, newest first', async () => {
     [`afterBlockHeight=${middle.slot}`, ({ slot }) => slot > middle.slot],
   ]
   for (const [query, keep] of cases) {
-    const got = await readAll(`/v2/trade/eth?limit=17${query === '' ? '' : '&'}${query}`)
+    const got = await readAll<TradeDetail>(
+      `/v2/trade/eth?limit=17${query === '' ? '' : '&'}${query}`,
+    )
     assert.deepEqual(
       got.map(({ transactionSignature }) => transactionSignature),
       wanted(keep),
@@ -135,11 +114,11 @@ test('every filter of trades keeps what it says, newest first', async () => {
 })
 
 test('a page leads back to the one before it', async () => {
-  const first = await read('/v2/trade/eth?limit=10')
+  const first = await page('/v2/trade/eth?limit=10')
   assert.deepEqual([first.hasPrev, first.hasNext], [false, true])
-  const second = await read(`/v2/trade/eth?limit=10&cursor=${first.nextCursor}`)
+  const second = await page(`/v2/trade/eth?limit=10&cursor=${first.nextCursor}`)
   assert.deepEqual([second.hasPrev, second.hasNext], [true, true])
-  const back = await read(`/v2/trade/eth?limit=10&cursor=${second.startCursor}&direction=prev`)
+  const back = await page(`/v2/trade/eth?limit=10&cursor=${second.startCursor}&direction=prev`)
   assert.deepEqual(back.data, first.data)
 })
 
@@ -148,7 +127,7 @@ test('a trade tells both legs and their value; the quote sees the other side', a
   assert.ok(trade)
   const seen = async (token: string): Promise<TradeDetail | undefined> => {
     const query = `tokenAddress=${token}&transactionsSignature=${nameOf(trade)}`
-    return (await read(`/v1/trade/ethereum?${query}`)).data[0]
+    return (await page(`/v1/trade/ethereum?${query}`)).data[0]
   }
   const [base, quote] = [await seen(TOKENS[0]), await seen(USDC)]
   assert.deepEqual(
@@ -166,7 +145,7 @@ test('a trade tells both legs and their value; the quote sees the other side', a
 test('a trade without a known price has "0" where clients require text', async () => {
   const trade = TRADES.find(({ priceUsd }) => priceUsd === null)
   assert.ok(trade)
-  const [body] = (await read(`/v2/trade/eth?transactionsSignature=${nameOf(trade)}`)).data
+  const [body] = (await page(`/v2/trade/eth?transactionsSignature=${nameOf(trade)}`)).data
   assert.deepEqual([body?.tokenPriceInUsd, body?.tokenAmountInUsd], ['0', '0'])
 })
 
@@ -255,11 +234,7 @@ test('gainers come by what their sales realized in the window, losers the other 
 })
 
 test('wrong parameters are told by name and code', async () => {
-  const codeOf = async (path: string): Promise<readonly unknown[]> => {
-    const { status, body } = await call(api, path)
-    return [status, (body as { readonly code: number }).code]
-  }
-  const { nextCursor } = await read('/v2/trade/eth?limit=1')
+  const { nextCursor } = await page('/v2/trade/eth?limit=1')
   assert.deepEqual(await codeOf('/v2/trade/eth?tokenAddress=nonsense'), [400, 40009])
   assert.deepEqual(await codeOf('/v2/trade/eth?walletAddress=nonsense'), [400, 40005])
   assert.deepEqual(await codeOf('/v2/trade/eth?type=HODL'), [400, 40002])
@@ -267,5 +242,5 @@ test('wrong parameters are told by name and code', async () => {
   assert.deepEqual(await codeOf(`/v2/trade/eth?type=BUY&cursor=${nextCursor}`), [400, 40027])
   assert.deepEqual(await codeOf('/v2/trade/nowhere'), [404, 40405])
   assert.deepEqual(await codeOf('/v2/trade/eth/top-traders'), [400, 40004])
-  assert.deepEqual((await read('/v2/trade/sol')).data, [])
+  assert.deepEqual((await page('/v2/trade/sol')).data, [])
 })

@@ -1,0 +1,49 @@
+import { type Static, Type } from 'typebox'
+import { nullable, PAGE_QUERY, pageOf } from './common.ts'
+
+/** A chain of this installation. */
+export const Blockchain = Type.Object({
+  name: Type.String(),
+  symbol: Type.String({ description: 'Of the native coin' }),
+  chainId: Type.Integer({ description: 'EIP-155 id; 0 where the chain has none' }),
+  explorerUrl: Type.String(),
+})
+export type Blockchain = Static<typeof Blockchain>
+
+/** The newest block that was ingested. */
+export const BlockchainLatestBlock = Type.Object({
+  blockhash: Type.String(),
+  lastValidBlockHeight: Type.Integer({
+    description:
+      'Solana: last height at which a transaction with this hash counts; elsewhere the height',
+  }),
+})
+export type BlockchainLatestBlock = Static<typeof BlockchainLatestBlock>
+
+/** A DEX or launchpad that is decoded. */
+export const Dex = Type.Object({
+  chain: Type.String(),
+  programAddress: nullable(Type.String({ description: 'Program, factory or package' })),
+  protocolFamily: nullable(
+    Type.String({ description: 'One of a closed list of stock clients, else null' }),
+  ),
+  protocolName: nullable(Type.String()),
+  image: nullable(Type.String()),
+})
+export type Dex = Static<typeof Dex>
+
+/** Parameters of the list of DEXes. */
+export const DexQuery = Type.Object({
+  ...PAGE_QUERY,
+  chains: Type.Optional(
+    Type.Array(Type.String({ maxLength: 512 }), {
+      maxItems: 64,
+      description: 'Repeated, or separated by commas; default: every chain of this installation',
+    }),
+  ),
+  dexProgram: Type.Optional(Type.String({ maxLength: 256, description: 'One program or factory' })),
+})
+export type DexQuery = Static<typeof DexQuery>
+
+/** One page of DEXes. */
+export const DexPage = pageOf(Dex)

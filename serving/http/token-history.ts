@@ -1,0 +1,176 @@
+import { Fault } from '../../core/errors.ts'
+import { queryTimeMs } from '../../core/time.ts'
+import {
+  MINT_BURN_QUERY,
+  PRICE_QUERY,
+  TOKEN_PARAM,
+  TOKEN_TRANSFER_QUERY,
+  TOKEN_TRANSFER_TOTAL_QUERY,
+  TokenCreation,
+  TokenMintBurn,
+  TokenPrice,
+  TokenTransfer,
+  TransferTotal,
+} from '../../schemas/api/token-history.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import type { Placed } from '../queries/keyset.ts'
+import {
+  type CreationRow,
+  creationQuery,
+  type PriceRow,
+  priceQuery,
+  pricesList,
+  type SupplyRow,
+  suppliesList,
+  type TransferRow,
+  tokenTransfersList,
+  tokenTransferTotalQuery,
+} from '../queries/token-history.ts'
+import { type ChainRoute, chainPage, chainRead } from './chain-route.ts'
+import { numberText, requiredText, unitsOrNull } from './values.ts'
+
+const priceBody = (address: string, row: PriceRow): TokenPrice => {
+  const native = numberText(row.price_native)
+  return {
+    address,
+    priceInUsd: requiredText(numberText(row.price_usd)),
+    priceInSol: native,
+    priceInNative: native,
+    timestamp: Number(row.time_ms),
+  }
+}
+
+const price = chainRead({
+  path: '/token/:chain/:tokenAddress/price',
+  summary: 'Price of a token now, or at a moment',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: PRICE_QUERY,
+  response: TokenPrice,
+  absent: 'MARKET_INFO_NOT_FOUND',
+  answer: async ({ chain, params, query, nowMs, rows }) => {
+    const timeMs = query.timestamp === undefined ? nowMs : queryTimeMs(query.timestamp)
+    const [row] = await rows<PriceRow>(priceQuery(chain.id, params.tokenAddress, timeMs))
+    if (row === undefined) throw new Fault('MARKET_INFO_NOT_FOUND')
+    return priceBody(params.tokenAddress, row)
+  },
+})
+
+const prices = chainPage({
+  path: '/token/:chain/:tokenAddress/prices',
+  summary: 'Last price of every minute with trades, newest first',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: {},
+  item: TokenPrice,
+  list: ({ chain, params }) => pricesList(chain.id, params.tokenAddress),
+  bodies: (rows: readonly (PriceRow & Placed)[], { params }) =>
+    rows.map((row) => priceBody(params.tokenAddress, row)),
+})
+
+const creation = chainRead({
+  path: '/token/:chain/:tokenAddress/creation',
+  summary: 'Block and transaction that made a token',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: {},
+  response: TokenCreation,
+  absent: 'NOT_FOUND',
+  answer: async ({ chain, params, rows }) => {
+    const [row] = await rows<CreationRow>(creationQuery(chain.id, params.tokenAddress))
+    if (row === undefined) throw new Fault('NOT_FOUND', 'The creation of this token was not seen')
+    return creationBody(params.tokenAddress, row)
+  },
+})
+
+const creationBody = (tokenAddress: string, row: CreationRow): TokenCreation => ({
+  tokenAddress,
+  blockHeight: Number(row.height ?? row.slot),
+  blockSlot: Number(row.slot),
+  blockHash: row.hash,
+  blockTimestamp: row.time_ms === '0' ? null : Number(row.time_ms),
+  transactionSignature: row.tx_hash,
+  type: 'create',
+})
+
+const mintAndBurn = (segment: 'mintAndBurn' | 'mintandburn'): ChainRoute =>
+  chainPage({
+    path: `/token/:chain/:tokenAddress/${segment}`,
+    summary: 'Minted and burnt amounts, newest first',
+    tag: 'token',
+    params: TOKEN_PARAM,
+    query: MINT_BURN_QUERY,
+    item: TokenMintBurn,
+    list: ({ chain, params, query }) =>
+      suppliesList(chain.id, params.tokenAddress, query.type ?? 'all'),
+    bodies: (rows: readonly SupplyRow[], { params }) =>
+      rows.map((row) => supplyBody(params.tokenAddress, row)),
+  })
+
+const supplyBody = (tokenAddress: string, row: SupplyRow): TokenMintBurn => ({
+  tokenAddress,
+  mintBurnType: row.kind === 'mint' ? 'mint' : 'burn',
+  amount: requiredText(unitsOrNull(row.amount_raw, row.decimals)),
+  blockHeight: Number(row.height),
+  blockTimestamp: Number(row.time_ms),
+  transactionSignature: row.tx_hash,
+})
+
+const transfers = chainPage({
+  path: '/token/:chain/:tokenAddress/transfers',
+  summary: 'Transfers of a token, newest first',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: TOKEN_TRANSFER_QUERY,
+  item: TokenTransfer,
+  list: ({ chain, params, query }) =>
+    tokenTransfersList(chain.id, params.tokenAddress, {
+      from: query.fromTimestamp,
+      to: query.toTimestamp,
+    }),
+  bodies: (rows: readonly TransferRow[], { chain }) => {
+    const nobody = chainRow(chain.id)?.nativeAddress
+    return rows.map((row) => transferBody(row, row.sender === '' || row.sender === nobody))
+  },
+})
+
+const transferBody = (row: TransferRow, isMinted: boolean): TokenTransfer => ({
+  id: `${row.tx_hash}:${row.event_index}`,
+  tokenAddress: row.token,
+  fromAddress: row.sender,
+  toAddress: row.receiver,
+  amount: requiredText(unitsOrNull(row.amount_raw, row.decimals)),
+  amountInUsd: row.amount_usd,
+  blockTimestamp: Number(row.time_ms),
+  transactionSignature: row.tx_hash,
+  type: isMinted ? 'in' : 'out',
+  status: row.success === 1 ? 'succeeded' : 'failed',
+})
+
+const transferTotal = chainRead({
+  path: '/token/:chain/:tokenAddress/transfer-total',
+  summary: 'How often a token was transferred',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: TOKEN_TRANSFER_TOTAL_QUERY,
+  response: TransferTotal,
+  absent: 'NOT_FOUND',
+  answer: async ({ chain, params, query, rows }) => {
+    const bounds = { before: query.beforeTimestamp, after: query.afterTimestamp }
+    const [row] = await rows<{ readonly total: string }>(
+      tokenTransferTotalQuery(chain.id, params.tokenAddress, bounds),
+    )
+    return { total: Number(row?.total ?? 0) }
+  },
+})
+
+/** What happened to one token: its prices, creation, supply and transfers. */
+export const tokenHistoryRoutes: readonly ChainRoute[] = [
+  price,
+  prices,
+  creation,
+  mintAndBurn('mintAndBurn'),
+  mintAndBurn('mintandburn'),
+  transfers,
+  transferTotal,
+]

@@ -17,14 +17,11 @@ import {
 import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
 
-/** Paths behind the version segment that are read with GET and have a price. */
-type ReadPath = RouteName extends infer Name
-  ? Name extends `GET ${infer Path}`
-    ? Path
-    : never
-  : never
-
-type ChainPath = Extract<ReadPath, `${string}/:chain${string}`>
+/** Paths under `:chain`, behind the version segment, that have a price. */
+type ChainPath<Method extends 'GET' | 'POST'> = Extract<
+  RouteName extends infer Name ? (Name extends `${Method} ${infer Path}` ? Path : never) : never,
+  `${string}/:chain${string}`
+>
 
 /** One request of a route under `:chain`. Addresses in `params` and `query` are written as the tables hold them. */
 export interface ChainRequest<Params, Parameters> {
@@ -60,9 +57,13 @@ const withAddresses = <Values extends object>(chainId: string, values: Values): 
     ]),
   ) as Values
 
-interface RouteRow<Params extends TProperties, Parameters extends TProperties> {
+interface RouteRow<
+  Params extends TProperties,
+  Parameters extends TProperties,
+  Method extends 'GET' | 'POST' = 'GET',
+> {
   /** Path behind the version segment; its price is a row of `schemas/plans.ts`. */
-  readonly path: ChainPath
+  readonly path: ChainPath<Method>
   readonly summary: string
   readonly tag: string
   /** Path parameters beside `chain`. */
@@ -82,8 +83,11 @@ export interface ReadRow<
   Response extends TSchema,
 > extends RouteRow<Params, Parameters> {
   readonly response: Response
-  /** What a chain answers of which this installation holds no data: an empty list or map, or the fault of a missing record. */
-  readonly absent: 'list' | 'map' | FaultName
+  /**
+   * What a chain answers of which this installation holds no data: an empty list or map, the fault of a missing record, or
+   * `empty`: what `answer` makes of no rows, which then asks for none.
+   */
+  readonly absent: Absent
   readonly answer: (request: Request<Params, Parameters>) => Promise<Static<Response>>
 }
 
@@ -95,6 +99,11 @@ export interface PageRow<
   Row extends Placed,
 > extends RouteRow<Params, Parameters> {
   readonly item: Item
+  /** Fields of the answer beside those of every list. */
+  readonly more?: {
+    readonly fields: TProperties
+    readonly read: (request: Request<Params, Parameters>) => Promise<object>
+  }
   readonly list: (request: Request<Params, Parameters>) => List | Promise<List>
   /** Bodies of a page's rows, in their order; one that vanished meanwhile may be left out. */
   readonly bodies: (
@@ -103,7 +112,9 @@ export interface PageRow<
   ) => readonly Static<Item>[] | Promise<readonly Static<Item>[]>
 }
 
-const nothing = (absent: 'list' | 'map' | FaultName): unknown => {
+type Absent = 'list' | 'map' | 'empty' | FaultName
+
+const nothing = (absent: Exclude<Absent, 'empty'>): unknown => {
   if (absent === 'list') return []
   if (absent === 'map') return {}
   throw new Fault(absent)
@@ -132,35 +143,57 @@ interface RawRequest {
 }
 
 const mount =
-  <Params extends TProperties, Parameters extends TProperties>(
-    row: RouteRow<Params, Parameters>,
+  <
+    Params extends TProperties,
+    Parameters extends TProperties,
+    Method extends 'GET' | 'POST' = 'GET',
+  >(
+    row: RouteRow<Params, Parameters, Method>,
     response: TSchema,
     answer: (request: Request<Params, Parameters>, reply: FastifyReply) => Promise<unknown>,
+    { method, body }: { readonly method: 'GET' | 'POST'; readonly body?: TSchema } = {
+      method: 'GET',
+    },
   ) =>
   (deps: RouteDeps): Family =>
   async (app) => {
-    app.get(
-      row.path,
-      {
-        schema: {
-          summary: row.summary,
-          tags: [row.tag],
-          params: Type.Object({ chain: ChainParam, ...row.params }),
-          querystring: Type.Object(row.query),
-          response: { 200: response },
-        },
-        config: priced(`GET ${row.path}` as RouteName),
+    app.route({
+      method,
+      url: row.path,
+      schema: {
+        summary: row.summary,
+        tags: [row.tag],
+        params: Type.Object({ chain: ChainParam, ...row.params }),
+        querystring: Type.Object(row.query),
+        ...(body !== undefined && { body }),
+        response: { 200: response },
       },
-      async (raw: RawRequest, reply) => {
+      config: priced(`${method} ${row.path}` as RouteName),
+      handler: async (raw: RawRequest, reply) => {
         const request = requestOf<Params, Parameters>(
           deps,
           raw.params as { readonly chain: string },
           raw.query as Readonly<Record<string, unknown>>,
         )
-        return (await answer(request, reply)) as never
+        return (await answer(request, reply as FastifyReply)) as never
       },
-    )
+    })
   }
+
+/** Answer of a request that there is nothing to do for but to check it. */
+const Success = Type.Object({ success: Type.Boolean() })
+
+/**
+ * A request whose effect always holds already: it is checked and answered with success, on any chain that there is.
+ * `body`, where one may come, is checked as well.
+ */
+export const chainAccept = <Params extends TProperties>(
+  row: Omit<RouteRow<Params, TProperties, 'POST'>, 'query'> & { readonly body?: TSchema },
+): ChainRoute =>
+  mount({ ...row, query: {} }, Success, async () => ({ success: true }), {
+    method: 'POST',
+    ...(row.body !== undefined && { body: row.body }),
+  })
 
 /** A route under `:chain`, once the server's parts are known. */
 export type ChainRoute = (deps: RouteDeps) => Family
@@ -174,8 +207,9 @@ export const chainRead = <
   row: ReadRow<Params, Parameters, Response>,
 ): ChainRoute =>
   mount(row, row.response, async (request, reply) => {
-    if (!request.chain.enabled) return nothing(row.absent)
-    await stampFreshness(reply, request.deps.freshness, request.chain.id)
+    const { chain, deps } = request
+    if (!chain.enabled && row.absent !== 'empty') return nothing(row.absent)
+    if (chain.enabled) await stampFreshness(reply, deps.freshness, chain.id)
     return row.answer(request)
   })
 
@@ -193,7 +227,7 @@ const listOf = (
 }
 
 /** Reads one page of a list, in the envelope of lists. */
-export const readPage = async <Row extends Placed, Body>(
+const readPage = async <Row extends Placed, Body>(
   request: ChainRequest<object, object>,
   path: string,
   {
@@ -227,13 +261,17 @@ export const chainPage = <
 ): ChainRoute =>
   mount(
     { ...row, query: { ...PAGE_QUERY, ...row.query } },
-    pageOf(row.item),
+    Type.Object({ ...pageOf(row.item).properties, ...row.more?.fields }),
     async (request, reply) => {
       const asked = request as unknown as Request<Params, Parameters>
       if (asked.chain.enabled) await stampFreshness(reply, asked.deps.freshness, asked.chain.id)
-      return readPage<Row, Static<Item>>(request as never, row.path, {
-        list: () => row.list(asked),
-        bodies: (rows) => row.bodies(rows, asked),
-      })
+      const [page, more] = await Promise.all([
+        readPage<Row, Static<Item>>(request as never, row.path, {
+          list: () => row.list(asked),
+          bodies: (rows) => row.bodies(rows, asked),
+        }),
+        row.more?.read(asked),
+      ])
+      return { ...page, ...more }
     },
   )

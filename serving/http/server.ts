@@ -20,6 +20,7 @@ import { tokenMetadataRoutes } from './token-metadata.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
 import { tradeRoutes } from './trades.ts'
 import { walletRoutes } from './wallet.ts'
+import { walletPnlRoutes } from './wallet-pnl.ts'
 
 /** What a balancer may ask in public; the reasons, metrics and everything else are on the operators' port. */
 const PROBES = ['/health', '/ready'] as const
@@ -31,6 +32,7 @@ const CHAIN_ROUTES = [
   ...devTokenRoutes,
   ...tokenHistoryRoutes,
   ...tradeRoutes,
+  ...walletPnlRoutes,
 ]
 
 const CORS = {

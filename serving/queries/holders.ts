@@ -1,6 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import type { HolderSort } from '../../schemas/api/holder.ts'
 import { burnAddresses } from '../../schemas/burn.ts'
+import { orderedBits } from './keyset.ts'
 
 /** A holder with what trading the token brought, as the warehouse answers it. */
 export interface HolderRow {
@@ -64,15 +65,6 @@ const READ = {
   time: 'toInt64({key:String})',
   bits: 'toUInt64({key:String})',
 } as const
-
-/**
- * A double as the unsigned integer of its bits, negative ones turned round: the same order, exact as text. What is no number counts
- * as zero, and so does minus zero.
- */
-const orderedBits = (sql: string): string => {
-  const bits = `reinterpretAsUInt64(ifNotFinite(toFloat64(${sql}), 0) + 0.)`
-  return `if(bitTest(${bits}, 63), bitNot(${bits}), bitOr(${bits}, bitShiftLeft(toUInt64(1), 63)))`
-}
 
 const money = (column: string): string => `toDecimal256(ifNull(p.${column}, 0), 12)`
 

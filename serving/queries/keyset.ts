@@ -7,6 +7,15 @@ export interface OrderColumn {
   readonly type: 'UInt64' | 'UInt32' | 'Int64' | 'UInt256' | 'Decimal256(12)' | 'String'
 }
 
+/**
+ * A double as the unsigned integer of its bits, negative ones turned round: the same order, exact as text. What is no number counts
+ * as zero, and so does minus zero.
+ */
+export const orderedBits = (sql: string): string => {
+  const bits = `reinterpretAsUInt64(ifNotFinite(toFloat64(${sql}), 0) + 0.)`
+  return `if(bitTest(${bits}, 63), bitNot(${bits}), bitOr(${bits}, bitShiftLeft(toUInt64(1), 63)))`
+}
+
 /** A list as SQL: what is selected from where, and the columns that order it, the last of them unique. */
 export interface List {
   readonly with?: string

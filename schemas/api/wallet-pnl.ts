@@ -1,0 +1,95 @@
+import { type Static, Type } from 'typebox'
+import { decimalOrNull, nullable, pageOf } from './common.ts'
+
+const texts = <const Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, Type.String()])) as Record<
+    Name,
+    ReturnType<typeof Type.String>
+  >
+
+/** Windows of profit and loss, in the chain's time; `all` is the wallet's life as far as it was ingested. */
+const PNL_RESOLUTIONS = ['1d', '7d', '30d', 'all'] as const
+export type PnlResolution = (typeof PNL_RESOLUTIONS)[number]
+
+const resolution = Type.Optional(Type.Enum(PNL_RESOLUTIONS, { default: 'all' }))
+
+/** Totals of a wallet over tokens; USD, counts, ratios as fractions, "0" where nothing is known. */
+const TOTALS = [
+  ...(['buys', 'sells', 'totalTrades', 'tokens', 'wins', 'losses', 'winRate'] as const),
+  ...(['buyAmountInUsd', 'sellAmountInUsd', 'totalCostInUsd'] as const),
+  ...(['realizedProfitInUsd', 'realizedProfitRatio', 'unrealizedProfitInUsd'] as const),
+  ...(['totalProfitInUsd', 'avgProfitPerTradeInUsd'] as const),
+] as const
+
+/** Profit and loss of a wallet over all tokens that it traded in a window. */
+export const WalletPnlSummary = Type.Object({
+  walletAddress: Type.String(),
+  resolution: Type.String(),
+  updatedAt: nullable(Type.String({ description: 'Time of the newest block, UTC' })),
+  ...texts(TOTALS),
+  unrealizedProfitRatio: Type.String(),
+  totalProfitRatio: Type.String(),
+})
+export type WalletPnlSummary = Static<typeof WalletPnlSummary>
+
+/** Profit and loss of a wallet with one token in a window; the open part at the current price. */
+export const PnlDetailItem = Type.Object({
+  ...texts([
+    ...(['walletAddress', 'tokenAddress', 'priceInUsd', 'balance', 'currentValue'] as const),
+    ...(['buys', 'sells', 'totalTrades', 'buyAmount', 'buyAmountInUsd'] as const),
+    ...(['sellAmount', 'sellAmountInUsd', 'avgBuyPriceInUsd', 'avgSellPriceInUsd'] as const),
+    ...(['realizedProfitInUsd', 'realizedProfitRatio', 'unrealizedProfitInUsd'] as const),
+    ...(['unrealizedProfitRatio', 'totalProfitInUsd', 'totalProfitRatio'] as const),
+    'avgProfitPerTradeInUsd',
+  ]),
+  name: nullable(Type.String()),
+  symbol: nullable(Type.String()),
+  logoUri: nullable(Type.String()),
+  decimals: nullable(Type.Integer()),
+  wins: decimalOrNull('Sales with a profit'),
+  losses: decimalOrNull('Sales with a loss'),
+  totalCostInUsd: decimalOrNull('Cost at the start of the window and what was bought in it'),
+  isClosed: Type.Boolean({ description: 'Nothing of known cost is held' }),
+  firstBuyAt: nullable(Type.Integer({ description: 'First purchase in the window, epoch ms' })),
+  lastSellAt: nullable(Type.Integer({ description: 'Last sale in the window, epoch ms' })),
+})
+export type PnlDetailItem = Static<typeof PnlDetailItem>
+
+/** Totals over all tokens that fit, not over one page. */
+export const PnlDetailSummary = Type.Object({ ...texts(TOTALS), currentValue: Type.String() })
+export type PnlDetailSummary = Static<typeof PnlDetailSummary>
+
+/** Details with their totals. */
+export const PnlDetailsResult = Type.Object({
+  ...pageOf(PnlDetailItem).properties,
+  summary: PnlDetailSummary,
+})
+export type PnlDetailsResult = Static<typeof PnlDetailsResult>
+
+/** Parameters of a wallet's totals. */
+export const PNL_QUERY = { resolution }
+
+const list = (about: string) =>
+  Type.String({ maxLength: 16_384, description: `${about}, comma-joined, at most 100` })
+
+/** Parameters of a wallet with given tokens. */
+export const PNL_BY_TOKEN_QUERY = { tokenAddresses: list('Tokens'), resolution }
+
+/** Parameters of given wallets with a token. */
+export const PNL_BY_WALLET_QUERY = {
+  walletAddresses: list('Wallets'),
+  tokenAddress: Type.String({ maxLength: 256 }),
+  resolution,
+}
+
+/** Parameters of a wallet's details. */
+export const PNL_DETAILS_QUERY = {
+  resolution,
+  positionState: Type.Optional(Type.Enum(['all', 'open', 'closed'], { default: 'all' })),
+  sortBy: Type.Optional(
+    Type.Enum(['totalPnl', 'realizedPnl', 'unrealizedPnl'], { default: 'totalPnl' }),
+  ),
+}
+
+/** Path parameter of one wallet, beside the chain. */
+export const WALLET_PARAM = { walletAddress: Type.String({ maxLength: 256 }) }

@@ -1,0 +1,151 @@
+import type { Query } from '../../core/clickhouse/client.ts'
+import type { PnlResolution } from '../../schemas/api/wallet-pnl.ts'
+import { type List, orderedBits, type Placed } from './keyset.ts'
+
+/** Profit and loss of a wallet with one token. Amounts in token units, money in USD, both as exact text. */
+export interface PnlRow extends Placed {
+  readonly wallet: string
+  readonly token: string
+  readonly buys: string
+  readonly sells: string
+  readonly wins: string
+  readonly losses: string
+  readonly buy_amount: string | null
+  readonly sell_amount: string | null
+  readonly buy_usd: string
+  readonly sell_usd: string
+  readonly realized_usd: string
+  /** Cost at the start of the window and what was bought in it. */
+  readonly cost_usd: string
+  /** null: the token has no price. */
+  readonly unrealized_usd: number | null
+  readonly price_usd: number | null
+  readonly balance: string | null
+  readonly balance_units: number
+  readonly decimals: number | null
+  readonly is_closed: number
+  readonly first_buy_ms: string | null
+  readonly last_sell_ms: string | null
+}
+
+/** Totals over the rows of a question. */
+export interface PnlTotalsRow {
+  readonly tokens: string
+  readonly buys: string
+  readonly sells: string
+  readonly wins: string
+  readonly losses: string
+  readonly buy_usd: string
+  readonly sell_usd: string
+  readonly realized_usd: string
+  readonly cost_usd: string
+  readonly unrealized_usd: number
+  readonly current_value: number
+  readonly head_ms: string
+}
+
+/** Whose profit with what is asked for. */
+export interface PnlQuestion {
+  readonly chain: string
+  readonly wallets: readonly string[]
+  /** undefined = every token that the wallets traded. */
+  readonly tokens?: readonly string[] | undefined
+  readonly resolution: PnlResolution
+  readonly state?: 'all' | 'open' | 'closed' | undefined
+}
+
+const DAYS: Readonly<Record<PnlResolution, number>> = { '1d': 1, '7d': 7, '30d': 30, all: 0 }
+
+/** Whole lives, from the state that is kept for each wallet and token. */
+const LIFETIME = (
+  chain: string,
+  which: string,
+): string => `SELECT wallet, token_address AS token, buys, sells, wins, losses,
+    buy_amount, sell_amount, buy_amount_usd AS buy_usd, sell_amount_usd AS sell_usd, total_realized_usd AS realized_usd,
+    buy_amount_usd AS cost_usd, position_amount, position_cost_usd,
+    CAST(NULL, 'Nullable(Int64)') AS first_buy_ms, CAST(NULL, 'Nullable(Int64)') AS last_sell_ms
+  FROM ${chain}_wallet_token_pnl FINAL WHERE ${which}`
+
+/** A window, from what each trade did; the cost at its start is that of the last trade before it. */
+const WINDOW = (
+  chain: string,
+  which: string,
+): string => `SELECT e.wallet AS wallet, e.token_address AS token,
+    countIf(e.inside AND e.side = 'BUY') AS buys, countIf(e.inside AND e.side = 'SELL') AS sells,
+    countIf(e.inside AND e.realized_usd > 0) AS wins, countIf(e.inside AND e.realized_usd < 0) AS losses,
+    sumIf(e.amount, e.inside AND e.side = 'BUY') AS buy_amount, sumIf(e.amount, e.inside AND e.side = 'SELL') AS sell_amount,
+    sumIf(ifNull(e.amount_usd, 0), e.inside AND e.side = 'BUY') AS buy_usd, sumIf(ifNull(e.amount_usd, 0), e.inside AND e.side = 'SELL') AS sell_usd,
+    sumIf(e.realized_usd, e.inside) AS realized_usd,
+    argMaxIf(e.position_cost_usd, (e.block_slot, e.event_index), NOT e.inside) + buy_usd AS cost_usd,
+    argMax(e.position_amount, (e.block_slot, e.event_index)) AS position_amount,
+    argMax(e.position_cost_usd, (e.block_slot, e.event_index)) AS position_cost_usd,
+    if(buys = 0, NULL, minIf(toUnixTimestamp64Milli(e.block_time), e.inside AND e.side = 'BUY')) AS first_buy_ms,
+    if(sells = 0, NULL, maxIf(toUnixTimestamp64Milli(e.block_time), e.inside AND e.side = 'SELL')) AS last_sell_ms
+  FROM (SELECT *, block_time > head - toIntervalDay({days:UInt16}) AS inside FROM ${chain}_wallet_pnl_trades FINAL WHERE ${which}) AS e
+  GROUP BY e.wallet, e.token_address HAVING buys + sells > 0`
+
+const STATES = { all: [], open: ['t.is_closed = 0'], closed: ['t.is_closed = 1'] } as const
+
+/** Rows of a question as a subquery `t`; the open part is at most what the wallet still holds, its cost in proportion. */
+const pnlRows = (question: PnlQuestion) => {
+  const { chain, wallets, tokens, resolution, state = 'all' } = question
+  const which = `wallet IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ''}`
+  const source = resolution === 'all' ? LIFETIME(chain, which) : WINDOW(chain, which)
+  const held = `holder IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ''}`
+  return {
+    with: `(SELECT max(block_time) FROM ${chain}_blocks) AS head`,
+    from: `(SELECT p.*, price.price_usd AS price_usd, if(b.holder = '', NULL, b.balance) AS balance, b.decimals AS decimals,
+    toFloat64(ifNull(p.position_amount, 0)) AS position,
+    if(b.holder = '' OR isNull(b.decimals), position, toFloat64(b.balance) / exp10(assumeNotNull(b.decimals))) AS balance_units,
+    least(position, balance_units) AS open_units,
+    position = 0 AS is_closed,
+    if(position = 0, 0, price.price_usd * open_units - toFloat64(p.position_cost_usd) * open_units / position) AS unrealized_usd
+  FROM (${source}) AS p
+  LEFT JOIN (SELECT token_address, price_usd FROM ${chain}_token_prices FINAL
+    WHERE token_address IN (SELECT token_address FROM ${chain}_wallet_token_pnl FINAL WHERE ${which})) AS price ON price.token_address = p.token
+  LEFT JOIN (SELECT holder, token_address, balance, decimals FROM ${chain}_wallet_balances FINAL WHERE ${held}) AS b
+    ON b.holder = p.wallet AND b.token_address = p.token) AS t`,
+    where: STATES[state],
+    params: { wallets, ...(tokens && { tokens }), days: DAYS[resolution] },
+  }
+}
+
+const SORTS = {
+  totalPnl: 'toFloat64(t.realized_usd) + ifNull(t.unrealized_usd, 0)',
+  realizedPnl: 'toFloat64(t.realized_usd)',
+  unrealizedPnl: 'ifNull(t.unrealized_usd, 0)',
+} as const
+
+/** Orders of details. */
+export type PnlSort = keyof typeof SORTS
+
+/** Rows of a question, the most profitable first. */
+export const pnlList = (question: PnlQuestion, sort: PnlSort): List => ({
+  ...pnlRows(question),
+  columns: `t.wallet AS wallet, t.token AS token, toString(t.buys) AS buys, toString(t.sells) AS sells,
+  toString(t.wins) AS wins, toString(t.losses) AS losses, toString(t.buy_amount) AS buy_amount, toString(t.sell_amount) AS sell_amount,
+  toString(t.buy_usd) AS buy_usd, toString(t.sell_usd) AS sell_usd, toString(t.realized_usd) AS realized_usd,
+  toString(t.cost_usd) AS cost_usd, t.unrealized_usd AS unrealized_usd, t.price_usd AS price_usd, toString(t.balance) AS balance,
+  t.balance_units AS balance_units, t.decimals AS decimals, t.is_closed AS is_closed,
+  toString(t.first_buy_ms) AS first_buy_ms, toString(t.last_sell_ms) AS last_sell_ms`,
+  order: [
+    { sql: orderedBits(SORTS[sort]), type: 'UInt64' },
+    { sql: 't.wallet', type: 'String' },
+    { sql: 't.token', type: 'String' },
+  ],
+  descending: true,
+})
+
+/** Totals over all rows of a question. */
+export const pnlTotalsQuery = (question: PnlQuestion): Query => {
+  const { with: head, from, where, params } = pnlRows(question)
+  return {
+    sql: `WITH ${head} SELECT toString(count()) AS tokens, toString(sum(t.buys)) AS buys, toString(sum(t.sells)) AS sells,
+  toString(sum(t.wins)) AS wins, toString(sum(t.losses)) AS losses, toString(sum(t.buy_usd)) AS buy_usd,
+  toString(sum(t.sell_usd)) AS sell_usd, toString(sum(t.realized_usd)) AS realized_usd, toString(sum(t.cost_usd)) AS cost_usd,
+  sum(ifNull(t.unrealized_usd, 0)) AS unrealized_usd, sum(t.balance_units * ifNull(t.price_usd, 0)) AS current_value,
+  toString(toUnixTimestamp64Milli(any(head))) AS head_ms
+FROM ${from}${where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`}`,
+    params,
+  }
+}

@@ -227,7 +227,7 @@ const listOf = (
 }
 
 /** Reads one page of a list, in the envelope of lists. */
-const readPage = async <Row extends Placed, Body>(
+export const readPage = async <Row extends Placed, Body>(
   request: ChainRequest<object, object>,
   path: string,
   {

@@ -12,6 +12,8 @@ import { devTokenRoutes } from './dev-tokens.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { holderRoutes } from './holders.ts'
 import { marketDataRoutes } from './market-data.ts'
+import { netWorthRoutes } from './net-worth.ts'
+import { netWorthHistoryRoutes } from './net-worth-history.ts'
 import { apiDocument, installDocument } from './openapi.ts'
 import { type Family, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
@@ -20,6 +22,7 @@ import { tokenMetadataRoutes } from './token-metadata.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
 import { tradeRoutes } from './trades.ts'
 import { walletRoutes } from './wallet.ts'
+import { walletHistoryRoutes } from './wallet-history.ts'
 import { walletPnlRoutes } from './wallet-pnl.ts'
 
 /** What a balancer may ask in public; the reasons, metrics and everything else are on the operators' port. */
@@ -33,6 +36,9 @@ const CHAIN_ROUTES = [
   ...tokenHistoryRoutes,
   ...tradeRoutes,
   ...walletPnlRoutes,
+  ...netWorthRoutes,
+  ...netWorthHistoryRoutes,
+  ...walletHistoryRoutes,
 ]
 
 const CORS = {
@@ -60,6 +66,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     holderRoutes(bounded),
     marketDataRoutes(bounded),
     walletRoutes(bounded, '/wallet/:chain/:walletAddress/stats'),
+    walletRoutes(bounded, '/wallet/:chain/:walletAddress'),
     candleRoutes(bounded),
     ...CHAIN_ROUTES.map((route) => route(bounded)),
     accountRoutes(deps),

@@ -67,7 +67,7 @@ const statOf = (
 
 /** What a wallet made of each token that it traded; the seed's path has the version behind `wallet`. */
 export const walletRoutes =
-  (deps: RouteDeps, path: `${string}/:chain/:walletAddress/stats`): Family =>
+  (deps: RouteDeps, path: `${string}/:chain/:walletAddress${'' | '/stats'}`): Family =>
   async (app) => {
     app.get(
       path,

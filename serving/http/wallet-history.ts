@@ -1,0 +1,152 @@
+import { unitsText } from '../../core/amounts.ts'
+import { WALLETS_QUERY } from '../../schemas/api/net-worth.ts'
+import { TransferTotal } from '../../schemas/api/token-history.ts'
+import {
+  BALANCE_UPDATE_QUERY,
+  BalanceUpdate,
+  WALLET_TRANSFER_QUERY,
+  WalletFirstTransactions,
+  WalletTransfer,
+} from '../../schemas/api/wallet-history.ts'
+import { WALLET_PARAM } from '../../schemas/api/wallet-pnl.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import {
+  type BalanceUpdateRow,
+  balanceUpdatesList,
+  type FirstTransactionRow,
+  firstTransactionsQuery,
+  type WalletTransferRow,
+  walletTransfersList,
+  walletTransferTotalQuery,
+} from '../queries/wallet-history.ts'
+import { type ChainRoute, chainPage, chainRead } from './chain-route.ts'
+import { numberText, numeric, requiredText, unitsOrNull } from './values.ts'
+
+/** The difference of two exact texts; null when either is unknown. */
+const difference = (after: string | null, before: string | null): string | null => {
+  const [one, other] = [numeric(after), numeric(before)]
+  return one === null || other === null ? null : numberText(one - other)
+}
+
+const balanceUpdateBody = (row: BalanceUpdateRow, wallet: string, coin: string): BalanceUpdate => {
+  const [pre, post] = [BigInt(row.pre_raw), BigInt(row.post_raw)]
+  const units = (raw: bigint): string => requiredText(unitsOrNull(String(raw), row.decimals))
+  return {
+    accountOwnerAddress: wallet,
+    tokenAccountAddress: row.account,
+    tokenAddress: row.token,
+    type: row.token === coin ? 'SOL' : 'SPL',
+    changeType: post >= pre ? 'INCREASE' : 'DECREASE',
+    index: row.instruction,
+    transactionSignature: row.tx_hash,
+    blockHash: row.block_hash,
+    blockHeight: Number(row.height),
+    blockSlot: Number(row.slot),
+    blockTimestamp: Number(row.time_ms),
+    preBalance: units(pre),
+    preBalanceInUsd: requiredText(row.pre_usd),
+    preBalanceInNative: requiredText(row.pre_native),
+    postBalance: units(post),
+    postBalanceInUsd: requiredText(row.post_usd),
+    postBalanceInNative: requiredText(row.post_native),
+    balanceChange: units(post - pre),
+    balanceChangeInUsd: requiredText(difference(row.post_usd, row.pre_usd)),
+    balanceChangeInNative: requiredText(difference(row.post_native, row.pre_native)),
+  }
+}
+
+const balanceUpdates = chainPage({
+  path: '/wallet/:chain/:walletAddress/balance-updates',
+  summary: 'Changes of what a wallet holds, newest first',
+  tag: 'wallet',
+  params: WALLET_PARAM,
+  query: BALANCE_UPDATE_QUERY,
+  item: BalanceUpdate,
+  list: ({ chain, params, query }) => balanceUpdatesList(chain.id, params.walletAddress, query),
+  bodies: (rows: readonly BalanceUpdateRow[], { chain, params }) => {
+    const coin = chainRow(chain.id)?.nativeAddress ?? ''
+    return rows.map((row) => balanceUpdateBody(row, params.walletAddress, coin))
+  },
+})
+
+const transferBody = (row: WalletTransferRow, wallet: string): WalletTransfer => ({
+  id: `${row.tx_hash}:${row.event_index}`,
+  fromAddress: row.sender,
+  toAddress: row.receiver,
+  tokenAddress: row.token,
+  transactionSignature: row.tx_hash,
+  transferType: row.sender === wallet ? 'SEND' : 'RECEIVE',
+  amount: requiredText(unitsOrNull(row.amount_raw, row.decimals)),
+  amountInUsd: row.amount_usd,
+  blockTimestamp: Number(row.time_ms),
+})
+
+const transfers = chainPage({
+  path: '/wallet/:chain/:walletAddress/transfers',
+  summary: 'Transfers that a wallet made or got, newest first',
+  tag: 'wallet',
+  params: WALLET_PARAM,
+  query: WALLET_TRANSFER_QUERY,
+  item: WalletTransfer,
+  list: ({ chain, params, query }) => walletTransfersList(chain.id, params.walletAddress, query),
+  bodies: (rows: readonly WalletTransferRow[], { params }) =>
+    rows.map((row) => transferBody(row, params.walletAddress)),
+})
+
+const transferTotal = chainRead({
+  path: '/wallet/:chain/:walletAddress/transfer-total',
+  summary: 'How many transfers a wallet made or got',
+  tag: 'wallet',
+  params: WALLET_PARAM,
+  query: WALLET_TRANSFER_QUERY,
+  response: TransferTotal,
+  absent: 'empty',
+  answer: async ({ chain, params, query, rows }) => {
+    if (!chain.enabled) return { total: 0 }
+    const [row] = await rows<{ readonly total: string }>(
+      walletTransferTotalQuery(chain.id, params.walletAddress, query),
+    )
+    return { total: Number(row?.total ?? 0) }
+  },
+})
+
+const firstTransactions = chainRead({
+  path: '/wallet/:chain/first-tx',
+  summary: 'The transactions that first gave wallets coins',
+  tag: 'wallet',
+  params: {},
+  query: WALLETS_QUERY,
+  response: WalletFirstTransactions,
+  absent: 'empty',
+  answer: async (request) => {
+    const { chain } = request
+    const wallets = request.addresses('walletAddresses')
+    const rows = chain.enabled
+      ? await request.rows<FirstTransactionRow>(firstTransactionsQuery(chain.id, wallets))
+      : []
+    const coin = chainRow(chain.id)
+    return {
+      wallets: Object.fromEntries(
+        rows.map((row) => {
+          const decimals = row.decimals ?? coin?.nativeDecimals ?? 0
+          return [
+            row.wallet,
+            {
+              txHash: row.tx_hash,
+              blockNumber: Number(row.height),
+              blockTime: Number(row.time_ms),
+              tokenAddress: coin?.nativeAddress ?? '',
+              decimals,
+              balanceChange: unitsText(BigInt(row.change_raw), decimals),
+            },
+          ]
+        }),
+      ),
+    }
+  },
+})
+
+/** What happened to what wallets hold. */
+export const walletHistoryRoutes: readonly ChainRoute[] = [
+  ...[balanceUpdates, transfers, transferTotal, firstTransactions],
+]

@@ -127,7 +127,7 @@ const sendProblem = (
     params: request.params,
     body: request.body,
   })
-  if (fault.status >= 500 && !isLoad(fault) && !hasLeft(request))
+  if (fault.status >= 500 && fault.status !== 501 && !isLoad(fault) && !hasLeft(request))
     log.error({ err: error, requestId: request.id }, 'request failed')
   if (fault.faultName === 'INTERNAL_SERVER_ERROR' && !hasLeft(request))
     metrics.edgeErrors.inc({ surface, reason: 'exception' })

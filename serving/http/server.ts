@@ -9,14 +9,17 @@ import { boundedReader, installCaller } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
 import type { ServerDeps } from './deps.ts'
 import { devTokenRoutes } from './dev-tokens.ts'
+import { dexPoolRoutes } from './dex-pools.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { holderRoutes } from './holders.ts'
+import { liquiditySnapshotRoutes } from './liquidity-snapshots.ts'
 import { marketDataRoutes } from './market-data.ts'
 import { netWorthRoutes } from './net-worth.ts'
 import { netWorthHistoryRoutes } from './net-worth-history.ts'
 import { apiDocument, installDocument } from './openapi.ts'
 import { type Family, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
+import { tokenDetailRoutes } from './token-details.ts'
 import { tokenHistoryRoutes } from './token-history.ts'
 import { tokenMetadataRoutes } from './token-metadata.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
@@ -34,6 +37,9 @@ const CHAIN_ROUTES = [
   ...tokenMetadataRoutes,
   ...devTokenRoutes,
   ...tokenHistoryRoutes,
+  ...tokenDetailRoutes,
+  ...dexPoolRoutes,
+  ...liquiditySnapshotRoutes,
   ...tradeRoutes,
   ...walletPnlRoutes,
   ...netWorthRoutes,

@@ -1,0 +1,219 @@
+import { Type } from 'typebox'
+import { unitsNumber } from '../../core/amounts.ts'
+import { Fault } from '../../core/errors.ts'
+import { queryTimeMs } from '../../core/time.ts'
+import { Token } from '../../schemas/api/token.ts'
+import {
+  FeeEstimates,
+  LogoDuplicates,
+  SIMILAR_QUERY,
+  TokenHolderTrendPoint,
+  TokenSecurity,
+  TREND_GROUPS,
+  TREND_QUERY,
+} from '../../schemas/api/token-details.ts'
+import { TOKEN_PARAM } from '../../schemas/api/token-history.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import {
+  type BurntRow,
+  burntByMakerQuery,
+  feesQuery,
+  type TrendRow,
+  trendQuery,
+} from '../queries/token-details.ts'
+import { searchQuery, type TokenPlace } from '../queries/token-search.ts'
+import type { TokenRow } from '../queries/tokens.ts'
+import { type ChainRequest, type ChainRoute, chainRead } from './chain-route.ts'
+import { marketDataOf, tokenBody } from './token-body.ts'
+import { keyOf, rowsOf } from './token-rows.ts'
+import { numberText, numeric, product, ratio, textOrNull } from './values.ts'
+
+const DAY_S = 86_400
+const STEPS_S = { '1h': 3_600, '1d': DAY_S } as const
+const TREND_DAYS = 30
+/** Most points of an answer: three months of hours. */
+const MOST_POINTS = 2_232
+
+const pointBody = (startS: number, row: TrendRow): TokenHolderTrendPoint => {
+  const share = (value: number | null | undefined): string => numberText(value ?? 0) ?? '0'
+  const groups = Object.fromEntries(
+    TREND_GROUPS.map((group) => [`${group}AmountRatio`, share(row.groups[group])]),
+  ) as Record<`${(typeof TREND_GROUPS)[number]}AmountRatio`, string>
+  return {
+    timestamp: startS * 1_000,
+    holders: row.holders,
+    top10HoldersRatio: share(row.top10),
+    top50HoldersRatio: share(row.top50),
+    top100HoldersRatio: share(row.top100),
+    ...groups,
+  }
+}
+
+const trend = chainRead({
+  path: '/token/:chain/:tokenAddress/holderTrend',
+  summary: 'Holders of a token at the end of each hour or day',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: TREND_QUERY,
+  response: Type.Array(TokenHolderTrendPoint),
+  absent: 'list',
+  answer: async ({ chain, params, query, nowMs, rows }) => {
+    const stepS = STEPS_S[query.resolution ?? '1h']
+    const toS = Math.floor((query.to === undefined ? nowMs : queryTimeMs(query.to)) / 1_000)
+    const wantedS =
+      query.from === undefined
+        ? toS - TREND_DAYS * DAY_S
+        : Math.ceil(queryTimeMs(query.from) / 1_000)
+    const firstS = Math.ceil(Math.max(wantedS, toS - MOST_POINTS * stepS) / stepS) * stepS
+    const window = { fromS: firstS, toS, stepS }
+    const changes = await rows<TrendRow>(trendQuery(chain.id, params.tokenAddress, window))
+    const byBucket = new Map(changes.map((row) => [Number(row.bucket), row]))
+    const points: TokenHolderTrendPoint[] = []
+    let last = byBucket.get(firstS - stepS)
+    for (let startS = firstS; startS < toS; startS += stepS) {
+      last = byBucket.get(startS) ?? last
+      if (last !== undefined) points.push(pointBody(startS, last))
+    }
+    return points
+  },
+})
+
+/** The row of the token that a path names. Throws `Fault` NOT_FOUND. */
+const rowOf = async ({
+  chain,
+  params,
+  deps,
+}: ChainRequest<{ readonly tokenAddress: string }, object>): Promise<TokenRow> => {
+  const address = params.tokenAddress
+  const row = (await rowsOf(deps, [{ chain: chain.id, address }])).get(keyOf(chain.id, address))
+  if (row === undefined) throw new Fault('NOT_FOUND', 'No such token')
+  return row
+}
+
+/** Whether somebody has a right, where the chain keeps one for every token: Solana's mints do. */
+const rightOf = (row: TokenRow, holder: string): boolean | null =>
+  chainRow(row.chain)?.vm === 'svm' && row.program_address !== '' ? holder !== '' : null
+
+const privilegesOf = (row: TokenRow): TokenSecurity['privileges'] =>
+  (
+    [
+      ['mint', row.mint_authority],
+      ['freeze', row.freeze_authority],
+      ['update', row.update_authority],
+    ] as const
+  ).flatMap(([name, holder]) => {
+    const isHeld = rightOf(row, holder)
+    return isHeld === null ? [] : [{ name, address: textOrNull(holder), isRenounced: !isHeld }]
+  })
+
+const security = chainRead({
+  path: '/token/:chain/:tokenAddress/security',
+  summary: 'Who may mint and freeze a token, what its maker burnt, and how its holders are spread',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: {},
+  response: TokenSecurity,
+  absent: 'NOT_FOUND',
+  answer: async (request) => {
+    const { chain, params, rows } = request
+    const [row, [burnt]] = await Promise.all([
+      rowOf(request),
+      rows<BurntRow>(burntByMakerQuery(chain.id, params.tokenAddress)),
+    ])
+    return securityBody(row, chain.word, burnt?.burnt_raw ?? '0')
+  },
+})
+
+const securityBody = (row: TokenRow, chain: string, burntRaw: string): TokenSecurity => {
+  const mintable = rightOf(row, row.mint_authority)
+  const freezable = rightOf(row, row.freeze_authority)
+  const burnt = row.decimals === null ? null : unitsNumber(BigInt(burntRaw), row.decimals)
+  const supply = numeric(marketDataOf(row).totalSupply)
+  return {
+    address: row.token_address,
+    chain,
+    isMintable: mintable,
+    isFreezable: freezable,
+    isShowAlert:
+      mintable === null && freezable === null ? null : mintable === true || freezable === true,
+    privileges: privilegesOf(row),
+    lockInfo: null,
+    devTokenBurnAmount: numberText(burnt),
+    devTokenBurnRatio: numberText(ratio(burnt, supply)),
+    sourcesAvailable: ['chain'],
+    goplus: null,
+    honeypot: null,
+    serialized: null,
+    isHoneypot: null,
+    hasMintAuthority: mintable,
+    hasFreezeAuthority: freezable,
+    topHolderConcentration: numberText(product(row.top10?.[2] ?? null, 100)),
+  }
+}
+
+const fees = chainRead({
+  path: '/token/:chain/:tokenAddress/fee-estimates',
+  summary: 'What recent trades of a token paid for their transactions',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: {},
+  response: FeeEstimates,
+  absent: 'NOT_FOUND',
+  answer: async ({ chain, params, rows }) => {
+    const [row] = await rows<{ readonly fee: string }>(feesQuery(chain.id, params.tokenAddress))
+    return {
+      tradeFeeInNative: null,
+      priorityFeeInNative: null,
+      tipFeeInNative: null,
+      totalFeeInNative: row?.fee ?? null,
+    }
+  },
+})
+
+const similar = chainRead({
+  path: '/token/:chain/:tokenAddress/similar',
+  summary: 'Tokens whose name or symbol contains that of a token, best first',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: SIMILAR_QUERY,
+  response: Type.Array(Token),
+  absent: 'NOT_FOUND',
+  answer: async (request) => {
+    const { chain, params, query, deps, rows } = request
+    if (query.type === 'image') throw new Fault('NOT_IMPLEMENTED', 'Pictures are not compared here')
+    const { symbol, name } = await rowOf(request)
+    const keyword = symbol === '' ? name : symbol
+    if (keyword === '') return []
+    const { limit = 20 } = query
+    const places = await rows<TokenPlace>(
+      searchQuery({
+        ...{ chains: [chain.id], keyword, protocols: [], sortBy: 'relevance', descending: true },
+        ...{ direction: 'next', after: undefined, rows: limit + 1 },
+      }),
+    )
+    const others = places.filter(({ address }) => address !== params.tokenAddress).slice(0, limit)
+    const found = await rowsOf(deps, others)
+    return others.flatMap((place) => {
+      const row = found.get(keyOf(place.chain, place.address))
+      return row ? [tokenBody(row, chain.word, place.rank)] : []
+    })
+  },
+})
+
+const logoDuplicates = chainRead({
+  path: '/token/:chain/:tokenAddress/logo-duplicates',
+  summary: 'Tokens with the same picture; pictures are not compared here',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: {},
+  response: LogoDuplicates,
+  absent: 'NOT_IMPLEMENTED',
+  answer: async () => {
+    throw new Fault('NOT_IMPLEMENTED', 'Pictures are not compared here')
+  },
+})
+
+/** What else is known of one token. */
+export const tokenDetailRoutes: readonly ChainRoute[] = [
+  ...[trend, security, fees, similar, logoDuplicates],
+]

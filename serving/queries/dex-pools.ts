@@ -1,0 +1,208 @@
+import type { Query } from '../../core/clickhouse/client.ts'
+import { queryTimeMs } from '../../core/time.ts'
+import type { List, OrderColumn, Placed } from './keyset.ts'
+
+/** A pool with its reserves in base units and the last prices of its tokens. */
+export interface PoolRow {
+  readonly pool: string
+  readonly token_a: string
+  readonly token_b: string
+  readonly program: string
+  readonly protocol: string
+  readonly family: string
+  readonly decimals_a: number | null
+  readonly decimals_b: number | null
+  readonly base_is_a: number
+  readonly reserve_a: string | null
+  readonly reserve_b: string | null
+  readonly liquidity_usd: string | null
+  readonly liquidity_native: string | null
+  readonly price_a_usd: number | null
+  readonly price_a_native: number | null
+  readonly price_b_usd: number | null
+  readonly price_b_native: number | null
+  /** "0" where the making of the pool was not seen. */
+  readonly created_ms: string
+  readonly creator: string
+}
+
+/** Pools that `which` selects, as a subquery `t`. */
+const poolRows = (
+  chain: string,
+  which: string,
+): string => `(SELECT p.pool_address AS pool, p.token_a AS token_a, p.token_b AS token_b,
+    p.program AS program, p.protocol AS protocol, p.family AS family, p.decimals_a AS decimals_a, p.decimals_b AS decimals_b,
+    p.base_is_a AS base_is_a, p.reserve_a AS reserve_a, p.reserve_b AS reserve_b,
+    p.liquidity_usd AS liquidity_usd, p.liquidity_native AS liquidity_native,
+    a.price_usd AS price_a_usd, a.price_native AS price_a_native, b.price_usd AS price_b_usd, b.price_native AS price_b_native,
+    m.created_ms AS created_ms, m.creator AS creator
+  FROM (SELECT pool_address, token_a, token_b, toString(program_address) AS program, toString(protocol_name) AS protocol,
+      toString(protocol_family) AS family, decimals_a, decimals_b, base_is_a, reserve_a, reserve_b, liquidity_usd, liquidity_native
+    FROM ${chain}_dex_pools FINAL WHERE ${which}) AS p
+  LEFT JOIN (SELECT token_address, price_usd, price_native FROM ${chain}_token_prices FINAL
+    WHERE token_address IN (SELECT token_a FROM ${chain}_dex_pools FINAL WHERE ${which})) AS a ON a.token_address = p.token_a
+  LEFT JOIN (SELECT token_address, price_usd, price_native FROM ${chain}_token_prices FINAL
+    WHERE token_address IN (SELECT token_b FROM ${chain}_dex_pools FINAL WHERE ${which})) AS b ON b.token_address = p.token_b
+  LEFT JOIN (SELECT pool_address, toUnixTimestamp64Milli(created_at) AS created_ms, creator FROM ${chain}_dex_pool_births FINAL
+    WHERE pool_address IN (SELECT pool_address FROM ${chain}_dex_pools FINAL WHERE ${which})) AS m ON m.pool_address = p.pool_address) AS t`
+
+const COLUMNS = `t.pool AS pool, t.token_a AS token_a, t.token_b AS token_b, t.program AS program, t.protocol AS protocol, t.family AS family,
+  t.decimals_a AS decimals_a, t.decimals_b AS decimals_b, t.base_is_a AS base_is_a, toString(t.reserve_a) AS reserve_a,
+  toString(t.reserve_b) AS reserve_b, toString(t.liquidity_usd) AS liquidity_usd, toString(t.liquidity_native) AS liquidity_native,
+  t.price_a_usd AS price_a_usd, t.price_a_native AS price_a_native, t.price_b_usd AS price_b_usd, t.price_b_native AS price_b_native,
+  toString(t.created_ms) AS created_ms, t.creator AS creator`
+
+/** The given pools, in no order; unknown ones are missing. */
+export const poolsQuery = (chain: string, pools: readonly string[]): Query => ({
+  sql: `SELECT ${COLUMNS} FROM ${poolRows(chain, 'pool_address IN {pools:Array(String)}')}`,
+  params: { pools },
+})
+
+/** What narrows a token's pools; bounds inclusive, decimal text. */
+export interface TokenPoolFilter {
+  readonly sortBy?: 'tvlInSol' | 'tvlInUsd' | undefined
+  readonly minTvlInSol?: string | undefined
+  readonly maxTvlInSol?: string | undefined
+  readonly minTvlInUsd?: string | undefined
+  readonly maxTvlInUsd?: string | undefined
+}
+
+const BOUNDS = [
+  ['minTvlInSol', 't.liquidity_native >='],
+  ['maxTvlInSol', 't.liquidity_native <='],
+  ['minTvlInUsd', 't.liquidity_usd >='],
+  ['maxTvlInUsd', 't.liquidity_usd <='],
+] as const
+
+/** Pools of a token by their liquidity; unknown liquidity counts as less than none. */
+export const tokenPoolsList = (
+  chain: string,
+  token: string,
+  filter: TokenPoolFilter,
+  descending: boolean,
+): List => {
+  const bounds = BOUNDS.filter(([name]) => filter[name] !== undefined)
+  const column = filter.sortBy === 'tvlInSol' ? 't.liquidity_native' : 't.liquidity_usd'
+  return {
+    columns: COLUMNS,
+    from: poolRows(chain, '(token_a = {token:String} OR token_b = {token:String})'),
+    where: bounds.map(([name, test]) => `${test} toDecimal256({${name}:String}, 12)`),
+    order: [
+      { sql: `toDecimal256(ifNull(${column}, -1), 12)`, type: 'Decimal256(12)' },
+      { sql: 't.pool', type: 'String' },
+    ],
+    descending,
+    params: { token, ...Object.fromEntries(bounds.map(([name]) => [name, filter[name]])) },
+  }
+}
+
+/** The newest pools, newest first; `families` empty = any. */
+export const newPoolsQuery = (chain: string, families: readonly string[], rows: number): Query => ({
+  sql: `SELECT pool_address AS pool FROM ${chain}_dex_pool_births AS m FINAL
+WHERE empty({families:Array(String)}) OR pool_address IN (SELECT pool_address FROM ${chain}_dex_pools FINAL
+  WHERE replaceAll(lower(protocol_family), '_', '') IN {families:Array(String)})
+ORDER BY m.created_at DESC, m.pool_address LIMIT {rows:UInt32}`,
+  params: { families, rows },
+})
+
+/** What a pool held after an event; base units. The table calls the pool's first token `base`, its second `quote`. */
+export interface SnapshotRow extends Placed {
+  readonly pool: string
+  readonly height: string
+  readonly slot: string
+  readonly time_ms: string
+  readonly base: string
+  readonly base_decimals: number | null
+  readonly base_post: string | null
+  readonly base_price_usd: number | null
+  readonly quote: string
+  readonly quote_decimals: number | null
+  readonly quote_post: string | null
+  readonly quote_price_usd: number | null
+  readonly liquidity_usd: string | null
+  readonly liquidity_native: string | null
+}
+
+const POSITION: readonly OrderColumn[] = [
+  { sql: 't.block_slot', type: 'UInt64' },
+  { sql: 't.tx_index', type: 'UInt32' },
+  { sql: 't.event_index', type: 'UInt32' },
+]
+const NEWEST = 'block_slot DESC, tx_index DESC, event_index DESC'
+
+/** States of a pool, newest first: the last of each hour and after every change of liquidity; with a time the newest until then. */
+export const poolSnapshotsList = (chain: string, pool: string, time: number | undefined): List => {
+  const snapshots = `SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY toStartOfHour(block_time) ORDER BY ${NEWEST}) AS rank
+    FROM ${chain}_dex_pool_events_enriched FINAL WHERE pool_address = {pool:String}) WHERE rank = 1 OR event_type != 'SWAP'`
+  const until = `SELECT * FROM (${snapshots}) WHERE block_time <= fromUnixTimestamp64Milli({time:Int64}) ORDER BY ${NEWEST} LIMIT 1`
+  return {
+    columns: `t.pool_address AS pool, toString(t.block_height) AS height, toString(t.block_slot) AS slot,
+  toString(toUnixTimestamp64Milli(t.block_time)) AS time_ms, t.base_token AS base, t.base_decimals AS base_decimals,
+  toString(t.base_post) AS base_post, t.base_price_usd AS base_price_usd, t.quote_token AS quote, t.quote_decimals AS quote_decimals,
+  toString(t.quote_post) AS quote_post, t.quote_price_usd AS quote_price_usd,
+  toString(t.liquidity_usd) AS liquidity_usd, toString(t.liquidity_native) AS liquidity_native`,
+    from: `(${time === undefined ? snapshots : until}) AS t`,
+    where: [],
+    order: POSITION,
+    descending: true,
+    params: { pool, ...(time !== undefined && { time: queryTimeMs(time) }) },
+  }
+}
+
+/** Pools of a token, by either leg. */
+const poolsOf = (chain: string): string =>
+  `(SELECT pool_address FROM ${chain}_dex_pools FINAL WHERE token_a = {token:String} OR token_b = {token:String})`
+
+/** Hours in which a token's liquidity changed. */
+export interface LiquidityHourRow extends Placed {
+  /** Epoch seconds of its start. */
+  readonly hour: string
+}
+
+/** Hours in which one of a token's pools changed, newest first; with a time the newest that began by then. */
+export const liquidityHoursList = (
+  chain: string,
+  token: string,
+  time: number | undefined,
+): List => {
+  const until =
+    time === undefined ? '' : ' AND block_time <= fromUnixTimestamp64Milli({time:Int64})'
+  const newest = time === undefined ? '' : ' ORDER BY hour DESC LIMIT 1'
+  return {
+    columns: 'toString(t.hour) AS hour',
+    from: `(SELECT toInt64(toUnixTimestamp(toStartOfHour(block_time))) AS hour FROM ${chain}_dex_pool_events_enriched FINAL
+  WHERE pool_address IN ${poolsOf(chain)}${until} GROUP BY hour${newest}) AS t`,
+    where: [],
+    order: [{ sql: 't.hour', type: 'Int64' }],
+    descending: true,
+    params: { token, ...(time !== undefined && { time: queryTimeMs(time) }) },
+  }
+}
+
+/** Liquidity of a pool at the end of an hour. */
+export interface PoolHourRow {
+  readonly pool: string
+  readonly hour: string
+  readonly liquidity_usd: string | null
+  readonly liquidity_native: string | null
+  readonly price_usd: number | null
+}
+
+/** Last liquidity of each pool of a token in each hour from `fromS` to `untilS`; what is older counts for the first. Epoch seconds. */
+export const poolHoursQuery = (
+  chain: string,
+  token: string,
+  { fromS, untilS }: { readonly fromS: number; readonly untilS: number },
+): Query => {
+  const last = (column: string): string =>
+    `argMax(tuple(${column}), (e.block_slot, e.tx_index, e.event_index)).1`
+  return {
+    sql: `SELECT e.pool_address AS pool, toString(greatest(toInt64(toUnixTimestamp(toStartOfHour(e.block_time))), {from_s:Int64})) AS hour,
+  toString(${last('e.liquidity_usd')}) AS liquidity_usd, toString(${last('e.liquidity_native')}) AS liquidity_native,
+  ${last('if(e.base_token = {token:String}, e.base_price_usd, e.quote_price_usd)')} AS price_usd
+FROM ${chain}_dex_pool_events_enriched AS e FINAL
+WHERE e.pool_address IN ${poolsOf(chain)} AND toUnixTimestamp(e.block_time) < {until_s:Int64}
+GROUP BY pool, hour`,
+    params: { token, from_s: fromS, until_s: untilS },
+  }
+}

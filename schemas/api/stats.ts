@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
 import { ChainParam, decimalOrNull, nullable } from './common.ts'
-import { TokenMarketData, TokenMetadata } from './token.ts'
 
 const NUMBERS = [
   'buys',
@@ -66,12 +65,3 @@ export const TokensQuery = Type.Object({
 
 /** Path of a chain alone. */
 export const ChainParams = Type.Object({ chain: ChainParam })
-
-/** A token that a wallet made. */
-export const DevToken = Type.Object({
-  address: Type.String(),
-  metadata: TokenMetadata,
-  marketData: TokenMarketData,
-  stats: TokenStats,
-})
-export type DevToken = Static<typeof DevToken>

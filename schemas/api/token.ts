@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ChainParam, DIRECTION, decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common.ts'
+import { TokenStats } from './stats.ts'
 
 const text = (about: string) => nullable(Type.String({ description: about }))
 const flag = (about: string) => nullable(Type.Boolean({ description: about }))
@@ -127,7 +128,7 @@ export const Token = Type.Object({
   extension: nullable(TokenExtra),
   socialMedias: nullable(SocialMedias),
   marketData: nullable(TokenMarketData),
-  stats: Type.Null(),
+  stats: nullable(TokenStats),
   security: Type.Null(),
   score: nullable(Type.Number({ description: 'Search only: how well the token fits' })),
   scoreBreakdown: Type.Null(),

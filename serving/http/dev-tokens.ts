@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { DevToken } from '../../schemas/api/stats.ts'
+import { DevToken } from '../../schemas/api/dev-token.ts'
 import type { Placed } from '../queries/keyset.ts'
 import { madeTokensList } from '../queries/token-makers.ts'
 import { type StatRow, statsQuery } from '../queries/token-stats.ts'

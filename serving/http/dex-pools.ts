@@ -46,7 +46,7 @@ const detail = chainRead({
     const token = (await rowsOf(deps, [base])).get(keyOf(base.chain, base.address))
     return {
       ...poolBody(row, chain.word),
-      token: token === undefined ? null : tokenBody(token, chain.word, null),
+      token: token === undefined ? null : tokenBody(token, chain.word),
     }
   },
 })
@@ -126,7 +126,7 @@ const newPools = chainRead({
       const row = byAddress.get(pool)
       if (row === undefined) return []
       const token = tokens.get(keyOf(chain.id, baseOf(row)))
-      return [rankingBody(row, chain.word, token ? tokenBody(token, chain.word, null) : null)]
+      return [rankingBody(row, chain.word, token ? tokenBody(token, chain.word) : null)]
     })
   },
 })

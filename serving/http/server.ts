@@ -3,6 +3,7 @@ import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import { makeCursors } from '../queries/cursor.ts'
 import { accountRoutes } from './account.ts'
+import { activityRoutes } from './activities.ts'
 import { makeBaseApp } from './base.ts'
 import { blockchainRoutes } from './blockchains.ts'
 import { boundedReader, installCaller } from './bounded.ts'
@@ -17,12 +18,14 @@ import { marketDataRoutes } from './market-data.ts'
 import { netWorthRoutes } from './net-worth.ts'
 import { netWorthHistoryRoutes } from './net-worth-history.ts'
 import { apiDocument, installDocument } from './openapi.ts'
+import { rankingRoutes } from './rankings.ts'
 import { type Family, VERSIONS } from './routing.ts'
 import { tokenRoutes } from './token.ts'
 import { tokenDetailRoutes } from './token-details.ts'
 import { tokenHistoryRoutes } from './token-history.ts'
 import { tokenMetadataRoutes } from './token-metadata.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
+import { tokenTraderRoutes } from './token-traders.ts'
 import { tradeRoutes } from './trades.ts'
 import { walletRoutes } from './wallet.ts'
 import { walletHistoryRoutes } from './wallet-history.ts'
@@ -40,7 +43,10 @@ const CHAIN_ROUTES = [
   ...tokenDetailRoutes,
   ...dexPoolRoutes,
   ...liquiditySnapshotRoutes,
+  ...rankingRoutes,
+  ...tokenTraderRoutes,
   ...tradeRoutes,
+  ...activityRoutes,
   ...walletPnlRoutes,
   ...netWorthRoutes,
   ...netWorthHistoryRoutes,

@@ -1,4 +1,5 @@
 import { decimalText, rawOf, unitsText } from '../../core/amounts.ts'
+import type { TokenStats } from '../../schemas/api/stats.ts'
 import {
   HOLDER_GROUPS,
   MARKET_FIELDS,
@@ -149,18 +150,30 @@ export const metadataOf = (
   }
 }
 
-/** Row to body; `score` is the relevance in a search. */
-export const tokenBody = (row: TokenRow, chainWord: string, score: number | null): Token => {
-  const metadata = metadataOf(row, chainWord, undefined)
+/** What is shown of a token beside its row. */
+export interface TokenExtras {
+  readonly stats?: TokenStats | undefined
+  readonly maker?: TokenMaker | undefined
+  /** Relevance in a search. */
+  readonly score?: number
+}
+
+/** Row to body; `chainWord` is the caller's word for the chain. */
+export const tokenBody = (
+  row: TokenRow,
+  chainWord: string,
+  { stats, maker, score }: TokenExtras = {},
+): Token => {
+  const metadata = metadataOf(row, chainWord, maker)
   return {
     ...metadata,
     decimals: row.decimals,
     market: null,
     extension: metadata.extra,
     marketData: marketDataOf(row),
-    stats: null,
+    stats: stats ?? null,
     security: null,
-    score,
+    score: score ?? null,
     scoreBreakdown: null,
     tier: null,
     warningBadge: null,

@@ -195,7 +195,7 @@ const similar = chainRead({
     const found = await rowsOf(deps, others)
     return others.flatMap((place) => {
       const row = found.get(keyOf(place.chain, place.address))
-      return row ? [tokenBody(row, chain.word, place.rank)] : []
+      return row ? [tokenBody(row, chain.word, { score: place.rank })] : []
     })
   },
 })

@@ -58,7 +58,7 @@ export const tokenRoutes =
         return envelope(page, (place) => {
           const row = rows.get(keyOf(place.chain, place.address))
           const word = named.words.get(place.chain) ?? place.chain
-          return row ? [tokenBody(row, word, place.rank)] : []
+          return row ? [tokenBody(row, word, { score: place.rank })] : []
         })
       },
     )
@@ -82,7 +82,7 @@ export const tokenRoutes =
           keyOf(chain.id, address),
         )
         if (!row) throw new Fault('NOT_FOUND', 'No such token')
-        return tokenBody(row, chain.word, null)
+        return tokenBody(row, chain.word)
       },
     )
   }

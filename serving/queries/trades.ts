@@ -37,7 +37,8 @@ const POSITION: readonly OrderColumn[] = [
   { sql: 'toUInt32(t.is_base)', type: 'UInt32' },
 ]
 
-const COLUMNS = `toString(t.block_height) AS height, toString(toUnixTimestamp64Milli(t.block_time)) AS time_ms,
+/** Columns of a trade `t`, by the names of `TradeRow`. */
+export const TRADE_COLUMNS = `toString(t.block_height) AS height, toString(toUnixTimestamp64Milli(t.block_time)) AS time_ms,
   t.tx_hash AS tx_hash, toString(t.tx_status) AS tx_status, toString(t.tx_fee) AS fee_raw,
   toString(t.tx_fee_native) AS fee_native, toString(t.tx_fee_usd) AS fee_usd,
   t.owner AS trader, toString(t.side) AS activity, t.pool_address AS pool,
@@ -81,7 +82,7 @@ export const tradesList = (chain: string, query: TradeQuery): List => {
   const asked = Object.entries(conditionsOf(query)).filter(([, { value }]) => value !== undefined)
   const base = query.tokenAddress === undefined ? ['t.is_base = 1'] : []
   return {
-    columns: COLUMNS,
+    columns: TRADE_COLUMNS,
     from: `${chain}_dex_trades_${table} AS t FINAL`,
     where: [...base, ...asked.map(([, { sql }]) => sql)],
     order: POSITION,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Dex } from '../../schemas/api/chain.ts'
-import type { DevToken } from '../../schemas/api/stats.ts'
+import type { DevToken } from '../../schemas/api/dev-token.ts'
 import type { TokenMetadata } from '../../schemas/api/token.ts'
 import type { TokenMintBurn, TokenPrice, TokenTransfer } from '../../schemas/api/token-history.ts'
 import { PROTOCOLS } from '../../schemas/protocols.ts'

@@ -1,0 +1,186 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { Fault } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
+import { CompareFilter, RangeFilter, TOKEN_FIELDS } from '../../schemas/api/ranking.ts'
+import { SOCIAL_NETWORKS, type Token } from '../../schemas/api/token.ts'
+import { isDescending, wordsOf } from './values.ts'
+
+/** Filters of rankings and look-ups over the bodies of tokens. */
+
+/** A number of a token by its field; null when it is not known. */
+export const fieldOf = (token: Token, field: string): number | null => {
+  const place = TOKEN_FIELDS.get(field)
+  if (place === undefined) return null
+  if (place.of === 'tokenCreatedAt') return token.tokenCreatedAt
+  const values: Readonly<Record<string, string | null>> | null | undefined =
+    place.of === 'marketData' ? token.marketData : token.stats?.periods[place.window]
+  const text = values?.[place.name] ?? null
+  return text === null ? null : Number(text)
+}
+
+/** Most filters of one request. */
+const MOST_FILTERS = 64
+
+/** Reads filters: each text is a JSON object or a list of them. Throws `Fault` INVALID_PARAMETER. */
+const filtersOf = <Schema extends TSchema>(
+  schema: Schema,
+  texts: readonly string[] | undefined,
+  parameter: string,
+): readonly Static<Schema>[] => {
+  const refused = () =>
+    new Fault('INVALID_PARAMETER', `${parameter} is not JSON of the documented form`, { parameter })
+  const read = (text: string): readonly unknown[] => {
+    try {
+      return [parseJson(text)].flat()
+    } catch {
+      throw refused()
+    }
+  }
+  const filters = (texts ?? []).filter((text) => text.trim() !== '').flatMap(read)
+  const List = Type.Array(schema, { maxItems: MOST_FILTERS })
+  if (!Value.Check(List, filters)) throw refused()
+  return filters as readonly Static<Schema>[]
+}
+
+type Test = (token: Token) => boolean
+
+/** A number that is not known fits no filter. */
+const rangeTest =
+  ({ field, min, max }: Static<typeof RangeFilter>): Test =>
+  (token) => {
+    const value = fieldOf(token, field)
+    if (value === null) return min === undefined && max === undefined
+    return (
+      (min === undefined || value >= Number(min)) && (max === undefined || value <= Number(max))
+    )
+  }
+
+const OPERATORS: Readonly<
+  Record<Static<typeof CompareFilter>['operator'], (value: number, other: number) => boolean>
+> = {
+  gt: (value, other) => value > other,
+  gte: (value, other) => value >= other,
+  lt: (value, other) => value < other,
+  lte: (value, other) => value <= other,
+  eq: (value, other) => value === other,
+  ne: (value, other) => value !== other,
+}
+
+const compareTest =
+  ({ field, operator, value }: Static<typeof CompareFilter>): Test =>
+  (token) => {
+    const known = fieldOf(token, field)
+    return known !== null && OPERATORS[operator](known, Number(value))
+  }
+
+const EitherFilter = Type.Union([CompareFilter, RangeFilter])
+
+/** Filters of a look-up, in either form. Throws `Fault` INVALID_PARAMETER. */
+export const lookupTests = (filterBy: readonly string[] | undefined): readonly Test[] =>
+  filtersOf(EitherFilter, filterBy, 'filterBy').map((filter) =>
+    'operator' in filter ? compareTest(filter) : rangeTest(filter),
+  )
+
+/** Spellings of one family are the same without case, `_` and the words that differ between services. */
+const familyWord = (text: string): string => text.toLowerCase().replaceAll('_', '')
+
+/** Launches by the words of other services. */
+const LAUNCHES: Readonly<Record<string, string>> = {
+  raydiumlaunchpad: 'raydiumlaunchlab',
+  meteoradynamicboundingcurve: 'meteoradbc',
+  moonitfun: 'moonshot',
+}
+
+const launchWord = (text: string): string => {
+  const word = familyWord(text)
+  return LAUNCHES[word] ?? word
+}
+
+const launchTest =
+  (platforms: readonly string[]): Test =>
+  ({ extra }) =>
+    platforms.map(launchWord).includes(familyWord(extra?.launchFromProtocolFamily ?? ''))
+
+const linkTest =
+  (filter: string): Test =>
+  ({ socialMedias }) => {
+    if (socialMedias === null) return false
+    const links: Readonly<Record<string, string | null>> = socialMedias
+    return filter === 'has_social_media'
+      ? SOCIAL_NETWORKS.some((network) => links[network] !== null)
+      : links[filter.slice('has_'.length)] != null
+  }
+
+const LINK_FILTERS: ReadonlySet<string> = new Set([
+  'has_social_media',
+  ...SOCIAL_NETWORKS.map((network) => `has_${network}`),
+])
+
+const contains = (token: Token, keyword: string): boolean =>
+  [token.name, token.symbol, token.address].some((text) =>
+    text.toLowerCase().includes(keyword.toLowerCase()),
+  )
+
+/** What a ranking is narrowed by. */
+export interface RankingFilter {
+  readonly sortBy?: string
+  readonly sortDirection?: string
+  readonly tag?: string
+  readonly rangeFilters?: readonly string[]
+  readonly filters?: readonly string[]
+  readonly launchpadPlatform?: readonly string[]
+  readonly searchKeywords?: readonly string[]
+  readonly excludeKeywords?: readonly string[]
+}
+
+const linkTests = (filters: readonly string[] | undefined): readonly Test[] =>
+  wordsOf(filters).map((filter) => {
+    if (!LINK_FILTERS.has(filter)) {
+      const details = {
+        parameter: 'filters',
+        value: filter.slice(0, 64),
+        allowed_values: [...LINK_FILTERS],
+      }
+      throw new Fault('INVALID_PARAMETER', 'filters has an unknown word', details)
+    }
+    return linkTest(filter)
+  })
+
+/** Tests of a ranking; all have to hold. Throws `Fault` INVALID_PARAMETER. */
+const rankingTests = (filter: RankingFilter): readonly Test[] => {
+  const platforms = wordsOf(filter.launchpadPlatform)
+  const wanted = wordsOf(filter.searchKeywords)
+  const unwanted = wordsOf(filter.excludeKeywords)
+  return [
+    ...(filter.tag === undefined ? [] : [launchTest([filter.tag])]),
+    ...(platforms.length === 0 ? [] : [launchTest(platforms)]),
+    ...filtersOf(RangeFilter, filter.rangeFilters, 'rangeFilters').map(rangeTest),
+    ...linkTests(filter.filters),
+    (token: Token) => wanted.length === 0 || wanted.some((keyword) => contains(token, keyword)),
+    (token: Token) => !unwanted.some((keyword) => contains(token, keyword)),
+  ]
+}
+
+/** Tokens by a field, those without it last; without a field as they are. */
+export const sortTokens = (
+  tokens: readonly Token[],
+  sortBy: string | undefined,
+  direction: string | undefined,
+): readonly Token[] => {
+  if (sortBy === undefined) return tokens
+  const sign = isDescending(direction) ? -1 : 1
+  return tokens.toSorted((one, other) => {
+    const [left, right] = [fieldOf(one, sortBy), fieldOf(other, sortBy)]
+    if (left === null || right === null) return Number(left === null) - Number(right === null)
+    return sign * (left - right)
+  })
+}
+
+/** Prepares a ranking's filters before anything is read. Throws `Fault` INVALID_PARAMETER. */
+export const rankingFilter = (
+  filter: RankingFilter,
+): ((tokens: readonly Token[]) => readonly Token[]) => {
+  const tests = rankingTests(filter)
+  return (tokens) => tokens.filter((token) => tests.every((test) => test(token)))
+}

@@ -1,0 +1,109 @@
+import type { Query } from '../../core/clickhouse/client.ts'
+import {
+  LIST_BOUNDS,
+  LIST_WINDOWS,
+  type ListBound,
+  type ListNumber,
+  type ListWindow,
+} from '../../schemas/api/ranking.ts'
+import { type List, orderedBits } from './keyset.ts'
+
+/** Numbers of a window of a token's statistics. */
+const NUMBERS: Readonly<Record<ListNumber, string>> = {
+  VolumeInUsd: 'toFloat64(buy_volume_usd + sell_volume_usd)',
+  PriceChangeRatio: 'if(open_usd > 0, close_usd / open_usd - 1, 0)',
+  Buys: 'toFloat64(buys)',
+  Sells: 'toFloat64(sells)',
+  Trades: 'toFloat64(buys + sells)',
+  Buyers: 'toFloat64(buyers)',
+  Sellers: 'toFloat64(sellers)',
+  BuyVolumeInUsd: 'toFloat64(buy_volume_usd)',
+  SellVolumeInUsd: 'toFloat64(sell_volume_usd)',
+}
+
+const columnOf = (window: ListWindow, number: ListNumber): string => `${window}_${number}`
+
+/** Parses the name of a sort: a window and a number. */
+const sortOf = (name: string): { readonly window: ListWindow; readonly number: ListNumber } => {
+  const [, window, number] = /^(h24|h4|h1|m30|m15|m5|m1)(\w+)$/.exec(name) ?? []
+  return { window: window as ListWindow, number: number as ListNumber }
+}
+
+/** What the list of tokens is asked for: a sort by its name, and bounds by parameter as decimal text. */
+export interface TokenListQuestion {
+  readonly sortBy: string
+  readonly descending: boolean
+  readonly bounds: Readonly<Record<string, string>>
+}
+
+/** Tokens with trades, by a number of a window; tokens without it last, whatever the direction. */
+export const tokenList = (chain: string, question: TokenListQuestion): List => {
+  const { sortBy, descending, bounds } = question
+  const sort = sortOf(sortBy)
+  const asked: readonly ListBound[] = LIST_BOUNDS.filter(({ parameter }) =>
+    Object.hasOwn(bounds, parameter),
+  )
+  const numbers = new Map(
+    [sort, ...asked].map(({ window, number }) => [columnOf(window, number), { window, number }]),
+  )
+  const columns = [...numbers].map(
+    ([name, { window, number }]) =>
+      `anyIf(toNullable(${NUMBERS[number]}), resolution = '${LIST_WINDOWS[window]}') AS ${name}`,
+  )
+  const last = descending ? '0' : '18446744073709551615'
+  return {
+    columns: 't.token_address AS token_address',
+    from: `(SELECT token_address, ${columns.join(', ')} FROM ${chain}_token_stats FINAL
+  WHERE stat_time > (SELECT max(block_time) FROM ${chain}_blocks) - INTERVAL 1 DAY
+  GROUP BY token_address HAVING token_address IN (SELECT token_address FROM ${chain}_tokens FINAL)) AS t`,
+    where: asked.map(
+      ({ side, window, number, parameter }) =>
+        `t.${columnOf(window, number)} ${side === 'min' ? '>=' : '<='} toFloat64({${parameter}:String})`,
+    ),
+    order: [
+      {
+        sql: `ifNull(${orderedBits(`t.${columnOf(sort.window, sort.number)}`)}, ${last})`,
+        type: 'UInt64',
+      },
+      { sql: 't.token_address', type: 'String' },
+    ],
+    descending,
+    params: Object.fromEntries(asked.map(({ parameter }) => [parameter, bounds[parameter]])),
+  }
+}
+
+/** Most tokens that a ranking looks at before its filters. */
+export const RANKING_DEPTH = 500
+
+const HEAD = (chain: string): string => `(SELECT max(block_time) FROM ${chain}_blocks)`
+
+const RANKINGS = {
+  newTokens: (chain: string) =>
+    `SELECT token_address FROM ${chain}_tokens FINAL WHERE created_tx != '' ORDER BY created_at DESC, token_address LIMIT {rows:UInt32}`,
+  migrated: (chain: string) =>
+    `SELECT token_address FROM ${chain}_tokens FINAL WHERE isNotNull(migrated_at) ORDER BY migrated_at DESC, token_address LIMIT {rows:UInt32}`,
+  // Half sold, and not migrated yet.
+  finalStretch: (chain: string) =>
+    `SELECT token_a AS token_address FROM ${chain}_dex_pools AS p FINAL
+WHERE p.curve_progress >= 0.5 AND p.token_a IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE isNull(migrated_at))
+GROUP BY token_a ORDER BY max(p.curve_progress) DESC, token_a LIMIT {rows:UInt32}`,
+} as const
+
+/** Rankings without parameters. */
+export type RankingName = keyof typeof RANKINGS
+
+/** Tokens of a ranking in its own order. */
+export const rankingQuery = (chain: string, name: RankingName): Query => ({
+  sql: RANKINGS[name](chain),
+  params: { rows: RANKING_DEPTH },
+})
+
+/** Tokens with the largest volume in a window that reaches to the newest block. */
+export const hotTokensQuery = (chain: string, window: string, windowMs: number): Query => ({
+  sql: `SELECT s.token_address AS token_address FROM ${chain}_token_stats AS s FINAL
+WHERE s.resolution = {window:String} AND s.buys + s.sells > 0
+  AND s.stat_time > ${HEAD(chain)} - toIntervalMillisecond({window_ms:UInt64})
+  AND s.token_address IN (SELECT token_address FROM ${chain}_tokens FINAL)
+ORDER BY s.buy_volume_usd + s.sell_volume_usd DESC, s.buys + s.sells DESC, s.token_address LIMIT {rows:UInt32}`,
+  params: { window, window_ms: windowMs, rows: RANKING_DEPTH },
+})

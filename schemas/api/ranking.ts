@@ -111,7 +111,7 @@ export const LIST_WINDOWS = {
 } as const
 
 /** Numbers of lists by the word that sorting uses, with the word of the bounds. */
-export const LIST_NUMBERS = {
+const LIST_NUMBERS = {
   VolumeInUsd: 'volume_in_usd',
   PriceChangeRatio: 'price_change_ratio',
   Buys: 'buys',

@@ -110,7 +110,7 @@ export const Token = Type.Object({
   chain: Type.String({ description: 'As the caller spelled it' }),
   name: Type.String({ description: 'Empty when unknown' }),
   symbol: Type.String({ description: 'Empty when unknown' }),
-  decimals: count('Decimal places'),
+  decimals: Type.Integer({ description: 'Decimal places; 0 when unknown' }),
   description: text('From the metadata document'),
   imageUrl: text('From the metadata document'),
   uri: text('Metadata document'),

@@ -26,7 +26,7 @@ const leg = <const Prefix extends 'token' | 'sideToken'>(prefix: Prefix) =>
     Record<`${Prefix}ImageUrl`, ReturnType<typeof text>>
 
 /** Trades of a list by side. */
-export const TRADE_TYPES = ['BUY', 'SELL'] as const
+const TRADE_TYPES = ['BUY', 'SELL'] as const
 
 /** What a wallet did on a pool. */
 export const ACTIVITY_TYPES = [
@@ -84,7 +84,7 @@ export type TradeQuery = Static<ReturnType<typeof tradeQuery>>
 const tradeQuery = () => Type.Object(TRADE_QUERY)
 
 /** Windows of top traders. */
-export const TIME_FRAMES = ['30m', '1h', '2h', '4h', '6h', '8h', '12h', '24h'] as const
+const TIME_FRAMES = ['30m', '1h', '2h', '4h', '6h', '8h', '12h', '24h'] as const
 
 /** Orders of top traders. */
 const TOP_TRADER_SORTS = ['tradeAmount', 'tradeCount', 'volume'] as const

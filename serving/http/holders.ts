@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { decimalText, unitsText } from '../../core/amounts.ts'
+import { unitsText } from '../../core/amounts.ts'
 import {
   HoldersMultiQuery,
   HoldersQuery,
@@ -18,6 +18,7 @@ import {
 import { addressesOf, addressOf, chainOf, stampFreshness } from './chain.ts'
 import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
+import { numberText, numeric, product, ratio } from './values.ts'
 
 const Place = Type.Object(
   {
@@ -31,34 +32,26 @@ const Place = Type.Object(
 const WHALE_USD = 10_000
 const DIAMOND_MS = 30 * 86_400_000
 
-const number = (value: number | null): string | null =>
-  value === null || !Number.isFinite(value) ? null : decimalText(value)
-const numeric = (text: string | null): number | null => (text === null ? null : Number(text))
-const over = (one: number | null, other: number | null): number | null =>
-  one === null || other === null || other === 0 ? null : one / other
-const times = (one: number | null, other: number | null): number | null =>
-  one === null || other === null ? null : one * other
-
 /** What trading brought; every field null for a wallet that did not trade. */
 const tradingOf = (row: HolderRow, units: number) => {
   const bought = numeric(row.buy_usd)
   const sold = numeric(row.sell_usd)
   const known = numeric(row.position_amount)
   const open = known === null ? null : Math.min(known, units)
-  const cost = times(numeric(row.position_cost_usd), over(open, known) ?? 0)
-  const marked = times(open, row.price_usd)
+  const cost = product(numeric(row.position_cost_usd), ratio(open, known) ?? 0)
+  const marked = product(open, row.price_usd)
   const unrealized = marked === null || cost === null ? null : marked - cost
   const realized = numeric(row.realized_usd)
   const profit = realized === null || unrealized === null ? null : realized + unrealized
   return {
-    avgBuyPriceUsd: number(over(bought, numeric(row.buy_amount))),
-    avgSellPriceUsd: number(over(sold, numeric(row.sell_amount))),
-    positionCostUsd: number(cost),
+    avgBuyPriceUsd: numberText(ratio(bought, numeric(row.buy_amount))),
+    avgSellPriceUsd: numberText(ratio(sold, numeric(row.sell_amount))),
+    positionCostUsd: numberText(cost),
     totalCostUsd: row.buy_usd,
     realizedProfit: row.realized_usd,
-    unrealizedProfit: number(unrealized),
-    totalProfit: number(profit),
-    roi: number(over(profit, bought)),
+    unrealizedProfit: numberText(unrealized),
+    totalProfit: numberText(profit),
+    roi: numberText(ratio(profit, bought)),
     winCount: numeric(row.wins),
     lossCount: numeric(row.losses),
     buyVolumeUsd: row.buy_usd,
@@ -67,21 +60,21 @@ const tradingOf = (row: HolderRow, units: number) => {
     sellAmountCur: row.sell_amount,
     totalBuyCount: numeric(row.buys),
     totalSellCount: numeric(row.sells),
-    netflowUsd: number(bought === null || sold === null ? null : bought - sold),
+    netflowUsd: numberText(bought === null || sold === null ? null : bought - sold),
   }
 }
 
 const bodyOf = (row: HolderRow, nowMs: number): TokenHolder => {
   const amount = unitsText(BigInt(row.balance), row.decimals ?? 0)
   const units = Number(amount)
-  const valueUsd = times(units, row.price_usd)
-  const share = over(units, numeric(row.supply))
+  const valueUsd = product(units, row.price_usd)
+  const share = ratio(units, numeric(row.supply))
   return {
     walletAddress: row.holder,
     amount,
-    amountInUsd: number(valueUsd),
-    amountInNative: number(times(units, row.price_native)),
-    percentage: number(times(share, 100)),
+    amountInUsd: numberText(valueUsd),
+    amountInNative: numberText(product(units, row.price_native)),
+    percentage: numberText(product(share, 100)),
     startHoldingAt: Number(row.first_ms),
     lastActiveAt: Number(row.last_ms),
     ...tradingOf(row, units),

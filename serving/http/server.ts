@@ -3,55 +3,23 @@ import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import { makeCursors } from '../queries/cursor.ts'
 import { accountRoutes } from './account.ts'
-import { activityRoutes } from './activities.ts'
 import { makeBaseApp } from './base.ts'
-import { blockchainRoutes } from './blockchains.ts'
 import { boundedReader, installCaller } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
+import { chainRoutes } from './chain-routes.ts'
 import type { ServerDeps } from './deps.ts'
-import { devTokenRoutes } from './dev-tokens.ts'
-import { dexPoolRoutes } from './dex-pools.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { holderRoutes } from './holders.ts'
-import { liquiditySnapshotRoutes } from './liquidity-snapshots.ts'
 import { marketDataRoutes } from './market-data.ts'
-import { netWorthRoutes } from './net-worth.ts'
-import { netWorthHistoryRoutes } from './net-worth-history.ts'
+import { notOffered, notOfferedUnversioned } from './not-offered.ts'
 import { apiDocument, installDocument } from './openapi.ts'
-import { rankingRoutes } from './rankings.ts'
 import { type Family, VERSIONS } from './routing.ts'
-import { tokenRoutes } from './token.ts'
-import { tokenDetailRoutes } from './token-details.ts'
-import { tokenHistoryRoutes } from './token-history.ts'
-import { tokenMetadataRoutes } from './token-metadata.ts'
+import { tokenSearchRoutes } from './token-search.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
-import { tokenTraderRoutes } from './token-traders.ts'
-import { tradeRoutes } from './trades.ts'
 import { walletRoutes } from './wallet.ts'
-import { walletHistoryRoutes } from './wallet-history.ts'
-import { walletPnlRoutes } from './wallet-pnl.ts'
 
 /** What a balancer may ask in public; the reasons, metrics and everything else are on the operators' port. */
 const PROBES = ['/health', '/ready'] as const
-
-/** Reads of chains. */
-const CHAIN_ROUTES = [
-  ...blockchainRoutes,
-  ...tokenMetadataRoutes,
-  ...devTokenRoutes,
-  ...tokenHistoryRoutes,
-  ...tokenDetailRoutes,
-  ...dexPoolRoutes,
-  ...liquiditySnapshotRoutes,
-  ...rankingRoutes,
-  ...tokenTraderRoutes,
-  ...tradeRoutes,
-  ...activityRoutes,
-  ...walletPnlRoutes,
-  ...netWorthRoutes,
-  ...netWorthHistoryRoutes,
-  ...walletHistoryRoutes,
-]
 
 const CORS = {
   origin: '*',
@@ -73,15 +41,16 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
   const cursors = makeCursors(deps.config.keyPepper.reveal())
   const bounded = { ...deps, warehouse: boundedReader(deps.warehouse, deps.metrics), cursors }
   const families: readonly Family[] = [
-    tokenRoutes(bounded),
+    tokenSearchRoutes(bounded),
     tokenStatsRoutes(bounded),
     holderRoutes(bounded),
     marketDataRoutes(bounded),
     walletRoutes(bounded, '/wallet/:chain/:walletAddress/stats'),
     walletRoutes(bounded, '/wallet/:chain/:walletAddress'),
     candleRoutes(bounded),
-    ...CHAIN_ROUTES.map((route) => route(bounded)),
+    ...chainRoutes.map((route) => route(bounded)),
     accountRoutes(deps),
+    notOffered,
     ...(deps.families ?? []),
   ]
   await app.register(async (guarded) => {
@@ -94,6 +63,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
       for (const family of families) await guarded.register(family, { prefix })
     }
     await guarded.register(walletRoutes(bounded, '/wallet/v1/:chain/:walletAddress/stats'))
+    await guarded.register(notOfferedUnversioned)
   })
   for (const plugin of deps.plugins ?? []) await app.register(plugin)
   await app.ready()

@@ -1,4 +1,4 @@
-import { decimalText, rawOf, unitsText } from '../../core/amounts.ts'
+import { rawOf, unitsText } from '../../core/amounts.ts'
 import type { TokenStats } from '../../schemas/api/stats.ts'
 import {
   HOLDER_GROUPS,
@@ -11,16 +11,14 @@ import {
 } from '../../schemas/api/token.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { HoldingColumns, TokenRow } from '../queries/tokens.ts'
-import { textOrNull, timeText } from './values.ts'
+import { numberText, numeric, product, textOrNull, timeText } from './values.ts'
 
 const timeOrNull = (text: string | null): number | null =>
   text === null || text === '0' ? null : Number(text)
 
-const number = (value: number | null): string | null =>
-  value === null ? null : textOrNull(decimalText(value))
-
-const product = (left: number | null, right: string | null): string | null =>
-  left === null || right === null ? null : number(left * Number(right))
+/** A price times an amount. */
+const marketValue = (price: number | null, amount: string | null): string | null =>
+  numberText(product(price, numeric(amount)))
 
 const NOTHING = Object.fromEntries(MARKET_FIELDS.map((name) => [name, null])) as Readonly<
   Record<MarketField, null>
@@ -35,7 +33,7 @@ const groupFields = (name: Group, columns: HoldingColumns | null, decimals: numb
   return {
     [`${name}TotalHolders`]: count,
     [`${name}TotalHoldings`]: amount,
-    [`${name}HoldingsRatio`]: number(ratio),
+    [`${name}HoldingsRatio`]: numberText(ratio),
   } as Partial<Record<MarketField, string | null>>
 }
 
@@ -65,24 +63,24 @@ export const marketDataOf = (row: TokenRow): TokenMarketData => {
       ? null
       : unitsText(BigInt(row.total_supply), row.decimals)
   const supply = row.market_supply ?? facts
-  const priceNative = number(row.price_native)
+  const priceNative = numberText(row.price_native)
   const circulating = circulatingOf(supply, row)
   return {
     ...NOTHING,
-    priceInUsd: number(row.price_usd),
+    priceInUsd: numberText(row.price_usd),
     priceInSol: priceNative,
     priceInNative: priceNative,
     totalSupply: supply,
     circulatingSupply: circulating,
-    marketCapInUsd: product(row.price_usd, circulating),
-    marketCapInSol: product(row.price_native, circulating),
-    fdvInUsd: product(row.price_usd, supply),
-    fdvInSol: product(row.price_native, supply),
+    marketCapInUsd: marketValue(row.price_usd, circulating),
+    marketCapInSol: marketValue(row.price_native, circulating),
+    fdvInUsd: marketValue(row.price_usd, supply),
+    fdvInSol: marketValue(row.price_native, supply),
     totalTvlInUsd: row.tvl_usd,
     totalTvlInSol: row.tvl_native,
     maxPoolTvlInUsd: row.max_tvl_usd,
     maxPoolTvlInSol: row.max_tvl_native,
-    completionRatio: row.migrated_at_ms === null ? number(row.curve_progress) : '1',
+    completionRatio: row.migrated_at_ms === null ? numberText(row.curve_progress) : '1',
     ...holdingFields(row),
   }
 }
@@ -167,7 +165,7 @@ export const tokenBody = (
   const metadata = metadataOf(row, chainWord, maker)
   return {
     ...metadata,
-    decimals: row.decimals,
+    decimals: row.decimals ?? 0,
     market: null,
     extension: metadata.extra,
     marketData: marketDataOf(row),

@@ -9,7 +9,7 @@ import { isDescending, wordsOf } from './values.ts'
 /** Filters of rankings and look-ups over the bodies of tokens. */
 
 /** A number of a token by its field; null when it is not known. */
-export const fieldOf = (token: Token, field: string): number | null => {
+const fieldOf = (token: Token, field: string): number | null => {
   const place = TOKEN_FIELDS.get(field)
   if (place === undefined) return null
   if (place.of === 'tokenCreatedAt') return token.tokenCreatedAt

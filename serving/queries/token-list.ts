@@ -73,7 +73,7 @@ export const tokenList = (chain: string, question: TokenListQuestion): List => {
 }
 
 /** Most tokens that a ranking looks at before its filters. */
-export const RANKING_DEPTH = 500
+const RANKING_DEPTH = 500
 
 const HEAD = (chain: string): string => `(SELECT max(block_time) FROM ${chain}_blocks)`
 

@@ -6,6 +6,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { openWarehouse } from '../../core/clickhouse/client.ts'
 import { ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
 import { makeKey } from '../../serving/auth/keys.ts'
+import { NOT_OFFERED } from '../../serving/http/not-offered.ts'
 import { type ApiAnswer, call, startApi, type TestApi } from '../support/api.ts'
 import { addressAt, type MarketTrade, tradeRow } from '../support/market.ts'
 import { until } from '../support/until.ts'
@@ -617,7 +618,21 @@ test('the document describes every route, with price, credentials and errors', a
   const known = new Set(Object.keys(paths))
   const versioned = [...known].filter((path) => /^\/v[12]\//.test(path))
   const priced = Object.keys(ROUTE_MILLI_UNITS).map((name) => name.split(' ')[1])
-  assert.equal(versioned.length, 2 * new Set(priced).size)
+  const others = NOT_OFFERED.map(([, path]) => path)
+  assert.equal(versioned.length, 2 * new Set([...priced, ...others]).size)
+})
+
+test('documented operations that this build does not have answer 501, and cost nothing', async () => {
+  for (const [method, path] of [...NOT_OFFERED, ['GET', '/redpacket/:id'] as const]) {
+    const at = path.replace(/:chain/, 'eth').replace(/:\w+/g, 'x')
+    for (const version of ['/v1', '/v2']) {
+      const answer = await call(api, version + at, { method, headers: { 'x-api-key': api.apiKey } })
+      assert.deepEqual([answer.status, record(answer.body).code], [501, 40024], at)
+      assert.equal(answer.headers.get('x-cu-cost'), '0')
+      assert.equal((await call(api, version + at, { method, headers: {} })).status, 401)
+    }
+  }
+  assert.equal((await call(api, '/redpacket/x')).status, 501)
 })
 
 /** Sends bytes as they are: fetch would repair them. */

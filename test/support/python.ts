@@ -55,10 +55,10 @@ export const readWithPython = async (
 export interface SdkReading {
   /** By chain and subscription: the newest object, as the SDK prints it. */
   readonly heard: Readonly<Record<string, string>>
-  /** By chain and operation: what the SDK made of the answer. */
-  readonly answered: Readonly<Record<string, string>>
-  /** By chain and operation: why it refused. */
-  readonly failed: Readonly<Record<string, string>>
+  /** By chain, group and operation: what the SDK made of the answer. Operations on webhooks have no chain. */
+  readonly answered: Readonly<Record<string, { readonly text: string; readonly empty: boolean }>>
+  /** By chain, group and operation: with what status the server refused, or 0 and why the SDK refused its answer. */
+  readonly failed: Readonly<Record<string, { readonly status: number; readonly text: string }>>
 }
 
 /** Reads a demo with the SDK, by the file that names it, until all subscriptions of `wanted` called back or `seconds` are over. */

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { envExample } from '../../core/config/config.ts'
 import { configurationPage } from '../support/configuration-page.ts'
+import { restPage } from '../support/rest-page.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
@@ -81,6 +82,10 @@ test('a script that a document tells to run is one of package.json', () => {
 test('.env.example and docs/configuration.md are what the settings say; `npm run generate` writes them', () => {
   assert.equal(read('.env.example'), envExample())
   assert.equal(read('docs/configuration.md'), configurationPage())
+})
+
+test('docs/rest.md lists the routes with their prices; `npm run generate` writes it', () => {
+  assert.equal(read('docs/rest.md'), restPage())
 })
 
 /** Words of an earlier private vocabulary, and what to write instead; docs/glossary.md lists the words that stay. */

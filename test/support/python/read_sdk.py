@@ -1,4 +1,4 @@
-"""Reads a running demo with chainstream-sdk: every subscription that it has and we serve, and the REST operations that we serve.
+"""Reads a running demo with chainstream-sdk: every subscription that it has and we serve, and every REST operation.
 One JSON object on stdout.
 
 usage: read_sdk.py DEMO_JSON SECONDS WANTED...
@@ -6,14 +6,15 @@ Listens until all wanted subscriptions, each named by its chain and itself, call
 """
 
 import asyncio
+import inspect
 import json
 import sys
 import time
 import urllib.request
 
 from chainstream import ChainStreamClient, ChainStreamClientOptions
-from chainstream.openapi_client import ApiClient, Configuration
-from chainstream.openapi_client.api import TokenApi, WebhookApi
+from chainstream.openapi_client import ApiClient, Configuration, api, models
+from chainstream.openapi_client.exceptions import ApiException
 from chainstream.stream import Resolution
 
 # The names of the demo's chains as the SDK writes them.
@@ -76,35 +77,107 @@ async def listen(demo, wanted, seconds):
     return heard
 
 
-def operations(tokens, webhooks, chain, example):
-    token, pool = example["token"], example["pool"]
+def example_arguments(chain, example):
+    """Arguments of operations by their names in the SDK."""
+    token, pool, wallet = example["token"], example["pool"], example["wallet"]
     return {
-        "get_token": lambda: tokens.get_token(chain, token),
-        "get_candles": lambda: tokens.get_candles(chain, token, resolution="1m"),
-        "get_pool_candles": lambda: tokens.get_pool_candles(chain, pool, resolution="1m"),
-        "get_holders": lambda: tokens.get_holders(chain, token),
-        "get_top_holders": lambda: tokens.get_top_holders(chain, token),
-        "get_stats": lambda: tokens.get_stats(chain, token),
-        "get_stats_multi": lambda: tokens.get_stats_multi(chain, token_addresses=token),
-        "get_market_data": lambda: tokens.get_market_data(chain, token),
-        "get_market_data_multi": lambda: tokens.get_market_data_multi(chain, token_addresses=token),
-        "search": lambda: tokens.search(q=token, chains=[chain]),
-        "list_endpoints": lambda: webhooks.list_endpoints(),
+        "chain": chain,
+        **{"token_address": token, "token_addresses": token, "pair": f"{token}-{example['quote']}"},
+        **{"pool_address": pool, "wallet_address": wallet, "wallet_addresses": wallet},
+        **{"dev_address": example["creator"], "resolution": "1m", "timestamp": int(time.time() * 1000)},
+        **{"duration": "1h", "ranking_type": "new-pool"},
+        # Of operations that are not offered: what they name does not matter.
+        **{"dex": "raydium", "amount": "1", "input_mint": token, "output_mint": token},
+        **{"exact_in": True, "slippage": 1, "id": "x", "address": wallet, "transfer_id": "x"},
+        **{"withdrawal_id": "x", "event_slug": "x", "condition_id": "x", "wallet": wallet},
     }
 
 
+# Operations whose resolution is another kind of window.
+OTHER_WORDS = {"get_pnl_details": {"resolution": "all"}}
+
+
+def arguments_of(operation, examples):
+    """Examples for the required parameters of an operation; a body without content where it takes one."""
+    parameters = inspect.signature(operation).parameters.values()
+    required = [one for one in parameters if one.default is one.empty and one.name != "self"]
+
+    def value_of(parameter):
+        if parameter.name in examples:
+            return examples[parameter.name]
+        return parameter.annotation.model_construct()
+
+    return {one.name: value_of(one) for one in required}
+
+
+def operations_of(client, chain, example):
+    """Every operation of the SDK but those on webhooks, by its group and name."""
+    examples = example_arguments(chain, example)
+    for group, kind in vars(api).items():
+        if not (inspect.isclass(kind) and group.endswith("Api")) or group == "WebhookApi":
+            continue
+        for name, operation in vars(kind).items():
+            if name.startswith("_") or name.endswith(("_with_http_info", "_without_preload_content")):
+                continue
+            given = arguments_of(operation, {**examples, **OTHER_WORDS.get(name, {})})
+            if name == "search":
+                given = {"q": example["token"], "chains": [chain]}
+            yield f"{group[:-3]} {name}", getattr(kind(client), name), given
+
+
+def emptiness(answer):
+    """Whether an answer holds nothing: an empty list or map, or a page without rows."""
+    rows = getattr(answer, "data", answer)
+    return isinstance(rows, (list, dict)) and len(rows) == 0
+
+
+async def ask_webhooks(client, answered):
+    """The life of an endpoint, by every operation on webhooks."""
+    webhooks = api.WebhookApi(client)
+
+    async def call(name, *given):
+        answer = await getattr(webhooks, name)(*given)
+        answered[f"Webhook {name}"] = {"text": str(answer), "empty": emptiness(answer)}
+        return answer
+
+    url = "http://127.0.0.1:39999/hook"
+    made = await call(
+        "create_endpoint", models.CreateWebhookRequest(url=url, channels=["sol.token.created"])
+    )
+    await call("list_endpoints")
+    await call("get_endpoint", made.id)
+    await call("get_endpoint_secret", made.id)
+    await call("rotate_endpoint_secret", made.id)
+    await call("update_endpoint", models.UpdateWebhookRequest(endpointId=made.id, url=url))
+    await call("delete_endpoint", made.id)
+
+
+async def completed(client, chain, example):
+    """An example with the other token of its pool, and who made the token."""
+    pool = await api.DexPoolApi(client).get_dexpool(chain, example["pool"])
+    token = await api.TokenApi(client).get_token(chain, example["token"])
+    sides = {pool.token_a_address, pool.token_b_address} - {example["token"]}
+    creators = [one.address for one in token.token_creators or [] if one.address]
+    return {**example, "quote": sides.pop(), "creator": (creators or [example["wallet"]])[0]}
+
+
 async def ask(demo):
-    """What the operations answered, and how they failed."""
+    """What the operations answered, and how they failed: by status where the server refused."""
     answered, failed = {}, {}
     configuration = Configuration(host=demo["baseUrl"])
     async with ApiClient(configuration, "X-API-KEY", demo["apiKey"]) as client:
         for chain, example in demo["examplesByChain"].items():
-            named = operations(TokenApi(client), WebhookApi(client), CHAINS[chain], example)
-            for name, operation in named.items():
+            whole = await completed(client, CHAINS[chain], example)
+            for name, operation, given in operations_of(client, CHAINS[chain], whole):
                 try:
-                    answered[f"{chain} {name}"] = str(await operation())
+                    answer = await operation(**given)
+                    text = str(answer)
+                    answered[f"{chain} {name}"] = {"text": text, "empty": emptiness(answer)}
+                except ApiException as error:
+                    failed[f"{chain} {name}"] = {"status": error.status, "text": str(error.body)}
                 except Exception as error:
-                    failed[f"{chain} {name}"] = repr(error)
+                    failed[f"{chain} {name}"] = {"status": 0, "text": repr(error)}
+        await ask_webhooks(client, answered)
     return answered, failed
 
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
-import { SearchQuery, Token, TokenPage, TokenParams } from '../../schemas/api/token.ts'
+import type { TokenStats } from '../../schemas/api/stats.ts'
+import { SearchQuery, TokenPage } from '../../schemas/api/token.ts'
 import { envelope, pageFrom } from '../queries/cursor.ts'
 import {
   searchFingerprint,
@@ -8,11 +9,13 @@ import {
   type TokenPlace,
   type TokenSearch,
 } from '../queries/token-search.ts'
-import { addressOf, chainOf, stampFreshness } from './chain.ts'
+import { type StatRow, statsQuery } from '../queries/token-stats.ts'
+import { chainOf, stampFreshness } from './chain.ts'
 import type { RouteDeps } from './deps.ts'
 import { type Family, priced } from './routing.ts'
 import { tokenBody } from './token-body.ts'
 import { keyOf, rowsOf } from './token-rows.ts'
+import { statsByToken } from './token-stats.ts'
 import { wordsOf } from './values.ts'
 
 const Place = Type.Object(
@@ -25,8 +28,8 @@ const Place = Type.Object(
   { additionalProperties: false },
 )
 
-/** Token search and look-up. */
-export const tokenRoutes =
+/** Token search. */
+export const tokenSearchRoutes =
   (deps: RouteDeps): Family =>
   async (app) => {
     app.get(
@@ -54,38 +57,40 @@ export const tokenRoutes =
         }
         const asked = { limit, direction, hasCursor: after !== undefined }
         const page = pageFrom(places, asked, codec.encode)
-        const rows = await rowsOf(deps, page.data)
+        const [rows, stats] = await Promise.all([
+          rowsOf(deps, page.data),
+          query.mode === 'normal' ? statsOf(deps, page.data) : NO_STATS,
+        ])
         return envelope(page, (place) => {
-          const row = rows.get(keyOf(place.chain, place.address))
+          const key = keyOf(place.chain, place.address)
+          const row = rows.get(key)
           const word = named.words.get(place.chain) ?? place.chain
-          return row ? [tokenBody(row, word, { score: place.rank })] : []
+          const extras = { score: place.rank, stats: stats.get(key) }
+          return row ? [tokenBody(row, word, extras)] : []
         })
       },
     )
-    app.get(
-      '/token/:chain/:tokenAddress',
-      {
-        schema: {
-          summary: 'One token with everything known of it',
-          tags: ['token'],
-          params: TokenParams,
-          response: { 200: Token },
-        },
-        config: priced('GET /token/:chain/:tokenAddress'),
-      },
-      async ({ params }, reply) => {
-        const chain = chainOf(params.chain, deps.chains)
-        const address = addressOf(chain.id, params.tokenAddress, 'tokenAddress')
-        if (!chain.enabled) throw new Fault('NOT_FOUND', 'No such token')
-        await stampFreshness(reply, deps.freshness, chain.id)
-        const row = (await rowsOf(deps, [{ chain: chain.id, address }])).get(
-          keyOf(chain.id, address),
-        )
-        if (!row) throw new Fault('NOT_FOUND', 'No such token')
-        return tokenBody(row, chain.word)
-      },
-    )
   }
+
+const NO_STATS: ReadonlyMap<string, TokenStats> = new Map()
+
+/** Statistics of tokens of several chains, by chain and address; one statement per chain. */
+const statsOf = async (
+  { warehouse }: RouteDeps,
+  places: readonly TokenPlace[],
+): Promise<ReadonlyMap<string, TokenStats>> => {
+  const chains = [...new Set(places.map(({ chain }) => chain))]
+  const answers = await Promise.all(
+    chains.map(async (chain) => {
+      const own = places.filter((place) => place.chain === chain).map(({ address }) => address)
+      const { rows } = await warehouse.query<StatRow>(statsQuery(chain, own))
+      return [...statsByToken(rows)].map(
+        ([address, stats]) => [keyOf(chain, address), stats] as const,
+      )
+    }),
+  )
+  return new Map(answers.flat())
+}
 
 /** Sort keys are unsigned 64-bit integers. */
 const MAX_KEY = 2n ** 64n - 1n

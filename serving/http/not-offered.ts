@@ -1,0 +1,84 @@
+import { Type } from 'typebox'
+import { Fault } from '../../core/errors.ts'
+import type { Family } from './routing.ts'
+
+/**
+ * Documented operations that this build does not have: each answers 501 with the error body, and costs nothing. A row leaves
+ * this table when the operation is built.
+ */
+export const NOT_OFFERED = [
+  ['POST', '/dex/:chain/route'],
+  ['GET', '/dex/:chain/quote'],
+  ['POST', '/dex/:chain/swap'],
+  ['POST', '/dex/:chain/create'],
+  ['POST', '/transaction/:chain/send'],
+  ['GET', '/transaction/:chain/gas-price'],
+  ['POST', '/transaction/:chain/estimate-gas-limit'],
+  ['GET', '/job/:id'],
+  ['GET', '/job/:id/streaming'],
+  ['GET', '/jobs/:id'],
+  ['GET', '/jobs/:id/streaming'],
+  ['GET', '/redpacket'],
+  ['GET', '/redpacket/:id'],
+  ['GET', '/redpacket/:id/claims'],
+  ['GET', '/redpacket/wallet/:address/claims'],
+  ['GET', '/redpacket/wallet/:address/redpackets'],
+  ['POST', '/redpacket/:chain/create'],
+  ['POST', '/redpacket/:chain/claim'],
+  ['POST', '/redpacket/:chain/send'],
+  ['POST', '/kyt/address'],
+  ['GET', '/kyt/addresses/:address/risk'],
+  ['POST', '/kyt/transfer'],
+  ['GET', '/kyt/transfers/:transferId/summary'],
+  ['GET', '/kyt/transfers/:transferId/alerts'],
+  ['GET', '/kyt/transfers/:transferId/exposures/direct'],
+  ['GET', '/kyt/transfers/:transferId/network-identifications'],
+  ['POST', '/kyt/withdrawal'],
+  ['GET', '/kyt/withdrawal/:withdrawalId/summary'],
+  ['GET', '/kyt/withdrawal/:withdrawalId/alerts'],
+  ['GET', '/kyt/withdrawal/:withdrawalId/exposures/direct'],
+  ['GET', '/kyt/withdrawal/:withdrawalId/network-identifications'],
+  ['GET', '/kyt/withdrawal/:withdrawalId/address-identifications'],
+  ['GET', '/kyt/withdrawal/:withdrawalId/fraud-assessment'],
+  ['POST', '/ipfs/presign'],
+  ['GET', '/prediction/events/:eventSlug/activities'],
+  ['GET', '/prediction/markets/:conditionId/activities'],
+  ['GET', '/prediction/markets/:conditionId/holders'],
+  ['GET', '/prediction/markets/:conditionId/holder-stats'],
+  ['GET', '/prediction/markets/:conditionId/traders'],
+  ['GET', '/prediction/wallets/:wallet/pnl'],
+  ['GET', '/prediction/leaderboard'],
+] as const satisfies readonly (readonly ['GET' | 'POST', string])[]
+
+/** Documented operations without a version segment that this build does not have. */
+const UNVERSIONED = [
+  ['GET', '/redpacket/:id'],
+  ['GET', '/jobs/:id'],
+  ['GET', '/jobs/:id/streaming'],
+] as const
+
+const answering501 =
+  (rows: readonly (readonly ['GET' | 'POST', string])[]): Family =>
+  async (app) => {
+    for (const [method, url] of rows) {
+      app.route({
+        method,
+        url,
+        schema: {
+          summary: 'Not offered by this build: answers 501',
+          tags: ['not offered'],
+          response: { 501: Type.Ref('Problem#') },
+        },
+        config: { milliUnits: 0 },
+        handler: async () => {
+          throw new Fault('NOT_IMPLEMENTED')
+        },
+      })
+    }
+  }
+
+/** Operations of every version that answer 501. */
+export const notOffered: Family = answering501(NOT_OFFERED)
+
+/** Operations without a version that answer 501. */
+export const notOfferedUnversioned: Family = answering501(UNVERSIONED)

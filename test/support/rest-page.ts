@@ -1,0 +1,52 @@
+import { MILLI, ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
+import { NOT_OFFERED } from '../../serving/http/not-offered.ts'
+
+const HEAD = `# REST
+
+Every operation below answers under \`/v2\` and under \`/v1\`, with the same body. The machine-readable form, with parameters and schemas, is
+\`/openapi.json\` of a running installation.
+
+## Conventions
+
+- **Credentials**: \`X-API-KEY: <key>\`, or \`Authorization: Bearer <key or access token>\`. Access tokens come from \`POST /oauth/token\`.
+- **Chains**: \`sol\`, \`eth\` (or \`ethereum\`), \`bsc\`, \`base\`, \`polygon\`, \`arbitrum\`, \`optimism\`, \`avalanche\`, \`zksync\`, \`sui\`. A chain of which this
+  installation holds no data answers with empty lists; a record of it is 404.
+- **Lists**: \`limit\` (1 to 100, default 20), \`cursor\` (the \`nextCursor\` of an answer) and \`direction\` (\`next\`, \`prev\`). \`data\` and \`items\` are the same
+  array; \`nextCursor\` is empty and \`hasMore\` false at the end. A cursor names a place in the order of the list: rows that arrive or are taken back by a
+  reorg do not shift it. It belongs to one list with its parameters; for another one it is refused with code 40027.
+- **Numbers** are decimal text: amounts in token units and money exact, prices and ratios with at most 17 digits. \`...Ratio\` is a fraction. What is not known is
+  \`null\`; where clients of the interface require text it is \`""\` for names and \`"0"\` for numbers, and the schema says so.
+- **Times** are epoch milliseconds. As parameters, values below 100,000,000,000 are read as seconds.
+- **Windows** (\`1h\`, \`24h\`, \`7d\`) end at the newest block that was ingested, not at a wall clock. \`X-Chain-Head\` and \`X-Chain-Since\` of an answer say how far
+  the data reach.
+- **Errors** are \`application/problem+json\` with \`code\`, \`name\`, \`message\` and \`requestId\`; a wrong parameter is named in \`details.parameter\`.
+- **Price**: compute units (CU) of a successful answer, also in the header \`X-CU-Cost\`.
+- Addresses of EVM chains are compared without regard to case, those of Solana as they are written.
+
+## What the numbers are
+
+- **Trades** are seen from the token that is asked for, else from the base token of the pair. A trade has one value; both legs carry it.
+- **Profit and loss** uses the moving average cost of a wallet and token: a sale takes its share of the cost, and what was never bought realizes nothing. A window
+  (\`1d\`, \`7d\`, \`30d\`) counts the trades in it, and its cost is the cost at its start plus the purchases in it. The open part is at most what the wallet still holds.
+- **Net worth** counts tokens with a price and a pool of at least 100 USD. Past worth is walked back through changes of balances, at the last price of each hour.
+- **Rankings** look at the first 500 tokens of their order, narrow them, and show at most 100. A number that is not known fits no range.
+- **Kinds of traders** come from blocks alone: \`dev\`, \`sniper\` (bought within 10 seconds of the first trade), \`bundle\`, \`sandwich\` and \`pro\`. The kinds that need labels
+  or a wallet's whole history (\`fresh\`, \`insider\`, \`kol\`, \`bluechip\`, \`smart\`, \`phishing\`, \`rat\`) answer an empty page.
+- **Snapshots** of a pool are its last state of each hour and the state after every change of its liquidity; those of a token are hourly.
+
+## Operations
+
+| operation | CU |
+| --- | --- |
+`
+
+const path = (route: string): string => route.replace(/:(\w+)/g, '{$1}')
+
+/** The page \`docs/rest.md\`: conventions, and a row per operation with its price; documented operations that answer 501 below. */
+export const restPage = (): string =>
+  HEAD +
+  Object.entries(ROUTE_MILLI_UNITS)
+    .map(([name, milliUnits]) => `| \`${path(name)}\` | ${milliUnits / MILLI} |\n`)
+    .join('') +
+  '\n## Not offered yet\n\nThese documented operations answer 501 with code 40024.\n\n' +
+  NOT_OFFERED.map(([method, route]) => `- \`${method} ${path(route)}\`\n`).join('')

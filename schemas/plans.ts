@@ -136,7 +136,6 @@ export const ROUTE_MILLI_UNITS = {
   'GET /token/:chain/:tokenAddress/holderTrend': 500,
   'GET /token/:chain/:tokenAddress/security': 500,
   'GET /token/:chain/:tokenAddress/similar': 250,
-  'GET /token/:chain/:tokenAddress/logo-duplicates': 100,
   'GET /token/:chain/:tokenAddress/fee-estimates': 100,
   'GET /ranking-pools/:chain/:rankingType': 250,
   'GET /token/:chain/list': 50,

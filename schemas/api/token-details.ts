@@ -77,6 +77,3 @@ export const SIMILAR_QUERY = {
   type: Type.Optional(Type.Enum(['name', 'image'], { default: 'name' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
 }
-
-/** How many tokens have the same picture. */
-export const LogoDuplicates = Type.Object({ sameImageTokenCount: Type.Integer() })

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import type { Family } from './routing.ts'
 
@@ -40,6 +39,7 @@ export const NOT_OFFERED = [
   ['GET', '/kyt/withdrawal/:withdrawalId/network-identifications'],
   ['GET', '/kyt/withdrawal/:withdrawalId/address-identifications'],
   ['GET', '/kyt/withdrawal/:withdrawalId/fraud-assessment'],
+  ['GET', '/token/:chain/:tokenAddress/logo-duplicates'],
   ['POST', '/ipfs/presign'],
   ['GET', '/prediction/events/:eventSlug/activities'],
   ['GET', '/prediction/markets/:conditionId/activities'],
@@ -64,11 +64,8 @@ const answering501 =
       app.route({
         method,
         url,
-        schema: {
-          summary: 'Not offered by this build: answers 501',
-          tags: ['not offered'],
-          response: { 501: Type.Ref('Problem#') },
-        },
+        // The document describes what is offered.
+        schema: { hide: true },
         config: { milliUnits: 0 },
         handler: async () => {
           throw new Fault('NOT_IMPLEMENTED')

@@ -5,7 +5,6 @@ import { queryTimeMs } from '../../core/time.ts'
 import { Token } from '../../schemas/api/token.ts'
 import {
   FeeEstimates,
-  LogoDuplicates,
   SIMILAR_QUERY,
   TokenHolderTrendPoint,
   TokenSecurity,
@@ -200,20 +199,5 @@ const similar = chainRead({
   },
 })
 
-const logoDuplicates = chainRead({
-  path: '/token/:chain/:tokenAddress/logo-duplicates',
-  summary: 'Tokens with the same picture; pictures are not compared here',
-  tag: 'token',
-  params: TOKEN_PARAM,
-  query: {},
-  response: LogoDuplicates,
-  absent: 'NOT_IMPLEMENTED',
-  answer: async () => {
-    throw new Fault('NOT_IMPLEMENTED', 'Pictures are not compared here')
-  },
-})
-
 /** What else is known of one token. */
-export const tokenDetailRoutes: readonly ChainRoute[] = [
-  ...[trend, security, fees, similar, logoDuplicates],
-]
+export const tokenDetailRoutes: readonly ChainRoute[] = [...[trend, security, fees, similar]]

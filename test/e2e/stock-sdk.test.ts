@@ -35,7 +35,7 @@ const MAY_BE_EMPTY: ReadonlySet<string> = new Set([
   ...['get_stocks_tokens', 'get_final_stretch_tokens', 'get_migrated_tokens'].map(
     (name) => `Ranking ${name}`,
   ),
-  'Token get_token_similar',
+  ...['Token get_token_similar', 'Token get_holders_multi'],
 ])
 
 const sdk = await orExplain("a rented service's SDK for Python", async () => {

@@ -76,14 +76,41 @@ const conditionsOf = (query: TradeQuery): Readonly<Record<string, Condition>> =>
 const timeOf = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : queryTimeMs(value)
 
+const LEGS = [
+  ...['token', 'decimals', 'amount', 'owner', 'price_usd', 'price_native', 'amount_usd'],
+  'amount_native',
+] as const
+
+/** What a column of the base leg is called in a trade that is seen from it. */
+const NAMES: Readonly<Record<string, string>> = { token: 'token_address' }
+
+const legColumn = (column: string, isBase: boolean, name: string): string =>
+  `if(base_is_buy = ${isBase ? 1 : 0}, buy_${column}, sell_${column}) AS ${name}`
+
+/** Every trade once, seen from its base token, in the order in which the table is kept. */
+const baseTrades = (
+  chain: string,
+): string => `(SELECT block_slot, block_height, block_time, tx_hash, tx_index, tx_status, tx_fee, tx_fee_native, tx_fee_usd,
+    event_index, program_address, protocol_family, pool_address, toUInt8(1) AS is_base, if(base_is_buy = 1, 'BUY', 'SELL') AS side,
+    ${LEGS.map((column) => legColumn(column, true, NAMES[column] ?? column)).join(', ')},
+    ${['token', 'decimals', 'amount', 'price_usd'].map((column) => legColumn(column, false, `side_${column}`)).join(', ')}
+  FROM ${chain}_dex_trades FINAL) AS t`
+
+/** The table whose order fits a question: trades are kept by token, by wallet, and by their place in the chain. */
+const tableFor = (chain: string, query: TradeQuery): string => {
+  if (query.walletAddress !== undefined) return `${chain}_dex_trades_by_wallet AS t FINAL`
+  return query.tokenAddress === undefined
+    ? baseTrades(chain)
+    : `${chain}_dex_trades_enriched AS t FINAL`
+}
+
 /** Trades of a chain, newest first: seen from the token that is asked for, else from the base token of each. */
 export const tradesList = (chain: string, query: TradeQuery): List => {
-  const table = query.walletAddress === undefined ? 'enriched' : 'by_wallet'
   const asked = Object.entries(conditionsOf(query)).filter(([, { value }]) => value !== undefined)
   const base = query.tokenAddress === undefined ? ['t.is_base = 1'] : []
   return {
     columns: TRADE_COLUMNS,
-    from: `${chain}_dex_trades_${table} AS t FINAL`,
+    from: tableFor(chain, query),
     where: [...base, ...asked.map(([, { sql }]) => sql)],
     order: POSITION,
     descending: true,

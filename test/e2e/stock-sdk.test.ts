@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { compatibilityPage } from '../support/compatibility-page.ts'
 import { orExplain } from '../support/or-explain.ts'
 import { freePort } from '../support/ports.ts'
 import { fetchSdk, readWithSdk, type SdkReading } from '../support/python.ts'
@@ -93,6 +94,11 @@ const suite = (): void => {
       assert.ok(reading.answered[`${chain} Token get_token`]?.text.includes(token))
       assert.ok(reading.answered[`${chain} Token search`]?.text.includes(token))
     }
+  })
+
+  test('docs/compatibility.md says what the operations answer; `npm run compatibility` writes it', () => {
+    const page = readFileSync(new URL('../../docs/compatibility.md', import.meta.url), 'utf8')
+    assert.equal(page, compatibilityPage(reading))
   })
 
   test('no operation on a traded token or a trading wallet is empty', () => {

@@ -40,6 +40,7 @@ export const NOT_OFFERED = [
   ['GET', '/kyt/withdrawal/:withdrawalId/address-identifications'],
   ['GET', '/kyt/withdrawal/:withdrawalId/fraud-assessment'],
   ['GET', '/token/:chain/:tokenAddress/logo-duplicates'],
+  ['GET', '/wallet/:chain/:walletAddress/balance'],
   ['POST', '/ipfs/presign'],
   ['GET', '/prediction/events/:eventSlug/activities'],
   ['GET', '/prediction/markets/:conditionId/activities'],

@@ -38,6 +38,15 @@ export const apiDocument = (origin: string): ApiDocument => ({
   },
 })
 
+/** A name for generated clients: the method and the words of the path, `getV2TokenByChainByTokenAddressPrice`. */
+const operationIdOf = (method: string, url: string): string =>
+  method.toLowerCase() +
+  url
+    .replaceAll(':', 'By-')
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join('')
+
 /** Settings of the document at `/openapi.json`: written from the route schemas, with prices, scopes and credentials. */
 export const openapiOptions = ({
   title,
@@ -55,13 +64,16 @@ export const openapiOptions = ({
   transform: ({ schema, url, route }) => {
     const { milliUnits, scopes = [] } = route.config ?? {}
     const response = { ...ERRORS, ...(schema?.response as object | undefined) }
+    const operationId = operationIdOf(String(route.method), url)
     if (milliUnits === undefined) {
-      return { url, schema: schema?.security === undefined ? schema : { ...schema, response } }
+      const described = schema?.security === undefined ? {} : { response }
+      return { url, schema: { ...schema, operationId, ...described } }
     }
     return {
       url,
       schema: {
         ...schema,
+        operationId,
         security: [{ bearer_auth: [...scopes] }, { api_key_auth: [] }],
         'x-cu-cost': milliUnits / MILLI,
         response,

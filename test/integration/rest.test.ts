@@ -609,6 +609,12 @@ test('the document describes every route, with price, credentials and errors', a
       })
     }
   }
+  const ids = Object.values(paths).flatMap((path) =>
+    Object.values(record(path)).map((operation) => record(operation).operationId),
+  )
+  assert.ok(ids.includes('getV2TokenByChainByTokenAddressPrice'))
+  assert.ok(ids.every((id) => typeof id === 'string' && /^[a-z]\w+$/.test(id)))
+  assert.equal(new Set(ids).size, ids.length)
   const references = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? []
   assert.deepEqual([...new Set(references)], ['"$ref":"#/components/schemas/Problem"'])
   assert.ok(record(record(document.components).schemas).Problem)

@@ -39,6 +39,7 @@ const NOT_OFFERED_YET = [
   'GET /kyt/withdrawal/:withdrawalId/address-identifications',
   'GET /kyt/withdrawal/:withdrawalId/fraud-assessment',
   'GET /token/:chain/:tokenAddress/logo-duplicates',
+  'GET /wallet/:chain/:walletAddress/balance',
   'POST /ipfs/presign',
   'GET /prediction/events/:eventSlug/activities',
   'GET /prediction/markets/:conditionId/activities',

@@ -1,0 +1,150 @@
+/** Every filter operator of every type, as the statement that it has to become. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DEX_TRADES } from '../../schemas/cubes/dex-trades.ts'
+import type { Cube, Leaf } from '../../schemas/cubes/types.ts'
+import { makeBinder } from '../../serving/graphql/bind.ts'
+import { compileCondition } from '../../serving/graphql/compile-condition.ts'
+import { operatorFields } from '../../serving/graphql/filters.ts'
+import { conditionOf } from '../../serving/graphql/where.ts'
+
+const LEAVES = {
+  String: { type: 'String', sql: 'x', about: '' },
+  Int: { type: 'Int', sql: 'x', about: '' },
+  Float: { type: 'Float', sql: 'x', about: '' },
+  Decimal: { type: 'Float', sql: 'x', about: '', exact: true },
+  Boolean: { type: 'Boolean', sql: 'x', about: '' },
+  DateTime: { type: 'DateTime', sql: 'x', about: '' },
+} as const satisfies Readonly<Record<string, Leaf>>
+
+const NOON = '2026-11-20 12:00:00.000'
+const NIGHT = '2026-11-21 00:00:00.000'
+const TIME = "DateTime64(3, 'UTC')"
+
+type Row = readonly [
+  operator: string,
+  value: unknown,
+  sql: string,
+  ...values: readonly (string | readonly string[])[],
+]
+
+const numbers = (type: string, shown: (text: string) => string): readonly Row[] => [
+  ['eq', 7, `x = {p0:${type}}`, shown('7')],
+  ['ne', 7, `x != {p0:${type}}`, shown('7')],
+  ['gt', 7, `x > {p0:${type}}`, shown('7')],
+  ['ge', 7, `x >= {p0:${type}}`, shown('7')],
+  ['gte', 7, `x >= {p0:${type}}`, shown('7')],
+  ['lt', 7, `x < {p0:${type}}`, shown('7')],
+  ['le', 7, `x <= {p0:${type}}`, shown('7')],
+  ['lte', 7, `x <= {p0:${type}}`, shown('7')],
+  ['in', [7, 8], `x IN ({p0:${type}}, {p1:${type}})`, shown('7'), shown('8')],
+  ['in', [], '0'],
+  ['notIn', [7], `x NOT IN ({p0:${type}})`, shown('7')],
+  ['notIn', [], '1'],
+  ['isNull', true, 'isNull(x)'],
+  ['isNull', false, 'isNotNull(x)'],
+]
+
+const TABLE: Readonly<Record<keyof typeof LEAVES, readonly Row[]>> = {
+  String: [
+    ['is', 'a', 'x = {p0:String}', 'a'],
+    ['not', 'a', 'x != {p0:String}', 'a'],
+    ['like', 'a%\\', 'x LIKE {p0:String}', 'a%\\\\'],
+    ['notLike', 'a%', 'x NOT LIKE {p0:String}', 'a%'],
+    ['likeCaseInsensitive', 'a_', 'x ILIKE {p0:String}', 'a_'],
+    ['notLikeCaseInsensitive', 'a_', 'x NOT ILIKE {p0:String}', 'a_'],
+    ['includes', 'a\\', 'position(x, {p0:String}) > 0', 'a\\'],
+    ['notIncludes', 'a', 'position(x, {p0:String}) = 0', 'a'],
+    ['includesCaseInsensitive', 'a', 'positionCaseInsensitiveUTF8(x, {p0:String}) > 0', 'a'],
+    ['notIncludesCaseInsensitive', 'a', 'positionCaseInsensitiveUTF8(x, {p0:String}) = 0', 'a'],
+    ['startsWith', 'a', 'startsWith(x, {p0:String})', 'a'],
+    ['endsWith', 'a', 'endsWith(x, {p0:String})', 'a'],
+    ['startsWithCaseInsensitive', 'A', 'startsWith(lowerUTF8(x), lowerUTF8({p0:String}))', 'A'],
+    ['in', ['a', 'b'], 'x IN {p0:Array(String)}', ['a', 'b']],
+    ['in', [], '0'],
+    ['notIn', ['a'], 'x NOT IN {p0:Array(String)}', ['a']],
+    ['notIn', [], '1'],
+    ['isNull', true, 'isNull(x)'],
+    ['isNull', false, 'isNotNull(x)'],
+  ],
+  Int: numbers('Int64', (text) => text),
+  Float: numbers('Float64', (text) => text),
+  Decimal: numbers('Decimal(76, 30)', (text) => `${text}.0`),
+  Boolean: [
+    ['is', true, 'x = {p0:UInt8}', '1'],
+    ['eq', false, 'x = {p0:UInt8}', '0'],
+    ['isNull', true, 'isNull(x)'],
+  ],
+  DateTime: [
+    ['is', NOON, `x = {p0:${TIME}}`, NOON],
+    ['not', NOON, `x != {p0:${TIME}}`, NOON],
+    ['since', NOON, `x >= {p0:${TIME}}`, NOON],
+    ['after', NOON, `x > {p0:${TIME}}`, NOON],
+    ['till', NOON, `x <= {p0:${TIME}}`, NOON],
+    ['before', NOON, `x < {p0:${TIME}}`, NOON],
+    ['between', [NOON, NIGHT], `(x >= {p0:${TIME}} AND x <= {p1:${TIME}})`, NOON, NIGHT],
+    ['between', [NOON], `(x >= {p0:${TIME}} AND x <= {p1:${TIME}})`, NOON, NOON],
+    ['in', [NOON], `toDateTime64(x, 3, 'UTC') IN ({p0:${TIME}})`, NOON],
+    ['notIn', [NOON], `toDateTime64(x, 3, 'UTC') NOT IN ({p0:${TIME}})`, NOON],
+    ['isNull', true, 'isNull(x)'],
+  ],
+}
+
+const cubeOf = (leaf: Leaf): Cube => ({ ...DEX_TRADES, dimensions: { X: leaf } })
+
+const compiled = (leaf: Leaf, given: Readonly<Record<string, unknown>>, hex = false) => {
+  const binder = makeBinder()
+  const condition = conditionOf(cubeOf(leaf), given)
+  const sql = compileCondition(condition, { binder, use: (used) => used.sql as string, hex })
+  return { sql, values: Object.values(binder.params) }
+}
+
+test('a filter operator becomes its comparison, with its operand bound', () => {
+  for (const [type, rows] of Object.entries(TABLE)) {
+    for (const [operator, value, sql, ...values] of rows) {
+      const leaf = LEAVES[type as keyof typeof LEAVES]
+      assert.deepEqual(
+        compiled(leaf, { X: { [operator]: value } }),
+        { sql, values },
+        `${type} ${operator}`,
+      )
+    }
+  }
+})
+
+test('the tables of operators and of expected statements name the same operators', () => {
+  for (const [type, rows] of Object.entries(TABLE)) {
+    const offered = Object.keys(operatorFields(LEAVES[type as keyof typeof LEAVES].type))
+    const tested = new Set(rows.map(([operator]) => operator))
+    assert.deepEqual([...tested].toSorted(), [...new Set(offered)].toSorted(), type)
+  }
+})
+
+test('addresses are compared in lower case where the chain writes them so', () => {
+  const address = { type: 'String', sql: 'x', about: '', address: true } as const
+  assert.deepEqual(compiled(address, { X: { is: '0xAB' } }).values, ['0xab'])
+  assert.deepEqual(compiled(address, { X: { is: 'So1X' } }).values, ['So1X'])
+  assert.deepEqual(compiled(address, { X: { is: 'So1X' } }, true).values, ['so1x'])
+  assert.deepEqual(compiled(address, { X: { in: ['0xAB', 'So1'] } }).values, [['0xab', 'So1']])
+})
+
+test('a decimal beyond 26 whole digits is compared as a double, a longer fraction is cut', () => {
+  const long = '1'.repeat(27)
+  assert.deepEqual(compiled(LEAVES.Decimal, { X: { gt: long } }), {
+    ...{ sql: 'toFloat64(x) > {p0:Float64}', values: [long] },
+  })
+  const { values } = compiled(LEAVES.Decimal, { X: { eq: `-1.${'3'.repeat(40)}` } })
+  assert.deepEqual(values, [`-1.${'3'.repeat(30)}`])
+})
+
+test('conditions of one field hold together, those of any hold alone', () => {
+  assert.equal(
+    compiled(LEAVES.Int, { X: { gt: 1, le: 9 } }).sql,
+    '(x > {p0:Int64} AND x <= {p1:Int64})',
+  )
+  assert.equal(
+    compiled(LEAVES.Int, { any: [{ X: { lt: 1 } }, { X: { ge: 9 } }] }).sql,
+    '(x < {p0:Int64} OR x >= {p1:Int64})',
+  )
+  assert.equal(compiled(LEAVES.Int, {}).sql, '1')
+})

@@ -40,6 +40,7 @@ export const EXPOSED_HEADERS = [
   'RateLimit-Policy',
   'RateLimit',
   'Retry-After',
+  'ETag',
   'X-CU-Cost',
   'X-Quota-Remaining',
   'X-Chain-Head',
@@ -122,9 +123,9 @@ const WORKED: ReadonlySet<number> = new Set([
 const workCharge = ({ work }: FastifyRequest, milliUnits: number): number =>
   work ? Math.min(milliUnits, workMilliUnits(work)) : 0
 
-/** A success costs the price; an answer without one what the engine did, never more than the price; other errors nothing. */
+/** A success costs the price, also where the caller has the body already; an answer without one what the engine did, never more than the price; other errors nothing. */
 const chargeOf = (status: number, request: FastifyRequest, milliUnits: number): number => {
-  if (status < 300) return milliUnits
+  if (status < 300 || status === 304) return milliUnits
   return WORKED.has(status) ? workCharge(request, milliUnits) : 0
 }
 

@@ -2,6 +2,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { FAULTS } from '../../core/errors.ts'
 import { MILLI } from '../../schemas/plans.ts'
+import { entityTag, sendTagged } from './entity-tag.ts'
 
 /** Statuses that every priced route can answer with. */
 const ERROR_STATUSES = [400, 401, 402, 403, 404, 429, 500] as const
@@ -84,9 +85,14 @@ export const openapiOptions = ({
 
 /** Serves the document. It is printed once: routes do not change once the plane listens. */
 export const installDocument = (app: FastifyInstance): void => {
-  let text: string | undefined
-  app.get('/openapi.json', { schema: { summary: 'This document', tags: ['ops'] } }, (_, reply) => {
-    text ??= JSON.stringify(app.swagger())
-    return reply.type('application/json; charset=utf-8').send(text)
+  let printed: { readonly body: string; readonly tag: string } | undefined
+  const schema = { summary: 'This document', tags: ['ops'] }
+  app.get('/openapi.json', { schema }, (request, reply) => {
+    if (printed === undefined) {
+      const body = JSON.stringify(app.swagger())
+      printed = { body, tag: entityTag(body) }
+    }
+    reply.header('Cache-Control', 'public, no-cache').type('application/json; charset=utf-8')
+    return sendTagged(request, reply, printed)
   })
 }

@@ -8,11 +8,13 @@ import { boundedReader, installCaller } from './bounded.ts'
 import { candleRoutes } from './candles.ts'
 import { chainRoutes } from './chain-routes.ts'
 import type { ServerDeps } from './deps.ts'
+import { installEntityTags } from './entity-tag.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { holderRoutes } from './holders.ts'
 import { marketDataRoutes } from './market-data.ts'
 import { notOffered, notOfferedUnversioned } from './not-offered.ts'
 import { apiDocument, installDocument } from './openapi.ts'
+import { installReference } from './reference.ts'
 import { type Family, VERSIONS } from './routing.ts'
 import { tokenSearchRoutes } from './token-search.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
@@ -57,6 +59,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
     guarded.addHook('onRoute', ({ url, config }) => {
       assert(config?.milliUnits !== undefined, `${url} has no price`)
     })
+    installEntityTags(guarded)
     installGuard(guarded, deps, 'rest')
     installCaller(guarded)
     for (const prefix of VERSIONS) {
@@ -72,6 +75,7 @@ export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => 
 
 const openRoutes = (app: FastifyInstance, deps: ServerDeps): void => {
   installDocument(app)
+  installReference(app)
   for (const path of PROBES) {
     app.get(path, { schema: { summary: 'Operations', tags: ['ops'] } }, async (_request, reply) => {
       const isGood = path === '/health' || deps.checks.every(({ run }) => run().ok)

@@ -55,7 +55,8 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicNeed, readonly string[]>> = {
   open: [
     ...['GET /openapi.json', 'GET /health', 'GET /ready', 'POST /oauth/token'],
     ...['GET /.well-known/jwks.json', 'GET /.well-known/oauth-authorization-server'],
-    'GET /.well-known/openid-configuration',
+    ...['GET /.well-known/openid-configuration', 'GET /docs', 'GET /docs/', 'GET /docs/start.js'],
+    ...['GET /docs/swagger-ui.css', 'GET /docs/swagger-ui-bundle.js'],
   ],
   account: [
     ...['GET /token/search', 'GET /token/:chain/:tokenAddress'],

@@ -4,7 +4,7 @@ import { NOT_OFFERED } from '../../serving/http/not-offered.ts'
 const HEAD = `# REST
 
 Every operation below answers under \`/v2\` and under \`/v1\`, with the same body. The machine-readable form, with parameters and schemas, is
-\`/openapi.json\` of a running installation.
+\`/openapi.json\` of a running installation, and \`/docs\` is a page to read it and to try operations; it loads nothing from other servers.
 
 ## Conventions
 
@@ -20,6 +20,8 @@ Every operation below answers under \`/v2\` and under \`/v1\`, with the same bod
 - **Windows** (\`1h\`, \`24h\`, \`7d\`) end at the newest block that was ingested, not at a wall clock. \`X-Chain-Head\` and \`X-Chain-Since\` of an answer say how far
   the data reach.
 - **Errors** are \`application/problem+json\` with \`code\`, \`name\`, \`message\` and \`requestId\`; a wrong parameter is named in \`details.parameter\`.
+- **Tags**: an answer has an \`ETag\`; with \`If-None-Match\` an answer that is still the same is 304 without a body, at the same price. Operations on
+  webhooks have none.
 - **Price**: compute units (CU) of a successful answer, also in the header \`X-CU-Cost\`.
 - Addresses of EVM chains are compared without regard to case, those of Solana as they are written.
 

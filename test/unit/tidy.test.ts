@@ -40,6 +40,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   fastify: /^serving\//,
   '@fastify/cors': /^serving\/http\//,
   '@fastify/swagger': /^serving\/http\//,
+  'swagger-ui-dist': /^serving\/http\/reference\.ts$/,
   '@fastify/type-provider-typebox': /^serving\//,
   graphql: /^serving\/graphql\//,
   jose: /^serving\/auth\/jwt\.ts$/,

@@ -1,4 +1,4 @@
-/** The public error table (contract/billing-errors.md 7) and the two error classes of the house. */
+/** The public error table and the two error classes. */
 
 /** One public error: wire code, name, HTTP status and whether a client may repeat the call. */
 export interface FaultRow {

@@ -1,6 +1,6 @@
 /**
  * Names of the Move VM. An address is `0x` and 64 digits, lower case. A type is written with its address as short as it
- * goes (`0x2::sui::SUI`), arguments behind `, `: nodes print coins both ways, the house keeps one (contract/chains.md 1.5).
+ * goes (`0x2::sui::SUI`), arguments behind `, `: nodes print coins both ways, one is kept.
  */
 
 /** A type that a package defines. */

@@ -1,4 +1,4 @@
-/** Resolutions and buckets of candles (contract/rest.md 5). Times are epoch milliseconds, UTC. */
+/** Resolutions and buckets of candles. Times are epoch milliseconds, UTC. */
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -69,5 +69,5 @@ export const durationMs = (text: string): number | undefined => {
   return sum
 }
 
-/** A query time: below 10^11 it is seconds, else milliseconds (contract/rest.md 1.5). */
+/** A query time: below 10^11 it is seconds, else milliseconds. */
 export const queryTimeMs = (value: number): number => (value < 1e11 ? value * 1_000 : value)

@@ -148,7 +148,7 @@ const sessionOptions = async (
   }
 }
 
-/** Configured prices, and over them the reference pools' state at the parent block where there is a node to ask (R45). */
+/** Configured prices, and over them the reference pools' state at the parent block where there is a node to ask. */
 const primesOf =
   ({ chain, source, extra, config }: IngestorOptions, book: QuoteBook): SessionOptions['primes'] =>
   async ({ parentHash, timeMs }, signal) => {

@@ -1,7 +1,7 @@
 import { chainRow, type Vm } from './chains.ts'
 
 /**
- * Owners whose tokens are out of the world: counted in the supply, never holders (contract/rest.md 4.3). Sources: EIP-20 practice
+ * Owners whose tokens are out of the world: counted in the supply, never holders. Sources: EIP-20 practice
  * (0x…dead), the incinerator of the Solana runtime, the system program, which signs for no token account, and Sui's zero
  * address, which nobody has a key for.
  */

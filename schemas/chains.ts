@@ -1,13 +1,13 @@
 /**
- * What the product knows of each chain. Sources: contract/chains.md 1.1, 1.3 and 2.3, contract/kafka.md 2.1 and 3.9; quote assets and
- * pools also from the recorded transactions of `test/fixtures` and public token lists. `finalityDepth` of rollups is what the
+ * What the product knows of each chain. Quote assets and pools are as recorded transactions
+ * (`test/fixtures`) and public token lists name them. `finalityDepth` of rollups is what the
  * finalized head usually lags, at most the reorg window.
  */
 
 /** Kind of virtual machine: which normalizer, source and decoder tables a chain uses. */
 export type Vm = 'evm' | 'svm' | 'move'
 
-/** Quote ranking (R7): the higher rank is the quote; unlisted tokens have rank 0. */
+/** Quote ranking: the higher rank is the quote; unlisted tokens have rank 0. */
 export const QUOTE_RANK = { stable: 3, native: 2, btc: 1 } as const
 export type QuoteKind = keyof typeof QUOTE_RANK
 
@@ -19,7 +19,7 @@ export interface QuoteAsset {
   readonly kind: QuoteKind
 }
 
-/** A pool whose state primes the price table at a start in the middle of a chain (R45). */
+/** A pool whose state primes the price table at a start in the middle of a chain. */
 export interface ReferencePool {
   readonly pool: string
   readonly token: string
@@ -46,7 +46,7 @@ export interface ChainRow {
   /** Where people look up its blocks. */
   readonly explorerUrl: string
   readonly nativeDecimals: number
-  /** How balances and transfers name the coin (R29). */
+  /** How balances and transfers name the coin. */
   readonly nativeAddress: string
   /** Contract that logs every move of the coin as a token would; elsewhere the coin moves without a log. */
   readonly coinContract?: string

@@ -1,4 +1,4 @@
-/** How a short key is written: `d` decimal (R9), `n` integer, `ms` epoch milliseconds, `s` text, `o` an object of its own keys. */
+/** How a short key is written: `d` decimal, `n` integer, `ms` epoch milliseconds, `s` text, `o` an object of its own keys. */
 type KeyType = 'd' | 'n' | 'ms' | 's' | 'o'
 
 /** One short key of a payload with the name that filters and documents use for it. */
@@ -14,7 +14,7 @@ const n = (long: string): ChannelKey => ({ type: 'n', long })
 const ms = (long: string): ChannelKey => ({ type: 'ms', long })
 const s = (long: string): ChannelKey => ({ type: 's', long })
 
-/** Payload of the candle families, contract/websocket.md 4.1. */
+/** Payload of the candle families. */
 export const CANDLE_KEYS = {
   a: s('address'),
   o: d('open'),
@@ -27,7 +27,7 @@ export const CANDLE_KEYS = {
   n: n('number'),
 } as const
 
-/** Payload of the trade families, contract/websocket.md 4.6; `op` by R49. */
+/** Payload of the trade families; `op` is present on retractions. */
 export const TRADE_KEYS = {
   a: s('tokenAddress'),
   t: ms('timestamp'),
@@ -75,7 +75,7 @@ const STAT_WINDOWS = ['1m', '5m', '15m', '30m', '1h', '4h', '6h', '24h'] as cons
 /** Stem of a key that every window of the token statistics has. */
 export type StatStem = keyof typeof WINDOW_STEMS
 
-/** Payload of token statistics, contract/websocket.md 4.2: each stem once per window (R10). */
+/** Payload of token statistics: each stem once per window. */
 export const STAT_KEYS: Readonly<Record<string, ChannelKey>> = {
   a: s('address'),
   t: ms('timestamp'),
@@ -90,7 +90,7 @@ export const STAT_KEYS: Readonly<Record<string, ChannelKey>> = {
   ),
 }
 
-/** Payload of holder statistics, contract/websocket.md 4.3. */
+/** Payload of holder statistics. */
 export const HOLDING_KEYS = {
   a: s('tokenAddress'),
   h: n('holders'),
@@ -129,7 +129,7 @@ export const SOCIAL_KEYS = {
   bb: s('bitbucket'),
 } as const
 
-/** Payload of new tokens, contract/websocket.md 4.4 and 4.12; `op` by R49. */
+/** Payload of new tokens; `op` is present on retractions. */
 export const NEW_TOKEN_KEYS = {
   a: s('tokenAddress'),
   n: s('name'),
@@ -144,7 +144,7 @@ export const NEW_TOKEN_KEYS = {
   op: s('op'),
 } as const satisfies Readonly<Record<string, ChannelKey>>
 
-/** Payload of wallet balances, contract/websocket.md 4.5. */
+/** Payload of wallet balances. */
 export const BALANCE_KEYS = {
   a: s('walletAddress'),
   ta: s('tokenAddress'),
@@ -153,7 +153,7 @@ export const BALANCE_KEYS = {
   t: ms('timestamp'),
 } as const
 
-/** Payload of token supplies, contract/websocket.md 4.7. */
+/** Payload of token supplies. */
 export const SUPPLY_KEYS = {
   a: s('tokenAddress'),
   s: d('supply'),
@@ -162,7 +162,7 @@ export const SUPPLY_KEYS = {
   ts: ms('timestamp'),
 } as const
 
-/** Payload of a token's deepest pool, contract/websocket.md 4.9. */
+/** Payload of a token's deepest pool. */
 export const MAX_LIQUIDITY_KEYS = {
   a: s('tokenAddress'),
   p: s('poolAddress'),
@@ -171,7 +171,7 @@ export const MAX_LIQUIDITY_KEYS = {
   ts: ms('timestamp'),
 } as const
 
-/** Payload of a token's liquidity over its pools, contract/websocket.md 4.10. */
+/** Payload of a token's liquidity over its pools. */
 export const LIQUIDITY_KEYS = {
   a: s('tokenAddress'),
   liu: d('liquidityInUsd'),
@@ -180,7 +180,7 @@ export const LIQUIDITY_KEYS = {
   ts: ms('timestamp'),
 } as const
 
-/** Payload of a pool's balances, contract/websocket.md 4.11. */
+/** Payload of a pool's balances. */
 export const POOL_KEYS = {
   a: s('poolAddress'),
   taa: s('tokenAAddress'),
@@ -189,7 +189,7 @@ export const POOL_KEYS = {
   tbliu: d('tokenBLiquidityInUsd'),
 } as const
 
-/** Payload of a wallet's profit and loss per token, contract/websocket.md 4.13. */
+/** Payload of a wallet's profit and loss per token. */
 export const PNL_KEYS = {
   a: s('walletAddress'),
   ta: s('tokenAddress'),

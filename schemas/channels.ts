@@ -17,7 +17,7 @@ import type { Topic } from './topics.ts'
 /** What stands behind the chain in a channel name, in order. */
 export type ChannelParameter = 'token' | 'pool' | 'pair' | 'wallet' | 'resolution'
 
-/** One channel family. Source: contract/websocket.md 4. */
+/** One channel family. */
 export interface ChannelRow {
   readonly prefix: string
   /** Other spellings that clients subscribe with; answered under the literal name. */
@@ -29,7 +29,7 @@ export interface ChannelRow {
     readonly dimension: `CANDLESTICK_DIMENSION_${'TOKEN_ADDRESS' | 'POOL_ADDRESS' | 'PAIR'}`
     readonly unit: 'usd' | 'native'
   } | null
-  /** True: the subject is the topic's partition key, so positions are stable (R30). Quote assets stay plain. */
+  /** True: the subject is the topic's partition key, so positions are stable. Quote assets stay plain. */
   readonly recoverable: boolean
   /** `latest`: only the newest value matters, so a slow reader may miss some; `event`: every publication counts. */
   readonly delivery: 'latest' | 'event'

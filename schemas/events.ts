@@ -218,7 +218,7 @@ export interface TokenFact {
   readonly freezeAuthority?: string
 }
 
-/** What is known of a pool. `proven`: its factory is listed and the factory itself names this pool (contract/chains.md 2.8). */
+/** What is known of a pool. `proven`: its factory is listed and the factory itself names this pool. */
 export interface PoolFact {
   /** The pool's contract; of pools that share one contract their 32-byte id. */
   readonly address: string
@@ -338,7 +338,7 @@ export interface BalanceChange extends Spot {
   /** Token account; where tokens have none (EVM, coins) the owner itself. */
   readonly account: string
   readonly owner: string
-  /** The chain's coin: EVM zero address, Solana system address (R29), Sui its type. */
+  /** The chain's coin: EVM zero address, Solana system address, Sui its type. */
   readonly token: string
   readonly decimals: number | null
   readonly preRaw: bigint

@@ -29,7 +29,7 @@ const PoolRow = Type.Object({
   origin,
 })
 
-/** Facts that an operator vouches for where no node can be asked (R50). */
+/** Facts that an operator vouches for where no node can be asked. */
 const FactFile = Type.Object({
   tokens: Type.Optional(Type.Array(TokenRow)),
   pools: Type.Optional(Type.Array(PoolRow)),

@@ -1,7 +1,7 @@
 import type { Vm } from './chains.ts'
 import type { Topic } from './topics.ts'
 
-/** What an operator may add to a chain's topics. Source: contract/kafka.md 2.2, "cube feeds". */
+/** What an operator may add to a chain's topics. */
 interface FeedRow {
   readonly vm: Vm
   /** Only these chains have it; absent: every chain of the virtual machine. */

@@ -1,6 +1,6 @@
 /**
- * Messages of the optional feeds in the notation of `notation.ts`: flat, one field per column of the table that the feed fills
- * (contract/kafka.md 2.2, 4.3). What is the same for all events of a record stands in its `meta`.
+ * Messages of the optional feeds in the notation of `notation.ts`: flat, one field per column of the table that the feed fills.
+ * What is the same for all events of a record stands in its `meta`.
  */
 const PLACE = 'block_height:l event_index:i'
 const TRANSACTION = 'tx_hash:s tx_index:i tx_signer:s tx_fee:u tx_status:common.Status'

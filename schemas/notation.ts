@@ -1,5 +1,5 @@
 /**
- * The wire contract with Kafka consumers in one line per type (contract/kafka.md 2.6): the `.avsc` files and `wire.ts`
+ * The wire contract with Kafka consumers in one line per type: the `.avsc` files and `wire.ts`
  * are written from this table by `npm run generate`, and a test holds them to it.
  *
  * Field types: `s` string, `u` base units as a base-10 string, `d` plain decimal as a string ("" = unknown), `i` int,

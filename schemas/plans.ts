@@ -1,4 +1,4 @@
-/** Plans and prices: configuration as tables. Source: contract/billing-errors.md 2, 3.1 and 4. */
+/** Plans and prices: configuration as tables. */
 
 /** Limits of one statement, enforced by the engine; 0 = none. */
 export interface StatementBudget {
@@ -64,7 +64,7 @@ export type PlanName = keyof typeof PLANS
 /** True for the name of a plan. */
 export const isPlanName = (text: string): text is PlanName => Object.hasOwn(PLANS, text)
 
-/** GraphQL requests of an organization at the same time. Source: contract/billing-errors.md 4. */
+/** GraphQL requests of an organization at the same time. */
 export const concurrentQueries = ({ requestsPerSecond }: PlanRow): number =>
   Math.max(2, Math.floor(requestsPerSecond / 10))
 
@@ -76,7 +76,7 @@ export const MILLI = 1_000
 
 /**
  * Least charge for every second that work began for a request, in thousandths of a CU, also when the answer was empty, refused
- * late or never came: the price of a read of one field (contract/billing-errors.md 3.1, the tier of 0.10).
+ * late or never came: the price of a read of one field, 0.10 CU.
  */
 export const MIN_QUERY_MILLI_UNITS = 100
 

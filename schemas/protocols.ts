@@ -50,11 +50,11 @@ export type PoolLookup =
 
 /**
  * One row per DEX: which factory makes its pools, and which decoder family reads their events.
- * Factories: contract/chains.md 3.2 to 3.12, 4.1 and 5; those of Pangolin, Biswap, ShibaSwap, BaseSwap, Alien Base and
- * THENA as several public repositories name them. Adding a DEX on a known family is adding a row.
+ * Factories are those that each DEX publishes; those of Pangolin, Biswap, ShibaSwap, BaseSwap, Alien Base and
+ * THENA are as several public repositories name them. Adding a DEX on a known family is adding a row.
  */
 export interface ProtocolRow {
-  /** Snake-case id on the wire and in tables (R28). */
+  /** Snake-case id on the wire and in tables. */
   readonly id: string
   /** Display name. */
   readonly name: string

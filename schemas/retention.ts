@@ -7,7 +7,7 @@ export interface RetentionRow {
   readonly days: number
 }
 
-/** The contract's days. Source: contract/kafka.md 4.3, README R20. */
+/** The contract's days. */
 export const TABLE_RETENTION: readonly RetentionRow[] = [
   { table: 'dex_trades', column: 'block_time', days: 10 },
   { table: 'dex_trades_enriched', column: 'block_time', days: 10 },
@@ -29,7 +29,7 @@ export const TABLE_RETENTION: readonly RetentionRow[] = [
   { table: 'token_trade_stats_1m', column: 'bucket', days: 60 },
 ]
 
-/** The same for tables of no chain, by their whole names. Source: contract/webhooks.md 9. */
+/** The same for tables of no chain, by their whole names. */
 export const GLOBAL_RETENTION = [
   { table: 'webhook_messages', column: 'created_at', days: 30 },
   { table: 'webhook_attempts', column: 'at', days: 30 },

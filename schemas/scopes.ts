@@ -1,4 +1,4 @@
-/** What a credential may be allowed beyond reading data. Source: contract/auth.md 5. */
+/** What a credential may be allowed beyond reading data. */
 export const SCOPES = ['webhook.read', 'webhook.write', 'kyt.read', 'kyt.write'] as const
 
 /** Name of a scope. */

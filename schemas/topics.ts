@@ -3,7 +3,7 @@ import type { Messages } from './wire.ts'
 /** How Kafka cleans a topic: by age, by key, or both. */
 export type Cleanup = 'delete' | 'compact' | 'compact,delete'
 
-/** One row per topic. Source: contract/kafka.md 2.2, 2.9, 2.10 and the internal list below it. */
+/** One row per topic; `docs/kafka.md` lists those for consumers. */
 export interface TopicRow {
   /** Name behind the chain prefix; the whole name where `scope` is `global`, the name before the chain where it is `internal`. */
   readonly suffix: string

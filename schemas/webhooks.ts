@@ -1,6 +1,6 @@
 import type { Topic } from './topics.ts'
 
-/** Key of a webhook body with the name that filters and SDKs use for it. Source: contract/webhooks.md 3. */
+/** Key of a webhook body with the name that filters and SDKs use for it. */
 export const WEBHOOK_KEYS = {
   a: 'tokenAddress',
   n: 'name',

@@ -15,7 +15,7 @@ export interface Principal {
   readonly expiresAtMs: number | null
 }
 
-/** Where a request carried a credential; the first one present decides (contract/auth.md 6). */
+/** Where a request carried a credential; the first one present decides. */
 export interface Credentials {
   readonly authorization?: string | undefined
   readonly apiKey?: string | undefined
@@ -69,7 +69,7 @@ export interface Reservation {
   release(): void
 }
 
-/** Newest and first block of a chain in the store (R34). */
+/** Newest and first block of a chain in the store. */
 export interface ChainFreshness {
   readonly head: number
   readonly headTimeMs: number

@@ -1,6 +1,6 @@
 import type { Topic } from '../../schemas/topics.ts'
 
-/** What `sluice checksum` compares of a topic (R38, R41, R47). */
+/** What `sluice checksum` compares of a topic. */
 export type TopicRule =
   /** Every event that stands after its retractions, of blocks up to the height. */
   | { readonly how: 'netted' }
@@ -90,12 +90,12 @@ export const OTHER_TOPICS: Readonly<Record<string, string>> = {
 /** Fields of events that differ between runs over the same chain, wherever they stand. */
 export const TECHNICAL_FIELDS: ReadonlySet<string> = new Set([
   ...['version', 'is_final', 'spans', 'cursor', 'final_seq', 'final_height'],
-  // Priced on arrival (R37): transfers, balances.
+  // Priced on arrival: transfers, balances.
   ...['transfer_processed', 'balance_processed'],
 ])
 
 /**
- * Fields that say where an event stands. What a reorg emptied is published as zeros at such a place (R41): it is as absent as what
+ * Fields that say where an event stands. What a reorg emptied is published as zeros at such a place: it is as absent as what
  * was never published.
  */
 export const POSITION_FIELDS: ReadonlySet<string> = new Set(['block', 'chain', 'timestamp'])
@@ -106,7 +106,7 @@ export type TableRule =
   | { readonly how: 'blocks'; readonly omit?: readonly string[] }
   /** Rows of buckets of that many seconds that end at or before the height's time. */
   | { readonly how: 'buckets'; readonly seconds: number }
-  /** Every row as of the tip: the table holds the newest state only. `absent`: rows that say nothing any more (R41). */
+  /** Every row as of the tip: the table holds the newest state only. `absent`: rows that say nothing any more. */
   | { readonly how: 'newest'; readonly omit?: readonly string[]; readonly absent?: string }
   | { readonly how: 'left out'; readonly why: string }
 

@@ -20,7 +20,7 @@ export interface DecodeRequest {
 }
 
 /**
- * Explains recorded transactions and blocks, one JSON line per file, without a node (R39): amounts are base units, `at` is the
+ * Explains recorded transactions and blocks, one JSON line per file, without a node: amounts are base units, `at` is the
  * log index, on Solana the path of the instruction, on Sui the place of the event. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
  * Throws `Malformed` for a chain that this build does not decode.
  */
@@ -103,7 +103,7 @@ const blockLine = (
   }
 }
 
-/** Decimals of collateral and of outcome tokens, and of the price between them (contract/chains.md 3.12). */
+/** Decimals of collateral and of outcome tokens, and of the price between them. */
 const PREDICTION_DECIMALS = 6
 
 const predictionLine = (trade: PredictionTrade): object => ({

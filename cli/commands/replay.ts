@@ -23,7 +23,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * The configuration of a replay. Recorded events are old by nature, so webhooks take every age and the log keeps all
- * (R36) unless the operator says otherwise. Throws `ConfigError`.
+ * unless the operator says otherwise. Throws `ConfigError`.
  */
 export const replayConfig = (
   { port, data }: Pick<ReplayOptions, 'port' | 'data'>,

@@ -38,7 +38,7 @@ type ServiceName = 'process' | 'serve' | 'ingest'
 const problemIf = (is: boolean, variable: string, message: string): readonly ConfigProblem[] =>
   is ? [{ variable, message }] : []
 
-/** A process of its own shares nothing but servers with the others (R42). */
+/** A process of its own shares nothing but servers with the others. */
 const NEEDED_BY_SEPARATE_ROLES = 'is needed by roles that run as separate processes'
 
 const REQUIREMENTS = {

@@ -156,7 +156,7 @@ export interface Tail {
 }
 
 /**
- * How long records are kept (R36): `off` keeps everything, `contract` the documented hours, `bounded` those as well, and on
+ * How long records are kept: `off` keeps everything, `contract` the documented hours, `bounded` those as well, and on
  * the embedded log at least `LOG_RETENTION_HOURS` and what a group has not read.
  */
 export type Retention = 'off' | 'contract' | 'bounded'

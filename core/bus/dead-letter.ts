@@ -8,7 +8,7 @@ const MESSAGE_LIMIT = 1_024
 /** Where a record was refused: as it was read, or by the store that was to keep it. */
 export type LetterStage = 'decode' | 'insert'
 
-/** A poison record as it goes to `dlq.{group}`: key, bytes and headers untouched, why beside them (contract/kafka.md 2.9). */
+/** A poison record as it goes to `dlq.{group}`: key, bytes and headers untouched, why beside them. */
 export const deadLetter = (
   group: string,
   record: LogRecord,

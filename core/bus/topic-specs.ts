@@ -4,7 +4,7 @@ import { TOPICS, type Topic, type TopicRow, topicName } from '../../schemas/topi
 import type { Retention, TopicSpec } from './contract.ts'
 
 const HOUR_MS = 3_600_000
-/** Partitions of topics that carry little (contract/kafka.md 2.2). */
+/** Partitions of topics that carry little. */
 const LIGHT_PARTITIONS = 3
 const DEAD_LETTER_DAYS = 14
 
@@ -64,7 +64,7 @@ export const stateSpec = (store: string, partitions: number): TopicSpec => ({
   hasLargeValues: true,
 })
 
-/** The dead-letter topic of a consumer group, by its full name (contract/kafka.md 2.9). */
+/** The dead-letter topic of a consumer group, by its full name. */
 export const deadLetterSpec = (topic: string, retention: TopicPlan['retention']): TopicSpec => ({
   topic,
   partitions: LIGHT_PARTITIONS,

@@ -80,7 +80,7 @@ interface TableRow {
 }
 
 /**
- * Sets how long tables keep their rows (R36): the contract's days with `contract`, else for ever. Tables that are set already are left
+ * Sets how long tables keep their rows: the contract's days with `contract`, else for ever. Tables that are set already are left
  * alone; the engine drops expired rows with its next merges. With `contract`, rows older than their days vanish at insert.
  */
 export const applyRetention = async (

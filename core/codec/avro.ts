@@ -3,7 +3,7 @@ import { Malformed } from '../errors.ts'
 import type { Codec, MessageName } from './contract.ts'
 import { type Heads, headsOf } from './event-headers.ts'
 
-/** First byte of a Confluent frame; the schema id follows as a big-endian int32. Source: contract/kafka.md 2.8. */
+/** First byte of a Confluent frame; the schema id follows as a big-endian int32. */
 const MAGIC = 0
 const PREFIX_BYTES = 5
 

@@ -12,7 +12,7 @@ export type Draft<T> = T extends Uint8Array
       ? { readonly [Key in keyof T]?: Draft<T[Key]> }
       : T
 
-/** Avro in Confluent framing: byte 0, schema id as a big-endian int32, Avro binary. Source: contract/kafka.md 2.8. */
+/** Avro in Confluent framing: byte 0, schema id as a big-endian int32, Avro binary. */
 export interface Codec {
   /** Throws `Malformed` for a value that does not fit the schema. */
   encode<Name extends MessageName>(message: Name, value: Draft<Messages[Name]>): Buffer

@@ -13,7 +13,7 @@ import { messageNames, ownTypes, resolverBetween, schemaText } from './local.ts'
 /** Foreign schema ids that are remembered, known or unknown; more than that is hostile input. */
 const MOST_FOREIGN_IDS = 1_000
 const ANSWER_LIMIT_MS = 10_000
-/** Old data is read by new readers and new data by old ones. Source: contract/kafka.md 2.8. */
+/** Old data is read by new readers and new data by old ones. */
 const COMPATIBLE = COMPATIBILITY.FULL_TRANSITIVE
 
 /** Where the registry is and who asks it. Plain data: it travels to worker threads. */

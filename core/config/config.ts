@@ -41,7 +41,7 @@ const ReferenceRow = Type.Object({
   protocol: Type.String({ minLength: 1 }),
 })
 
-/** Extra rows for one chain: local chains, demos, factories that the tables do not list (R50). */
+/** Extra rows for one chain: local chains, demos, factories that the tables do not list. */
 export const ChainExtra = Type.Object({
   factories: Type.Array(FactoryRow, { default: [] }),
   quotes: Type.Array(QuoteRow, { default: [] }),

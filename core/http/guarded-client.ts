@@ -8,7 +8,7 @@ import { Agent, buildConnector, type Dispatcher, request } from 'undici'
 
 type Range = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/** Addresses that no stranger's URL may reach. Source: contract/webhooks.md 10, the IANA special-purpose registries. */
+/** Addresses that no stranger's URL may reach. Source: the IANA special-purpose registries. */
 const BLOCKED_RANGES = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
   ...['172.16.0.0/12', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16'],

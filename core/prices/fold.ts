@@ -22,7 +22,7 @@ import {
 
 const HOUR_MS = 3_600_000
 
-/** Smallest trade that moves a quote's price, in USD (R44). */
+/** Smallest trade that moves a quote's price, in USD. */
 export const MIN_TRADE_USD = 100
 /** Largest relative step that one trade may make. */
 const STEP_LIMIT = 0.1
@@ -59,7 +59,7 @@ interface PairTrade {
 }
 
 /**
- * Across a gap every price is unknown (R44); `primes` are taken then, and at the start (R45). `height` is one above that of
+ * Across a gap every price is unknown; `primes` are taken then, and at the start. `height` is one above that of
  * the block's parent: the block's own where no slots are skipped.
  */
 export const enterBlock = (

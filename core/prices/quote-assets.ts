@@ -6,7 +6,7 @@ import { type PriceEntry, pairOf, type QuoteState, USD } from './state.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Oldest price that is still one (R44). */
+/** Oldest price that is still one. */
 export const MAX_AGE_MS = HOUR_MS
 /** Hours of block time whose volume chooses the reference pool. */
 export const VOLUME_HOURS = 24
@@ -24,7 +24,7 @@ export interface QuoteBook {
   readonly native: string
 }
 
-/** The chain's quote assets with the configured ones (R50). Same address: the configured row wins. */
+/** The chain's quote assets with the configured ones. Same address: the configured row wins. */
 export const quoteBook = (row: ChainRow, extra?: ChainExtra): QuoteBook => {
   const own = extra?.replace === true ? [] : row.quotes
   const assets = new Map<string, QuoteAsset>()
@@ -34,13 +34,13 @@ export const quoteBook = (row: ChainRow, extra?: ChainExtra): QuoteBook => {
   return { assets, native }
 }
 
-/** Rank of a token in a pair (R7); 0 = not listed. */
+/** Rank of a token in a pair; 0 = not listed. */
 export const rankOf = (token: string, book: QuoteBook): number => {
   const asset = book.assets.get(token)
   return asset === undefined ? 0 : QUOTE_RANK[asset.kind]
 }
 
-/** Base and quote of a pair: the higher rank is the quote, on a tie the lexically smaller address is the base (R7). */
+/** Base and quote of a pair: the higher rank is the quote, on a tie the lexically smaller address is the base. */
 export const orient = (
   tokenA: string,
   tokenB: string,

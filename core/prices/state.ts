@@ -1,4 +1,4 @@
-/** The table of quote-asset prices as data (R37, R44): immutable, kept as one JSON value per key of a lane's state. */
+/** The table of quote-asset prices as data: immutable, kept as one JSON value per key of a lane's state. */
 
 /** A price as its reference pool gave it: one whole `token` costs `price` whole `quote`. */
 export interface PriceEntry {

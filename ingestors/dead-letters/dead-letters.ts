@@ -14,7 +14,7 @@ import { type LetterBody, letterText } from './payload.ts'
 const MAX_LETTERS = 4
 /** Pools whose facts a letter carries. */
 const MAX_POOLS = 32
-/** Longest error text of a letter (contract/kafka.md 2.9). */
+/** Longest error text of a letter. */
 const MAX_MESSAGE = 1_024
 
 /** Topic of what an ingestor could not take. */

@@ -4,7 +4,7 @@ import type { ProtocolBook } from './protocol-registry.ts'
 /** What decoding may look up. */
 export interface Books {
   /**
-   * `facts`: a pool counts when its fact is `proven`. `evidence` (no node, R39): also when its transaction shows tokens going
+   * `facts`: a pool counts when its fact is `proven`. `evidence` (no node): also when its transaction shows tokens going
    * in and out of it, or, V2-shaped, its own `Sync`. A Solana program proves its pools itself.
    */
   readonly proof: 'facts' | 'evidence'

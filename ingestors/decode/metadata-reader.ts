@@ -53,7 +53,7 @@ export const withLearned = (known: Facts, { tokens, pools }: Learned): Facts => 
 
 /**
  * What a block needs and the ledger lacks: first its pools, then its tokens with those of its pools. A fact is asked for
- * once and travels in the transaction of the block that first needed it (R46).
+ * once and travels in the transaction of the block that first needed it.
  */
 export const learn = async (
   { reader, known }: { readonly reader: FactReader; readonly known: Facts },

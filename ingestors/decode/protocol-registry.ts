@@ -22,13 +22,13 @@ export interface ProtocolBook {
   isWrappedNative(token: string): boolean
   /** The token is the contract that logs every move of the chain's coin. */
   isCoin(token: string): boolean
-  /** A token as transfers and balances name it: the chain's coin under its own id (R29). */
+  /** A token as transfers and balances name it: the chain's coin under its own id. */
   held(token: string): string
-  /** A token as trades and pools name it: the chain's coin under its wrapped address (R29). */
+  /** A token as trades and pools name it: the chain's coin under its wrapped address. */
   traded(token: string): string
 }
 
-/** How contracts name the chain's coin where a token is asked for. Sources: Uniswap/v4-core, curvefi; contract/chains.md 2.15. */
+/** How contracts name the chain's coin where a token is asked for. Sources: Uniswap/v4-core, curvefi. */
 const isCoinName = (token: string): boolean =>
   token === '0x0000000000000000000000000000000000000000' ||
   token === '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
@@ -42,7 +42,7 @@ export const speaks = ({ family, speaks: others }: ProtocolRow, wanted: string):
 const listed = (chain: string): readonly (readonly [string, ProtocolRow])[] =>
   ROWS.flatMap((row) => (row.factories[chain] ?? []).map((factory) => [factory, row] as const))
 
-/** Tables of a chain with extra rows (R50). Throws `ConfigError` when an extra factory names no known protocol. */
+/** Tables of a chain with extra rows. Throws `ConfigError` when an extra factory names no known protocol. */
 export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook => {
   const problems: ConfigProblem[] = []
   const factories = new Map(extra?.replace ? [] : listed(chain))

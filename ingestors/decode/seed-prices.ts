@@ -10,7 +10,7 @@ const GET_RESERVES = '0x0902f1ac' // getReserves()
 const SLOT0 = '0x3850c7bd' // slot0()
 const TWO_96 = 2 ** 96
 
-/** Pools whose state primes a chain's price table: the configured ones, then the chain's own (R45, R50). */
+/** Pools whose state primes a chain's price table: the configured ones, then the chain's own. */
 export const primePools = (chain: ChainRow, extra?: ChainExtra): readonly ReferencePool[] => [
   ...(extra?.referencePools ?? []),
   ...(extra?.replace === true ? [] : chain.referencePools),

@@ -39,7 +39,7 @@ export interface Position {
 export type CallAnswer =
   | { readonly kind: 'value'; readonly data: string }
   | { readonly kind: 'reverted' }
-  /** The node has no state for that block: a typed null (R46). */
+  /** The node has no state for that block: a typed null. */
   | { readonly kind: 'no-state' }
 
 /** One `eth_call`. */
@@ -61,7 +61,7 @@ export interface StateReader {
 /** What a node tells beside its blocks. */
 export interface NodeAnswers {
   facts(protocols: ProtocolBook): FactReader
-  /** Prices of quote assets from the state of their reference pools (R45); a pool that cannot be read is passed over. */
+  /** Prices of quote assets from the state of their reference pools; a pool that cannot be read is passed over. */
   primes(
     pools: readonly ReferencePool[],
     book: QuoteBook,
@@ -78,9 +78,9 @@ export interface Source {
   readonly origin: string
   /** Time of the block that a first run starts with, where the source knows it. */
   readonly startMs?: number
-  /** At which its blocks are read (contract/kafka.md 3.9). */
+  /** At which its blocks are read. */
   readonly commitment: Commitment
-  /** True: heights need not be contiguous (recorded files, R40). */
+  /** True: heights need not be contiguous (recorded files). */
   readonly gaps: boolean
   /** null: no node to ask; facts come from the caller's tables. */
   readonly node: NodeAnswers | null

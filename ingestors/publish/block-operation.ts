@@ -68,7 +68,7 @@ export interface ReadBlock {
   readonly learned: Learned
   readonly decoded: Decoded
   readonly origin: FactOrigin
-  /** Prices that a start or a gap is primed with (R45). */
+  /** Prices that a start or a gap is primed with. */
   readonly primes: readonly PriceEntry[]
   /** Dead letters that go into the same commit. */
   readonly letters: readonly OutRecord[]

@@ -6,7 +6,7 @@ import type * as Wire from '../../schemas/wire.ts'
 import type { BlockEvents } from '../to-wire/block-events.ts'
 import type { Keyed } from '../to-wire/context.ts'
 
-/** Most events of one record, and most bytes of its events before encoding (contract/kafka.md 2.3). */
+/** Most events of one record, and most bytes of its events before encoding. */
 export const MAX_RECORD_EVENTS = 250
 export const MAX_RECORD_BYTES = 512 * 1_024
 
@@ -153,7 +153,7 @@ export const encodedRecords = (
   })
 }
 
-/** Headers of every record: what routers and dead letters need without decoding (contract/kafka.md 2.4). */
+/** Headers of every record: what routers and dead letters need without decoding. */
 export const recordHeaders = (meta: Wire.EventMeta): Readonly<Record<string, string>> => ({
   seq: String(meta.seq),
   op: meta.op.charAt('OP_'.length),

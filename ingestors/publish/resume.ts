@@ -36,7 +36,7 @@ const EMPTY: Recovered = {
 }
 
 /**
- * Reads `{c}.blocks` back to the newest final block or, where that lies deeper, as many blocks as can be taken back (contract R43).
+ * Reads `{c}.blocks` back to the newest final block or, where that lies deeper, as many blocks as can be taken back.
  * Throws `Malformed` for records that are not ours, `Outage` when the bus does not answer.
  */
 export const recover = async (

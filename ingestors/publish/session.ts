@@ -35,7 +35,7 @@ export interface SessionOptions {
   readonly workshop: Omit<Workshop, 'partition'>
   readonly protocols: ProtocolBook
   readonly facts: FactReader
-  /** Prices to start with at a start and across a gap (R45). */
+  /** Prices to start with at a start and across a gap. */
   readonly primes: (block: Block, signal: AbortSignal) => Promise<readonly PriceEntry[]>
   /** What nodes said meanwhile and was not taken. */
   readonly refusals?: () => readonly Refusal[]

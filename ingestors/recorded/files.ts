@@ -11,7 +11,7 @@ import { isChkFile, parseChkFile } from '../move/checkpoint/chk-file.ts'
 import { parseMoveRecording } from '../move/source/recorded.ts'
 import { parseSvmRecording } from '../svm/source/recorded.ts'
 
-/** A recording as a block (R40). */
+/** A recording as a block. */
 export interface Recorded {
   /** Without a recorded header everything that only a header tells is zero or empty. */
   readonly block: Block

@@ -15,7 +15,7 @@ import { type Recorded, recordedFile } from './files.ts'
 /** Blocks between two FINALIZE operations: a recording is final, and rollups wait for that. */
 const FINAL_EVERY = 32
 
-/** At which a node of the chain would have been read (contract/kafka.md 3.9). */
+/** At which a node of the chain would have been read. */
 const COMMITMENTS: Readonly<Record<Vm, Commitment>> = {
   evm: 'processed',
   svm: 'confirmed',
@@ -47,7 +47,7 @@ interface Place {
 }
 
 /**
- * Recordings as a source (R40): ordered by height, files of one block joined, no continuity between blocks. Every file is
+ * Recordings as a source: ordered by height, files of one block joined, no continuity between blocks. Every file is
  * read once before the first block is given, and again when its turn comes, so memory holds one block at a time. Throws
  * `Malformed` for a file that is no recording of this chain, or for two blocks of one height.
  */
@@ -182,7 +182,7 @@ const placed = <T extends SvmTransaction | MoveTransaction>(
         .toSorted((a, b) => a.index - b.index || (a.hash < b.hash ? -1 : 1))
         .map((transaction, index) => ({ ...transaction, index }))
 
-/** The chain's reference pools are known without a node: they may move prices in a replay (R50). */
+/** The chain's reference pools are known without a node: they may move prices in a replay. */
 const referenceFacts = (chain: ChainRow, extra?: ChainExtra): readonly PoolFact[] =>
   primePools(chain, extra).map(({ pool, token, quote, protocol }) => {
     const [tokenA = '', tokenB = ''] = [token, quote].sort()

@@ -11,7 +11,7 @@ export interface MappingContext {
   readonly chain: ChainRow
   readonly block: Block
   readonly book: QuoteBook
-  /** Prices of quote assets as of the end of the block before (R44). */
+  /** Prices of quote assets as of the end of the block before. */
   readonly stamps: ReadonlyMap<string, Stamp>
   readonly token: (address: string) => TokenFact | undefined
   readonly pool: (address: string) => PoolFact | undefined

@@ -12,7 +12,7 @@ import type { Outcomes } from '../evm/decode/outcome-tokens.ts'
 import type { Keyed } from './context.ts'
 import { transactionFields } from './flat.ts'
 
-/** Decimals of the price of an outcome token, as many as collateral and outcome tokens have (contract/chains.md 3.12). */
+/** Decimals of the price of an outcome token, as many as collateral and outcome tokens have. */
 const PRICE_DECIMALS = 6
 
 /** Prediction events of a block by their topics. */

@@ -6,7 +6,7 @@ import { decodeMoveBlock, moveRequiredLookups } from '../move/decode/block.ts'
 import { decodeSvmBlock, svmRequiredLookups } from '../svm/decode/block.ts'
 
 /**
- * Events of a block in chain order, one swap per pool hop; contract/chains.md 2. Pure. What has the shape of a known event and
+ * Events of a block in chain order, one swap per pool hop. Pure. What has the shape of a known event and
  * cannot be taken is in `dropped`: nothing that a chain says throws.
  */
 export const decodeBlock = (block: Block, books: Books): Decoded => {

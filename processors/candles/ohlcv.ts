@@ -74,7 +74,7 @@ export const mergeInto = (into: Ohlcv, later: Ohlcv): void => {
   into.version = Math.max(later.version, into.version)
 }
 
-/** Each resolution but the first is folded from buckets of a finer one that it is made of (R33). */
+/** Each resolution but the first is folded from buckets of a finer one that it is made of. */
 const FINER_RESOLUTION: Readonly<Record<Exclude<Resolution, '1s'>, Resolution>> = {
   '15s': '1s',
   '30s': '15s',
@@ -176,7 +176,7 @@ export const formatCandle = (fold: Ohlcv, decimals: number): FormattedCandle => 
   }
 }
 
-/** Texts of a bucket that a reorg emptied (R41). */
+/** Texts of a bucket that a reorg emptied. */
 export const EMPTY_CANDLE: FormattedCandle = {
   open: '',
   high: '',

@@ -68,7 +68,7 @@ export interface TradedPair {
   readonly stable: boolean
 }
 
-/** Keys of the series that a trade belongs to; stablecoins have no candles of their own (contract/kafka.md 2.2). */
+/** Keys of the series that a trade belongs to; stablecoins have no candles of their own. */
 export const seriesKeys = ({ base, quote, pool, stable }: TradedPair): readonly string[] => [
   ...(stable ? [] : [`T|${base}|${base}`]),
   `P|${base}|${pool}`,

@@ -115,7 +115,7 @@ const pricedTrades = (operation: Operation, book: QuoteBook): readonly PricedTra
   return sorted ? trades : trades.toSorted((one, other) => one.index - other.index)
 }
 
-/** Candles of one lane: final trades folded into a base, each unfinalized block kept apart (contract/kafka.md 3.8). */
+/** Candles of one lane: final trades folded into a base, each unfinalized block kept apart. */
 class CandleProcessor implements StageProcessor {
   readonly #bookOf: (chain: string) => QuoteBook
   readonly #series: SeriesStore

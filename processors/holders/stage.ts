@@ -195,7 +195,7 @@ class HolderProcessor implements StageProcessor {
 
 /**
  * Balance changes by token to `token-holdings`: number of holders, the largest ones, and groups of owners of each token that
- * was created within the run (R40), an upsert by hour. An hour that a reorg emptied is published once, all zero; a
+ * was created within the run, an upsert by hour. An hour that a reorg emptied is published once, all zero; a
  * record's last event is the current state.
  */
 export const HOLDERS: Stage = {

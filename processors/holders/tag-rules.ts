@@ -4,7 +4,7 @@ import type { Operation } from '../runtime/stage.ts'
 import { isBuy } from '../runtime/valuation.ts'
 import { type BlockHolderChanges, GROUP_BITS, ownerKey, VAULT_BIT } from './block-changes.ts'
 
-/** How long after the first trade a buyer is a sniper: whichever of the two is longer (contract/rest.md 4.3). */
+/** How long after the first trade a buyer is a sniper: whichever of the two is longer. */
 const SNIPER_MS = 10_000
 const SNIPER_BLOCKS = 3
 

@@ -19,7 +19,7 @@ const unitsOrEmpty = (raw: bigint, decimals: number | null): string =>
 
 const usdNumber = (raw: bigint): number => unitsNumber(raw, USD_PLACES)
 
-/** A ratio to the lifetime cost; 0 without any (contract/rest.md 4.4). */
+/** A ratio to the lifetime cost; 0 without any. */
 const ratioText = (profit: number, cost: number): string =>
   decimalText(cost === 0 ? 0 : profit / cost)
 

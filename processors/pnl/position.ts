@@ -1,4 +1,4 @@
-/** What a wallet did with one token. Amounts in base units, USD in units of 10^-12. Source: contract/rest.md 4.4. */
+/** What a wallet did with one token. Amounts in base units, USD in units of 10^-12. */
 export interface Position {
   /** null: never told by a trade. */
   readonly decimals: number | null
@@ -75,7 +75,7 @@ export const NO_POSITION: Position = {
 
 const DAY_MS = 86_400_000
 const DAYS_TRACKED = 30
-/** Fewer base units than this count as nothing left (contract/rest.md 4.4). */
+/** Fewer base units than this count as nothing left. */
 const DUST_LIMIT_RAW = 10n
 
 const addToDay = (days: Position['days'], timeMs: number, buy: boolean): Position['days'] => {

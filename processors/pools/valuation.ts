@@ -16,7 +16,7 @@ interface VaultValuation {
   readonly post: UsdAndNative
 }
 
-/** What a pool event says in money (contract/rest.md 4.3). */
+/** What a pool event says in money. */
 export interface PoolValuation {
   /** What moved. */
   readonly amountA: UsdAndNative

@@ -14,7 +14,7 @@ export interface PendingRecord<Value> {
 /** One block operation with its records of one partition, complete. */
 export interface AlignedOperation<Value> {
   readonly block: BlockEvent
-  /** In the order of the inputs, then by part (R47). */
+  /** In the order of the inputs, then by part. */
   readonly arrivals: readonly PendingRecord<Value>[]
 }
 

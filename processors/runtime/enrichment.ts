@@ -40,7 +40,7 @@ interface StoredResults<Processed> {
 
 /**
  * Folds an enrichment. What was said of an unfinalized block is kept by event index: a retraction repeats it word for
- * word and is never computed again (contract/kafka.md 3.3). Throws `Malformed` for a retraction of an unknown block.
+ * word and is never computed again. Throws `Malformed` for a retraction of an unknown block.
  */
 export const createEnrichmentProcessor = <
   Event extends { readonly instruction: Instruction | null },

@@ -27,7 +27,7 @@ export const isStablecoin = (token: string, { assets }: QuoteBook): boolean =>
   assets.get(token)?.kind === 'stable'
 
 /**
- * USD and native price of each quote asset by the price table that a block carries (R37): a function of the record alone. The
+ * USD and native price of each quote asset by the price table that a block carries: a function of the record alone. The
  * record has neither volumes nor depegs, so a stable counts as 1, and of several quotes the higher-ranked one prices an asset.
  */
 export const quotePricesOf = (

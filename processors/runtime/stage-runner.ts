@@ -47,7 +47,7 @@ export interface StageDeps {
   readonly codec: Codec
   readonly metrics: Metrics
   readonly log: Logger
-  /** Quote assets of the chain with the configured ones (R50); absent: the chain's own table. */
+  /** Quote assets of the chain with the configured ones; absent: the chain's own table. */
   readonly book?: QuoteBook
 }
 

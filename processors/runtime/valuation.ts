@@ -5,7 +5,7 @@ import type { Trade, TradeEvent } from '../../schemas/wire.ts'
 export interface TradeValuation {
   readonly baseUnits: number | null
   readonly quoteUnits: number | null
-  /** Value of either leg: quote amount times the quote's stamped price (contract/rest.md 4.1). */
+  /** Value of either leg: quote amount times the quote's stamped price. */
   readonly valueUsd: number | null
   readonly valueNative: number | null
   readonly priceInQuote: number | null

@@ -21,7 +21,7 @@ interface UnfinalizedBlock<Value, Extra> extends BlockWrites<Value> {
 
 /**
  * Latest value per key over final and unfinalized blocks: final values in one map, each unfinalized block apart, so that
- * a retraction drops exactly what its block wrote (contract/kafka.md 3.8). Values must survive JSON. What is kept beside them
+ * a retraction drops exactly what its block wrote. Values must survive JSON. What is kept beside them
  * is asked for by retractions only, so it lies in the state and not in memory.
  */
 export interface VersionedStore<Value, Extra> {

@@ -126,7 +126,7 @@ const PROTOCOL_NAMES: ReadonlyMap<string, string> = new Map(
   PROTOCOLS.map(({ id, name }) => [id, name]),
 )
 
-/** Which DEX: the factory or program, its display name, and its id (R28). */
+/** Which DEX: the factory or program, its display name, and its id. */
 export const protocolColumns = ({ instruction, d_app }: EventHead): Row => {
   const id = instruction?.type ?? ''
   return {

@@ -30,7 +30,7 @@ const MAX_BATCH_BYTES = 4_194_304
 const SMALL_BATCH_BYTES = 65_536
 /** How long the turn of a sink that had nothing to write waits for its other lanes. */
 const GATHER_LANES_MS = 50
-/** Time between two turns of a sink: an insert has a price of its own, and R56 gives trades 1.5 s and the rest 5 s. */
+/** Time between two turns of a sink: each insert costs time by itself; trades must be readable within 1.5 s, the rest within 5 s. */
 const LINGER_MS = { watched: 1_000, other: 4_000 } as const
 const INSERT_RETRY = { firstMs: 100, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
 

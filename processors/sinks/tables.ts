@@ -25,7 +25,7 @@ export interface TableRows {
 /** A topic and the tables that it feeds; tables are written in this order. */
 export interface Sink {
   readonly topic: Topic
-  /** People watch these rows: they can be read within 1.5 s, those of other sinks within 5 s (R56). */
+  /** People watch these rows: they can be read within 1.5 s, those of other sinks within 5 s. */
   readonly isWatched?: true
   /** Pure function of the record. Throws `Malformed`. */
   readonly map: (
@@ -34,7 +34,7 @@ export interface Sink {
   ) => { readonly meta: EventMeta | null; readonly tables: readonly TableRows[] }
 }
 
-/** Facts stored as they are. None of these tables may feed a view that sums over inserts (contract/kafka.md 3.4). */
+/** Facts stored as they are. None of these tables may feed a view that sums over inserts. */
 export const SINKS: readonly Sink[] = [
   {
     topic: 'blocks',

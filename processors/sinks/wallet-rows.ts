@@ -125,7 +125,7 @@ const groupsColumn = (event: TokenHoldingEvent): Row =>
 
 const HOUR_MS = 3_600_000
 
-/** Rows of `{c}_token_holdings`. A state without any holder is none: it stands for an hour that a reorg emptied (R41). */
+/** Rows of `{c}_token_holdings`. A state without any holder is none: it stands for an hour that a reorg emptied. */
 export const holdingRows = ({ events }: TokenHoldingEvents): readonly Row[] =>
   events.map((event) => ({
     token_address: event.token_address,

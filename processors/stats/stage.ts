@@ -189,7 +189,7 @@ const statEvent = (
   }
 }
 
-/** Statistics of one lane: final minutes per token, each unfinalized block apart (contract/kafka.md 3.8). */
+/** Statistics of one lane: final minutes per token, each unfinalized block apart. */
 class TradeStatsProcessor implements StageProcessor {
   readonly #tokens: TokenStatsStore
   readonly #changed = new Map<string, TokenChange>()
@@ -360,7 +360,7 @@ export const loadStats = (state: StageState, idleKept = MAX_IDLE_TOKENS): TradeS
 
 /**
  * `dex.trades.processed` and `dex.pools.processed` to `trade-stats`: eight windows per base token, on a grid of block-time
- * minutes, each an upsert by `version`. Suspect trades count but set no price (contract/rest.md 4.1, 4.2).
+ * minutes, each an upsert by `version`. Suspect trades count but set no price.
  */
 export const TRADE_STATS: Stage = {
   app: 'trade-stats',

@@ -1,7 +1,7 @@
 import { addSideTotals, type PriceRange, type SideTotals } from './bucket.ts'
 import type { MinuteSums } from './minute-sums.ts'
 
-/** Windows of token statistics in minutes of block time (R10). */
+/** Windows of token statistics in minutes of block time. */
 export const WINDOWS = {
   '1m': 1,
   '5m': 5,

@@ -246,7 +246,7 @@ const loadMarkets = (state: StageState, given?: QuoteBook): StageProcessor => {
 /**
  * Prices, supplies, what of them is burnt, and what follows from all: `token-prices` and `token-market-caps.processed`,
  * upserts per change; `token-supplies.processed` and `transfers.processed`, one record for one. A transfer counts at its
- * token's last good price in its lane after the block's trades; quote assets at the block's own price table (R37), by which
+ * token's last good price in its lane after the block's trades; quote assets at the block's own price table, by which
  * stablecoins are priced wherever they move.
  */
 export const MARKETS: Stage = {

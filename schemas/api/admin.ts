@@ -35,7 +35,7 @@ export const AppPage = Type.Object({
   orgId: Type.Optional(id('org')),
 })
 
-/** One page: `data` and `items` are the same array (R18). */
+/** One page: `data` and `items` are the same array. */
 export const adminPageOf = <Item extends TSchema>(item: Item) =>
   Type.Object({
     data: Type.Array(item),
@@ -70,7 +70,7 @@ export const OrgView = Type.Object({
 })
 export type OrgView = Static<typeof OrgView>
 
-/** A new application: in an organization that exists, or with a new one (contract/auth.md 4). */
+/** A new application: in an organization that exists, or with a new one. */
 export const AppCreate = Type.Object(
   {
     name: Name,

@@ -3,7 +3,7 @@ import { DIRECTION, decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common
 
 const timeMs = (about: string) => nullable(Type.Integer({ description: `${about}, epoch ms` }))
 
-/** Who holds a token, and what trading it brought; contract/rest.md 3.5. What is not known is null. */
+/** Who holds a token, and what trading it brought. What is not known is null. */
 export const TokenHolder = Type.Object({
   walletAddress: Type.String(),
   amount: Type.String({ description: 'Token units' }),

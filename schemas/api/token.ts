@@ -33,7 +33,7 @@ export const HOLDER_GROUPS = [
   'sniper',
 ] as const
 
-/** Every number of a token's market data, each a decimal text or null (contract/rest.md 3.4; `sandwish` is spelled so there). */
+/** Every number of a token's market data, each a decimal text or null (`sandwish` is the spelling that clients know). */
 export const MARKET_FIELDS = [
   'priceInUsd',
   'priceInSol',
@@ -84,7 +84,7 @@ const TokenExtra = Type.Object({
   migratedAt: timeMs('Migration'),
 })
 
-/** Links of a project by network (contract/rest.md 3.3). */
+/** Links of a project by network. */
 export const SOCIAL_NETWORKS = [
   'twitter',
   'telegram',
@@ -164,7 +164,7 @@ export type TokenMetadata = Static<typeof TokenMetadata>
 /** Metadata by address; unknown tokens are missing. */
 export const TokenMetadataMap = Type.Record(Type.String(), TokenMetadata)
 
-/** What search results may be sorted by (contract/rest.md 1.8). */
+/** What search results may be sorted by. */
 const SEARCH_SORTS = [
   'marketCapInUsd',
   'liquidityInUsd',

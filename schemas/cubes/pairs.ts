@@ -52,8 +52,8 @@ const POSITION = 'bitShiftLeft(block_slot, 24) + event_index'
 const COUNTED = 'is_suspect = 0 AND price_usd > 0 AND is_base = 1'
 
 /**
- * Candles of one chain, of the base leg as on streams (contract/kafka.md 2.2): rolled-up minutes below the watermark, raw
- * trades above it (contract/kafka.md 4.4), merged over pools and counter tokens. Native prices are
+ * Candles of one chain, of the base leg as on streams: rolled-up minutes below the watermark, raw
+ * trades above it, merged over pools and counter tokens. Native prices are
  * those of the trades whose native price is known; a bucket without any has 0 and infinity in the states and null here.
  */
 const SOURCE = `(SELECT '{chain}' AS chain, token_address, b AS bucket,

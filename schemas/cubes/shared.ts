@@ -1,6 +1,6 @@
 import type { Leaf, LeafType, Tree } from './types.ts'
 
-/** Row limits of every cube (contract/graphql.md 3.0). */
+/** Row limits of every cube. */
 export const LIMIT = { default: 25, max: 10_000 } as const
 
 /** A leaf that this installation cannot know: null in every row. */
@@ -152,7 +152,7 @@ export const amounts = (raw: string, decimals: string): Tree => ({
   AmountRaw: { sql: `toString(${raw})`, type: 'String', about: 'Base units, every digit.' },
 })
 
-/** Suspect flag of a trade (contract/rest.md 4.1). */
+/** Suspect flag of a trade. */
 export const SUSPECT: Leaf = {
   sql: 'is_suspect',
   type: 'Boolean',

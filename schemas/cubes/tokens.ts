@@ -31,7 +31,7 @@ const volume = usd('volume_usd', 'Traded value in USD.')
 const UNIQUE = 'uniqCombined64State(12)'
 const UNIQUE_IF = 'uniqCombined64StateIf(12)'
 
-/** Trade statistics of one chain: rolled-up minutes below the watermark, raw trades above it (contract/kafka.md 4.4). */
+/** Trade statistics of one chain: rolled-up minutes below the watermark, raw trades above it. */
 const SOURCE = `(SELECT '{chain}' AS chain, token_address, b AS bucket, sum(n) AS trades, sum(nb) AS buys, sum(ns) AS sells,
   sum(v) AS volume, sum(vu) AS volume_usd, sum(bvu) AS buy_volume_usd, sum(svu) AS sell_volume_usd,
   uniqCombined64MergeState(12)(ub) AS buyers, uniqCombined64MergeState(12)(us) AS sellers,

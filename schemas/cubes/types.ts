@@ -14,7 +14,7 @@ export interface Leaf {
   readonly fast?: string
   /** An address or a hash: operands compare in lower case where the chain writes hex. */
   readonly address?: true
-  /** Equality ignores case, `_` and spaces (R28). */
+  /** Equality ignores case, `_` and spaces. */
   readonly folds?: true
   /** A `Decimal(38,12)` column: sums and comparisons are exact. */
   readonly exact?: true
@@ -54,7 +54,7 @@ export interface Cube {
   readonly about: string
   readonly groups: readonly GroupName[]
   readonly layer: 'DWD' | 'DWM' | 'DWS'
-  /** Internal price unit (contract/graphql.md 5). */
+  /** Internal price unit. */
   readonly baseCost: number
   /** FROM clause of one chain. `{chain}` is its id, `{watermark}` the start of what is not rolled up yet. */
   readonly source: string

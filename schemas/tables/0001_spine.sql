@@ -1,4 +1,4 @@
--- Blocks and the state of each chain. Layout: contract/kafka.md 4.3.
+-- Blocks and the state of each chain.
 CREATE TABLE IF NOT EXISTS {chain}_blocks (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
   block_slot UInt64 CODEC(DoubleDelta, ZSTD(1)),

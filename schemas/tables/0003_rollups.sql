@@ -1,4 +1,4 @@
--- Fan-out of finalized minutes to candles and token statistics (contract/kafka.md 3.5 and 4.4).
+-- Fan-out of finalized minutes to candles and token statistics.
 CREATE TABLE IF NOT EXISTS {chain}_trades_final (
   block_time DateTime64(3,'UTC'),
   block_slot UInt64,

@@ -85,7 +85,7 @@ PARTITION BY toYYYYMM(hour)
 ORDER BY (token_address, hour)
 SETTINGS {storage};
 
--- Moving average cost by wallet and base token (contract/rest.md 4.4). Amounts in token units; null without decimals.
+-- Moving average cost by wallet and base token. Amounts in token units; null without decimals.
 CREATE TABLE IF NOT EXISTS {chain}_wallet_token_pnl (
   wallet String CODEC(ZSTD(1)),
   token_address String CODEC(ZSTD(1)),

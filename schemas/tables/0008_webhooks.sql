@@ -1,4 +1,4 @@
--- What webhooks said and what became of it; of no chain. Layout: contract/webhooks.md 9 and 14.
+-- What webhooks said and what became of it; of no chain.
 CREATE TABLE IF NOT EXISTS webhook_messages (
   id String CODEC(ZSTD(1)),
   channel LowCardinality(String),

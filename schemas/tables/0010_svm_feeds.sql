@@ -1,4 +1,4 @@
--- What a Solana block holds beside trades: filled where the feeds are on. Layout: contract/kafka.md 4.3.
+-- What a Solana block holds beside trades: filled where the feeds are on.
 CREATE TABLE IF NOT EXISTS {chain}_instructions_enriched (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
   block_slot UInt64 CODEC(DoubleDelta, ZSTD(1)),

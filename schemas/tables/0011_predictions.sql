@@ -1,4 +1,4 @@
--- Prediction markets: filled where the feed is on. Rows never expire. Layout: contract/kafka.md 4.3.
+-- Prediction markets: filled where the feed is on. Rows never expire.
 CREATE TABLE IF NOT EXISTS {chain}_prediction_trades (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),
   block_slot UInt64 CODEC(DoubleDelta, ZSTD(1)),

@@ -107,7 +107,7 @@ export interface AdministrationDeps {
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Source: contract/auth.md 4. */
+/** Characters of a client secret: 381 bits. */
 const SECRET_LENGTH = 64
 
 const newSecret = (): string =>

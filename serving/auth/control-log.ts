@@ -17,7 +17,7 @@ const APPLY_LIMIT_MS = 5_000
 /** How often the tail is compared with the log's end. */
 const CHECK_EVERY_MS = 5_000
 
-/** Older than this the accounts answer nobody (contract/auth.md 4). */
+/** Older than this the accounts answer nobody. */
 const STALE_AFTER_MS = 30_000
 
 /** Compacted topics read into memory from the start, with writes that can be read when they return. */

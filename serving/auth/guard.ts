@@ -5,7 +5,7 @@ import type { TokenClaims, Verify } from './jwt.ts'
 import { isKeyShaped } from './keys.ts'
 import type { Answer } from './registry.ts'
 
-/** Seconds that clocks may differ. Source: contract/auth.md 3. */
+/** Seconds that clocks may differ. */
 const CLOCK_TOLERANCE_MS = 30_000
 /** Longest access token that is looked at. */
 const MAX_TOKEN_LENGTH = 4_096
@@ -31,7 +31,7 @@ type Presented =
 
 const BEARER = /^bearer +/i
 
-/** The first credential that is present decides; a wrong one never falls through to the next (contract/auth.md 6). */
+/** The first credential that is present decides; a wrong one never falls through to the next. */
 const presented = ({ authorization, apiKey, token }: Credentials): Presented | undefined => {
   const header = authorization?.trim() ?? ''
   if (/^siwx /i.test(header)) return { kind: 'other' }

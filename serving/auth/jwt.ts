@@ -87,7 +87,7 @@ const pairOf = async (privateKey: CryptoKey, privatePem: string): Promise<KeyPai
 /** Signs tokens of one key. */
 export type Sign = (claims: TokenClaims, place: TokenPlace) => Promise<string>
 
-/** A signer of one key. Claims: contract/auth.md 3, RFC 9068 2.2. */
+/** A signer of one key. Claims: RFC 9068 2.2. */
 export const signerOf = async ({ publicKey, privatePem }: KeyPair): Promise<Sign> => {
   const privateKey = await importPKCS8(privatePem, ALGORITHM)
   return (claims, { issuer, audience }) =>

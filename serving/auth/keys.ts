@@ -26,7 +26,7 @@ const checkOf = (text: string): string => {
 
 /**
  * A new API key: `<brand>_<mode>_`, 32 random base62 characters, 6 base62 characters of CRC-32 over everything before
- * them. Source: contract/auth.md 4. `pick` draws below its argument; the default is cryptographic.
+ * them. `pick` draws below its argument; the default is cryptographic.
  */
 export const makeKey = (
   brand: string,

@@ -17,7 +17,7 @@ const DAY_MS = 24 * HOUR_MS
 
 /** A new key is shown this long before it signs, so that verifiers with an old key set learn of it. */
 export const LEAD_MS = DAY_MS
-/** Shortest lead: twice the time in which every process here has a control record (contract/auth.md 4). */
+/** Shortest lead: twice the time in which every process here has a control record. */
 export const MIN_LEAD_MS = 2_000
 /** Age at which a key is followed by the next one. */
 const ROTATE_AFTER_MS = 90 * DAY_MS
@@ -33,7 +33,7 @@ export interface SlottedKey {
   readonly slot: KeySlot
 }
 
-/** Slots of the keys, oldest first: the newest that may sign is current (contract/auth.md 3). Pure. */
+/** Slots of the keys, oldest first: the newest that may sign is current. Pure. */
 export const slotsOf = (keys: Iterable<SigningKey>, nowMs: number): readonly SlottedKey[] => {
   const sorted = [...keys].toSorted(
     (left, right) => left.active_from - right.active_from || (left.kid < right.kid ? -1 : 1),

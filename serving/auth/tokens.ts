@@ -4,7 +4,7 @@ import { isScope, type Scope } from '../../schemas/scopes.ts'
 import { newTokenId, type Sign, type TokenPlace } from './jwt.ts'
 import type { ClientAnswer } from './registry.ts'
 
-/** Errors of the token endpoint by their OAuth name. Sources: contract/auth.md 2, RFC 6749 5.2. */
+/** Errors of the token endpoint by their OAuth name. Sources: RFC 6749 5.2. */
 const OAUTH_STATUS = {
   invalid_request: 400,
   invalid_client: 401,
@@ -71,12 +71,12 @@ export interface TokenDeps {
   readonly onRefused: (clientId: string, request: Pick<TokenRequest, 'ip' | 'requestId'>) => void
 }
 
-/** Wrong secrets of one client from one address per minute, then a minute's lock of guesses. Source: contract/auth.md 2. */
+/** Wrong secrets of one client from one address per minute, then a minute's lock of guesses. */
 const FAILURES = { keyPrefix: 'fail', points: 5, duration: 60 } as const
 const LOCK_SECONDS = 60
 /** Wrong secrets of one address per minute, whatever clients it names: each is remembered, and is a line of the log. */
 const GUESSES = { keyPrefix: 'guess', points: 60, duration: 60 } as const
-/** Tokens of one application per minute. Source: contract/auth.md 2. */
+/** Tokens of one application per minute. */
 const ISSUES = { keyPrefix: 'issue', points: 60, duration: 60 } as const
 const MAX_CLIENT_ID_LENGTH = 128
 

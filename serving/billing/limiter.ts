@@ -28,7 +28,7 @@ const left = (state: RateLimiterRes | null, points: number): number =>
 
 /**
  * Rate limits in process; an entry leaves memory when its window ends. A process behind a balancer counts for itself:
- * a shared store is not built yet (R1).
+ * a shared store is not built yet.
  */
 export const makeTake = (nowMs: () => number): Take => {
   const buckets = new Map<number, Bucket>()

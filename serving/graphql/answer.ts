@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql'
 import { InvalidDocument } from './document.ts'
 import { MAX_ERRORS } from './limits.ts'
 
-/** One error as a client reads it (contract/graphql.md 1). */
+/** One error as a client reads it. */
 export interface PublicError {
   readonly message: string
   readonly locations: readonly { readonly line: number; readonly column: number }[]

@@ -1,6 +1,6 @@
 import { type CubeSelection, isGrouped, type ValueField, valueFields } from './selection.ts'
 
-/** What the price of one cube selection depends on (contract/graphql.md 5). */
+/** What the price of one cube selection depends on. */
 export interface CreditFactors {
   readonly base: number
   /** Effective row limit. */
@@ -17,7 +17,7 @@ const MAX_COUNTED_FIELDS = 250
 /** ComplexityFactor times 250: 1 + n / 250, at most 1.5. */
 const MAX_COMPLEXITY = 375
 
-/** Price in hundredths of a CU, in whole numbers throughout: doubles would overshoot (contract/graphql.md 5). */
+/** Price in hundredths of a CU, in whole numbers throughout: doubles would overshoot. */
 export const creditHundredths = (factors: CreditFactors): number => {
   const { base, limit, aggregation, metrics, fields } = factors
   const pages = BigInt(Math.max(1, Math.ceil(limit / 100)))

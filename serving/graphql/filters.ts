@@ -60,7 +60,7 @@ const FILTER_OF: Readonly<Record<LeafType, string>> = {
   Date: 'DateTimeFilter',
 }
 
-/** Operators of a leaf, as fields of an input type (contract/graphql.md 4.2). */
+/** Operators of a leaf, as fields of an input type. */
 export const operatorFields = (type: LeafType): ReturnType<typeof fieldsOf> =>
   OPERATORS[FILTER_OF[type]] ?? {}
 

@@ -308,7 +308,7 @@ const flatRoot = (
 }
 
 /**
- * Rewrites an operation to the declared forms (contract/graphql.md 4.1): fragments are spread, variables become literals,
+ * Rewrites an operation to the declared forms: fragments are spread, variables become literals,
  * fields of one response key are merged. What is left fits the schema. Throws
  * `GraphQLError` or `InvalidDocument`.
  */

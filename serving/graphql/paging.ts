@@ -38,7 +38,7 @@ const notNegative = (name: string, value: number, node: FieldNode): number => {
   return Math.min(value, MAX_OFFSET)
 }
 
-/** The page: 25 rows where nothing is said; more than the maximum is cut (contract/graphql.md 4.7). */
+/** The page: 25 rows where nothing is said; more than the maximum is cut. */
 export const limitOf = (
   given: Given | undefined,
   { limit }: Cube,

@@ -25,7 +25,7 @@ export interface Catalogue {
 }
 
 const ALWAYS_LISTED = ['eth', 'bsc', 'polygon'] as const
-/** Chains that are no EVM chain (contract/graphql.md 2, README R13). */
+/** Chains that are no EVM chain. */
 const NOT_EVM: ReadonlySet<string> = new Set(['sol', 'sui'])
 
 const enumOf = (name: string, values: readonly string[], about: string): GraphQLEnumType =>
@@ -92,7 +92,7 @@ const groupArguments = (
   aggregates: { type: aggregates },
 })
 
-/** Builds the schema of the cubes (contract/graphql.md 2). */
+/** Builds the schema of the cubes. */
 export const catalogueOf = (cubes: readonly Cube[], chains: readonly string[]): Catalogue => {
   const shared = sharedTypes()
   const evm = chains.filter((chain) => !NOT_EVM.has(chain))

@@ -33,7 +33,7 @@ const PRINTERS: Readonly<Record<Leaf['type'], Printer>> = {
   Date: 'date',
 }
 
-/** A value of a leaf's type (contract/graphql.md 6). */
+/** A value of a leaf's type. */
 export const printed = (sql: string, { type }: Pick<Leaf, 'type'>): Output => ({
   sql,
   printer: PRINTERS[type],

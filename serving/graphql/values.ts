@@ -182,7 +182,7 @@ const enumValue = (node: ValueNode, type: GraphQLEnumType): ValueNode => {
 }
 
 /**
- * Rewrites one value to what its type expects (contract/graphql.md 4.1, N1-N10): variables become literals, older and
+ * Rewrites one value to what its type expects: variables become literals, older and
  * shorter forms the declared one. undefined: the argument or operator is left out, because its value is null or absent.
  */
 export const normalizeValue = (

@@ -13,7 +13,7 @@ export interface AccountDeps {
   readonly nowMs: () => number
 }
 
-/** Usage and plan of the caller's organization; both cost nothing (contract/billing-errors.md 3). */
+/** Usage and plan of the caller's organization; both cost nothing. */
 export const accountRoutes =
   ({ meter, nowMs }: AccountDeps): FastifyPluginAsyncTypebox =>
   async (app) => {

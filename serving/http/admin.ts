@@ -49,7 +49,7 @@ type AdminRoutes = AdminDeps & { readonly cursors: Cursors }
 export const ADMIN_PATH = '/admin/v1'
 
 /**
- * The admin API: on a port of its own, opened by ADMIN_TOKEN and by tokens made with it (contract/auth.md 4). Listening is
+ * The admin API: on a port of its own, opened by ADMIN_TOKEN and by tokens made with it. Listening is
  * the caller's.
  */
 export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance> => {

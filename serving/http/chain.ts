@@ -8,7 +8,7 @@ import type { ChainFreshness, Freshness } from '../interfaces.ts'
 export interface NamedChain {
   /** Internal id. */
   readonly id: string
-  /** The caller's word, echoed in answers (R13). */
+  /** The caller's word, echoed in answers. */
   readonly word: string
   /** True when this installation holds data of it. */
   readonly enabled: boolean
@@ -68,7 +68,7 @@ const storedAddress = (
 
 const positionOf = (height: number, timeMs: number): string => `${height};time=${timeMs}`
 
-/** How fresh and how complete the data behind an answer is, in headers (R34). Nothing ingested yet: no headers. */
+/** How fresh and how complete the data behind an answer is, in headers. Nothing ingested yet: no headers. */
 export const stampFreshness = async (
   reply: FastifyReply,
   freshness: Freshness,

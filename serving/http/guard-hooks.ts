@@ -55,7 +55,7 @@ const VERSION = /^\/v\d+(?=\/)/
 
 /**
  * Credential, suspension, rate and scope before the body is read; quota behind validation, charge with the answer.
- * Order: contract/billing-errors.md 5. Covers the routes of `app` and what is registered inside it.
+ * Covers the routes of `app` and what is registered inside it.
  */
 export const installGuard = (
   app: FastifyInstance,

@@ -35,7 +35,7 @@ const TokenBody = Type.Object({
   scope: Type.Optional(Type.String({ description: `Some of: ${SCOPES.join(' ')}` })),
 })
 
-/** Token endpoint, key set and metadata: they need no credential of their own (contract/auth.md 2 and 3). */
+/** Token endpoint, key set and metadata: they need no credential of their own. */
 export const oauthPlugin =
   (deps: OAuthDeps): FastifyPluginAsyncTypebox =>
   async (app) => {

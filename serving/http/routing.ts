@@ -4,7 +4,7 @@ import { ROUTE_MILLI_UNITS, type RouteName } from '../../schemas/plans.ts'
 /** Routes of one family, mounted under every version prefix. */
 export type Family = FastifyPluginAsyncTypebox
 
-/** Version segments: each V2 path also answers under `/v1`, with the same body (R12). */
+/** Version segments: each V2 path also answers under `/v1`, with the same body. */
 export const VERSIONS = ['/v2', '/v1'] as const
 
 /** Route configuration of a priced route; `scopes` are needed beyond a credential. */

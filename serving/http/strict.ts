@@ -5,7 +5,7 @@ import { isShallow, MAX_JSON_DEPTH } from '../../core/json.ts'
 /** A parsed query string: a text, or a list where the key came more than once or with `[]`. */
 type RawQuery = Record<string, string | string[]>
 
-/** Repeated keys become lists; `key[]` is a list of that key, also when it comes once (contract/rest.md 1.8). */
+/** Repeated keys become lists; `key[]` is a list of that key, also when it comes once. */
 export const parseQuery = (text: string): RawQuery => {
   const values = new Map<string, { readonly list: string[]; isList: boolean }>()
   for (const [name, value] of new URLSearchParams(text)) {

@@ -16,7 +16,7 @@ const ID_LENGTH = 24
 const number = (value: number): string => (Number.isFinite(value) ? decimalText(value) : '0')
 const over = (one: number, other: number): number => (other === 0 ? 0 : one / other)
 
-/** The 23 fields of the seed, all text; "0" where a number is not known (contract/rest.md 3.1, 4.4). */
+/** The 23 fields of the seed, all text; "0" where a number is not known. */
 const statOf = (
   row: WalletStatRow,
   {

@@ -57,7 +57,7 @@ export type WebhookLogDeps = Omit<WebhookLogRoutesDeps, 'warehouse'> & {
   readonly metrics: Pick<Metrics, 'queryRejected'>
 }
 
-/** Attempts and messages, and sending one again by hand. Source: contract/webhooks.md 9. */
+/** Attempts and messages, and sending one again by hand. */
 export const webhookLogRoutes =
   (given: WebhookLogDeps): FastifyPluginAsyncTypebox =>
   async (app) => {

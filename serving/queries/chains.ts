@@ -11,7 +11,7 @@ const WINDOW = 512
 
 /**
  * Newest block, then the first: at most two rows. `FINAL` sees only the ends of the table; removed blocks there are
- * fewer than the deepest reorg that is followed. Solana counts slots, the others heights (R34).
+ * fewer than the deepest reorg that is followed. Solana counts slots, the others heights.
  */
 export const freshnessQuery = (chain: string, counts: 'slot' | 'height'): Query => {
   const end = (bound: string, order: string): string =>

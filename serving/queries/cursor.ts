@@ -106,7 +106,7 @@ export const pageFrom = <Item>(
 }
 
 /**
- * The envelope of every list: `data` and `items` are one array, `nextCursor` is empty at the end (R18). `bodiesOf` gives
+ * The envelope of every list: `data` and `items` are one array, `nextCursor` is empty at the end. `bodiesOf` gives
  * none for an item that vanished since its place was read.
  */
 export const envelope = <Item, Body>(

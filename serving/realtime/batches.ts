@@ -1,6 +1,6 @@
 import type { ChannelRow } from '../../schemas/channels.ts'
 
-/** How long an array collects what belongs to it (contract/websocket.md 4.12). */
+/** How long an array collects what belongs to it. */
 export const BATCH_MS = 1_000
 /** Characters after which an array goes out before its time: clients refuse messages above 1 MiB. */
 const MOST_CHARACTERS = 200_000

@@ -18,7 +18,7 @@ export interface Channel {
   readonly subject: string
 }
 
-/** Longest channel name in bytes (contract/websocket.md 5.1). */
+/** Longest channel name in bytes. */
 const MAX_CHANNEL_BYTES = 255
 
 const BY_NAME: ReadonlyMap<string, ChannelRow> = new Map(

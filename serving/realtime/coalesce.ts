@@ -1,6 +1,6 @@
 import type { Publication } from './publish.ts'
 
-/** Shortest time between two publications of one candle channel (contract/websocket.md 4.1). */
+/** Shortest time between two publications of one candle channel. */
 export const COALESCE_MS = 200
 
 interface Pace {

@@ -7,7 +7,7 @@ import { CLOSES, type Close } from './protocol.ts'
 import type { Session } from './session.ts'
 import type { Socket } from './socket.ts'
 
-/** Above this, latest-value channels keep only their newest publication (contract/websocket.md 5.3). */
+/** Above this, latest-value channels keep only their newest publication. */
 const CONFLATE_BYTES = 256 * 1_024
 /** Above this, the connection is closed as too slow. */
 export const MAX_QUEUED_BYTES = 1_024 * 1_024

@@ -33,7 +33,7 @@ export interface ConnectionsOptions {
   readonly random: () => number
 }
 
-/** Thousandths of a CU per payload byte: 0.005 CU (contract/billing-errors.md 3.3). */
+/** Thousandths of a CU per payload byte: 0.005 CU. */
 const MILLI_UNITS_PER_BYTE = 5
 /** Messages that may wait for the connect reply: clients send each subscription in a message of its own without waiting. */
 const MAX_BACKLOG = COMMAND_BURST

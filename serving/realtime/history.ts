@@ -9,7 +9,7 @@ export interface Kept {
   readonly atMs: number
 }
 
-/** Bounds of what is kept (contract/websocket.md 2.7). */
+/** Bounds of what is kept. */
 export interface HistoryBounds {
   readonly perSubject: number
   readonly maxAgeMs: number

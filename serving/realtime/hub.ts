@@ -29,9 +29,9 @@ import { STREAMS } from './streams.ts'
 /** What the hub is made of. */
 export interface HubOptions {
   readonly codec: Codec
-  /** Quote assets by chain: their token channels are fed by many partitions and stay plain (R30). */
+  /** Quote assets by chain: their token channels are fed by many partitions and stay plain. */
   readonly quotes: ReadonlyMap<string, ReadonlySet<string>>
-  /** How decimals are written (R9). */
+  /** How decimals are written. */
   readonly numbers: 'string' | 'number'
   readonly metrics: Metrics
   readonly log: Logger
@@ -62,7 +62,7 @@ const ENCODER_VERSION = 1
 const MAX_NAMES = 200_000
 /** Longest name or symbol that is passed on. */
 const MAX_NAME_LENGTH = 256
-/** Most payload bytes in one recovery or history reply: some clients refuse messages above 1 MiB (contract/websocket.md 2.7). */
+/** Most payload bytes in one recovery or history reply: some clients refuse messages above 1 MiB. */
 const MAX_REPLY_BYTES = 512 * 1_024
 
 /** Turns records into publications for whoever is subscribed, and keeps the recent ones of recoverable channels. */
@@ -264,7 +264,7 @@ export class Hub {
     else this.#watching.set(name, watching)
   }
 
-  /** Records come again after a failed producer; `(seq, part)` only ever grows (contract/kafka.md 2.3). */
+  /** Records come again after a failed producer; `(seq, part)` only ever grows. */
   #isNew(record: LogRecord, meta: EventMeta | null): boolean {
     const lane = this.#lanes.get(`${record.topic}/${record.partition}`)
     if (lane === undefined || meta === null) return true

@@ -165,7 +165,7 @@ export const documentPublications = (value: TokenEvents, desk: Desk): readonly P
   return published('dex-new-tokens-metadata', desk, tokenItems(value, said, false))
 }
 
-/** Publications of one record of `{c}.balances.processed`; a retraction sends the balance as it is again (R49). */
+/** Publications of one record of `{c}.balances.processed`; a retraction sends the balance as it is again. */
 export const balancePublications = (
   { meta, events }: BalanceEvents,
   desk: Desk,
@@ -216,7 +216,7 @@ export const supplyPublications = (
 
 /**
  * Publications of one record of `{c}.dex.pools.processed`: the pool, its base token's deepest pool, and the sum over its pools; a
- * retraction sends all three as they were before the event (R49).
+ * retraction sends all three as they were before the event.
  */
 export const poolPublications = (
   { meta, events }: DexPoolEvents,

@@ -1,12 +1,12 @@
 import { Malformed } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 
-/** Frames of the Centrifuge JSON protocol, version 2 (contract/websocket.md 2). Pure: text in, commands out, and back. */
+/** Frames of the Centrifuge JSON protocol, version 2. Pure: text in, commands out, and back. */
 
-/** Largest inbound message (contract/websocket.md 5.1). */
+/** Largest inbound message. */
 export const MAX_INBOUND_BYTES = 102_400
 
-/** Commands of one connection at once (contract/websocket.md 5.1). */
+/** Commands of one connection at once. */
 export const COMMAND_BURST = 300
 /** Refused commands until the connection is closed for flooding. */
 export const FLOOD_DEBT = 100
@@ -23,7 +23,7 @@ export interface ProtocolError {
   readonly temporary?: true
 }
 
-/** Error codes that we answer with, contract/websocket.md 2.5. */
+/** Error codes that we answer with. */
 export const ERRORS = {
   internal: { code: 100, message: 'internal server error', temporary: true },
   unknownChannel: { code: 102, message: 'unknown channel' },
@@ -43,7 +43,7 @@ export interface Close {
   readonly reason: string
 }
 
-/** Close codes, contract/websocket.md 2.5: 3500 to 3999 and 4500 to 4999 are final, the client reconnects on the others. */
+/** Close codes: 3500 to 3999 and 4500 to 4999 are final, the client reconnects on the others. */
 export const CLOSES = {
   connectionClosed: { code: 3000, reason: 'connection closed' },
   shutdown: { code: 3001, reason: 'shutdown' },

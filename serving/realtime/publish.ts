@@ -19,7 +19,7 @@ export interface Publication {
   readonly payload: Payload
   /** Index of the event in its record: the low part of the position. */
   readonly index: number
-  /** The event was undone by a reorg (R49). */
+  /** The event was undone by a reorg. */
   readonly retraction: boolean
   /** Start of the candle's bucket; 0 for events. */
   readonly bucketMs: number
@@ -44,7 +44,7 @@ export interface Desk {
   wanted(subject: string, row: ChannelRow, address: string): boolean
 }
 
-/** JSON text of a payload; decimals as text or, by option, as numbers (R9). */
+/** JSON text of a payload; decimals as text or, by option, as numbers. */
 export const payloadText = (
   payload: Payload,
   keys: Readonly<Record<string, ChannelKey>>,

@@ -11,10 +11,10 @@ import {
 import { type Handler, refuse, type Session, text, type World } from './session.ts'
 import { afterReading, positionIn, readableBytes } from './session-history.ts'
 
-/** Subscriptions of one connection (contract/websocket.md 5.1). */
+/** Subscriptions of one connection. */
 const MAX_CHANNELS = 100
 
-/** Joins a channel, with what was missed where the client comes back to a recoverable one (contract/websocket.md 2.7). */
+/** Joins a channel, with what was missed where the client comes back to a recoverable one. */
 export const subscribe: Handler = (session, call, world) => {
   const { body, id } = call
   const literal = body.channel

@@ -19,13 +19,13 @@ import {
   type World,
 } from './session.ts'
 
-/** Longest `connect.name` (contract/websocket.md 2.2); a longer one is no name that we know. */
+/** Longest `connect.name`; a longer one is no name that we know. */
 const MAX_NAME_LENGTH = 16
 /** Seconds between server pings. */
 export const PING_SECONDS = 25
 const PROTOCOL_VERSION = '1.0.0'
 
-/** Takes the credential of a new connection and says who, how long and how fresh (contract/websocket.md 1.3). */
+/** Takes the credential of a new connection and says who, how long and how fresh. */
 export const connect: Handler = (session, call, world) => {
   if (session.phase !== 'fresh') return { session, close: CLOSES.badRequest }
   const credentials = connectCredentials(call.body, session.upgrade)
@@ -81,7 +81,7 @@ export const isExpiry = (fault: Fault): boolean => fault.details?.reason === 'ex
 
 const isQuota = (fault: Fault): boolean => fault.details?.reason === 'quota_exhausted'
 
-/** First present wins: `connect.token`, `connect.headers`, then what the upgrade carried (contract/websocket.md 1.2). */
+/** First present wins: `connect.token`, `connect.headers`, then what the upgrade carried. */
 const connectCredentials = (body: Body, upgrade: Credentials): Credentials => {
   const token = text(body.token)
   if (token !== '') return { token }

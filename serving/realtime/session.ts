@@ -67,7 +67,7 @@ export interface HistoryPage {
 export interface World {
   readonly nowMs: number
   readonly chains: ReadonlySet<string>
-  /** Freshness for the connect reply (R34); chains without data are left out. */
+  /** Freshness for the connect reply; chains without data are left out. */
   readonly freshness: Readonly<Record<string, ChainFreshness>>
   readonly connectionLimit: number
   /** Open connections of an organization, this one not counted. */
@@ -126,7 +126,7 @@ export const freshSession = (
   reads: { bytes: READ_BURST_BYTES, atMs: nowMs },
 })
 
-/** True where several replies may share one frame (contract/websocket.md 2.1). */
+/** True where several replies may share one frame. */
 export const mayBatch = ({ name }: Session): boolean => ['js', 'go', 'python'].includes(name)
 /** Answers a command with an error; the session stays as it is. */
 export const refuse = (session: Session, { id }: Call, error: ProtocolError): Step => ({

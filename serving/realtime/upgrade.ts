@@ -43,7 +43,7 @@ const KEY = /^[A-Za-z0-9+/]{22}==$/
 /** A token of RFC 9110 section 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** Decides an upgrade (contract/websocket.md 1.1 to 1.3). Credentials that are merely over, or absent, are decided at connect. */
+/** Decides an upgrade. Credentials that are merely over, or absent, are decided at connect. */
 export const decideUpgrade = async (
   request: UpgradeRequest,
   gate: Gate,

@@ -17,7 +17,7 @@ const USER_AGENT = 'Sluice-Webhooks/1'
 /** The failed attempt after which somebody is told. */
 const FAILING_AT = 4
 
-/** Clock and guards of automatic disabling. Source: contract/webhooks.md 8. */
+/** Clock and guards of automatic disabling. */
 const FAILING_FOR_MS = 432_000_000
 const LEAST_FAILURES = 10
 const LEAST_SPREAD_MS = 43_200_000

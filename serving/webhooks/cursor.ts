@@ -12,7 +12,7 @@ export interface Place {
   readonly id: string
 }
 
-/** Opaque, signed texts for places of one organization's list; each lives a day (contract/webhooks.md 2). */
+/** Opaque, signed texts for places of one organization's list; each lives a day. */
 export interface Iterators {
   encode(place: Place, orgId: string): string
   /** Throws `Fault` INVALID_CURSOR for what `encode` did not write for this organization, and for what has expired. */

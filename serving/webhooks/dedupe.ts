@@ -1,6 +1,6 @@
 import type { LaneState, StateChange } from '../../core/bus/contract.ts'
 
-/** How long an id is remembered (contract/webhooks.md 6); far beyond the age up to which events are delivered. */
+/** How long an id is remembered; far beyond the age up to which events are delivered. */
 const REMEMBER_MS = 86_400_000
 /** Ids of one lane; where events of every age are delivered, only this bounds the memory. */
 const MOST_IDS = 500_000

@@ -46,7 +46,7 @@ const newEnvironment = (): Environment => {
 }
 
 /**
- * Compiles a CEL expression over `channel`, `type`, `timestamp`, `data` and the long names (contract/webhooks.md 4).
+ * Compiles a CEL expression over `channel`, `type`, `timestamp`, `data` and the long names.
  * Bounded before it runs: no regular expressions, no loops over data, and a limit to the steps that the expression can
  * take. Throws `Fault` WEBHOOK_FILTER_INVALID with the position.
  */

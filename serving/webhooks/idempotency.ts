@@ -9,7 +9,7 @@ import type { WebhookRequest } from '../../schemas/wire.ts'
 /** Control topic of answered create calls. */
 export const REQUESTS = globalTopic('controlWebhookRequests')
 
-/** How long an idempotency key is good. Source: contract/billing-errors.md 8. */
+/** How long an idempotency key is good. */
 const KEPT_MS = 86_400_000
 /** Keys of one organization; then the oldest are forgotten. */
 const MOST_KEYS = 1_000

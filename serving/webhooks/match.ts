@@ -14,8 +14,8 @@ export interface MatchContext {
 }
 
 /**
- * Whether an endpoint gets an event: enabled, channel, type, filter, in that order. Source: contract/webhooks.md 4. An
- * organization owns its webhooks (contract/auth.md 1): one that is gone or suspended gets nothing.
+ * Whether an endpoint gets an event: enabled, channel, type, filter, in that order. An
+ * organization owns its webhooks: one that is gone or suspended gets nothing.
  */
 export const matchOf = (
   endpoint: WebhookEndpoint,

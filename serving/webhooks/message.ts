@@ -36,10 +36,10 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CROCKFORD_BITS = 5
 const ID_LENGTH = 26
 
-/** Longest name or symbol, UTF-8 bytes. Source: contract/webhooks.md 3. */
+/** Longest name or symbol, UTF-8 bytes. */
 const TEXT_BYTES = 256
 
-/** `msg_` and the first 26 Crockford base32 characters of SHA-256 over the subject. Source: contract/webhooks.md 6. */
+/** `msg_` and the first 26 Crockford base32 characters of SHA-256 over the subject. */
 export const messageId = (
   channel: string,
   tokenAddress: string,
@@ -90,7 +90,7 @@ const VALUES: Readonly<Record<WebhookKey, (event: TokenEvent) => BodyValue | und
   mt: ({ migrated_to }) => launchOf(migrated_to),
 }
 
-/** Webhook events of a record; a retraction gives none, because a webhook is never taken back (R49). */
+/** Webhook events of a record; a retraction gives none, because a webhook is never taken back. */
 export const eventsOf = (
   channel: WebhookChannel,
   { meta, events }: TokenEvents,

@@ -49,7 +49,7 @@ const OVERLOADED_MS = 60_000
 const GONE = 410
 const TOO_MANY = 429
 
-/** The next step after an attempt. Pure. Source: contract/webhooks.md 6. */
+/** The next step after an attempt. Pure. */
 export const verdictOf = (outcome: Outcome, plan: AttemptPlan): Verdict => {
   const { status, errorKind, wish } = outcome
   if (wish === 'disable') return over(errorKind === null ? 'success' : 'fail', 'receiver')

@@ -41,7 +41,7 @@ export interface Signing {
   readonly svix: boolean
 }
 
-/** Signature headers of one attempt: Standard Webhooks first, the others as asked. Source: contract/webhooks.md 5. */
+/** Signature headers of one attempt: Standard Webhooks first, the others as asked. */
 export const signatureHeaders = (signing: Signing): Readonly<Record<string, string>> => {
   const { id, body, secrets, nowMs } = signing
   const timestamp = String(Math.floor(nowMs / 1_000))

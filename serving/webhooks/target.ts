@@ -46,7 +46,7 @@ const parsed = (text: string): URL => {
 }
 
 /**
- * Checks a URL before it is stored (contract/webhooks.md 10). The check that counts is made again at every connection;
+ * Checks a URL before it is stored. The check that counts is made again at every connection;
  * a name that cannot be resolved now passes. Throws `Fault` WEBHOOK_URL_NOT_ALLOWED.
  */
 export const checkTarget = async (

@@ -98,7 +98,7 @@ export interface PoolListing {
   readonly weight: number
   /** Hardly any liquidity and no arbitrage: where prices go wrong. */
   readonly thin: boolean
-  /** First of its pair: what a price table may start from (R45). */
+  /** First of its pair: what a price table may start from. */
   readonly reference: boolean
 }
 

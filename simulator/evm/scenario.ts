@@ -111,7 +111,7 @@ const ROLE_COUNTS: readonly (readonly [Role, number])[] = [
   ['validator', 12],
 ]
 
-/** Init code hashes of the original pairs and pools. Source: contract/chains.md 8. */
+/** Init code hashes of the original pairs and pools. */
 const INIT_CODE_HASH = {
   2: '0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f',
   3: '0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54',

@@ -8,7 +8,7 @@ export interface BondingCurve {
   readonly realToken: bigint
 }
 
-/** Every curve starts like this. Source: contract/chains.md 4.2, recorded CreateEvents. */
+/** Every curve starts like this. Source: recorded CreateEvents. */
 export const NEW_CURVE: BondingCurve = {
   virtualSol: 30_000_000_000n,
   virtualToken: 1_073_000_000_000_000n,

@@ -38,7 +38,7 @@ const MAX_CACHED_TRANSACTIONS = 20_000
 const LEADER_SLOTS = 4
 /** Launches before there is anything else. */
 const FIRST_LAUNCHES = 3
-/** Most launches per second, whatever the rate. Source: contract/chains.md 1.1, the record of pump.fun is 0.83. */
+/** Most launches per second, whatever the rate. The record of pump.fun is 0.83. */
 const LAUNCHES_PER_SECOND = 0.5
 /** Actions that may come to nothing before a block is closed short of its quota. */
 const MAX_IDLE_ACTIONS = 200

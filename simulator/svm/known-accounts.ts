@@ -5,7 +5,7 @@ const at = (address: string, lamports: bigint): FixedAccount =>
   fixedAccount(parseAddress(address), lamports)
 
 /**
- * Programs and accounts of mainnet that every chain of this kind has. Source: contract/chains.md 4.1 and the account
+ * Programs and accounts of mainnet that every chain of this kind has. Source: the account
  * lists of recorded transactions (`buy_token_pumpfun_1`, `migrate_pumpfun_1`, `swap_pumpswap_1`, `swap_raydium_v4_1`).
  */
 export const KNOWN_ACCOUNTS = {

@@ -13,7 +13,7 @@ import { KNOWN_ACCOUNTS, RENT } from './known-accounts.ts'
 import type { Scenario, Wallet } from './scenario.ts'
 import type { LaunchField } from './state-layout.ts'
 
-/** Layouts of pump.fun's events: the first one, that of 2025, that since spring 2026. Source: contract/chains.md 4.2. */
+/** Layouts of pump.fun's events: the first one, that of 2025, that since spring 2026. */
 export type EventLayout = 'first' | '2025' | '2026'
 
 /** How much people want a token. */

@@ -42,7 +42,7 @@ export interface CurveTrade {
   readonly after: BondingCurve
 }
 
-/** TradeEvent in the layout of its token. Source: contract/chains.md 4.2. */
+/** TradeEvent in the layout of its token. */
 export const tradeEvent = (
   { launch, user, timeSec, world }: EventContext,
   { isBuy, tokens, sol, fee, creatorFee, buyback, after }: CurveTrade,

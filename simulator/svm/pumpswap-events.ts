@@ -40,7 +40,7 @@ const appendAccounts = (event: BorshWriter, { launch, user, world }: EventContex
     .pubkey(world.ammFeeOwner)
     .pubkey(world.ammFeeVault)
 
-/** BuyEvent and SellEvent in the layout of their token. Source: contract/chains.md 4.3. */
+/** BuyEvent and SellEvent in the layout of their token. */
 export const swapEvent = (facts: EventContext, trade: PumpSwapTrade): Uint8Array => {
   const { isBuy, base, limit, quote } = trade
   const event = new BorshWriter().hex(isBuy ? '67f4521f2cf57777' : '3e2f370aa503dc2a')

@@ -17,7 +17,7 @@ import { call, startApi, type TestApi } from '../support/api.ts'
 import { openRaw } from '../support/raw-socket.ts'
 import { openStack, type Stack } from '../support/realtime.ts'
 
-/** Everything that answers without a credential (contract/auth.md 6); whatever else is served must ask for one. */
+/** Everything that answers without a credential; whatever else is served must ask for one. */
 const OPEN = new Set([
   'GET /openapi.json',
   'GET /health',

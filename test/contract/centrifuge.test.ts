@@ -305,7 +305,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(publication?.offset, undefined)
     })
 
-    test('a reorg: retractions only for those who asked (R49)', async () => {
+    test('a reorg: retractions only for those who asked', async () => {
       const plain = await hear(await connect(), TRADES)
       const asked = await hear(await connect(), TRADES, { data: { retractions: true } })
       await stack.commit([{ trade: tradeAt(401) }])

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const TRADES = `dex-trade:eth_${TOKEN}`
 const KEPT = 300
 const REPLY_BYTES = 512 * 1_024
-/** Thousandths of a unit per payload byte (contract/websocket.md 5.5). */
+/** Thousandths of a unit per payload byte. */
 const MILLI_UNITS_PER_BYTE = 5
 
 let stack: Stack

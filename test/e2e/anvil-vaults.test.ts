@@ -181,7 +181,7 @@ describe('pools that lie in one contract, on a real node', () => {
     let decreased: Hex
     let run: Ingested
 
-    /** The coin under the name that trades have for it (R29). */
+    /** The coin under the name that trades have for it. */
     const named = (token: Address): string =>
       low(token === zeroAddress ? manager.tokens.weth : token)
 

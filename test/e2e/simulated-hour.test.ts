@@ -166,7 +166,7 @@ describe('an hour of a simulated chain with reorgs', () => {
   })
 })
 
-/** Every token candle of the topic against the plain fold, in all resolutions; stablecoins have none (contract/kafka.md 2.2). */
+/** Every token candle of the topic against the plain fold, in all resolutions; stablecoins have none. */
 const compareCandles = (
   lines: readonly string[],
   trades: readonly BruteTrade[],

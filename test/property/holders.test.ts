@@ -44,7 +44,7 @@ class Board {
     }
   }
 
-  /** States that are some: an all-zero one stands for none (R41). */
+  /** States that are some: an all-zero one stands for none. */
   held(): ReadonlyMap<string, TokenHoldingEvent> {
     return new Map([...this.hours].filter(([, { holders }]) => holders > 0))
   }

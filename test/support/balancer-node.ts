@@ -199,7 +199,7 @@ export const deployVault = async (client: AnvilClient): Promise<VaultMarket> => 
   }
 }
 
-/** What the configuration must be told of such a chain (R50). */
+/** What the configuration must be told of such a chain. */
 const extraOf = (
   vault: Address,
   { usd, weth }: { readonly usd: Address; readonly weth: Address },

@@ -1,6 +1,5 @@
 /**
- * Candles the slow way: every bucket looks at every trade. Written against contract/rest.md 5 and kafka.md 2.6, and
- * imports nothing of the product.
+ * Candles the slow way: every bucket looks at every trade. Imports nothing of the product.
  */
 
 /** A trade as a candle sees it, in chain order. `priceUsd: null` or `suspect` makes no candle. */
@@ -76,7 +75,7 @@ export const bruteBucket = (timeMs: number, resolution: string): readonly [numbe
 /** All 18. */
 export const BRUTE_RESOLUTIONS = [...Object.keys(SECONDS), '1w', '1M']
 
-/** The series of a trade: `dimension|token|address`; a stablecoin has none as a token (contract/kafka.md 2.2). */
+/** The series of a trade: `dimension|token|address`; a stablecoin has none as a token. */
 const seriesOf = (
   { base, quote, pool }: BruteCandleTrade,
   stables: ReadonlySet<string>,

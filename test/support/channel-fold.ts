@@ -23,7 +23,7 @@ export interface Ear {
   stop(): void
 }
 
-/** Families of which a retraction is a frame with `op` (R49). */
+/** Families of which a retraction is a frame with `op`. */
 const NETTED = new Set(['dex-trade', 'dex-wallet-trade', 'dex-new-token'])
 const RESOLUTION = '1m'
 const QUIET_MS = 400
@@ -100,7 +100,7 @@ const newestOf = ({ channel, row, listener }: Heard): ReadonlyMap<string, string
 const objectsOf = (frame: Frame | readonly Frame[]): readonly Frame[] =>
   Array.isArray(frame) ? frame : [frame as Frame]
 
-/** Without when the object was told, which may be a retraction's moment; a balance without its price on arrival (R37). */
+/** Without when the object was told, which may be a retraction's moment; a balance without its price on arrival. */
 const lineOf = ({ prefix, candle }: ChannelRow, frame: Frame): string => {
   const { tpiu, t, ts, ...rest } = frame
   if (candle !== null) return JSON.stringify(frame)

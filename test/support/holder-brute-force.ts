@@ -1,6 +1,6 @@
 /**
- * Holders and balances the slow way: after every block all owners of a token are looked at again. Written against
- * contract/rest.md 4.1 and 4.3; of the tape it takes the acts, of the product nothing.
+ * Holders and balances the slow way: after every block all owners of a token are looked at again. Takes
+ * the acts of the tape; imports nothing of the product.
  */
 import { type Act, type ActBlock, startRaw } from './wallet-tape.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Profit and loss the slow way: every wallet's trades from the first one on, by the rules of contract/rest.md 4.4 in exact
+ * Profit and loss the slow way: every wallet's trades from the first one on, by moving average cost in exact
  * arithmetic of 12 places. Imports nothing of the product.
  */
 

@@ -33,7 +33,7 @@ export type ChildWord =
       readonly stream: readonly string[]
     }
 
-/** Settled content: what two runs over the same chain must agree on (R38), one line per thing. */
+/** Settled content: what two runs over the same chain must agree on, one line per thing. */
 const TABLES: Readonly<Record<string, string>> = {
   blocks: 'SELECT block_height, block_hash, tx_count, trades_count FROM eth_blocks FINAL',
   dex_trades:

@@ -229,7 +229,7 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
 
     test('what wallets made is what the plain book says', async () => {
       const { positions } = brutePnl(
-        // Trades of money itself are no position (R5).
+        // Trades of money itself are no position.
         brute
           .filter(({ base }) => base !== SOL)
           .map((trade) => ({

@@ -38,7 +38,7 @@ const LEG =
   '{ Currency { MintAddress Symbol Decimals } Amount AmountInUSD PriceInUSD PriceInNative Account { Owner } }'
 const CANDLE = 'Price { Ohlc { Open High Low Close } OhlcNative { Open High Low Close } }'
 
-/** Fields of each cube; without the USD of balances and transfers, which is taken on arrival (R37). */
+/** Fields of each cube; without the USD of balances and transfers, which is taken on arrival. */
 const CUBES: Readonly<Record<string, readonly [args: string, fields: string]>> = {
   DEXTrades: [
     BOTH,

@@ -23,7 +23,7 @@ export interface TradeFact {
   readonly suspect: boolean
 }
 
-/** The leg that candles are about: no token here is a listed quote, so the smaller address is the base (R7). */
+/** The leg that candles are about: no token here is a listed quote, so the smaller address is the base. */
 export const baseOf = ({ buyToken, sellToken }: TradeFact): string =>
   buyToken < sellToken ? buyToken : sellToken
 

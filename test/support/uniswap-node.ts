@@ -137,7 +137,7 @@ export const deployMarket = async (client: AnvilClient): Promise<Market> => {
   }
 }
 
-/** What the configuration must be told of such a chain (R50). */
+/** What the configuration must be told of such a chain. */
 const extraOf = (deployed: Readonly<Record<string, Address>>): ChainExtra => {
   const low = (name: string): string => (deployed[name] ?? '').toLowerCase()
   return {

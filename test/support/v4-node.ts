@@ -228,7 +228,7 @@ export const deployManager = async (client: AnvilClient): Promise<KeyedMarket> =
   }
 }
 
-/** What the configuration must be told of such a chain (R50). */
+/** What the configuration must be told of such a chain. */
 const extraOf = (
   deployed: Readonly<Record<'manager' | 'positions' | 'usd' | 'weth', Address>>,
 ): ChainExtra => {

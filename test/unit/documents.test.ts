@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const PAGES = [
   ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md'],
-  ...readdirSync(join(ROOT, 'docs'))
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ]
@@ -62,6 +62,35 @@ test('a file that a document or a comment names by its path exists', () => {
     ]
       .filter(([, path = '']) => !existsSync(join(ROOT, path)))
       .map(([, path]) => `${file}: ${path}`),
+  )
+  assert.deepEqual(missing, [])
+})
+
+const SOURCES = [
+  ...['core', 'schemas', 'ingestors', 'processors', 'serving', 'simulator', 'cli', 'bench', 'test'],
+].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(?:ts|sql)$/.test(name))
+    .map((name) => join(folder, name)),
+)
+
+test('a comment cites no document that readers of the repository do not have', () => {
+  const cited = SOURCES.concat(PAGES).flatMap((file) =>
+    [...read(file).matchAll(/\bcontract\/[a-z-]+\.md|\(R\d{1,2}\)|\bREADME R\d/g)].map(
+      ([words]) => `${file}: ${words}`,
+    ),
+  )
+  assert.deepEqual(cited, [])
+})
+
+test('a heading of docs that a comment cites exists', () => {
+  const missing = SOURCES.flatMap((file) =>
+    [...read(file).matchAll(/\b(docs\/[\w/-]+\.md)#([\w-]+)/g)]
+      .filter(
+        ([, page = '', anchor = '']) =>
+          !existsSync(join(ROOT, page)) || !anchorsIn(page).includes(anchor),
+      )
+      .map(([words]) => `${file}: ${words}`),
   )
   assert.deepEqual(missing, [])
 })

@@ -16,14 +16,14 @@ for (const [name, one, two, base] of [
   ['two stables: the smaller address', USDC, DAI, DAI],
   ['two coins: the smaller address', OTHER, COIN, COIN],
 ] as const) {
-  test(`base of ${name} follows from the pair alone (R7)`, () => {
+  test(`base of ${name} follows from the pair alone`, () => {
     const quote = base === one ? two : one
     assert.deepEqual(orient(one, two, BOOK), { base, quote })
     assert.deepEqual(orient(two, one, BOOK), { base, quote })
   })
 }
 
-test('extra quotes join the chain table, or replace it (R50)', () => {
+test('extra quotes join the chain table, or replace it', () => {
   const row = { address: COIN, symbol: 'USDX', decimals: 9, kind: 'stable' } as const
   const extra = { factories: [], quotes: [row], referencePools: [], replace: false }
   assert.equal(orient(WETH, COIN, quoteBook(CHAINS.eth, extra)).quote, COIN)

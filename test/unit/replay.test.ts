@@ -41,7 +41,7 @@ const header = (height: number, mark = 'aa') => ({
 const blockFile = (height: number, mark?: string): string =>
   JSON.stringify({ eth_getBlockByNumber: header(height, mark), eth_getBlockReceipts: [] })
 
-test('recordings are ordered by height and end with a FINALIZE (R40)', async () => {
+test('recordings are ordered by height and end with a FINALIZE', async () => {
   const source = await open({ files: FILES.toReversed() })
   const ops = await all(source)
   const heights = ops.flatMap((op) => (op.op === 'apply' ? [op.block.height] : []))

@@ -16,7 +16,7 @@ const AMM = 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'
 const RAYDIUM = '675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8'
 const SYSTEM = '11111111111111111111111111111111'
 
-/** Offsets by hand, from contract/chains.md 4.2 and 4.3; events of a program call themselves with this before. */
+/** Offsets by hand from the published IDLs; events of a program call themselves with this before. */
 const TAG = 'e445a52e51cb9a1d'
 const EVENT = {
   trade: 'bddb7fd34ee661ee',

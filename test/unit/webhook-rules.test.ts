@@ -25,7 +25,7 @@ const codec = localCodec()
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** The vector of contract/webhooks.md 5. */
+/** A published vector: id, time, secret, body and the signatures of every scheme. */
 const VECTOR = {
   id: 'msg_01JD0000000000000000000000',
   secrets: ['whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY'],

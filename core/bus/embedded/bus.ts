@@ -22,7 +22,7 @@ export interface EmbeddedBusOptions {
   /** The limit where it follows the disk; asked before each sweep. Default: `mapSizeBytes`. */
   readonly limitBytes?: (sizes: LogSizes) => number
   readonly log: Logger
-  /** `off` keeps records whatever their topic says (R36). */
+  /** `off` keeps records whatever their topic says. */
   readonly retention: Retention
   /** `bounded`: least age of what is deleted while there is room, milliseconds. Default 0. */
   readonly keepMs?: number

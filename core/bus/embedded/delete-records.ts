@@ -7,7 +7,7 @@ import { logBytes, SHARES } from './log-size.ts'
 
 /**
  * Newest records of a topic without an age limit that no sweep deletes: an ingestor recovers from those of `{c}.blocks`
- * above the newest final height (contract/kafka.md 3.2 I2), at most 1,024 blocks (3.9) with their retractions.
+ * above the newest final height, at most 1,024 blocks with their retractions.
  */
 const NEWEST_RECORDS = 20_000
 /** A block that is not final may still have to be taken back by its records: younger ones go only when the log is nearly full. */

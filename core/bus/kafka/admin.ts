@@ -9,7 +9,7 @@ import type { Leaders } from './writer.ts'
 /** Copies of a record on a cluster that has enough brokers, and how many must have it before it counts as written. */
 const REPLICAS = 3
 const MIN_IN_SYNC = 2
-/** Largest batch of a topic. Source: contract/kafka.md 2.2. */
+/** Largest batch of a topic. */
 const MESSAGE_BYTES = 2_097_152
 /** A state entry is what one block wrote: of tens of thousands of transfers, megabytes. */
 const LARGE_MESSAGE_BYTES = 67_108_864

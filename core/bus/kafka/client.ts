@@ -21,7 +21,7 @@ export interface KafkaAccess {
   readonly brokers: readonly string[]
   readonly clientId: string
   readonly log: Logger
-  /** Who we are to listeners that ask (contract/kafka.md 2.11). */
+  /** Who we are to listeners that ask. */
   readonly sasl?: {
     readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
     readonly username: string
@@ -44,15 +44,15 @@ export interface KafkaClient {
 }
 
 /**
- * Pauses of kafkajs' own retries: connections, fence, metadata, coordinators. Source: contract/kafka.md 5.2 #5. About
+ * Pauses of kafkajs' own retries: connections, fence, metadata, coordinators. About
  * 3 s in all, the time in which a cluster notices a dead broker; then the caller gets an `Outage` and decides.
  */
 const KAFKA_RETRY = { initialRetryTime: 5, maxRetryTime: 1_000, retries: 10 }
 
-/** Compression of everything that is written (contract/kafka.md 5.4). */
+/** Compression of everything that is written. */
 export const COMPRESSION = kafkajs.CompressionTypes.GZIP
 
-/** Settings of every consumer (contract/kafka.md 5.5). */
+/** Settings of every consumer. */
 const CONSUMER = {
   minBytes: 1,
   maxWaitTimeInMs: 100,

@@ -9,7 +9,7 @@ import type { LaneWriter, Placed } from './writer.ts'
 
 /**
  * A copy that has not followed its changelog for longer starts over: compaction may have dropped tombstones that it
- * has not seen. Half of `delete.retention.ms` (contract/kafka.md 2.10).
+ * has not seen. Half of `delete.retention.ms`.
  */
 const COPY_MAX_AGE_MS = 43_200_000
 /** What one write to a copy takes while it loads. */

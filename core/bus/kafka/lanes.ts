@@ -61,7 +61,7 @@ interface Member {
 
 /**
  * Joins a consumer group that hands out whole lanes. A new lane fences its writer, then reads the committed offsets,
- * then starts to read: the order that makes a takeover exact (contract/kafka.md 3.3).
+ * then starts to read: the order that makes a takeover exact.
  */
 export const joinGroup = async (host: LaneHost, subscription: Subscription): Promise<Running> => {
   const lanes = await laneCount(host, subscription)

@@ -128,7 +128,7 @@ const seekOwned = (
 
 /**
  * A reader of given partitions. kafkajs cannot read without a group, so it joins one of its own, whose only member gets
- * exactly these partitions, and which is deleted at the end (contract/kafka.md 5.2 #17).
+ * exactly these partitions, and which is deleted at the end.
  */
 export const openOwnReader = async (
   plan: Omit<ReaderPlan, 'groupId' | 'assigner' | 'topics'> & {
@@ -201,7 +201,7 @@ const fetchedFrom = (batch: object): number =>
   'fetchedOffset' in batch ? Number(batch.fetchedOffset) : Number.NaN
 
 /**
- * kafkajs answers "offset out of range" by starting over elsewhere without a word (contract/kafka.md 5.2 #19): a batch
+ * kafkajs answers "offset out of range" by starting over elsewhere without a word: a batch
  * from another place than ours is either that, or an answer without records lay between.
  */
 const resetOutage = async (

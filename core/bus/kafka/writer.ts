@@ -6,11 +6,11 @@ import { partitionOf } from '../partition.ts'
 import { checkStateKey } from '../state-key.ts'
 import { busOutage, COMPRESSION, isFencing, type KafkaClient, kafkaErrorType } from './client.ts'
 
-/** The broker aborts a transaction that is open longer; it blocks readers until then. Source: contract/kafka.md 3.2. */
+/** The broker aborts a transaction that is open longer; it blocks readers until then. */
 const TRANSACTION_MS = 15_000
 /** Bytes of one partition in one send: they become one batch, and `message.max.bytes` is 2 MiB. */
 const SEND_BYTES = 1_048_576
-/** kafkajs resets sequence numbers at 2^31 instead of wrapping (contract/kafka.md 5.2 #6). */
+/** kafkajs resets sequence numbers at 2^31 instead of wrapping. */
 const RECORDS_PER_PRODUCER = 1_000_000_000
 const REPEAT_FIRST_MS = 2
 const REPEAT_MAX_MS = 100
@@ -42,7 +42,7 @@ export interface Leaders {
 
 /**
  * Takes a transactional id: initialising the producer fences the older holder and ends its open transaction. Sends are
- * not retried by kafkajs, because its retries lose and double records (contract/kafka.md 5.2 #1, #1b); what failed is
+ * not retried by kafkajs, because its retries lose and double records; what failed is
  * discarded with the whole producer.
  */
 export const openWriter = async (

@@ -28,7 +28,7 @@ import {
 import { supplyChange, tokenBirth } from './token-creations.ts'
 
 /**
- * Events of a block in log order, one swap per pool hop; contract/chains.md 2. Pure. What has the shape of a known event and
+ * Events of a block in log order, one swap per pool hop. Pure. What has the shape of a known event and
  * cannot be taken is in `dropped`: nothing that a chain says throws.
  */
 export const decodeEvmBlock = (block: EvmBlock, books: Books): Decoded => {

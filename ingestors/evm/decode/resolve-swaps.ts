@@ -126,7 +126,7 @@ const UNKNOWN = { tokenA: null, tokenB: null } as const
 const coinsOf = ({ coins, tokenA, tokenB }: Identity): readonly (string | null)[] =>
   coins ?? [tokenA, tokenB]
 
-/** Which pool this is, or why it does not count; contract/chains.md 2.8 and 2.9. */
+/** Which pool this is, or why it does not count. */
 const identify = (
   scope: Scope,
   { said, family, reserves, holder }: Waiting,

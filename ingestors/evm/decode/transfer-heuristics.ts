@@ -2,8 +2,8 @@ import type { Transfer } from '../../../schemas/events.ts'
 import { isUnderlying, type SaidChange, type SaidSwap } from '../protocols/types.ts'
 
 /**
- * Proof of a swap by its own transaction alone, where no node can be asked (R39): tokens that went into and out of the pool.
- * A pool's own liquidity token never counts, and a pool orders its two tokens by address (contract/chains.md 3.2, 3.3).
+ * Proof of a swap by its own transaction alone, where no node can be asked: tokens that went into and out of the pool.
+ * A pool's own liquidity token never counts, and a pool orders its two tokens by address.
  */
 
 /** Transfers of one transaction by the account that they touch. */

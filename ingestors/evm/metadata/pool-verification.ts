@@ -13,7 +13,7 @@ export interface PoolSubject {
 /** A pool between the two rounds. */
 export interface OpenProof extends Questions {
   readonly proof: PoolProof
-  /** Names tokens as pools name them (R29). */
+  /** Names tokens as pools name them. */
   readonly traded: ProtocolBook['traded']
 }
 
@@ -55,7 +55,7 @@ export const poolFact = (
   return tradedFact(fact, open)
 }
 
-/** The fact with the chain's coin as trades name it (R29). */
+/** The fact with the chain's coin as trades name it. */
 const tradedFact = (fact: PoolFact, { traded }: OpenProof): PoolFact => ({
   ...fact,
   tokenA: traded(fact.tokenA),

@@ -22,7 +22,7 @@ const MOST_OF_BLOCK = { pools: 256, tokens: 512 } as const
 const SILENT = 20_000
 
 /**
- * Facts from a node, each at the hash of the block that first needs it (R46). A revert is an answer and is kept. Where no
+ * Facts from a node, each at the hash of the block that first needs it. A revert is an answer and is kept. Where no
  * endpoint has the state of that block nothing is learned: the block is published without the fact, later blocks ask again.
  */
 export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactReader => {

@@ -28,7 +28,7 @@ const refusal = (error: unknown): CallAnswer => {
 const callAt = (ask: Ask, { to, data }: Call, blockHash: string): Promise<CallAnswer> =>
   ask({ method: 'eth_call', params: [{ to, data }, { blockHash }] }).then(answerOf, refusal)
 
-/** State of contracts at a block's own hash (R46), repeated until an endpoint answers. */
+/** State of contracts at a block's own hash, repeated until an endpoint answers. */
 export const stateReader = (rpc: Rpc, log: Logger): StateReader => {
   /** An endpoint without that state is passed over; only when none has it the answer is `no-state`. */
   const one = async (call: Call, blockHash: string): Promise<CallAnswer> => {

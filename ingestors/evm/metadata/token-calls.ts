@@ -16,7 +16,7 @@ const MAX_SYMBOL = 64
 export const tokenCalls = (token: string): readonly Call[] =>
   [NAME, SYMBOL, DECIMALS, TOTAL_SUPPLY].map((data) => ({ to: token, data }))
 
-/** The answers to `tokenCalls`, in their order. What was not answered in shape is null (R46). */
+/** The answers to `tokenCalls`, in their order. What was not answered in shape is null. */
 export const tokenFact = (
   address: string,
   [name, symbol, decimals, totalSupply]: readonly CallAnswer[],

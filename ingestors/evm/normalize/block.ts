@@ -16,7 +16,7 @@ export interface BlockName {
   readonly hash: string
 }
 
-/** What nodes of a chain do otherwise; contract/chains.md 1.3. */
+/** What nodes of a chain do otherwise. */
 interface Habits {
   /** A block may end with a receipt that no transaction has: what the chain's root contract sent it. */
   readonly stateSync?: true
@@ -36,8 +36,8 @@ const HABITS: Readonly<Record<string, Habits>> = {
 export type Header = Omit<EvmBlock, 'transactions'>
 
 /**
- * A node's block (with whole transactions) and the receipts of the same block, checked against each other: contract/chains.md
- * 1.2. Unknown fields are ignored. `lenient` leaves out the transactions that cannot be read and says which. Throws `Malformed`;
+ * A node's block (with whole transactions) and the receipts of the same block, checked against each other.
+ * Unknown fields are ignored. `lenient` leaves out the transactions that cannot be read and says which. Throws `Malformed`;
  * reasons: `not-an-object`, `not-a-list`, `bad-hex`, `too-big`,
  * `receipt-count`, `foreign-receipt`, `log-of-other-block`, `removed-log`, `log-order`, `topic-count`, `tx-order`, `bloom`.
  */
@@ -161,7 +161,7 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
 /**
  * One transaction with its receipt; a null transaction (a recording of receipts alone) has value 0. The fee is gas times
  * price plus the L1 part of rollups, without blob gas. A failed transaction keeps the logs of its fee, where these are moves of
- * the coin, and no others (contract/chains.md 1.3). Throws `Malformed`.
+ * the coin, and no others. Throws `Malformed`.
  */
 export const normalizeTransaction = (
   name: BlockName,

@@ -6,7 +6,7 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /**
  * Calls that move the value they name. DELEGATECALL and STATICCALL move nothing, CALLCODE gives to the caller itself.
- * Source: execution-specs, contract/chains.md 3.1.
+ * Source: execution-specs.
  */
 const MOVING: ReadonlySet<string> = new Set(['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT'])
 

@@ -69,7 +69,7 @@ const registered = (log: Log): Said => {
 
 /**
  * Pools of Balancer V3, whose tokens all lie in one contract, the Vault. Source: balancer/balancer-v3-monorepo
- * pkg/interfaces/contracts/vault/IVaultEvents.sol, VaultTypes.sol; contract/chains.md 3.8. Boosted pools trade wrapped tokens;
+ * pkg/interfaces/contracts/vault/IVaultEvents.sol, VaultTypes.sol. Boosted pools trade wrapped tokens;
  * the Vault's `Wrap` and `Unwrap` around such a trade convert what is paid and are no trades: they are not read.
  */
 export const balancerV3: EvmFamily = {

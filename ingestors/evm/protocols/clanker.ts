@@ -47,7 +47,7 @@ const unindexed = (signature: string, words: number, nameAt: number): EvmEvent =
 /**
  * The Clanker launchpad: a token trades in a pool of Uniswap from its first block on, V4 from the fourth version, V3 before, so
  * there is no curve and nothing migrates. Sources: clanker-devco/v4-contracts, clanker-devco/v3.1-contracts
- * src/interfaces/IClanker.sol, clanker-devco/clanker-sdk src/abi/v0 to v3.1; contract/chains.md 3.11.
+ * src/interfaces/IClanker.sol, clanker-devco/clanker-sdk src/abi/v0 to v3.1.
  */
 export const clanker: EvmFamily = {
   family: 'clanker',

@@ -273,7 +273,7 @@ const ONE_COIN: EvmFamily['events'] = {
 
 /**
  * Pools of Curve: coins by their place, in an order of their own, the chain's coin under a name of its own. Sources:
- * curvefi/curve-contract, curve-crypto-contract, stableswap-ng, twocrypto-ng, tricrypto-ng; contract/chains.md 3.7. Factories
+ * curvefi/curve-contract, curve-crypto-contract, stableswap-ng, twocrypto-ng, tricrypto-ng. Factories
  * of stable and of older crypto pools do not say which pool they made: those are proven when they are first needed.
  */
 export const curve: EvmFamily = {

@@ -59,7 +59,7 @@ const leaves = ({ address: token, topics, data }: Log): Said => ({
 
 /**
  * Fungible tokens: EIP-20, the wrapped coin's deposits and withdrawals as mint and burn, and the coin that ZKsync's own contract
- * lets go to Ethereum; contract/chains.md 1.3 and 3.1, matter-labs/era-contracts system-contracts/contracts/interfaces/IBaseToken.sol.
+ * lets go to Ethereum. Source: matter-labs/era-contracts system-contracts/contracts/interfaces/IBaseToken.sol.
  */
 export const erc20: EvmFamily = {
   family: 'erc20',

@@ -12,7 +12,7 @@ const COIN = `0x${'0'.repeat(40)}`
 const MAX_NAME = 128
 const MAX_SYMBOL = 64
 const DECIMALS = 18
-/** What a curve starts to sell. Source: four-meme-community/fourmeme-docs; contract/chains.md 3.10. */
+/** What a curve starts to sell. Source: four-meme-community/fourmeme-docs. */
 const CURVE_TOKENS = 800_000_000_000_000_000_000_000_000n
 
 /** A curve has no contract of its own: it is named by its token. */
@@ -149,7 +149,7 @@ const firstTradeEvent = (
 
 /**
  * The four.meme launchpad; its two contracts keep all curves. Nothing is indexed. Source: four-meme-community/fourmeme-docs
- * contracts/interfaces; contract/chains.md 3.10.
+ * contracts/interfaces.
  */
 export const fourMeme: EvmFamily = {
   family: 'four_meme',

@@ -129,7 +129,7 @@ const pairProof: PoolProof = {
 
 /**
  * Liquidity Book of LFJ (Trader Joe): liquidity in bins of one price each, tokens in no order. Source: traderjoe-xyz/joe-v2
- * src/interfaces/ILBPair.sol, for V2.0 ILBPair.sol of its release; contract/chains.md 3.6.
+ * src/interfaces/ILBPair.sol, for V2.0 ILBPair.sol of its release.
  */
 export const liquidityBook: EvmFamily = {
   family: 'liquidity_book',

@@ -91,8 +91,8 @@ const keyProof: PoolProof = {
 
 /**
  * Pools of PancakeSwap Infinity, kept by one manager for concentrated liquidity and one for bins. Source:
- * pancakeswap/infinity-core src/pool-cl/interfaces/ICLPoolManager.sol, src/pool-bin/interfaces/IBinPoolManager.sol; contract/chains.md
- * 3.4. `ModifyLiquidity` states no amounts: they follow from the pool's price at that moment.
+ * pancakeswap/infinity-core src/pool-cl/interfaces/ICLPoolManager.sol, src/pool-bin/interfaces/IBinPoolManager.sol.
+ * `ModifyLiquidity` states no amounts: they follow from the pool's price at that moment.
  */
 export const pancakeInfinity: EvmFamily = {
   family: 'pancake_infinity',

@@ -3,7 +3,7 @@ import { textIn, wordsIn } from '../abi/dynamic.ts'
 import { addressIn, topicAddress, topicNumber, wordAt } from '../abi/words.ts'
 import { type EvmEvent, type EvmFamily, impossible, type Refused, type Said } from './types.ts'
 
-/** What the first exchanges and the market makers are paid in (USDC.e), and the second ones. Source: contract/chains.md 3.12. */
+/** What the first exchanges and the market makers are paid in (USDC.e), and the second ones. */
 const FIRST_COLLATERAL = '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'
 const COLLATERAL = '0xc011a7e12a19f7b1f670d46f03b03f3342e82dfb'
 /**
@@ -369,7 +369,7 @@ const MARKET_MAKERS: EvmFamily['events'] = {
   },
 }
 
-/** Prediction markets: exchanges, outcome tokens, groups of questions, market makers; contract/chains.md 3.12. */
+/** Prediction markets: exchanges, outcome tokens, groups of questions, market makers. */
 export const polymarket: EvmFamily = {
   family: 'polymarket',
   events: { ...EXCHANGE, ...CONDITIONS, ...ADAPTER, ...MARKET_MAKERS },

@@ -17,7 +17,7 @@ const made = (topics: readonly string[], factory: string, pool: string): SaidPoo
 
 /**
  * Pools that are constant product or stable, with the events of Velodrome V2. Source: velodrome-finance/contracts,
- * aerodrome-finance/contracts contracts/interfaces/IPool.sol; contract/chains.md 3.5. `Mint` is that of Uniswap V2; so are `Swap` and
+ * aerodrome-finance/contracts contracts/interfaces/IPool.sol. `Mint` is that of Uniswap V2; so are `Swap` and
  * `Burn` of Velodrome V1. The fee leaves the pool with an event of its own; the amounts of `Swap` include it.
  */
 export const solidly: EvmFamily = {

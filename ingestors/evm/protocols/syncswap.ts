@@ -12,7 +12,7 @@ const DATA_START = 32n
 const DATA_LENGTH = 64n
 
 /**
- * SyncSwap. Source: syncswap/core-contracts contracts/master/SyncSwapPoolMaster.sol, contracts/pool; contract/chains.md 3.9. `Swap`
+ * SyncSwap. Source: syncswap/core-contracts contracts/master/SyncSwapPoolMaster.sol, contracts/pool. `Swap`
  * is that of Uniswap V2, `Sync` that of Solidly: it comes after the `Swap` and before the `Mint` or `Burn` that left these
  * reserves. Factories register their pools with a master, which says whether a pool is one; the tokens of all pools lie in one
  * vault.

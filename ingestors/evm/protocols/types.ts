@@ -29,7 +29,7 @@ export interface SaidSwap {
   readonly pool: string
   /** Where the pool's tokens lie, where not in the pool: the contract that holds those of many. */
   readonly vault?: string
-  /** Row of `schemas/protocols.ts` to name where nothing but the event's shape is known (R39). */
+  /** Row of `schemas/protocols.ts` to name where nothing but the event's shape is known. */
   readonly usual: string
   readonly tokenIn: Leg
   readonly tokenOut: Leg
@@ -237,7 +237,7 @@ const IMPOSSIBLE_AMOUNT = 1n << 255n
 
 /**
  * The refusal, or undefined, for amounts that no swap has: nothing at all, both on one side, or beyond any token. One side may be
- * nothing: dust for which a pool pays nothing, the fee of a loan that was paid back (contract/chains.md 2.13).
+ * nothing: dust for which a pool pays nothing, the fee of a loan that was paid back.
  */
 export const refusal = (amountInRaw: bigint, amountOutRaw: bigint): Refused | undefined => {
   if (amountInRaw < 0n || amountOutRaw < 0n || (amountInRaw === 0n && amountOutRaw === 0n)) {

@@ -44,7 +44,7 @@ export const pairReserves = ({ address: pool, data }: Log): Said => {
   return { kind: 'reserves', pool, reserves: [reserve0, reserve1] }
 }
 
-/** Constant-product AMMs with the events of Uniswap V2. Source: Uniswap/v2-core contracts/interfaces; contract/chains.md 3.2. */
+/** Constant-product AMMs with the events of Uniswap V2. Source: Uniswap/v2-core contracts/interfaces. */
 export const uniswapV2: EvmFamily = {
   family: 'uniswap_v2',
   proof: factoryProof('pair'),

@@ -60,7 +60,7 @@ const swapEvent = (usual: string, words: number): Omit<EvmEvent, 'signature'> =>
  * Concentrated liquidity with the events of Uniswap V3. Source: Uniswap/v3-core contracts/interfaces/pool/IUniswapV3PoolEvents.sol,
  * pancakeswap/pancake-v3-contracts, cryptoalgebra/Algebra src/core/contracts/interfaces/pool/IAlgebraPoolEvents.sol,
  * velodrome-finance/slipstream, PharaohExchange/pharaoh-contracts (Ramses V3, whose `Mint` also tells which of its owner's
- * positions it is); contract/chains.md 3.3. `Burn` says what a position is owed, `Collect` what left the pool.
+ * positions it is). `Burn` says what a position is owed, `Collect` what left the pool.
  */
 export const uniswapV3: EvmFamily = {
   family: 'uniswap_v3',

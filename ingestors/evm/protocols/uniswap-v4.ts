@@ -34,8 +34,8 @@ const swap = (log: Log): Said => {
 }
 
 /**
- * Pools of Uniswap V4, all kept by one contract, the PoolManager. Source: Uniswap/v4-core src/interfaces/IPoolManager.sol;
- * contract/chains.md 3.4. `ModifyLiquidity` states no amounts: they follow from the pool's price at that moment.
+ * Pools of Uniswap V4, all kept by one contract, the PoolManager. Source: Uniswap/v4-core src/interfaces/IPoolManager.sol.
+ * `ModifyLiquidity` states no amounts: they follow from the pool's price at that moment.
  */
 export const uniswapV4: EvmFamily = {
   family: 'uniswap_v4',

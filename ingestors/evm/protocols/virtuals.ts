@@ -127,7 +127,7 @@ const PARAMS =
 
 /**
  * The Virtuals launchpad: each curve is a contract, paid in VIRTUAL. From the second version on a token is made first and
- * launched later. Source: Virtual-Protocol/protocol-contracts contracts/fun, contracts/launchpadv2; contract/chains.md 3.11.
+ * launched later. Source: Virtual-Protocol/protocol-contracts contracts/fun, contracts/launchpadv2.
  */
 export const virtuals: EvmFamily = {
   family: 'virtuals',

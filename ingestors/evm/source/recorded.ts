@@ -38,7 +38,7 @@ export const recordedEvm = (chain: string, file: Fields): Recorded => {
   throw new Malformed('unknown-shape', 'neither a recorded block, nor a transaction, nor a log')
 }
 
-/** Receipts may be fewer than transactions (R40), and transactions may be hashes or absent: the receipts decide. */
+/** Receipts may be fewer than transactions, and transactions may be hashes or absent: the receipts decide. */
 const blockFile = (chain: string, file: Fields): Recorded => {
   const receipts = listOf(file.eth_getBlockReceipts, 'eth_getBlockReceipts')
   const said = file.eth_getBlockByNumber ?? null

@@ -8,7 +8,7 @@ export type Named = Pick<EvmBlock, 'hash' | 'transactions' | 'refused'>
 
 /** What an answer is read with. */
 export interface Reading {
-  /** True: the block holds some of its transactions only, and traces of others are passed over (R40). */
+  /** True: the block holds some of its transactions only, and traces of others are passed over. */
   readonly chosen?: boolean
   /** Told of a transaction whose trace is out of shape, which is then left out; absent: its `Malformed` is thrown. */
   readonly spare?: (tx: Transaction, error: Malformed) => void

@@ -6,8 +6,8 @@ import type { Call } from '../../follow/contract.ts'
 export type Given = string | undefined
 
 /**
- * How a node proves a pool and tells its tokens (contract/chains.md 2.8): two rounds of calls at the hash of the block that
- * first needs it (R46), then a verdict. Pure.
+ * How a node proves a pool and tells its tokens: two rounds of calls at the hash of the block that
+ * first needs it, then a verdict. Pure.
  */
 export interface PoolProof {
   /** First round: usually to the pool itself. */

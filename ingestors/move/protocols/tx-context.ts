@@ -4,7 +4,7 @@ import type { MoveEvent, MoveObject, MoveTransaction, PoolFact } from '../../../
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { Books, Draft } from '../../decode/contract.ts'
 
-/** The chain's coin: trades, balances and transfers name it alike, it has no wrapped form (R29). */
+/** The chain's coin: trades, balances and transfers name it alike, it has no wrapped form. */
 export const { nativeAddress: SUI_COIN_TYPE } = CHAINS.sui
 
 /** One transaction while its events are read in order. */

@@ -27,7 +27,7 @@ export interface MoveMetadataOptions {
 }
 
 /**
- * Facts of coins and pools that existed before the block that first names them, as they are now (R46): a pool's coins never
+ * Facts of coins and pools that existed before the block that first names them, as they are now: a pool's coins never
  * change, nor a coin's decimals. A supply is told only where it is fixed: what can be minted or burned changes without an event.
  */
 export const moveMetadataReader = (

@@ -13,7 +13,7 @@ import type { OrderEvent } from './order-event.ts'
 /**
  * OpenBook v2. It logs fills when their maker is settled, and answers the numbers of orders that rest; that other orders go, it
  * tells only where an instruction names one by its number. Source: openbook-dex/openbook-v2 idl/openbook_v2.json and
- * programs/openbook-v2/src/state/orderbook; contract/chains.md 4.9.
+ * programs/openbook-v2/src/state/orderbook.
  */
 export const OPENBOOK = 'opnb2LAfJYbRMAHHvqjCwQxanZn7ReEHp1k81EohpZb'
 

@@ -3,7 +3,7 @@ import { type Family, PROTOCOLS, protocolRow } from '../../../schemas/protocols.
 import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'
 
-/** Solana programs that code names. Sources: contract/chains.md 1.4 and 4.1, the Metaplex token metadata program. */
+/** Solana programs that code names. Sources: the Metaplex token metadata program. */
 export const PROGRAM_IDS = {
   system: '11111111111111111111111111111111',
   token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',

@@ -160,7 +160,7 @@ const INITIALIZE_PERMISSIONED: LiquidityAccountLayout = {
   tokens: [2, 3],
 }
 
-/** Meteora's first pools, over shared vaults; contract/chains.md 4.6. Source: MeteoraAg/damm-v1-sdk, its IDL. */
+/** Meteora's first pools, over shared vaults. Source: MeteoraAg/damm-v1-sdk, its IDL. */
 export const meteoraDammV1: SvmFamily = {
   family: 'meteora_damm_v1',
   reader: readLogEvents(

@@ -267,7 +267,7 @@ const readInitializePool: EventType['read'] = (scope, event) => {
   return addPoolChange(scope, event, { kind: 'initialize', amountARaw, amountBRaw, reserves })
 }
 
-/** Meteora's second constant-product pools; contract/chains.md 4.6. Source: MeteoraAg/damm-v2 programs/cp-amm/src/event.rs. */
+/** Meteora's second constant-product pools. Source: MeteoraAg/damm-v2 programs/cp-amm/src/event.rs. */
 export const meteoraDammV2: SvmFamily = {
   family: 'meteora_damm_v2',
   reader: readCpiEvents({

@@ -233,7 +233,7 @@ const readInstructions = readByInstruction({
 })
 
 /**
- * Meteora's launch curves, on which many launchpads stand; contract/chains.md 4.6. Source: MeteoraAg/dynamic-bonding-curve
+ * Meteora's launch curves, on which many launchpads stand. Source: MeteoraAg/dynamic-bonding-curve
  * programs/dynamic-bonding-curve/src/event.
  */
 export const meteoraDbc: SvmFamily = {

@@ -254,7 +254,7 @@ const PAIR_CREATED_EVENT = fieldOffsets({
 const readPairCreated: EventType['read'] = (scope, event) =>
   addPoolChanges(scope, event, [{ kind: 'initialize', amounts: [0n, 0n] }])
 
-/** Meteora's pools of price bins; contract/chains.md 4.6. Source: MeteoraAg/dlmm-sdk idls/dlmm.json. */
+/** Meteora's pools of price bins. Source: MeteoraAg/dlmm-sdk idls/dlmm.json. */
 export const meteoraDlmm: SvmFamily = {
   family: 'meteora_dlmm',
   reader: readCpiEvents({

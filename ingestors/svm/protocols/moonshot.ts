@@ -206,7 +206,7 @@ const readMigrate: InstructionReader = ({ scope, row, instruction, at }) => {
   return undefined
 }
 
-/** The Moonshot launchpad and its curves; contract/chains.md 4.7. Source: gomoonit/moonit-sdk tokenLaunchpadIdlV4.ts. */
+/** The Moonshot launchpad and its curves. Source: gomoonit/moonit-sdk tokenLaunchpadIdlV4.ts. */
 export const moonshot: SvmFamily = {
   family: 'moonshot',
   reader: readLogEvents(

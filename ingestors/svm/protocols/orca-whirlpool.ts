@@ -119,7 +119,7 @@ const INITIALIZE = { owner: 3, pool: 4, mintA: 1, mintB: 2 } as const
 const INITIALIZE_V2 = { owner: 5, pool: 6, mintA: 1, mintB: 2 } as const
 const INITIALIZE_ADAPTIVE = { owner: 5, pool: 7, mintA: 1, mintB: 2 } as const
 
-/** Orca's concentrated liquidity; contract/chains.md 4.5. Source: orca-so/whirlpools programs/whirlpool. */
+/** Orca's concentrated liquidity. Source: orca-so/whirlpools programs/whirlpool. */
 export const orcaWhirlpool: SvmFamily = {
   family: 'orca_whirlpool',
   reader: readByInstruction({

@@ -130,7 +130,7 @@ const readMigrated: EventType['read'] = (scope, { data, row, caller, callerIndex
   return undefined
 }
 
-/** The pump.fun launchpad and its curves; contract/chains.md 4.2. Source: pump-fun/pump-public-docs idl/pump.json. */
+/** The pump.fun launchpad and its curves. Source: pump-fun/pump-public-docs idl/pump.json. */
 export const pumpFun: SvmFamily = {
   family: 'pump_fun',
   reader: readCpiEvents({

@@ -206,7 +206,7 @@ const lastPoolChange = (scope: SvmTxContext, pool: string): PoolChange | undefin
     (change) => change.pool === pool && change.txIndex === scope.tx.index,
   )
 
-/** The PumpSwap AMM; contract/chains.md 4.3. Source: pump-fun/pump-public-docs idl/pump_amm.json. */
+/** The PumpSwap AMM. Source: pump-fun/pump-public-docs idl/pump_amm.json. */
 export const pumpSwap: SvmFamily = {
   family: 'pumpswap',
   reader: readCpiEvents({

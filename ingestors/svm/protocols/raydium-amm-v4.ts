@@ -249,7 +249,7 @@ const INSTRUCTIONS: Readonly<Record<number, (context: InstructionContext) => str
     17: readSwapV2, // swapBaseOutV2
   }
 
-/** Raydium's first AMM, no Anchor program: amounts are its own token transfers, reserves its log; contract/chains.md 4.4. */
+/** Raydium's first AMM, no Anchor program: amounts are its own token transfers, reserves its log. */
 export const raydiumAmmV4: SvmFamily = {
   family: 'raydium_amm_v4',
   reader: (row, program) => (scope, instruction, at) => {

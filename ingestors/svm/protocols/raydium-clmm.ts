@@ -164,7 +164,7 @@ const readDecrease: InstructionReader = (reading) => {
 const CREATE = { owner: 0, pool: 2, mintA: 3, mintB: 4 } as const
 const CREATE_PERMISSIONED = { owner: 1, pool: 4, mintA: 5, mintB: 6 } as const
 
-/** Raydium's concentrated liquidity; contract/chains.md 4.4. Source: raydium-io/raydium-clmm programs/amm. */
+/** Raydium's concentrated liquidity. Source: raydium-io/raydium-clmm programs/amm. */
 export const raydiumClmm: SvmFamily = {
   family: 'raydium_clmm',
   reader: readByInstruction({

@@ -150,7 +150,7 @@ const readChange =
     })
   }
 
-/** Raydium's constant-product pools; contract/chains.md 4.4. Source: raydium-io/raydium-cp-swap programs/cp-swap. */
+/** Raydium's constant-product pools. Source: raydium-io/raydium-cp-swap programs/cp-swap. */
 export const raydiumCpmm: SvmFamily = {
   family: 'raydium_cpmm',
   reader: readByInstruction({

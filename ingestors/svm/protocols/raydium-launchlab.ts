@@ -234,7 +234,7 @@ const readInstructions = readByInstruction({
 })
 
 /**
- * Raydium's launchpad, letsbonk and others on it too, and its curves; contract/chains.md 4.4. Source: the program's IDL in
+ * Raydium's launchpad, letsbonk and others on it too, and its curves. Source: the program's IDL in
  * chainstacklabs/pumpfun-bonkfun-bot idl/raydium_launchlab_idl.json.
  */
 export const raydiumLaunchLab: SvmFamily = {

@@ -311,7 +311,7 @@ const INSTRUCTIONS: Readonly<Record<number, SvmReader>> = {
   [INSTRUCTION_TAG.metadataInterface]: readInitializeMetadata,
 }
 
-/** Reads both token programs; contract/chains.md 1.4 and 4.1. */
+/** Reads both token programs. */
 export const splToken: SvmReader = (scope, instruction, at) =>
   INSTRUCTIONS[instruction.data[0] ?? -1]?.(scope, instruction, at)
 

@@ -3,7 +3,7 @@ import type { PoolFact, Spot, SvmInstruction, SvmTransaction } from '../../../sc
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { Books, Draft } from '../../decode/contract.ts'
 
-/** How the chain's coin is named: in trades and pools, and in balances and transfers (R29). */
+/** How the chain's coin is named: in trades and pools, and in balances and transfers. */
 export const { wrappedNative: WRAPPED_SOL, nativeAddress: NATIVE_SOL } = CHAINS.sol
 
 /** Whose tokens a token account holds, and which. */

@@ -16,7 +16,7 @@ const METADATA_SEED = Buffer.from('metadata')
 
 /**
  * Facts of tokens that existed before the block that first names them, as they are now: a Solana node has no state of earlier
- * slots, so a supply that is learned while catching up is that of the head (R46). Names come from the mint itself
+ * slots, so a supply that is learned while catching up is that of the head. Names come from the mint itself
  * (Token-2022) or from its Metaplex account. Pools are proven by their program and never asked for.
  */
 export const svmMetadataReader = (accounts: AccountReader): FactReader => {

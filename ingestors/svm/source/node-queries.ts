@@ -19,7 +19,7 @@ const MAX_TRANSACTION_VERSION = 1
 /** Transactions that are read between two turns of the event loop. */
 const TRANSACTIONS_PER_TURN = 64
 
-/** Error codes of `getBlock`. Source: agave rpc-client-api custom_error.rs; contract/chains.md 1.4. */
+/** Error codes of `getBlock`. Source: agave rpc-client-api custom_error.rs. */
 const GET_BLOCK_ERRORS = {
   pruned: -32_001,
   notAvailableYet: [-32_004, -32_014, -32_016],

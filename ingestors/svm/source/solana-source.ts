@@ -114,7 +114,7 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
     gaps: true,
     node: {
       facts: () => svmMetadataReader(accounts),
-      // A node keeps the newest state only: what pools held behind the first block depends on when it is asked (R46).
+      // A node keeps the newest state only: what pools held behind the first block depends on when it is asked.
       primes: async () => [],
     },
     head: heads.newest,

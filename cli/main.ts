@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
-import { ConfigError, loadConfig, secretTexts } from '../core/config/config.ts'
+import { loadConfig, secretTexts } from '../core/config/config.ts'
+import { ConfigError } from '../core/config/errors.ts'
 import { Malformed, Outage } from '../core/errors.ts'
 import { scrubber } from '../core/ops/redact.ts'
 import { OpsRefusal } from '../core/ops/server.ts'

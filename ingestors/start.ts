@@ -1,7 +1,7 @@
 import type { Bus, Lane, Running, TopicSpec } from '../core/bus/contract.ts'
 import { deadLetterSpec, stateSpec } from '../core/bus/topic-specs.ts'
 import type { Codec } from '../core/codec/contract.ts'
-import type { ChainExtra, Config } from '../core/config/config.ts'
+import type { ChainExtra, Config } from '../core/config/settings.ts'
 import { Malformed, Outage } from '../core/errors.ts'
 import type { Logger } from '../core/ops/logger.ts'
 import type { Metrics } from '../core/ops/metrics.ts'

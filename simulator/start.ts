@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { ChainExtra } from '../core/config/config.ts'
+import type { ChainExtra } from '../core/config/settings.ts'
 import type { Logger } from '../core/ops/logger.ts'
 import { openEvm } from './evm/open.ts'
 import { startJsonRpcServer } from './node/server.ts'

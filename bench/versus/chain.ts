@@ -7,7 +7,7 @@ import {
   parseAbi,
   parseAbiItem,
 } from 'viem'
-import type { ChainExtra } from '../../core/config/config.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import { createRandom, type Random } from '../../simulator/node/random.ts'
 import { type Anvil, accountAt, startAnvil } from '../../test/support/anvil.ts'
 import { deployer, sorted } from '../../test/support/deployer.ts'

@@ -1,7 +1,7 @@
 import type { Bus } from '../../core/bus/contract.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { type Activity, makeActivity } from '../../core/ops/in-flight.ts'
 import { type Lifecycle, makeLifecycle } from '../../core/ops/lifecycle.ts'
 import type { Logger } from '../../core/ops/logger.ts'

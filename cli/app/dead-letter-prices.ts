@@ -1,4 +1,4 @@
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Malformed, Outage } from '../../core/errors.ts'
 import { type Logger, silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'

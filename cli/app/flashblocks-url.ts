@@ -1,4 +1,4 @@
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 
 /** Where the blocks in the making of a chain are streamed from; '' = they are not followed. */
 export const flashblocksUrl = (

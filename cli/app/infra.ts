@@ -16,7 +16,7 @@ import {
   registryCodec,
   registryLogin,
 } from '../../core/codec/registry.ts'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Outage } from '../../core/errors.ts'
 import { type Activity, watchedBus, watchedWarehouse } from '../../core/ops/in-flight.ts'
 import type { Logger } from '../../core/ops/logger.ts'

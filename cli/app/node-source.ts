@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Config, ConfigError, type ConfigProblem } from '../../core/config/config.ts'
+import { ConfigError, type ConfigProblem } from '../../core/config/errors.ts'
+import type { Config } from '../../core/config/settings.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { primePools } from '../../ingestors/decode/seed-prices.ts'

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Outage } from '../../core/errors.ts'
 
 /** Longest time that a process may take for an answer: a checksum reads everything. */

@@ -1,5 +1,6 @@
 import { listenKind, urlHost } from '../../core/config/client-address.ts'
-import { type Config, ConfigError, type ConfigProblem } from '../../core/config/config.ts'
+import { ConfigError, type ConfigProblem } from '../../core/config/errors.ts'
+import type { Config } from '../../core/config/settings.ts'
 
 /** Settings that say where the public plane is. */
 type PublicUrlConfig = Pick<

@@ -1,7 +1,7 @@
 import type { Server } from 'node:net'
 import type { Running } from '../../core/bus/contract.ts'
 import { urlHost } from '../../core/config/client-address.ts'
-import type { ChainExtra, Config } from '../../core/config/config.ts'
+import type { ChainExtra, Config } from '../../core/config/settings.ts'
 import { readTls } from '../../core/config/tls.ts'
 import { Fault } from '../../core/errors.ts'
 import type { Check } from '../../core/ops/health.ts'

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { type Config, loadConfig, secretTexts } from '../../core/config/config.ts'
+import { loadConfig, secretTexts } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Malformed } from '../../core/errors.ts'
 import { rootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'

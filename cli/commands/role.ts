@@ -1,11 +1,7 @@
-import {
-  type Config,
-  ConfigError,
-  type ConfigProblem,
-  loadConfig,
-  secretTexts,
-} from '../../core/config/config.ts'
+import { loadConfig, secretTexts } from '../../core/config/config.ts'
+import { ConfigError, type ConfigProblem } from '../../core/config/errors.ts'
 import { Secret } from '../../core/config/secret.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { type Activity, makeActivity } from '../../core/ops/in-flight.ts'
 import { makeLifecycle } from '../../core/ops/lifecycle.ts'
 import { rootLogger } from '../../core/ops/logger.ts'

@@ -1,4 +1,5 @@
-import { type Config, loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Outage } from '../../core/errors.ts'
 import { pause } from '../../core/retry.ts'
 import { fetchOps, findOpsUrl } from '../app/ops-client.ts'

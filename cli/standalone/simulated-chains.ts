@@ -1,4 +1,4 @@
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ChainRow } from '../../schemas/chains.ts'

@@ -2,7 +2,7 @@ import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-sc
 import type avsc from 'avsc'
 import { NAMESPACE } from '../../schemas/expand.ts'
 import { topicRow } from '../../schemas/topics.ts'
-import type { Config } from '../config/config.ts'
+import type { Config } from '../config/settings.ts'
 import { Malformed, Outage } from '../errors.ts'
 import type { Logger } from '../ops/logger.ts'
 import { retry } from '../retry.ts'

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { type Config, ConfigError } from './config.ts'
+import { ConfigError } from './errors.ts'
+import type { Config } from './settings.ts'
 
 /** Certificate chain and private key of our own listeners, PEM, with the files that they came from. */
 export interface Tls {

@@ -1,7 +1,7 @@
 import { type ChainRow, QUOTE_RANK, type QuoteAsset } from '../../schemas/chains.ts'
 import type { QuotePrice } from '../../schemas/wire.ts'
 import { decimalText } from '../amounts.ts'
-import type { ChainExtra } from '../config/config.ts'
+import type { ChainExtra } from '../config/settings.ts'
 import { type PriceEntry, pairOf, type QuoteState, USD } from './state.ts'
 
 const HOUR_MS = 3_600_000

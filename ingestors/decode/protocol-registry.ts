@@ -1,4 +1,5 @@
-import { type ChainExtra, ConfigError, type ConfigProblem } from '../../core/config/config.ts'
+import { ConfigError, type ConfigProblem } from '../../core/config/errors.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 

@@ -1,4 +1,4 @@
-import type { ChainExtra } from '../../core/config/config.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import { orient, type QuoteBook, rankOf } from '../../core/prices/quote-assets.ts'
 import type { PriceEntry } from '../../core/prices/state.ts'
 import type { ChainRow, ReferencePool } from '../../schemas/chains.ts'

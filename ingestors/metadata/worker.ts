@@ -1,7 +1,7 @@
 import type { Bus, Running, TopicSpec } from '../../core/bus/contract.ts'
 import { deadLetterSpec, stateSpec } from '../../core/bus/topic-specs.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { addressRules, openOutbound, type Resolve } from '../../core/http/guarded-client.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'

@@ -1,4 +1,4 @@
-import type { ChainExtra } from '../../core/config/config.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import { Malformed } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { MAX_TRACE_DEPTH } from '../../core/rpc/endpoint.ts'

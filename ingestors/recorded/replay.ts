@@ -1,5 +1,5 @@
 import { readFile as readBytes } from 'node:fs/promises'
-import type { ChainExtra } from '../../core/config/config.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import { Malformed } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { ChainRow, Vm } from '../../schemas/chains.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Bus, LogRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Fault, Malformed } from '../../core/errors.ts'
 import type { Check } from '../../core/ops/health.ts'
 import type { Logger } from '../../core/ops/logger.ts'

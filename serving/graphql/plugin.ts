@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Fault, Malformed } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import type { Logger } from '../../core/ops/logger.ts'

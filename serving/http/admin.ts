@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import {
   AdminPage,

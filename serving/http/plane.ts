@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { clientAddress } from '../../core/config/client-address.ts'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import type { Tls } from '../../core/config/tls.ts'
 
 declare module 'fastify' {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus, Running } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import type { Tls } from '../../core/config/tls.ts'
 import { Outage } from '../../core/errors.ts'
 import { type Boundary, makeBoundary } from '../../core/ops/error-boundary.ts'

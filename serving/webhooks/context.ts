@@ -1,4 +1,4 @@
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { type Resolve, systemResolve } from '../../core/http/guarded-client.ts'
 import { makeSealer, type Sealer } from '../../core/security/encryption.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'

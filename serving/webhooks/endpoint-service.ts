@@ -1,5 +1,5 @@
 import { ulid } from 'ulid'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import type {
   CreateWebhook,

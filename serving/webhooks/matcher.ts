@@ -9,7 +9,7 @@ import type {
 } from '../../core/bus/contract.ts'
 import { deadLetter, orPoison } from '../../core/bus/dead-letter.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { Malformed } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'

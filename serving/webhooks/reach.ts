@@ -1,4 +1,4 @@
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { type AddressRules, addressRules } from '../../core/http/guarded-client.ts'
 
 /** What the webhooks of an organization may reach. */

@@ -1,6 +1,6 @@
 import type { Bus, Running } from '../../core/bus/contract.ts'
 import { deadLetterSpec } from '../../core/bus/topic-specs.ts'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import type { Sealer } from '../../core/security/encryption.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
 import { makePlaces } from './concurrency.ts'

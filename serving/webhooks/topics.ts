@@ -1,6 +1,6 @@
 import type { TopicSpec } from '../../core/bus/contract.ts'
 import { deadLetterSpec, stateSpec } from '../../core/bus/topic-specs.ts'
-import type { Config } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { deadLetterTopic, stateTopic } from '../../schemas/topics.ts'
 import {
   WEBHOOK_CHANNEL_NAMES,

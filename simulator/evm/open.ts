@@ -1,5 +1,5 @@
 import { toEventSelector } from 'viem'
-import type { ChainExtra } from '../../core/config/config.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import type { RunOptions } from '../node/chain.ts'
 import type { ChainSpec } from '../node/producer.ts'
 import { runYielding } from '../node/segments.ts'

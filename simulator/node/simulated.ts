@@ -1,4 +1,4 @@
-import type { ChainExtra } from '../../core/config/config.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import type { NodeEndpoint } from './server.ts'
 
 /** Things that exist and have trades, for a first look. */

@@ -1,4 +1,4 @@
-import type { ChainExtra } from '../../core/config/config.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import type { RunOptions } from '../node/chain.ts'
 import type { ChainSpec } from '../node/producer.ts'
 import { runYielding } from '../node/segments.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { nodeSource } from '../../cli/app/node-source.ts'
-import { ConfigError } from '../../core/config/config.ts'
+import { ConfigError } from '../../core/config/errors.ts'
 import { Malformed } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'

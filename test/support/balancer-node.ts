@@ -7,7 +7,7 @@ import {
   parseEther,
   zeroAddress,
 } from 'viem'
-import type { ChainExtra } from '../../core/config/config.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import { type AnvilClient, accountAt } from './anvil.ts'
 import { deployer, sorted } from './deployer.ts'
 

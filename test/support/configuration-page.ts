@@ -1,4 +1,4 @@
-import { envExample } from '../../core/config/config.ts'
+import { envExample } from '../../core/config/env-example.ts'
 
 const HEAD = `# Configuration
 

@@ -1,5 +1,5 @@
 import { type Address, type Hex, parseAbi } from 'viem'
-import type { ChainExtra } from '../../core/config/config.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
 import { type AnvilClient, accountAt } from './anvil.ts'
 import { deployer, sorted } from './deployer.ts'
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { envExample } from '../../core/config/config.ts'
+import { envExample } from '../../core/config/env-example.ts'
 import { configurationPage } from '../support/configuration-page.ts'
 import { restPage } from '../support/rest-page.ts'
 

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { publicUrls } from '../../cli/app/public-urls.ts'
 import { roleConfig } from '../../cli/commands/role.ts'
-import { ConfigError, loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/config.ts'
+import { ConfigError } from '../../core/config/errors.ts'
 import { readTls } from '../../core/config/tls.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-places-'))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
-import { ConfigError } from '../../core/config/config.ts'
+import { ConfigError } from '../../core/config/errors.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import {
   confirmCalls,

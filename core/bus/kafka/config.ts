@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../../config/config.ts'
+import type { Config } from '../../config/settings.ts'
 import { Outage } from '../../errors.ts'
 import type { KafkaBusOptions } from './bus.ts'
 

@@ -1,4 +1,4 @@
-import type { ChainExtra } from '../../../core/config/config.ts'
+import type { ChainExtra } from '../../../core/config/settings.ts'
 import { type Family, PROTOCOLS, protocolRow } from '../../../schemas/protocols.ts'
 import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'

@@ -1,5 +1,5 @@
 import { base58Encode } from '../../../core/base58.ts'
-import type { ChainExtra } from '../../../core/config/config.ts'
+import type { ChainExtra } from '../../../core/config/settings.ts'
 import { Malformed } from '../../../core/errors.ts'
 import type { SvmBlock } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'

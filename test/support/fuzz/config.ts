@@ -1,4 +1,6 @@
-import { ConfigError, envExample, loadConfig } from '../../../core/config/config.ts'
+import { loadConfig } from '../../../core/config/config.ts'
+import { envExample } from '../../../core/config/env-example.ts'
+import { ConfigError } from '../../../core/config/errors.ts'
 import type { Random } from '../../../simulator/node/random.ts'
 import { FuzzFailure, type FuzzSurface } from './surface.ts'
 import { anyJson, anyText } from './values.ts'

@@ -1,0 +1,75 @@
+import { isRange, listenKind } from './client-address.ts'
+import type { ConfigProblem } from './errors.ts'
+import { variableOf } from './settings.ts'
+
+/** Mistakes that only show when settings are looked at together. */
+export const crossProblems = (
+  value: Readonly<Record<string, unknown>>,
+): readonly ConfigProblem[] => {
+  if ((value.kafkaTlsCert === '') !== (value.kafkaTlsKey === '')) {
+    const variable = value.kafkaTlsCert === '' ? 'KAFKA_TLS_CERT' : 'KAFKA_TLS_KEY'
+    return [{ variable, message: 'is needed: a client certificate has a certificate and a key' }]
+  }
+  const brokers = value.kafkaBrokers
+  const problems: ConfigProblem[] = []
+  if (Array.isArray(brokers) && brokers.length > 0 && value.schemaRegistryUrl === '') {
+    problems.push({
+      variable: 'SCHEMA_REGISTRY_URL',
+      message: 'is needed together with KAFKA_BROKERS',
+    })
+  }
+  return [...problems, ...planeProblems(value), ...rangeProblems(value)]
+}
+
+/** TLS is a pair of files; the admin API shows its tokens to nobody on the way; clients cannot dial a wildcard. */
+const planeProblems = ({
+  publicUrl,
+  publicStreamsUrl,
+  authUrl,
+  tlsCertFile,
+  tlsKeyFile,
+  adminHost,
+  adminAllowPlain,
+}: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {
+  const problems: ConfigProblem[] = []
+  if ((tlsCertFile === '') !== (tlsKeyFile === '')) {
+    const variable = tlsCertFile === '' ? 'TLS_CERT_FILE' : 'TLS_KEY_FILE'
+    problems.push({ variable, message: 'TLS_CERT_FILE and TLS_KEY_FILE go together' })
+  }
+  for (const [variable, url] of Object.entries({
+    PUBLIC_URL: publicUrl,
+    PUBLIC_STREAMS_URL: publicStreamsUrl,
+    AUTH_URL: authUrl,
+  })) {
+    if (typeof url !== 'string' || url === '') continue
+    if (!URL.canParse(url) || listenKind(new URL(url).hostname) === 'wildcard') {
+      problems.push({ variable, message: 'names no host that clients can dial' })
+    }
+  }
+  const isInside = typeof adminHost !== 'string' || listenKind(adminHost) === 'loopback'
+  if (!isInside && tlsCertFile === '' && adminAllowPlain !== true) {
+    problems.push({
+      variable: 'ADMIN_HOST',
+      message:
+        'the admin API leaves this machine only with TLS (TLS_CERT_FILE, TLS_KEY_FILE); ADMIN_ALLOW_PLAIN=true allows it without',
+    })
+  }
+  return problems
+}
+
+/** Lists of ranges: each one is one, and `none` stands alone. */
+const rangeProblems = (value: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {
+  const problems: ConfigProblem[] = []
+  for (const key of ['trustedProxies', 'webhookAllow', 'metadataAllow'] as const) {
+    const ranges = value[key]
+    if (!Array.isArray(ranges)) continue
+    const isNone = key === 'webhookAllow' && ranges.length === 1 && ranges[0] === 'none'
+    const wrong = ranges.find((range) => typeof range === 'string' && !isRange(range))
+    if (wrong === undefined || isNone) continue
+    problems.push({
+      variable: variableOf(key),
+      message: `${wrong} is not a range such as 10.0.0.0/8`,
+    })
+  }
+  return problems
+}

@@ -67,7 +67,9 @@ const measure = async (
   const { plan: planner } = makePlanner(catalogueOf(CUBES, ['eth']), QUERY_LIMITS)
   const freshness = makeFreshness(warehouse, ['eth'])
   const reads = makeReads(warehouse, {
-    ...{ share: 'scan', surface: 'graphql', metrics: makeMetrics() },
+    share: 'scan',
+    surface: 'graphql',
+    metrics: makeMetrics(),
   })
   const deps = { reads, freshness, limits: QUERY_LIMITS, nowMs: Date.now }
   const { signal } = new AbortController()

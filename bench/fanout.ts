@@ -137,7 +137,10 @@ const ourSide = async (): Promise<Side> => {
   const server = await serveUws(
     uws,
     {
-      ...{ host: '127.0.0.1', port: 0, maxInboundBytes: 1_024, maxQueuedBytes: 2 ** 24 },
+      host: '127.0.0.1',
+      port: 0,
+      maxInboundBytes: 1_024,
+      maxQueuedBytes: 2 ** 24,
       maxConnections: 2 * SOCKETS,
       boundary: makeBoundary({
         surface: 'streams',

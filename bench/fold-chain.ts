@@ -201,7 +201,8 @@ export class BareFold {
       for (const coarser of COARSER[resolution] ?? []) this.#merge(ladder, series, coarser, open)
     }
     const made: BareCandle = {
-      ...{ key: `${series}|${resolution}|${startMs}`, startMs },
+      key: `${series}|${resolution}|${startMs}`,
+      startMs,
       prices: [...part.prices],
       natives: [...part.natives],
       volumeRaw: part.volumeRaw,

@@ -39,18 +39,31 @@ export const latencyBench = async (): Promise<void> => {
   const closing = new AbortController()
   const startedMs = Date.now()
   const simulator = await startSimulator({
-    ...{ chain: 'eth', seed: 7, ratePerSecond: RATE, genesisMs: GENESIS_MS, log },
+    chain: 'eth',
+    seed: 7,
+    ratePerSecond: RATE,
+    genesisMs: GENESIS_MS,
+    log,
     nowMs: () => GENESIS_MS + 120_000 + (Date.now() - startedMs) * PACE,
   })
   const source = await evmSource({
-    ...{ chain: CHAINS.eth, urls: [simulator.wsUrl], concurrency: 8, timeoutMs: 10_000 },
-    ...{ from: null, metrics, log, signal: closing.signal },
+    chain: CHAINS.eth,
+    urls: [simulator.wsUrl],
+    concurrency: 8,
+    timeoutMs: 10_000,
+    from: null,
+    metrics,
+    log,
+    signal: closing.signal,
   })
   const { extra } = simulator
   const house = await createApp({
     config: { ...loadConfig({}, { port: 0, keyPepper: 'bench' }), chainExtra: { eth: extra } },
     chains: [{ row: CHAINS.eth, source, extra }],
-    ...{ metrics, log, logPath: join(folder, 'log'), warehousePath: join(folder, 'warehouse') },
+    metrics,
+    log,
+    logPath: join(folder, 'log'),
+    warehousePath: join(folder, 'warehouse'),
     onFatal: (error) => {
       throw error
     },

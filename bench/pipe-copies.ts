@@ -26,7 +26,8 @@ export const writeSingles = async (
   const writer = await bus.writer('bench-singles')
   for (let at = 0; at < trades.length; at += SEND_RECORDS) {
     const records = trades.slice(at, at + SEND_RECORDS).map(({ key, event }) => ({
-      ...{ topic: SINGLES, key },
+      topic: SINGLES,
+      key,
       value: Buffer.from(JSON.stringify(event)),
     }))
     await writer.commit({ records })
@@ -83,7 +84,9 @@ export const packedCopy = async (
           {
             topic: target,
             messages: messages.map(({ key, value, headers }) => ({
-              ...{ key, value, partition },
+              key,
+              value,
+              partition,
               ...(headers && { headers }),
             })),
           },

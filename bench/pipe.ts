@@ -43,8 +43,13 @@ interface PipeLine {
 }
 
 const NOTHING = {
-  ...{ pools: [], transfers: [], tokens: [], tokenMetadata: [] },
-  ...{ balances: [], holderDeltas: [], tokenSupplies: [] },
+  pools: [],
+  transfers: [],
+  tokens: [],
+  tokenMetadata: [],
+  balances: [],
+  holderDeltas: [],
+  tokenSupplies: [],
 } as const
 
 const tradesOf = ({ records }: Operation) =>
@@ -89,7 +94,10 @@ const write = async (
       records: encodedRecords(chunks, place, codec),
       seal: (spans): readonly OutRecord[] => {
         const described = spans.map(({ topic, partition, baseOffset, records }) => ({
-          ...{ topic, partition, base_offset: baseOffset, records },
+          topic,
+          partition,
+          base_offset: baseOffset,
+          records,
           events: eventsAt(chunks, topic, partition),
         }))
         return [blockRecord({ ...operation.block, spans: described }, codec)]

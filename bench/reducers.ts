@@ -52,12 +52,17 @@ const balancesOf = ({ trade, ...place }: TradeEvent): readonly BalanceEvent[] =>
   if (trade === null) return []
   const moved = BigInt(trade.user_a_amount) * (trade.was_original_direction ? -1n : 1n)
   const event = (owner: string, post: bigint): BalanceEvent => ({
-    ...{ instruction: place.instruction, block: place.block, transaction: place.transaction },
+    instruction: place.instruction,
+    block: place.block,
+    transaction: place.transaction,
     d_app: place.d_app,
     balance: {
-      ...{ token_account_address: owner, account_owner_address: owner },
+      token_account_address: owner,
+      account_owner_address: owner,
       token_address: trade.token_a_address,
-      ...{ pre_amount: String(HELD_RAW), post_amount: String(post), decimals: 9 },
+      pre_amount: String(HELD_RAW),
+      post_amount: String(post),
+      decimals: 9,
       lifecycle: 'ACCOUNT_LIFECYCLE_EXISTING',
     },
     balance_processed: null,
@@ -69,13 +74,24 @@ const balancesOf = ({ trade, ...place }: TradeEvent): readonly BalanceEvent[] =>
 }
 
 const BIRTH = {
-  ...{ instruction: null, block: null, transaction: null, d_app: null },
-  ...{ token_processed: null, launch_from: null, migrated_to: null, created_at: 0 },
-  ...{ created_slot: 0, created_tx: '0xbirth', dev: addressAt(1), migrated_at: 0 },
+  instruction: null,
+  block: null,
+  transaction: null,
+  d_app: null,
+  token_processed: null,
+  launch_from: null,
+  migrated_to: null,
+  created_at: 0,
+  created_slot: 0,
+  created_tx: '0xbirth',
+  dev: addressAt(1),
+  migrated_at: 0,
 }
 
 const birthOf = (address: string): OperationRecord => ({
-  ...{ topic: 'tokens', key: address, part: 0 },
+  topic: 'tokens',
+  key: address,
+  part: 0,
   value: {
     meta: null,
     events: [
@@ -83,8 +99,16 @@ const birthOf = (address: string): OperationRecord => ({
         ...BIRTH,
         type: 'EVENT_TYPE_CREATED',
         token: {
-          ...{ address, name: '', symbol: '', decimals: 9, uri: '', metadata_address: '' },
-          ...{ creators: [], additional_metadata: {}, solana_extra: null, evm_extra: null },
+          address,
+          name: '',
+          symbol: '',
+          decimals: 9,
+          uri: '',
+          metadata_address: '',
+          creators: [],
+          additional_metadata: {},
+          solana_extra: null,
+          evm_extra: null,
         },
       },
     ],

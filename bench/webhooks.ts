@@ -64,8 +64,10 @@ const bareLoop = async (url: string, bodies: readonly string[]): Promise<void> =
       const timestamp = String(Math.floor(Date.now() / 1_000))
       const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
       const headers = {
-        ...{ 'content-type': 'application/json', 'webhook-id': id },
-        ...{ 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${mac}` },
+        'content-type': 'application/json',
+        'webhook-id': id,
+        'webhook-timestamp': timestamp,
+        'webhook-signature': `v1,${mac}`,
       }
       const answer = await request(url, { method: 'POST', headers, body, dispatcher })
       await answer.body.dump()

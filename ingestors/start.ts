@@ -278,7 +278,8 @@ const writeLetter = async (
   const { height, hash, seq } = board.status()
   const { chain, metrics, nowMs = Date.now } = options
   metrics.ingestDropped.inc({
-    ...{ chain: chain.id, protocol: 'chain' },
+    chain: chain.id,
+    protocol: 'chain',
     reason: dropReason(error.reason),
   })
   const letter = letterRecord({
@@ -288,7 +289,9 @@ const writeLetter = async (
     errorClass: `Malformed ${error.reason}`,
     message: error.message,
     body: {
-      ...{ kind: 'chain', reason: error.reason, message: error.message },
+      kind: 'chain',
+      reason: error.reason,
+      message: error.message,
       above: { height, hash, seq },
     },
     timeMs: nowMs(),

@@ -143,7 +143,8 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
       const book = quoteAssetsFor(chain, config.chainExtra)
       const chainDeps = {
         ...deps,
-        ...{ chain, log: log.child({ role: 'process', chain }) },
+        chain,
+        log: log.child({ role: 'process', chain }),
         ...(book && { book }),
       }
       const stage = await startStage(PROCESS_PIPELINE, chainDeps)

@@ -86,7 +86,11 @@ const latest = (
   keys: Readonly<Record<string, ChannelKey>>,
   aliases: readonly string[] = [],
 ): ChannelRow => ({
-  ...{ prefix, aliases, parameters, topic, keys },
+  prefix,
+  aliases,
+  parameters,
+  topic,
+  keys,
   candle: null,
   recoverable: false,
   delivery: 'latest',

@@ -104,7 +104,9 @@ const batch = async (
 ): Promise<void> => {
   const body = JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })))
   const response = await fetch(url, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body },
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
   })
   const answers = (await response.json()) as readonly { readonly error?: unknown }[]
   const failed = answers.find(({ error }) => error !== undefined)
@@ -178,7 +180,8 @@ const swapOf = ({ router, pairs, usd }: Market, random: Random): Sent => {
   const amount = worth * (sellsBase ? one.base : one.quote)
   const args = [amount, 0n, [tokenIn, tokenOut], personAt(trader), FOREVER] as const
   return {
-    ...{ trader, to: router },
+    trader,
+    to: router,
     data: encodeFunctionData({ abi: ROUTER, functionName: 'swapExactTokensForTokens', args }),
   }
 }
@@ -244,7 +247,10 @@ const truthOf = async (
   }
   if (swaps.length !== expectedSwaps) throw new Error(`the chain has ${swaps.length} swaps`)
   const balance = await client.readContract({
-    ...{ address: probe.token, abi: erc20Abi, functionName: 'balanceOf', args: [probe.owner] },
+    address: probe.token,
+    abi: erc20Abi,
+    functionName: 'balanceOf',
+    args: [probe.owner],
   })
   const last = swaps.findLast((each) => low(each.address) === probe.pair)
   const pair = pairs.find((each) => each.pair === probe.pair)

@@ -43,7 +43,9 @@ export const versusBench = async (): Promise<void> => {
     const row = {
       bench: 'versus',
       node: process.version,
-      ...{ blocks: SIZE.blocks, swaps: truth.swaps, transfers: truth.transfers },
+      blocks: SIZE.blocks,
+      swaps: truth.swaps,
+      transfers: truth.transfers,
       ponderSeconds: rounded(ponder.seconds),
       sluiceSeconds: rounded(sluice.seconds),
       /** Ponder's time divided by ours. */

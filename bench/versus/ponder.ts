@@ -19,7 +19,8 @@ export const installPonder = (): void => {
   if (existsSync(PONDER)) return
   console.error('# versus: installing Ponder into bench/versus/node_modules')
   const { status, stderr, error } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
-    ...{ cwd: FOLDER, encoding: 'utf8' },
+    cwd: FOLDER,
+    encoding: 'utf8',
   })
   if (status === 0 && existsSync(PONDER)) return
   const why =
@@ -86,7 +87,10 @@ export const runPonder = async (
   const databaseFolder = mkdtempSync(join(tmpdir(), 'sluice-versus-ponder-'))
   const port = await freePort()
   const plan = {
-    ...{ rpcUrl: anvil.httpUrl, databaseFolder, nodes, tokens },
+    rpcUrl: anvil.httpUrl,
+    databaseFolder,
+    nodes,
+    tokens,
     pairs: pairs.map(({ pair, base, quote }) => ({ pair, isQuoteFirst: quote < base })),
   }
   const words = ['--root', APP, '--log-format', 'json']

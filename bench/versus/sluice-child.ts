@@ -79,13 +79,21 @@ const run = async (order: SluiceOrder): Promise<void> => {
   const config = { ...base, chainExtra: { eth: extra } }
   const [metrics, log, closing] = [makeMetrics(), silentLogger(), new AbortController()]
   const source = await nodeSource({
-    ...{ chain: CHAINS.eth, urls: [rpcUrl], from: 0, config, metrics, log },
+    chain: CHAINS.eth,
+    urls: [rpcUrl],
+    from: 0,
+    config,
+    metrics,
+    log,
     signal: closing.signal,
   })
   const house = await createApp({
-    ...{ config, metrics, log },
+    config,
+    metrics,
+    log,
     chains: [{ row: CHAINS.eth, source: announced(source), extra }],
-    ...{ logPath: join(folder, 'log'), warehousePath: join(folder, 'warehouse') },
+    logPath: join(folder, 'log'),
+    warehousePath: join(folder, 'warehouse'),
     onFatal: (error) => {
       throw error
     },

@@ -39,7 +39,12 @@ export const runSluice = async (chain: PreparedChain): Promise<Run> => {
   const { anvil, tokens, probe, lastHeight, extra } = chain
   const folder = mkdtempSync(join(tmpdir(), 'sluice-versus-'))
   const order: SluiceOrder = {
-    ...{ folder, rpcUrl: anvil.httpUrl, tokens, probe, lastHeight, extra },
+    folder,
+    rpcUrl: anvil.httpUrl,
+    tokens,
+    probe,
+    lastHeight,
+    extra,
   }
   const execArgv = ['--max-semi-space-size=32', '--import', import.meta.resolve('tsx')]
   const child = fork(CHILD, [JSON.stringify(order)], { execArgv })

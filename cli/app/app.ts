@@ -81,11 +81,20 @@ const assemble = async (
   if (!isDemo) requirePublicUrl(config)
   const chains = options.chains.map(({ row }) => row.id)
   const deps: ServiceDeps = {
-    ...{ config, chains, metrics, log, lifecycle, checks: [], onFatal },
+    config,
+    chains,
+    metrics,
+    log,
+    lifecycle,
+    checks: [],
+    onFatal,
     ownPorts: new Set(options.nodePorts),
   }
   const parts = await openInfra({
-    ...{ ...options, chains, activity, prepare: true },
+    ...options,
+    chains,
+    activity,
+    prepare: true,
     opened: (name, stop) => lifecycle.add({ name, stop }),
   })
   const processors = await startProcessing(deps, parts)
@@ -96,17 +105,25 @@ const assemble = async (
   })
   const ingestors = await startIngest(deps, parts, options.chains)
   const opsUrl = await startOpsServer(deps, {
-    ...{ parts, activity, ingestors, houseChains: options.chains },
+    parts,
+    activity,
+    ingestors,
+    houseChains: options.chains,
     ...(opsPath !== undefined && { opsPath }),
   })
   const { partitions } = config
   return {
-    ...{ ...parts, processors, ingestors, opsUrl },
+    ...parts,
+    processors,
+    ingestors,
+    opsUrl,
     ...served,
     settled: async () => {
       const each = ingestors.map((ingestor, index) =>
         isCaughtUp(chains[index] ?? '', ingestor.status().seq, {
-          ...{ bus: parts.bus, processors, partitions },
+          bus: parts.bus,
+          processors,
+          partitions,
         }),
       )
       return (await Promise.all(each)).every((settled) => settled)

@@ -45,7 +45,11 @@ export const deadLetterPrices = (
   const protocols = protocolBook(chain, config.chainExtra[chain])
   const open = () =>
     nodeSource({
-      ...{ chain: row, urls, from: null, config, log },
+      chain: row,
+      urls,
+      from: null,
+      config,
+      log,
       metrics: makeMetrics(),
       signal: closing.signal,
     }).catch(undefinedOnFailure)

@@ -179,7 +179,9 @@ const toDeadLetterEntry = (
   const { partition, offset, headers, timestampMs } = record
   const text = (name: string): string => headers[`dlq.${name}`] ?? ''
   return {
-    ...{ group: topic.slice(DLQ_PREFIX.length), partition, offset },
+    group: topic.slice(DLQ_PREFIX.length),
+    partition,
+    offset,
     time: new Date(timestampMs).toISOString(),
     source: {
       topic: text('topic'),

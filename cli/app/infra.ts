@@ -134,8 +134,11 @@ export const openInfraWarehouse = async (options: InfraOptions): Promise<Warehou
     clickhouseUrl.isEmpty
       ? { kind: 'embedded', path: warehousePath }
       : {
-          ...{ kind: 'server', url: clickhouseUrl.reveal(), database },
-          ...{ user: config.clickhouseUser, password: config.clickhousePassword },
+          kind: 'server',
+          url: clickhouseUrl.reveal(),
+          database,
+          user: config.clickhouseUser,
+          password: config.clickhousePassword,
         },
   )
   opened('warehouse', () => warehouse.close())

@@ -82,7 +82,8 @@ export const fetchDeadLetters = async (
 ): Promise<readonly DeadLetterEntry[] | undefined> => {
   const { url, key } = readOpsAddress(config.dataDir)
   const query = new URLSearchParams({
-    ...{ key, limit: String(Math.min(limit, MAX_DEAD_LETTERS)) },
+    key,
+    limit: String(Math.min(limit, MAX_DEAD_LETTERS)),
     ...(group !== undefined && { group }),
   })
   const answer = await fetchOps<{ letters: readonly DeadLetterEntry[] }>(

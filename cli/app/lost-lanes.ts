@@ -168,11 +168,15 @@ const laneChanges = (
   partition: number,
   moved: readonly MovedInput[],
 ): Pick<LostLane, 'group' | 'partition' | 'records' | 'offsets'> => ({
-  ...{ group, partition },
+  group,
+  partition,
   records: moved
     .filter(({ input, next }) => next !== input.place)
     .map(({ input: { topic, place, ends, lost }, next }) => ({
-      ...{ topic, partition, place, next },
+      topic,
+      partition,
+      place,
+      next,
       offsets: place > ends.end ? lost : next - place,
     })),
   offsets: moved.map(({ input: { topic }, next }) => ({ topic, partition, offset: next })),

@@ -73,7 +73,9 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
     const programs = limits.feeds.has('orders') ? withOrderBooks(known) : known
     const isWhole = limits.feeds.has('instructions')
     return openSvmSource({
-      ...{ ...rest, ...limits, chain },
+      ...rest,
+      ...limits,
+      chain,
       programs: isWhole ? withAllInstructions(programs) : programs,
     })
   }

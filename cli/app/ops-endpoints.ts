@@ -46,7 +46,13 @@ export const startOpsServer = async (deps: ServiceDeps, subjects: OpsSources): P
   const { opsHost: host, opsPort: port, opsToken: token } = config
   const log = deps.log.child({ part: 'ops' })
   const ops = await openOps({
-    ...{ host, port, token, metrics, checks, questions, log },
+    host,
+    port,
+    token,
+    metrics,
+    checks,
+    questions,
+    log,
     scrub: scrubber(secretTexts(config)),
   })
   ownPorts.add(Number(new URL(ops.url).port))
@@ -88,7 +94,9 @@ const ingestStatus = ({ ingestors = [], houseChains = [] }: OpsSources): readonl
     const { state, reason, height } = ingestor.status()
     return [
       {
-        ...{ chain: house.row.id, state, height },
+        chain: house.row.id,
+        state,
+        height,
         ...(reason !== undefined && { reason }),
         nodeHeight: house.source.head()?.height ?? null,
       },

@@ -99,7 +99,13 @@ export const startIngest = async (
   for (const { row, source, extra, facts, until } of houseChains) {
     const url = flashblocksUrl(config, row.id)
     const ingestor = await startIngestor({
-      ...{ chain: row, source, bus, codec, config, metrics, onFatal },
+      chain: row,
+      source,
+      bus,
+      codec,
+      config,
+      metrics,
+      onFatal,
       log: log.child({ role: 'ingest', chain: row.id }),
       ...(url !== '' && { flashblocks: { url, timeoutMs: config.rpcTimeoutMs } }),
       ...(extra && { extra }),
@@ -166,7 +172,15 @@ export const startServing = async (
   const meter = makeMeter({ nowMs, book: usage.book })
   const freshness = makeFreshness(warehouse, chains, nowMs)
   const shared = {
-    ...{ warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs },
+    warehouse,
+    guard,
+    meter,
+    freshness,
+    chains,
+    config,
+    metrics,
+    log,
+    nowMs,
     ...(tls && { tls }),
   }
   const { families, endpoints } = await startWebhookService(
@@ -175,7 +189,9 @@ export const startServing = async (
     accounts.registry.org,
   )
   const server = await makeServer({
-    ...{ ...shared, checks, families },
+    ...shared,
+    checks,
+    families,
     ...(origin !== undefined && { origin }),
     plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, metrics, log })],
   })
@@ -186,7 +202,9 @@ export const startServing = async (
   place.authUrl = publicUrls(config, port, port + 1).authUrl
   const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, deps)
   const realtime = await startRealtime({
-    ...{ bus, codec, ...shared },
+    bus,
+    codec,
+    ...shared,
     guard: countedStreamGuard(guard, metrics),
     host: config.host,
     port: config.port === 0 ? 0 : port + 1,
@@ -196,7 +214,11 @@ export const startServing = async (
   const { baseUrl, graphqlUrl, wsUrl } = publicUrls(config, port, realtime.port)
   return {
     credentials: shown,
-    ...{ accounts, baseUrl, graphqlUrl, wsUrl, adminUrl },
+    accounts,
+    baseUrl,
+    graphqlUrl,
+    wsUrl,
+    adminUrl,
     tokenUrl: `${authUrl()}/oauth/token`,
     audience: config.apiAudience,
     ports: { http: port, streams: realtime.port },

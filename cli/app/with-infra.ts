@@ -33,7 +33,12 @@ export const withInfra = async <T>(
   const log = rootLogger('warn', secretTexts(config))
   const lifecycle = makeLifecycle(log)
   const options: InfraOptions = {
-    ...{ config, log, logPath, chains: [], prepare: false, activity: makeActivity() },
+    config,
+    log,
+    logPath,
+    chains: [],
+    prepare: false,
+    activity: makeActivity(),
     warehousePath: join(config.dataDir, 'warehouse'),
     onFatal: (error) => log.error({ err: error }, 'embedded log failed, shutting down'),
     opened: (name, stop) => lifecycle.add({ name, stop }),

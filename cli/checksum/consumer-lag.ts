@@ -52,7 +52,9 @@ export const chainGroups = (chain: string): readonly ConsumerGroup[] => [
     isSettling: false,
   },
   ...matcherTopics(chain).map((topics) => ({
-    ...{ group: matcherGroup(chain), topics, isSettling: false },
+    group: matcherGroup(chain),
+    topics,
+    isSettling: false,
   })),
 ]
 

@@ -58,8 +58,13 @@ export const init = async (
   const lifecycle = makeLifecycle(log)
   try {
     const parts = await openInfra({
-      ...{ config, chains, log, prepare: true, activity: makeActivity() },
-      ...{ logPath: folder.logPath, warehousePath: folder.warehousePath },
+      config,
+      chains,
+      log,
+      prepare: true,
+      activity: makeActivity(),
+      logPath: folder.logPath,
+      warehousePath: folder.warehousePath,
       onFatal: (error) => log.error({ err: error }, 'embedded log failed, shutting down'),
       opened: (name, stop) => lifecycle.add({ name, stop }),
     })
@@ -113,7 +118,11 @@ const createFirstAccount = async ({
 }: FirstAccountDeps): Promise<void> => {
   const { authUrl } = config
   const accounts = await createAccounts({
-    ...{ bus, codec, config, log, metrics: makeMetrics() },
+    bus,
+    codec,
+    config,
+    log,
+    metrics: makeMetrics(),
     authUrl: () => authUrl,
     nowMs: Date.now,
   })

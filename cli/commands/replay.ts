@@ -57,10 +57,16 @@ export const replay = async (
   const extra = config.chainExtra[chain.id]
   const facts = words.facts === undefined ? undefined : readMetadataFile(words.facts)
   return runStandalone({
-    ...{ config, folder, log, metrics: makeMetrics(), endWhenProcessed: words.exit === true },
+    config,
+    folder,
+    log,
+    metrics: makeMetrics(),
+    endWhenProcessed: words.exit === true,
     origin: async () => {
       const source = await recordedSource({
-        ...{ chain, files, log },
+        chain,
+        files,
+        log,
         ...(facts && { facts }),
         ...(extra && { extra }),
       })

@@ -110,7 +110,11 @@ export const runRole = (name: RoleName, environment: Environment): Promise<numbe
     const activity = makeActivity(config.activityFile)
     lifecycle.add({ name: 'activity', stop: async () => activity.close() })
     const deps: ServiceDeps = {
-      ...{ config: withPepper(config), log, lifecycle, metrics: makeMetrics(), checks: [] },
+      config: withPepper(config),
+      log,
+      lifecycle,
+      metrics: makeMetrics(),
+      checks: [],
       chains: configuredChains(config).map(({ id }) => id),
       ownPorts: new Set(),
       onFatal: course.onFatal,
@@ -143,8 +147,14 @@ const startServices = async (
   const folder = openDataFolder(config.dataDir)
   const isEmbedded = config.kafkaBrokers.length === 0
   const options: InfraOptions = {
-    ...{ config, chains, log, activity, onFatal, prepare: isEmbedded },
-    ...{ logPath: folder.logPath, warehousePath: folder.warehousePath },
+    config,
+    chains,
+    log,
+    activity,
+    onFatal,
+    prepare: isEmbedded,
+    logPath: folder.logPath,
+    warehousePath: folder.warehousePath,
     opened: (name, stop) => lifecycle.add({ name, stop }),
   }
   const logParts = await openLogInfra(options)
@@ -158,12 +168,10 @@ const startServices = async (
   const houseChains = pieces.includes('ingest') ? appChainsOf(deps) : []
   const ingestors = await startIngest(deps, logParts, houseChains)
   await startOpsServer(deps, {
-    ...{
-      parts: { ...logParts, ...(warehouse && { warehouse }) },
-      activity,
-      ingestors,
-      houseChains,
-    },
+    parts: { ...logParts, ...(warehouse && { warehouse }) },
+    activity,
+    ingestors,
+    houseChains,
     ...(isEmbedded && { opsPath: folder.opsPath }),
   })
 }
@@ -173,7 +181,10 @@ const appChainsOf = ({ config, metrics, log }: ServiceDeps): readonly AppChain[]
   configuredChains(config).map((row) => {
     const extra = config.chainExtra[row.id]
     const source = lazyNodeSource({
-      ...{ chain: row, urls: nodeUrls(config, row), config, metrics },
+      chain: row,
+      urls: nodeUrls(config, row),
+      config,
+      metrics,
       from: config.fromHeight === -1 ? null : config.fromHeight,
       log: log.child({ chain: row.id }),
     })

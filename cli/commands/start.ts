@@ -134,7 +134,9 @@ export const start = async (
   const folder = openDataFolder(config.dataDir)
   const parts = { folder, metrics, log }
   return runStandalone({
-    ...{ config, ...parts, endWhenProcessed: plan.untilMs !== undefined },
+    config,
+    ...parts,
+    endWhenProcessed: plan.untilMs !== undefined,
     origin: (signal) =>
       rpc === null
         ? openSimulatedChains(plan, parts)
@@ -155,7 +157,11 @@ const openNodeChain = async (
   const giveUp = (): void => closing.abort(signal.reason)
   signal.addEventListener('abort', giveUp, { once: true })
   const source = await nodeSource({
-    ...{ chain, urls, config, metrics, ...(profile && { profile }) },
+    chain,
+    urls,
+    config,
+    metrics,
+    ...(profile && { profile }),
     from: from ?? (config.fromHeight === -1 ? null : config.fromHeight),
     log: log.child({ role: 'ingest', chain: chain.id }),
     signal: closing.signal,

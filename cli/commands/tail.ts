@@ -38,7 +38,12 @@ const SCHEMA_RETRY: RetryPlan = {
 const recordLine = async (codec: Codec, record: LogRecord): Promise<string> => {
   const { topic, partition, offset, key, timestampMs, headers } = record
   const line = {
-    ...{ topic, partition, offset, key, time: new Date(timestampMs).toISOString(), headers },
+    topic,
+    partition,
+    offset,
+    key,
+    time: new Date(timestampMs).toISOString(),
+    headers,
     ...(await decodedValue(codec, record)),
   }
   // JSON has no NaN: of candles it is a price that is not known, where null is one that has not changed.

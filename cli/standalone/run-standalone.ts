@@ -82,19 +82,22 @@ const runApp = async (
   const admin = config.adminToken.isEmpty ? new Secret(folder.adminToken) : config.adminToken
   const house = await createApp({
     config: {
-      ...{ ...config, chainExtra: origin.chainExtra, keyPepper: pepper, adminToken: admin },
+      ...config,
+      chainExtra: origin.chainExtra,
+      keyPepper: pepper,
+      adminToken: admin,
     },
     firstUser: folder.demo ?? {},
-    ...{
-      metrics,
-      log,
-      onFatal,
-      chains: origin.chains.map(({ chain }) => chain),
-      origin: origin.label,
-      isDemo: origin.isSimulated,
-      nodePorts: origin.nodePorts,
-    },
-    ...{ logPath: folder.logPath, warehousePath: folder.warehousePath, opsPath: folder.opsPath },
+    metrics,
+    log,
+    onFatal,
+    chains: origin.chains.map(({ chain }) => chain),
+    origin: origin.label,
+    isDemo: origin.isSimulated,
+    nodePorts: origin.nodePorts,
+    logPath: folder.logPath,
+    warehousePath: folder.warehousePath,
+    opsPath: folder.opsPath,
   })
   const capacity = house.bus.capacity()
   if (capacity) print(`embedded log: ${capacityText(capacity)}`)
@@ -148,7 +151,10 @@ const showWelcome = async (
   shown(examples)
   const chains = origin.chains.map(({ chain }) => chain.row)
   printWelcome({
-    ...{ ...base, examples, dataDir: folder.path, chains },
+    ...base,
+    examples,
+    dataDir: folder.path,
+    chains,
     webhooksToHere: origin.isSimulated && webhookAllow.length === 0,
   })
   // A chain without a trade yet: the file gets its examples with the first one.

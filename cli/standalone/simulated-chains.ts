@@ -80,8 +80,13 @@ export const openSimulatedChains = async (
     )
     const nodePorts = thread.nodes.map(({ wsUrl }) => Number(new URL(wsUrl).port))
     return {
-      ...{ chains: opened, chainExtra, label: simulationLabel(course, plan), progress: false },
-      ...{ isSimulated: true, nodePorts, stop },
+      chains: opened,
+      chainExtra,
+      label: simulationLabel(course, plan),
+      progress: false,
+      isSimulated: true,
+      nodePorts,
+      stop,
     }
   } catch (error) {
     await stop()
@@ -106,8 +111,13 @@ const openNodeSources = async (
     const { wsUrl, extra, examples } = node
     chainExtra[row.id] = extra
     const source = await nodeSource({
-      ...{ chain: row, urls: [wsUrl], from: 0, config: { ...config, chainExtra }, metrics },
-      ...{ log: log.child({ role: 'ingest', chain: row.id }), signal },
+      chain: row,
+      urls: [wsUrl],
+      from: 0,
+      config: { ...config, chainExtra },
+      metrics,
+      log: log.child({ role: 'ingest', chain: row.id }),
+      signal,
     })
     opened.push({ chain: { row, source, extra, ...until }, examples })
   }
@@ -132,7 +142,10 @@ const simulatedChain = async (
   const ingested = await ingestedHeight(logPath, id)
   const endMs = untilMs === undefined ? {} : { endMs: genesisMs + untilMs + PAST_END_MARGIN_MS }
   return {
-    ...{ chain: SIMULATED_CHAINS[id], seed, ratePerSecond, genesisMs },
+    chain: SIMULATED_CHAINS[id],
+    seed,
+    ratePerSecond,
+    genesisMs,
     clock: { genesisMs, ratePerSecond, ingested, blockTimeMs, ...endMs },
     checkpointDir: simulatorPath,
   }

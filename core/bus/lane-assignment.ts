@@ -63,7 +63,9 @@ const seatsOf = (members: readonly LaneMember[]): readonly Seat[] => {
       if (newest === undefined) return []
       return [
         {
-          ...{ id: newest.id, name, lanes: new Set<number>() },
+          id: newest.id,
+          name,
+          lanes: new Set<number>(),
           owned: new Set(own.flatMap(({ owned }) => owned)),
           kept: new Map(newest.kept.map((lane, place) => [lane, place])),
         },

@@ -47,7 +47,10 @@ export const serverEngine = (
 ): Engine => {
   const connect = (max_open_connections: number) =>
     createClient({
-      ...{ url, database, max_open_connections, json: json as never },
+      url,
+      database,
+      max_open_connections,
+      json: json as never,
       request_timeout: REQUEST_TIMEOUT_MS,
       // Every error reaches the caller; the driver would also print it, with the statement.
       log: { level: ClickHouseLogLevel.OFF },
@@ -65,7 +68,8 @@ export const serverEngine = (
       try {
         const set = await reader.query({
           query: sql,
-          ...{ format, query_id: id },
+          format,
+          query_id: id,
           clickhouse_settings: {
             ...settings,
             log_comment: id,

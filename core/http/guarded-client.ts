@@ -189,8 +189,10 @@ export const openOutbound = (options: OutboundOptions): Outbound => {
   return {
     request: async (url, { timeoutMs, ...rest }) => {
       const { statusCode, headers, body } = await request(url, {
-        ...{ ...rest, dispatcher: agent },
-        ...{ headersTimeout: timeoutMs, bodyTimeout: timeoutMs },
+        ...rest,
+        dispatcher: agent,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
       })
       const discard = async (): Promise<void> => {
         await body.dump({ limit: DISCARD_BYTES }).catch(() => undefined)

@@ -208,7 +208,10 @@ const lagWatch = (registry: Registry): Metrics['watchLag'] => {
   const watched = new Map<string, () => HeadLag>()
   const lag = (name: string, help: string, part: keyof HeadLag): Gauge<'chain'> =>
     new Gauge({
-      ...{ name, help, labelNames: ['chain'] as const, registers: [registry] },
+      name,
+      help,
+      labelNames: ['chain'] as const,
+      registers: [registry],
       collect() {
         this.reset()
         for (const [chain, read] of watched) {

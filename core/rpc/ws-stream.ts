@@ -29,7 +29,9 @@ export const followFrames = async (options: FramesOptions): Promise<void> => {
   while (!signal.aborted) {
     try {
       const { ended } = await retry(() => talking(options), {
-        ...{ ...AGAIN, tries: Number.POSITIVE_INFINITY, signal },
+        ...AGAIN,
+        tries: Number.POSITIVE_INFINITY,
+        signal,
         onRetry: (error) => log.warn({ err: error, endpoint }, 'stream connect failed, retrying'),
       })
       await ended

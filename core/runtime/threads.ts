@@ -53,7 +53,10 @@ export const openThreads = <In, Out>({
   const { url, execArgv } = threadModule(module)
   const pool = new Piscina<In, Out>({
     filename: url.href,
-    ...{ name, workerData: data, minThreads: 1, maxThreads: most },
+    name,
+    workerData: data,
+    minThreads: 1,
+    maxThreads: most,
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     ...(execArgv && { execArgv: [...execArgv] }),
   })

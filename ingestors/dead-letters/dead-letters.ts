@@ -86,14 +86,22 @@ export const blockLetters = (block: Block, untaken: Untaken): readonly OutRecord
   )
   const names = sample(untaken.unread, ({ reason }) => reason).map(
     ({ address, reason, said }): Letter => ({
-      ...{ chain, key: address, stage: 'decode', errorClass: `Malformed ${reason}`, timeMs },
+      chain,
+      key: address,
+      stage: 'decode',
+      errorClass: `Malformed ${reason}`,
+      timeMs,
       message: `the name of ${address} cannot be shown`,
       body: { kind: 'name', reason, address, said, height, hash },
     }),
   )
   const answers = sample(untaken.refusals, ({ reason }) => reason).map(
     ({ reason, message, endpoint }): Letter => ({
-      ...{ chain, key: chain, stage: 'decode', errorClass: `Malformed ${reason}`, timeMs },
+      chain,
+      key: chain,
+      stage: 'decode',
+      errorClass: `Malformed ${reason}`,
+      timeMs,
       message,
       body: { kind: 'answer', reason, message, endpoint, above },
     }),
@@ -114,7 +122,11 @@ const eventLetter = (drop: Dropped, block: Block, { proof, pool }: Books): Lette
   const { pools } = alone === null ? { pools: [] } : subjectsOf(alone, protocolBook(chain))
   const known = pools.slice(0, MAX_POOLS).flatMap(({ address }) => pool(address) ?? [])
   return {
-    ...{ chain, key: drop.txHash, stage: 'decode', errorClass: 'Dropped', message: drop.reason },
+    chain,
+    key: drop.txHash,
+    stage: 'decode',
+    errorClass: 'Dropped',
+    message: drop.reason,
     body: { kind: 'event', ...drop, height, hash, proof, block: alone, pools: known },
     timeMs,
   }
@@ -134,7 +146,11 @@ const transactionLetter = (refused: RefusedTransaction, block: Block): Letter =>
   const { chain, height, hash, timeMs } = block
   const { reason, message, txHash, index, said } = refused
   return {
-    ...{ chain, key: txHash || chain, stage: 'decode', errorClass: `Malformed ${reason}`, message },
+    chain,
+    key: txHash || chain,
+    stage: 'decode',
+    errorClass: `Malformed ${reason}`,
+    message,
     body: { kind: 'transaction', reason, txHash, index, vm: block.vm, height, hash, said },
     timeMs,
   }

@@ -47,7 +47,8 @@ const rerunEvent = (
   if (block === null) return { outcome: 'not-retained' }
   const known = new Map(pools.map((fact) => [fact.address, fact]))
   const decoded = decodeBlock(block, {
-    ...{ proof, protocols: protocolBook(chain) },
+    proof,
+    protocols: protocolBook(chain),
     pool: (address) => known.get(address),
     ...(price && { price }),
   })

@@ -49,7 +49,8 @@ export const flashblockOf = (data: Buffer, isBinary: boolean): Flashblock => {
     index: wholeOf(said.index, 'flashblock.index'),
     base: orElse(said.base, 'flashblock.base', { read: baseOf, fallback: null }),
     height: orElse(metadata.block_number, 'metadata.block_number', {
-      ...{ read: wholeOf, fallback: null },
+      read: wholeOf,
+      fallback: null,
     }),
     transactions: listOf(diff.transactions, 'diff.transactions').map((raw) =>
       hexOf(raw, 'diff.transactions[]'),

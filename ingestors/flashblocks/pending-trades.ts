@@ -104,15 +104,20 @@ const blockOf = (
   { id, height, parentHash, timeMs, coinbase }: Payload,
   transactions: readonly Transaction[],
 ): EvmBlock => ({
-  ...{ vm: 'evm', chain, height, hash: id, parentHash, timeMs, coinbase, transactions },
-  ...{
-    gasLimitRaw: 0n,
-    gasUsedRaw: 0n,
-    baseFeeRaw: 0n,
-    difficultyRaw: 0n,
-    nonce: '0x',
-    extra: '0x',
-  },
+  vm: 'evm',
+  chain,
+  height,
+  hash: id,
+  parentHash,
+  timeMs,
+  coinbase,
+  transactions,
+  gasLimitRaw: 0n,
+  gasUsedRaw: 0n,
+  baseFeeRaw: 0n,
+  difficultyRaw: 0n,
+  nonce: '0x',
+  extra: '0x',
 })
 
 /** A part does not tell what its transactions paid. */

@@ -32,7 +32,15 @@ export const besideChain = async (
   if (flashblocks === undefined || chainId === undefined) return
   await followFlashblocks(
     {
-      ...{ ...flashblocks, bus, codec, metrics, log, nowMs, book, protocols, refusals },
+      ...flashblocks,
+      bus,
+      codec,
+      metrics,
+      log,
+      nowMs,
+      book,
+      protocols,
+      refusals,
       chain: { ...chain, chainId },
       facts: options.facts ?? source.node?.facts(protocols) ?? tableFacts(),
       standing: () => {

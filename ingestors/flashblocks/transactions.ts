@@ -45,8 +45,15 @@ export const partTransactions = (
     next += logs.length
     const { from, to } = partiesOf(raw, chainId)
     return {
-      ...{ hash, index: first + place, from, to, valueRaw: 0n, feeRaw: 0n, success },
-      ...{ contractAddress: null, logs },
+      hash,
+      index: first + place,
+      from,
+      to,
+      valueRaw: 0n,
+      feeRaw: 0n,
+      success,
+      contractAddress: null,
+      logs,
     }
   })
 }

@@ -55,7 +55,9 @@ export const followFlashblocks = async (
   const topic = topicName('tradesPending', chain.id)
   try {
     const partitions = await retry(() => bus.partitions(topic), {
-      ...{ ...TOPIC_AGAIN, tries: Number.POSITIVE_INFINITY, signal },
+      ...TOPIC_AGAIN,
+      tries: Number.POSITIVE_INFINITY,
+      signal,
       onRetry: (error) =>
         log.warn({ err: error, topic }, 'topic for pre-confirmed trades is missing, retrying'),
     })
@@ -175,8 +177,16 @@ class Follower {
     const records: readonly OutRecord[] = encodedRecords(
       chunks,
       {
-        ...{ chain: chain.id, op, seq, commitment: 'COMMITMENT_PROCESSED', height, slot: height },
-        ...{ hash: id, parent_hash: parentHash, block_time: timeMs, produced_at: nowMs() },
+        chain: chain.id,
+        op,
+        seq,
+        commitment: 'COMMITMENT_PROCESSED',
+        height,
+        slot: height,
+        hash: id,
+        parent_hash: parentHash,
+        block_time: timeMs,
+        produced_at: nowMs(),
       },
       codec,
     )

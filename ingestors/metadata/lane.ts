@@ -175,7 +175,8 @@ export class DocumentLane {
     const next = last ? [{ topic, partition, offset: last.offset + 1 }] : []
     const letters = done.flatMap(({ letter }) => letter ?? [])
     await writer.commit({
-      ...{ records: [...records, ...letters], state },
+      records: [...records, ...letters],
+      state,
       offsets: { group, next },
     })
     for (const { key } of state) this.#uris.delete(key)
@@ -199,7 +200,10 @@ interface Fetched {
 /** The token as its birth told it, with what its document says and when it was asked. */
 const documentEvent = (birth: TokenEvent, { token, document, fetchedMs }: Fetched): TokenEvent => ({
   ...birth,
-  ...{ instruction: null, block: null, transaction: null, d_app: null },
+  instruction: null,
+  block: null,
+  transaction: null,
+  d_app: null,
   type: 'EVENT_TYPE_UPDATED',
   token: {
     ...token,

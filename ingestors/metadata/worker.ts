@@ -69,8 +69,13 @@ export const startDocuments = async (options: DocumentsOptions): Promise<Running
   const running: Running[] = []
   for (const chain of chains) {
     const deps = {
-      ...{ chain, codec, metrics, nowMs, fetch },
-      ...{ group: documentsGroup(chain), store: stateTopic(APP, chain) },
+      chain,
+      codec,
+      metrics,
+      nowMs,
+      fetch,
+      group: documentsGroup(chain),
+      store: stateTopic(APP, chain),
       log: options.log.child({ role: 'documents', chain }),
     }
     const lanes = await bus.subscribe({
@@ -111,7 +116,9 @@ const openFetcher = ({ config, resolve }: DocumentsOptions, nowMs: () => number)
     const { url } = place
     const plan = { outbound, timeoutMs, mostBytes, signal }
     return retry(() => hosts.run(url.host, () => fetchText(url, plan)), {
-      ...{ ...PAUSE, tries, signal },
+      ...PAUSE,
+      tries,
+      signal,
       again: (error) => error instanceof Unfetched && error.temporary,
     })
   }

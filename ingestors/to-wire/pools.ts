@@ -114,8 +114,15 @@ export const changeEvent = (
       pool: poolRecord(
         context,
         {
-          ...{ pool: change.pool, base, quote, baseRaw, quoteRaw, wallet: change.owner },
-          ...{ keeper, vaultA: keeper, vaultB: keeper },
+          pool: change.pool,
+          base,
+          quote,
+          baseRaw,
+          quoteRaw,
+          wallet: change.owner,
+          keeper,
+          vaultA: keeper,
+          vaultB: keeper,
         },
         {
           basePre: rawText(moved(basePost, baseRaw)),

@@ -124,7 +124,11 @@ export class BlockHolderChanges {
       return [sum?.owners ?? 0, String(sum?.raw ?? 0n)]
     }
     return {
-      ...{ bornTx, firstTrade, holders, supply: String(supply), changedMs: this.#timeMs },
+      bornTx,
+      firstTrade,
+      holders,
+      supply: String(supply),
+      changedMs: this.#timeMs,
       groups: {
         creators: group('creators'),
         dev: group('dev'),

@@ -216,7 +216,10 @@ const createRollupChecker = (deps: FinalizerDeps) => {
     if (hotFrom === null || nowMs - lastMs < checkMs) return
     lastMs = nowMs
     const minutes = await checkAndRepairRollups({
-      ...{ warehouse, chain, to: hotFrom, nowMs },
+      warehouse,
+      chain,
+      to: hotFrom,
+      nowMs,
       from: Math.min(checkedTo ?? hotFrom, hotFrom - RECHECKED_MINUTES * MINUTE_SECONDS),
       isGivenUp: (minute) => (tries.get(minute) ?? 0) >= MAX_REPAIR_ATTEMPTS,
     })

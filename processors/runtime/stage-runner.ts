@@ -96,7 +96,9 @@ export const progressStateChange = (
   partition: number,
   progress: LaneProgress,
 ): StateChange => ({
-  ...{ store: stateTopic(app, chain), partition, key: PROGRESS_KEY },
+  store: stateTopic(app, chain),
+  partition,
+  key: PROGRESS_KEY,
   value: Buffer.from(JSON.stringify(progress)),
 })
 

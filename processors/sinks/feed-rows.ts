@@ -73,8 +73,13 @@ const feedPositionColumns = (meta: EventMeta, { block_height, event_index }: Fee
 const feedTransactionColumns = (meta: EventMeta, event: TransactionFields): Row => {
   validateAmount('tx_fee', event.tx_fee)
   const transaction = {
-    ...{ fee: event.tx_fee, fee_payer: event.tx_signer, index: event.tx_index, bundles: [] },
-    ...{ signature: event.tx_hash, signer: event.tx_signer, status: event.tx_status },
+    fee: event.tx_fee,
+    fee_payer: event.tx_signer,
+    index: event.tx_index,
+    bundles: [],
+    signature: event.tx_hash,
+    signer: event.tx_signer,
+    status: event.tx_status,
   }
   return transactionColumns(
     meta,

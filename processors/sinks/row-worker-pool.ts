@@ -34,7 +34,8 @@ const toRowRequest = (topic: Topic, values: readonly (Uint8Array | null)[]): Row
 export const openRowWorkerPool = (data: RowWorkerData, log: Logger): RowWorkerPool => {
   const threads = openThreads<RowRequest, RowResponse>({
     module: new URL('./row-worker', import.meta.url),
-    ...{ name: 'makeRows', data },
+    name: 'makeRows',
+    data,
     onError: (err) => log.error({ err }, 'row worker thread exited'),
     most: Math.min(MAX_THREADS, Math.max(1, availableParallelism() - 1)),
   })

@@ -140,7 +140,10 @@ const marketUpserts = (
   changes: readonly { readonly token: string; readonly before: Market; readonly now: MarketAt }[],
 ): readonly Publication[] => {
   const headOf = (block: Block | undefined) => ({
-    ...{ instruction: null, block: block ?? null, transaction: null, d_app: null },
+    instruction: null,
+    block: block ?? null,
+    transaction: null,
+    d_app: null,
   })
   const priced = changes.filter(({ before, now }) => !isSamePrice(before, now))
   const at = (part: number, parts: number): EventMeta => ({ ...meta, op: 'OP_APPLY', part, parts })
@@ -201,7 +204,9 @@ const loadMarkets = (state: StageState, given?: QuoteBook): StageProcessor => {
     const stamps = quotePricesOf(block, book)
     const stables = stablecoinPrices(records, stamps, book)
     const values = marketsAfter(records, known, {
-      ...{ at: toBlock(meta), burns: burning.changes, stables },
+      at: toBlock(meta),
+      burns: burning.changes,
+      stables,
     })
     const changes = [...values].map(([token, now]) => ({ token, before: known(token), now }))
     if (records.length > 0) {

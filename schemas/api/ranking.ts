@@ -107,7 +107,13 @@ export const TOKEN_MULTI_QUERY = {
 
 /** Windows of lists by the word that parameters use. */
 export const LIST_WINDOWS = {
-  ...{ h24: '24h', h4: '4h', h1: '1h', m30: '30m', m15: '15m', m5: '5m', m1: '1m' },
+  h24: '24h',
+  h4: '4h',
+  h1: '1h',
+  m30: '30m',
+  m15: '15m',
+  m5: '5m',
+  m1: '1m',
 } as const
 
 /** Numbers of lists by the word that sorting uses, with the word of the bounds. */
@@ -142,7 +148,9 @@ export interface ListBound {
 export const LIST_BOUNDS: readonly ListBound[] = (['min', 'max'] as const).flatMap((side) =>
   listWindows.flatMap((window) =>
     listNumbers.map((number) => ({
-      ...{ side, window, number },
+      side,
+      window,
+      number,
       parameter: `${side}_${window}_${LIST_NUMBERS[number]}`,
     })),
   ),

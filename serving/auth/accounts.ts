@@ -102,20 +102,51 @@ export interface AccountsDeps {
 const mountedPair = async (path: string) =>
   path === '' ? null : readPair(await readFile(path, 'utf8'))
 
+const createRevocations = () => {
+  const listeners = new Set<(gone: Gone) => void>()
+  return {
+    publish: (gone: Gone): void => {
+      for (const listener of listeners) listener(gone)
+    },
+    subscribe: (listener: (gone: Gone) => void) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+/** An application with one key. */
+const applicationWith = ({
+  name,
+  plan,
+  scopes,
+  expiresAtMs,
+  mode,
+  isFirst,
+}: Parameters<Accounts['createKey']>[0]) => ({
+  name,
+  ...(plan && { plan }),
+  ...(isFirst && { isFirst }),
+  key: {
+    ...(scopes && { scopes }),
+    ...(expiresAtMs && { expiresAtMs }),
+    ...(mode && { mode }),
+  },
+})
+
 /** Opens the accounts; returns when the control topics have been read to their end. The topics must exist. */
 export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   const { config, nowMs, log } = deps
   const pepper = config.keyPepper.reveal()
   const mounted = await mountedPair(config.authSigningKeyFile)
   const registry = makeRegistry()
-  const listeners = new Set<(gone: Gone) => void>()
+  const revocations = createRevocations()
   const control = await openControlLog({
     ...deps,
     signer: makeRecordSigner(pepper),
     topics: Object.values(CONTROL),
     apply: (record) => {
-      for (const gone of applyRecord(registry, deps, record))
-        for (const tell of listeners) tell(gone)
+      for (const gone of applyRecord(registry, deps, record)) revocations.publish(gone)
     },
   })
   const sealer = makeSealer(pepper, 'signing-keys')
@@ -131,13 +162,16 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       verifier: ring.verifier,
       verify: (verify, token) => verify(token, place()),
     }),
-    onRevoked: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onRevoked: revocations.subscribe,
   }
   const changes = changesOf({
-    ...{ registry, control, records, sealer, pepper, nowMs, isFresh: control.isFresh },
+    registry,
+    control,
+    records,
+    sealer,
+    pepper,
+    nowMs,
+    isFresh: control.isFresh,
     brand: config.apiKeyBrand,
     mountedKey: mounted !== null,
     onChange: (entry) => log.info(entry, 'audit'),
@@ -158,22 +192,16 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       log.info({ clientId, address: ip, requestId }, 'token refused'),
   })
   return {
-    ...{ guard, ...changes, tokens, registry, tokenPlace: place },
+    guard,
+    ...changes,
+    tokens,
+    registry,
+    tokenPlace: place,
     keySet: async () => {
       await keeper.ready()
       return ring.published()
     },
-    createKey: ({ name, plan, scopes, expiresAtMs, mode, isFirst }) =>
-      admin.createApplication({
-        name,
-        ...(plan && { plan }),
-        ...(isFirst && { isFirst }),
-        key: {
-          ...(scopes && { scopes }),
-          ...(expiresAtMs && { expiresAtMs }),
-          ...(mode && { mode }),
-        },
-      }),
+    createKey: (key) => admin.createApplication(applicationWith(key)),
     createDemo: (known = {}) => demoCredentials({ guard, admin, registry, pepper, nowMs }, known),
     revokeKey: (keyId) => admin.revokeKey(keyId),
     setSuspended: async (orgId, suspended) => {

@@ -61,8 +61,13 @@ export const makeAdminTokens = (
     create: async ({ name, role, lifeSeconds }) => {
       const token = `${brand}_admin_${randomBytes(RANDOM_BYTES).toString('base64url')}`
       const row: AdminToken = {
-        ...{ token_id: `admin_${ulid(nowMs())}`, name, role, hash: hashSecret(token, pepper) },
-        ...{ expires_at: nowMs() + lifeSeconds * 1_000, created_at: nowMs(), version: 1 },
+        token_id: `admin_${ulid(nowMs())}`,
+        name,
+        role,
+        hash: hashSecret(token, pepper),
+        expires_at: nowMs() + lifeSeconds * 1_000,
+        created_at: nowMs(),
+        version: 1,
       }
       const entry = { action: 'admin-token.create', subject: row.token_id, detail: role }
       await change(deps, entry, () => {

@@ -106,7 +106,9 @@ const sendFault = (
 export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
   const limits = { ...QUERY_LIMITS, ...deps.limits }
   const reads = makeReads(deps.warehouse, {
-    ...{ share: 'scan', surface: 'graphql', metrics: deps.metrics },
+    share: 'scan',
+    surface: 'graphql',
+    metrics: deps.metrics,
   })
   const requests = makeRequestLimit()
   const turns = makePlanningTurns()

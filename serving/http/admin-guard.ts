@@ -53,7 +53,9 @@ export const installAdminGuard = (app: FastifyInstance, deps: AdminGuardDeps): v
     if (RANKS[found.role] >= RANKS[role]) return
     refused(request, { actor: found.id, reason: 'missing_role' }, deps)
     throw new Fault('FORBIDDEN', 'The admin token has another role', {
-      ...{ reason: 'missing_role', required_role: role, current_role: found.role },
+      reason: 'missing_role',
+      required_role: role,
+      current_role: found.role,
     })
   })
 }

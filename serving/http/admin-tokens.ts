@@ -63,8 +63,10 @@ export const adminTokenRoutes =
       },
       async ({ query }) =>
         pageOfRows(adminTokens.list(), query, {
-          ...{ idOf: ({ token_id }) => token_id, view },
-          ...{ cursors, list: ['tokens'] },
+          idOf: ({ token_id }) => token_id,
+          view,
+          cursors,
+          list: ['tokens'],
         }),
     )
     app.delete(

@@ -117,8 +117,10 @@ const orgRoutes =
       },
       async ({ query }) =>
         pageOfRows(registry.orgs(), query, {
-          ...{ idOf: ({ org_id }) => org_id, view: orgView },
-          ...{ cursors, list: ['organizations'] },
+          idOf: ({ org_id }) => org_id,
+          view: orgView,
+          cursors,
+          list: ['organizations'],
         }),
     )
     app.get('/orgs/:orgId', { schema: one('One organization') }, async ({ params }) =>
@@ -183,8 +185,10 @@ const appRoutes =
         const all = registry.applications()
         const rows = all.filter(({ org_id }) => query.orgId === undefined || org_id === query.orgId)
         return pageOfRows(rows, query, {
-          ...{ idOf: ({ app_id }) => app_id, view: appView },
-          ...{ cursors: deps.cursors, list: ['applications', query.orgId ?? ''] },
+          idOf: ({ app_id }) => app_id,
+          view: appView,
+          cursors: deps.cursors,
+          list: ['applications', query.orgId ?? ''],
         })
       },
     )
@@ -267,8 +271,10 @@ const keyRoutes =
         found(registry.application(params.appId), 'application')
         const rows = registry.keysOf(params.appId)
         return pageOfRows(rows, query, {
-          ...{ idOf: ({ key_id }) => key_id, view: keyView },
-          ...{ cursors, list: ['keys', params.appId] },
+          idOf: ({ key_id }) => key_id,
+          view: keyView,
+          cursors,
+          list: ['keys', params.appId],
         })
       },
     )

@@ -137,8 +137,12 @@ const audit = (log: Logger, request: FastifyRequest, reply: FastifyReply): void 
   log.info(
     {
       action: `${method} ${(routeOptions.url ?? '').replace(VERSION, '')}`,
-      ...{ subject, orgId: principal.orgId, actor: principal.credentialId, address: caller },
-      ...{ requestId: id, status: reply.statusCode },
+      subject,
+      orgId: principal.orgId,
+      actor: principal.credentialId,
+      address: caller,
+      requestId: id,
+      status: reply.statusCode,
     },
     'audit',
   )

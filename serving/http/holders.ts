@@ -114,7 +114,12 @@ export const holderRoutes =
           const codec = deps.cursors(Place, ['holders', chain.id, token, sortBy, descending])
           const after = cursor === undefined ? undefined : codec.decode(cursor)
           const search: HolderSearch = {
-            ...{ chain: chain.id, token, sort: sortBy, descending, direction, after },
+            chain: chain.id,
+            token,
+            sort: sortBy,
+            descending,
+            direction,
+            after,
             rows: limit + 1,
           }
           const rows = chain.enabled

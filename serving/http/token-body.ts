@@ -41,8 +41,10 @@ const holdingFields = (row: TokenRow): Partial<Record<MarketField, string | null
   if (row.holders === null) return {}
   const columns: Readonly<Record<string, HoldingColumns | null>> = {
     ...row.groups,
-    ...{ sandwish: row.groups.sandwich ?? null },
-    ...{ top10: row.top10, top50: row.top50, top100: row.top100 },
+    sandwish: row.groups.sandwich ?? null,
+    top10: row.top10,
+    top50: row.top50,
+    top100: row.top100,
   }
   const groups = HOLDER_GROUPS.map((name) => groupFields(name, columns[name] ?? null, row.decimals))
   return Object.assign({ holders: row.holders }, ...groups)

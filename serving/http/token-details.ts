@@ -186,8 +186,14 @@ const similar = chainRead({
     const { limit = 20 } = query
     const places = await rows<TokenPlace>(
       searchQuery({
-        ...{ chains: [chain.id], keyword, protocols: [], sortBy: 'relevance', descending: true },
-        ...{ direction: 'next', after: undefined, rows: limit + 1 },
+        chains: [chain.id],
+        keyword,
+        protocols: [],
+        sortBy: 'relevance',
+        descending: true,
+        direction: 'next',
+        after: undefined,
+        rows: limit + 1,
       }),
     )
     const others = places.filter(({ address }) => address !== params.tokenAddress).slice(0, limit)

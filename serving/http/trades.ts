@@ -151,7 +151,11 @@ const gainersAndLosers: ChainRoute = chainPage({
     }),
   bodies: (rows: readonly GainerRow[], { chain }) =>
     rows.map(({ wallet, pnl, volume, trades: tradeCount }) => ({
-      ...{ address: wallet, chain: chain.word, pnl, volume, tradeCount },
+      address: wallet,
+      chain: chain.word,
+      pnl,
+      volume,
+      tradeCount,
     })),
 })
 

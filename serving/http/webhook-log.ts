@@ -158,9 +158,17 @@ const resend = async (
     const { endpoint_id, org_id, enabled_at } = endpoint
     const at = nowMs()
     const value = codec.encode('webhook.Delivery', {
-      ...{ message_id, endpoint_id, org_id, channel, body, enabled_at },
-      ...{ event_time: Number(event_ms), queued_at: at, due_at: at },
-      ...{ trigger: 'manual', attempt: 1 },
+      message_id,
+      endpoint_id,
+      org_id,
+      channel,
+      body,
+      enabled_at,
+      event_time: Number(event_ms),
+      queued_at: at,
+      due_at: at,
+      trigger: 'manual',
+      attempt: 1,
     })
     return [{ topic: globalTopic('webhookOutbox'), key: endpoint_id, value }]
   })

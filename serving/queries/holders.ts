@@ -131,7 +131,9 @@ export const holdersQuery = (search: HolderSearch): Query => {
   return {
     sql: `SELECT * EXCEPT (sort_value) FROM (${holderRows(chain, sort, '')}) ${place} ORDER BY sort_value ${way}, holder ${way} LIMIT {rows:UInt32}`,
     params: {
-      ...{ token, rows, burnt: burnAddresses(chain) },
+      token,
+      rows,
+      burnt: burnAddresses(chain),
       ...(after && { key: after.key, holder: after.holder }),
     },
   }

@@ -89,7 +89,8 @@ export const holdingPublications = (
     'dex-token-holding',
     desk,
     events.slice(-1).map((event, index) => ({
-      ...{ address: event.token_address, index },
+      address: event.token_address,
+      index,
       payload: () => {
         const decimals = desk.nameOf(event.token_address)?.decimals
         return {
@@ -201,7 +202,8 @@ export const supplyPublications = (
         ? []
         : [
             {
-              ...{ address: cap.token_address, index },
+              address: cap.token_address,
+              index,
               payload: () => ({
                 a: cap.token_address,
                 s: cap.total_supply_amount,
@@ -228,7 +230,8 @@ export const poolPublications = (
   )
   const pools = known.map(
     ({ pool, found, index }): Item => ({
-      ...{ address: pool.address, index },
+      address: pool.address,
+      index,
       payload: () => ({
         a: pool.address,
         taa: pool.token_a_address,
@@ -280,7 +283,8 @@ export const pnlPublications = (
     'dex-wallet-token-pnl',
     desk,
     events.map((event, index) => ({
-      ...{ address: event.wallet_address, index },
+      address: event.wallet_address,
+      index,
       payload: () => ({
         a: event.wallet_address,
         ta: event.token_address,

@@ -7,8 +7,13 @@ const LONGEST_WAIT_MS = 86_400_000
 const KNOWN_WITHIN_MS = 60_000
 /** Sealed under another key than this process has: nothing was sent. */
 export const UNSIGNED: Outcome = {
-  ...{ status: 0, errorKind: 'blocked', error: 'the signing secret cannot be read' },
-  ...{ response: '', durationMs: 0, retryAfterMs: null, wish: null },
+  status: 0,
+  errorKind: 'blocked',
+  error: 'the signing secret cannot be read',
+  response: '',
+  durationMs: 0,
+  retryAfterMs: null,
+  wish: null,
 }
 
 /** Looks an organization up; undefined = there is none. */

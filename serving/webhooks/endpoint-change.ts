@@ -64,7 +64,8 @@ const leadingTo = (
   const isMasked = user === MASKED_USER
   if (isMasked && !isSameOrigin(url, known.url)) {
     throw new Fault('WEBHOOK_URL_NOT_ALLOWED', 'url leads elsewhere: name its user again', {
-      ...{ parameter: 'url', reason: 'the masked user belongs to another origin' },
+      parameter: 'url',
+      reason: 'the masked user belongs to another origin',
     })
   }
   const isSameUser = isMasked || (user === '' && known.user_enc === '')

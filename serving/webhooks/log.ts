@@ -47,7 +47,9 @@ const rowOf = (codec: Codec, { topic, value }: LogRecord): object => {
     const { event_time, created_at } = message
     return {
       ...message,
-      ...{ event_time: timeOf(event_time), created_at: timeOf(created_at), _ver: 1 },
+      event_time: timeOf(event_time),
+      created_at: timeOf(created_at),
+      _ver: 1,
     }
   }
   const { at, next_at, ...attempt } = codec.decode('webhook.Attempt', value)

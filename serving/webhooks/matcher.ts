@@ -88,7 +88,8 @@ class MatcherLane {
   async run(): Promise<void> {
     const store = matcherStore(this.#chain)
     const seen = loadSeen(await this.#lane.state(store), {
-      ...{ store, partition: this.#lane.partition },
+      store,
+      partition: this.#lane.partition,
       forEver: this.#deps.config.webhookMaxEventAgeSeconds === 0,
     })
     while (!this.#lane.signal.aborted) {

@@ -158,6 +158,18 @@ const rootsOf = (
 /** Text that says where the blocks of this chain come from: its builder. */
 const EXTRA_DATA = '0x6c6f63616c206275696c646572'
 
+const genesisState = (
+  world: ReturnType<typeof createScenario>,
+  layout: ReturnType<typeof stateLayoutOf>,
+): State => {
+  const state = new State(new Array<bigint>(layout.size).fill(0n))
+  for (const { role, index } of world.accounts)
+    state.set(layout.ether(index), (GENESIS_ETHER[role] ?? 0n) * 10n ** 18n)
+  state.set(layout.baseFee, FIRST_BASE_FEE)
+  state.commit()
+  return state
+}
+
 /** A producer for one spec. */
 export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
   const world = createScenario(spec.seed)
@@ -202,7 +214,8 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
 
   return {
     spec,
-    ...{ codec, maxCachedTransactions: MAX_CACHED_TRANSACTIONS },
+    codec,
+    maxCachedTransactions: MAX_CACHED_TRANSACTIONS,
     segmentBlocks: segmentLength((spec.ratePerSecond * BLOCK_TIME_MS) / 1_000, MAX_SEGMENT_BLOCKS),
     heightAt: (timeMs) => Math.floor((timeMs - spec.genesisMs) / BLOCK_TIME_MS),
     headOf: headerOnly,
@@ -210,11 +223,7 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
     layout,
     blooms,
     genesis: () => {
-      const state = new State(new Array<bigint>(layout.size).fill(0n))
-      for (const { role, index } of world.accounts)
-        state.set(layout.ether(index), (GENESIS_ETHER[role] ?? 0n) * 10n ** 18n)
-      state.set(layout.baseFee, FIRST_BASE_FEE)
-      state.commit()
+      const state = genesisState(world, layout)
       return { block: seal(null, deskAt(state, 0, 0)), state }
     },
     *next(parent, state, branch) {

@@ -74,8 +74,20 @@ export const headerOnly = (block: Header | SealedBlock): Header => {
   const { receiptsRoot, logsBloom, gasLimit, gasUsed, baseFeeRaw, extraData, mixHash } = block
   const { parentBeaconBlockRoot } = block
   return {
-    ...{ height, hash, parentHash, timeMs, coinbase, stateRoot, transactionsRoot },
-    ...{ receiptsRoot, logsBloom, gasLimit, gasUsed, baseFeeRaw, extraData, mixHash },
+    height,
+    hash,
+    parentHash,
+    timeMs,
+    coinbase,
+    stateRoot,
+    transactionsRoot,
+    receiptsRoot,
+    logsBloom,
+    gasLimit,
+    gasUsed,
+    baseFeeRaw,
+    extraData,
+    mixHash,
     parentBeaconBlockRoot,
   }
 }

@@ -103,7 +103,10 @@ const accountInfo = (
   owner: string,
   data: Uint8Array = EMPTY,
 ): AccountInfo => ({
-  ...{ lamports: lamportsOf(read, account), owner, executable: false, data },
+  lamports: lamportsOf(read, account),
+  owner,
+  executable: false,
+  data,
 })
 
 const tokenAccountInfo = (read: StateReader, account: TokenAccount): AccountInfo =>

@@ -39,15 +39,16 @@ export const submitVotes = ({ context, submit }: BlockBuilder): void => {
     if (validator === undefined) continue
     const { identity, vote: account } = validator
     submit({
-      ...{ payer: identity, units: 0, messageForm: 'legacy', isVote: true },
+      payer: identity,
+      units: 0,
+      messageForm: 'legacy',
+      isVote: true,
       run: (run) =>
         run.invoke({
-          ...{
-            program: KNOWN_ACCOUNTS.vote,
-            accounts: [account, identity],
-            flags: 'wS',
-            units: 2_100,
-          },
+          program: KNOWN_ACCOUNTS.vote,
+          accounts: [account, identity],
+          flags: 'wS',
+          units: 2_100,
           data: () => new BorshWriter().u32(14).u64(BigInt(slot)).u8(0).u64(0n).toBytes(),
         }),
     })
@@ -61,7 +62,8 @@ const sendSol = (desk: BlockBuilder): void => {
   const lamports = BigInt(1 + random.below(3_000)) * 1_000_000n
   if (!desk.fund(from, lamports)) return
   desk.submit({
-    ...{ payer: from.account, units: random.chance(0.5) ? 450 : 0 },
+    payer: from.account,
+    units: random.chance(0.5) ? 450 : 0,
     run: (run) => transferLamports(run, from.account, to.account, lamports),
   })
 }
@@ -75,7 +77,8 @@ const sendUsdc = (desk: BlockBuilder): void => {
   const held = tokenBalanceOf((place) => state.get(place), from.usdc) ?? 0n
   if (held < amount || !desk.fund(from, 0n)) return
   desk.submit({
-    ...{ payer: from.account, units: 60_000 },
+    payer: from.account,
+    units: 60_000,
     run: (run) => {
       createAssociatedTokenAccount(run, to.usdc, { payer: from.account })
       transfer(run, { from: from.usdc, to: to.usdc, authority: from.account, amount })
@@ -97,7 +100,8 @@ const moveLaunchTokens = (desk: BlockBuilder): void => {
   const burns = random.chance(0.15)
   if (amount === 0n || from === to) return
   desk.submit({
-    ...{ payer: wallet.account, units: 80_000 },
+    payer: wallet.account,
+    units: 80_000,
     run: (run) => {
       if (burns) {
         burn(run, from, wallet.account, amount)
@@ -119,7 +123,8 @@ const closeEmptyAccount = (desk: BlockBuilder): void => {
   )
   if (wallet === undefined || random.chance(0.5) || !desk.fund(wallet, 0n)) return
   desk.submit({
-    ...{ payer: wallet.account, units: 0 },
+    payer: wallet.account,
+    units: 0,
     run: (run) => closeAccount(run, launch.holding(wallet), wallet.account),
   })
 }
@@ -147,7 +152,9 @@ const failedCurveBuy = (desk: BlockBuilder): void => {
   if (!desk.fund(user, spend * 2n)) return
   const isRouted = random.chance(0.5)
   desk.submit({
-    ...{ payer: user.account, units: 200_000, sendAnyway: true },
+    payer: user.account,
+    units: 200_000,
+    sendAnyway: true,
     run: (run) => {
       const curve = readCurve(context, launch)
       const tokens = tokensForLamports(curve, spend)
@@ -171,7 +178,9 @@ const failedPumpSwapBuy = (desk: BlockBuilder): void => {
   const limit = perMille(quote, 3)
   if (!desk.fund(user, limit)) return
   desk.submit({
-    ...{ payer: user.account, units: 200_000, sendAnyway: true },
+    payer: user.account,
+    units: 200_000,
+    sendAnyway: true,
     run: (run) => {
       wrapSol(run, user, limit)
       createAssociatedTokenAccount(run, launch.holding(user), { payer: user.account })
@@ -192,10 +201,18 @@ const failedRaydiumSwap = (desk: BlockBuilder): void => {
   const amount = rawForUsd(context, pool.pc, 40 + random.below(400))
   if (!desk.fund(user, 0n)) return
   desk.submit({
-    ...{ payer: user.account, units: 120_000, sendAnyway: true },
+    payer: user.account,
+    units: 120_000,
+    sendAnyway: true,
     run: (run) =>
       raydiumSwap(run, {
-        ...{ pool, user, from, to, exact: 'in', amount, short: random.chance(0.5) },
+        pool,
+        user,
+        from,
+        to,
+        exact: 'in',
+        amount,
+        short: random.chance(0.5),
         limit: 1n << 62n,
       }),
   })
@@ -221,7 +238,8 @@ export const twoPoolTrade = (desk: BlockBuilder): number => {
   if (launch === undefined || (tokenBalanceOf((at) => state.get(at), from) ?? 0n) < amount) return 0
   if (!desk.fund(user, 0n)) return 0
   const sent = desk.submit({
-    ...{ payer: user.account, units: 400_000 },
+    payer: user.account,
+    units: 400_000,
     run: (run) => {
       wrapSol(run, user, 0n)
       createAssociatedTokenAccount(run, launch.holding(user), { payer: user.account })

@@ -100,7 +100,10 @@ export const createBlockBuilder = (
       state.commit()
       return failure === undefined
     },
-    ...{ context: machine, random, transactions: [], rewardRaw: 0n },
+    context: machine,
+    random,
+    transactions: [],
+    rewardRaw: 0n,
     fund: (wallet, lamports) => {
       const wanted = lamports + MIN_WALLET_LAMPORTS
       const held = state.get(wallet.account.stateIndex)
@@ -110,7 +113,9 @@ export const createBlockBuilder = (
       const amount = (wanted - held) * 2n + BigInt(1 + random.below(2_000)) * 10_000_000n
       return desk.submit({
         run: (run) => transferLamports(run, exchange.account, wallet.account, amount),
-        ...{ payer: exchange.account, units: 0, messageForm: 'legacy' },
+        payer: exchange.account,
+        units: 0,
+        messageForm: 'legacy',
       })
     },
   }

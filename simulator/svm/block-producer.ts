@@ -89,24 +89,29 @@ const blockHash = (
   return base58Encode(hash.update(text).digest())
 }
 
+/** Runs one action at random, by weight; gives the trades that it made. */
+const randomActions = (ratePerSecond: number): ((builder: BlockBuilder) => number) => {
+  const actions = actionsFor(ratePerSecond)
+  const totalWeight = actions.reduce((sum, [weight]) => sum + weight, 0)
+  return (builder) => {
+    let at = builder.random.unit() * totalWeight
+    for (const [weight, action] of actions) {
+      at -= weight
+      if (at < 0) return action(builder)
+    }
+    return 0
+  }
+}
+
 /** A producer for one spec. */
 export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
   const { seed, ratePerSecond, genesisMs } = spec
   const world = createScenario(seed, ratePerSecond)
   const launches = createLaunchRegistry(world)
   const { layout, validators } = world
-  const actions = actionsFor(ratePerSecond)
-  const totalWeight = actions.reduce((sum, [weight]) => sum + weight, 0)
+  const act = randomActions(ratePerSecond)
   const surplusAt = layout.common('surplus')
 
-  const act = (desk: BlockBuilder): number => {
-    let at = desk.random.unit() * totalWeight
-    for (const [weight, action] of actions) {
-      at -= weight
-      if (at < 0) return action(desk)
-    }
-    return 0
-  }
   const seal = (parent: Header | undefined, desk: BlockBuilder): SealedBlock => {
     const { height, slot, state } = desk.context
     const leader = Math.floor(slot / LEADER_SLOTS) % validators.length
@@ -115,7 +120,9 @@ export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
     state.commit()
     const writes = state.drainWrites()
     const head = {
-      ...{ height, slot, leader },
+      height,
+      slot,
+      leader,
       parentSlot: parent?.slot ?? 0,
       parentHash: parent?.hash ?? base58Encode(new Uint8Array(32)),
       timeMs: genesisMs + slot * SLOT_MS,
@@ -139,7 +146,10 @@ export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
   }
 
   return {
-    ...{ spec, codec, world, launches },
+    spec,
+    codec,
+    world,
+    launches,
     segmentBlocks: segmentLength((ratePerSecond * SLOT_MS) / 1_000, MAX_SEGMENT_BLOCKS),
     maxCachedTransactions: MAX_CACHED_TRANSACTIONS,
     heightAt: (timeMs) => heightAt(seed, Math.floor((timeMs - genesisMs) / SLOT_MS)),

@@ -56,11 +56,9 @@ export const buyOnCurve = (desk: BlockBuilder, launch: Launch, user: Wallet): nu
   if (!desk.fund(user, perMille(spend, 1_300))) return 0
   const facts = { spend, slippage: 10 + random.below(150), isRouted: random.chance(0.25) }
   const sent = desk.submit({
-    ...{
-      payer: user.account,
-      units: COMPUTE_UNITS,
-      about: tradeSubject(launch, launch.curve, user),
-    },
+    payer: user.account,
+    units: COMPUTE_UNITS,
+    about: tradeSubject(launch, launch.curve, user),
     run: (run) => addCurveBuy(run, { launch, user }, facts),
   })
   return sent ? 1 : 0
@@ -79,11 +77,9 @@ const sellOnCurve = (desk: BlockBuilder, launch: Launch): number => {
   const isRouted = random.chance(0.25)
   const closes = isAll && random.chance(0.6)
   const sent = desk.submit({
-    ...{
-      payer: wallet.account,
-      units: COMPUTE_UNITS,
-      about: tradeSubject(launch, launch.curve, wallet),
-    },
+    payer: wallet.account,
+    units: COMPUTE_UNITS,
+    about: tradeSubject(launch, launch.curve, wallet),
     run: (run) => {
       viaRouter(run, wallet, isRouted, () =>
         curveSell(run, { launch, user: wallet, tokens, limit }),

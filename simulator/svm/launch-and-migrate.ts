@@ -55,7 +55,9 @@ export const launchToken = (desk: BlockBuilder): number => {
   const spend = randomSpend(desk, launch) * 2n
   if (!desk.fund(creator, perMille(spend, 1_300))) return 0
   const made = desk.submit({
-    ...{ payer: creator.account, signatures: 2, units: COMPUTE_UNITS.create },
+    payer: creator.account,
+    signatures: 2,
+    units: COMPUTE_UNITS.create,
     ...(buys && { about: tradeSubject(launch, launch.curve, creator) }),
     run: (run) => {
       state.add(count, 1n)
@@ -81,7 +83,8 @@ export const migrateCompleteCurves = (desk: BlockBuilder): void => {
   for (const launch of launchesInPhase(context, LAUNCH_PHASE.complete)) {
     if (migrator === undefined || random.chance(0.4)) continue
     const sent = desk.submit({
-      ...{ payer: migrator.account, units: COMPUTE_UNITS.migrate },
+      payer: migrator.account,
+      units: COMPUTE_UNITS.migrate,
       run: (run) => migrateLaunch(run, launch, migrator),
     })
     if (!sent) continue

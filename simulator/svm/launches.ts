@@ -117,14 +117,24 @@ const createLaunch = (
   const creator = byRole.creator[hashToUint32(seed, 65, serial) % byRole.creator.length]
   if (creator === undefined) throw new RangeError('no creator wallet')
   const rented = (at: Address, field: LaunchField, rentRaw: bigint): RentedAccount => ({
-    ...{ kind: 'rented', ...at, stateIndex: place(field), rentRaw },
+    kind: 'rented',
+    ...at,
+    stateIndex: place(field),
+    rentRaw,
   })
   const mintOf = (account: RentedAccount, decimals: number, is2022: boolean) => ({
-    ...{ account, decimals, native: false, supply: account.stateIndex },
+    account,
+    decimals,
+    native: false,
+    supply: account.stateIndex,
     program: is2022 ? KNOWN_ACCOUNTS.token2022 : KNOWN_ACCOUNTS.token,
   })
   const token = (at: Address, where: number, mint: Mint, owner: Account): TokenAccount => ({
-    ...{ kind: 'token', ...at, stateIndex: where, mint, owner },
+    kind: 'token',
+    ...at,
+    stateIndex: where,
+    mint,
+    owner,
     rentRaw: mint.program === KNOWN_ACCOUNTS.token2022 ? RENT.tokenAccount2022 : RENT.tokenAccount,
   })
   const own = (field: LaunchField, mint: Mint, owner: Account): TokenAccount =>
@@ -133,13 +143,23 @@ const createLaunch = (
   const mint = mintOf(rented(simulatedPumpMint(seed, `mint ${serial}`), 'supply', rent), 6, isV2)
   const lpMint = mintOf(rented(named('lp mint'), 'lpSupply', RENT.mint), 9, true)
   const stored = (field: 'curve' | 'authority'): StoredAccount => ({
-    ...{ kind: 'stored', ...named(field), stateIndex: place(field) },
+    kind: 'stored',
+    ...named(field),
+    stateIndex: place(field),
   })
   const [curve, authority] = [stored('curve'), stored('authority')]
   const pool = rented(named('pool'), 'pool', RENT.pool)
   const holdings = new Map<number, TokenAccount>()
   return {
-    ...{ serial, slot, isToken2022: isV2, creator, mint, lpMint, curve, authority, pool },
+    serial,
+    slot,
+    isToken2022: isV2,
+    creator,
+    mint,
+    lpMint,
+    curve,
+    authority,
+    pool,
     ...metadataOf(seed, serial),
     popularity: popularityOf(seed, serial),
     eventLayout: eventLayoutFor(serial, isV2),

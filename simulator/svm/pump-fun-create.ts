@@ -64,7 +64,9 @@ const createInstruction = (
         ...[KNOWN_ACCOUNTS.pumpEvents, KNOWN_ACCOUNTS.pump],
       ]
   return {
-    ...{ program: KNOWN_ACCOUNTS.pump, accounts, name: isToken2022 ? 'CreateV2' : 'Create' },
+    program: KNOWN_ACCOUNTS.pump,
+    accounts,
+    name: isToken2022 ? 'CreateV2' : 'Create',
     flags: isToken2022 ? 'SrwwrSrrrwrwwwrr' : 'SrwwrrwSrrrrrr',
     data: () => {
       const data = new BorshWriter().hex(isToken2022 ? 'd6904cec5f8b31b4' : '181ec828051c0777')
@@ -82,7 +84,10 @@ const createMint = (run: TransactionExecution, { mint, creator, isToken2022 }: L
   createAccount(run, creator.account, { account, rentRaw, space, owner: program, signs: true })
   if (isToken2022)
     run.invoke({
-      ...{ program, accounts: [account], flags: 'w', units: 879 },
+      program,
+      accounts: [account],
+      flags: 'w',
+      units: 879,
       data: () =>
         new BorshWriter()
           .u8(39)

@@ -26,7 +26,10 @@ export const emitEvent = (
   run.log(() => `Program data: ${Buffer.from(event()).toString('base64')}`)
   run.invoke({
     data: () => new BorshWriter().hex(EVENT_CPI_DISCRIMINATOR).raw(event()).toBytes(),
-    ...{ program: from.program, accounts: [from.authority], flags: 'r', units: 2_060 },
+    program: from.program,
+    accounts: [from.authority],
+    flags: 'r',
+    units: 2_060,
   })
 }
 

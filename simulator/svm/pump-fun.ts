@@ -69,12 +69,11 @@ export interface CurveOrder {
 const callGetFees = (run: TransactionExecution): void =>
   run.invoke({
     data: () => new BorshWriter().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).toBytes(),
-    ...{
-      program: KNOWN_ACCOUNTS.pumpFees,
-      accounts: [KNOWN_ACCOUNTS.pumpFeeConfig, KNOWN_ACCOUNTS.pump],
-      flags: 'rr',
-    },
-    ...{ units: 3_136, name: 'GetFees' },
+    program: KNOWN_ACCOUNTS.pumpFees,
+    accounts: [KNOWN_ACCOUNTS.pumpFeeConfig, KNOWN_ACCOUNTS.pump],
+    flags: 'rr',
+    units: 3_136,
+    name: 'GetFees',
   })
 
 const tradeFees = (launch: Launch, sol: bigint) => {

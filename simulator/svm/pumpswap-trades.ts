@@ -41,11 +41,9 @@ const buyInPool = (desk: BlockBuilder, launch: Launch, user: Wallet): number => 
   if (amount === 0n || !desk.fund(user, limit)) return 0
   const isRouted = random.chance(0.25)
   const sent = desk.submit({
-    ...{
-      payer: user.account,
-      units: COMPUTE_UNITS,
-      about: tradeSubject(launch, launch.pool, user),
-    },
+    payer: user.account,
+    units: COMPUTE_UNITS,
+    about: tradeSubject(launch, launch.pool, user),
     run: (run) => {
       wrapSol(run, user, limit)
       createAssociatedTokenAccount(run, launch.holding(user), { payer: user.account })
@@ -73,11 +71,9 @@ const sellInPool = (desk: BlockBuilder, launch: Launch): number => {
   const limit = perMille(payout, 800 + random.below(180))
   const isRouted = random.chance(0.25)
   const sent = desk.submit({
-    ...{
-      payer: user.account,
-      units: COMPUTE_UNITS,
-      about: tradeSubject(launch, launch.pool, user),
-    },
+    payer: user.account,
+    units: COMPUTE_UNITS,
+    about: tradeSubject(launch, launch.pool, user),
     run: (run) => {
       wrapSol(run, user, 0n)
       viaRouter(run, user, isRouted, () =>

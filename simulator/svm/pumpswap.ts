@@ -47,12 +47,11 @@ const swapInstruction = (
 const callGetFees = (run: TransactionExecution): void =>
   run.invoke({
     data: () => new BorshWriter().hex('e7257e55cf5b3f34').bool(true).u128(0n).u64(0n).toBytes(),
-    ...{
-      program: KNOWN_ACCOUNTS.pumpFees,
-      accounts: [KNOWN_ACCOUNTS.ammFeeConfig, KNOWN_ACCOUNTS.amm],
-      flags: 'rr',
-    },
-    ...{ units: 4_291, name: 'GetFees' },
+    program: KNOWN_ACCOUNTS.pumpFees,
+    accounts: [KNOWN_ACCOUNTS.ammFeeConfig, KNOWN_ACCOUNTS.amm],
+    flags: 'rr',
+    units: 4_291,
+    name: 'GetFees',
   })
 
 const quoteTrade = (
@@ -67,7 +66,12 @@ const quoteTrade = (
     : pumpSwapPayout(poolBase, poolQuote, base)
   return {
     lpFee: feeOf(quote, PUMPSWAP_FEES.lp),
-    ...{ isBuy, base, limit, quote, poolBase, poolQuote },
+    isBuy,
+    base,
+    limit,
+    quote,
+    poolBase,
+    poolQuote,
     protocolFee: feeOf(quote, PUMPSWAP_FEES.protocol),
     creatorFee: feeOf(quote, PUMPSWAP_FEES.creator),
     userBase: currentTokenBalance(run, launch.holding(user)),

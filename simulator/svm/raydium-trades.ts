@@ -66,7 +66,8 @@ const submitTrade = (desk: BlockBuilder, wish: TradeIntent): number => {
   const order = { pool, user, from, to, exact, limit, short: random.chance(0.6) } as const
   const isRouted = random.chance(0.2)
   const sent = desk.submit({
-    ...{ payer: user.account, units: COMPUTE_UNITS },
+    payer: user.account,
+    units: COMPUTE_UNITS,
     run: (run) => {
       prepareAccounts(run, wish, from, amount)
       createAssociatedTokenAccount(run, to, { payer: user.account })

@@ -230,6 +230,12 @@ export const RPC_METHODS: Readonly<Record<string, RpcMethod>> = {
     visibleSlot(chain, heightAtCommitment(chain, parseCommitment(optionsParam(params, 0)))),
   getBlockHeight: ({ chain }, params) =>
     heightAtCommitment(chain, parseCommitment(optionsParam(params, 0))),
-  ...{ getBlock, getBlocks, getBlocksWithLimit, getBlockTime, getTransaction },
-  ...{ getSignatureStatuses, getAccountInfo, getMultipleAccounts },
+  getBlock,
+  getBlocks,
+  getBlocksWithLimit,
+  getBlockTime,
+  getTransaction,
+  getSignatureStatuses,
+  getAccountInfo,
+  getMultipleAccounts,
 }

@@ -108,8 +108,12 @@ const accountFactories = (seed: number): AccountFactories => ({
     stateIndex: place,
   }),
   token: (label, place, { mint, owner }) => ({
-    ...{ kind: 'token', ...simulatedAddress(seed, label), stateIndex: place },
-    ...{ rentRaw: RENT.tokenAccount, mint, owner },
+    kind: 'token',
+    ...simulatedAddress(seed, label),
+    stateIndex: place,
+    rentRaw: RENT.tokenAccount,
+    mint,
+    owner,
   }),
 })
 
@@ -119,7 +123,10 @@ const fixedSupplyMint = (
   raw: bigint,
   native = false,
 ): Mint => ({
-  ...{ account, decimals, program: KNOWN_ACCOUNTS.token, native },
+  account,
+  decimals,
+  program: KNOWN_ACCOUNTS.token,
+  native,
   supply: { raw },
 })
 
@@ -136,7 +143,10 @@ const createWallets = (
       token(`wallet ${index} ${label}`, place, { mint, owner: account })
     const ammAuthority = fixed(`wallet ${index} amm creator`, 0n)
     return {
-      ...{ index, role, account, ammAuthority },
+      index,
+      role,
+      account,
+      ammAuthority,
       wsol: own('wsol', at('wsol'), mints.sol),
       usdc: own('usdc', at('usdc'), mints.usdc),
       coins: mints.coins.map((mint, coin) =>
@@ -164,7 +174,12 @@ const createPools = (
     const vault = (side: 'coin' | 'pc', mint: Mint): TokenAccount =>
       token(`pool ${index} ${side}`, layout.pool(index, side), { mint, owner })
     return {
-      ...{ index, usd, weight, reference, coin: coinMint, pc: pcMint },
+      index,
+      usd,
+      weight,
+      reference,
+      coin: coinMint,
+      pc: pcMint,
       account: fixed(`pool ${index}`, 6_124_800n),
       coinVault: vault('coin', coinMint),
       pcVault: vault('pc', pcMint),
@@ -230,7 +245,14 @@ export const createScenario = (seed: number, ratePerSecond: number): Scenario =>
   }
   const byRole = (role: Role): readonly Wallet[] => wallets.filter((one) => one.role === role)
   return {
-    ...{ seed, layout, wallets, sol, usdc, coins, pools, ...common },
+    seed,
+    layout,
+    wallets,
+    sol,
+    usdc,
+    coins,
+    pools,
+    ...common,
     byRole: Object.fromEntries(
       ROLE_COUNTS.map(([role]) => [role, byRole(role)]),
     ) as Scenario['byRole'],

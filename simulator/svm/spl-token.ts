@@ -41,7 +41,8 @@ export const transfer = (run: TransactionExecution, moved: Transfer): void => {
     program: from.mint.program,
     accounts: [from, to, authority],
     flags: 'wws',
-    ...{ name: 'Transfer', units: COMPUTE_UNITS.transfer },
+    name: 'Transfer',
+    units: COMPUTE_UNITS.transfer,
     data: () => new BorshWriter().u8(3).u64(amount).toBytes(),
   }
   run.invoke(call, () => moveBalance(run, moved))
@@ -55,7 +56,8 @@ export const transferChecked = (run: TransactionExecution, moved: Transfer): voi
     program,
     accounts: [from, account, to, authority],
     flags: 'wrws',
-    ...{ name: 'TransferChecked', units: COMPUTE_UNITS.transferChecked },
+    name: 'TransferChecked',
+    units: COMPUTE_UNITS.transferChecked,
     data: () => new BorshWriter().u8(12).u64(amount).u8(decimals).toBytes(),
   }
   run.invoke(call, () => moveBalance(run, moved))
@@ -72,7 +74,8 @@ export const mintTo = (
     program: mint.program,
     accounts: [mint.account, to, authority],
     flags: 'wwr',
-    ...{ name: 'MintTo', units: 1_642 },
+    name: 'MintTo',
+    units: 1_642,
     data: () => new BorshWriter().u8(7).u64(amount).toBytes(),
   })
   if (typeof mint.supply === 'number') run.context.state.add(mint.supply, amount)
@@ -95,7 +98,8 @@ export const burn = (
     program: mint.program,
     accounts: [from, mint.account, authority],
     flags: 'wws',
-    ...{ name: 'Burn', units: 1_295 },
+    name: 'Burn',
+    units: 1_295,
     data: () => new BorshWriter().u8(8).u64(amount).toBytes(),
   })
   state.add(mint.supply, -amount)
@@ -117,7 +121,8 @@ export const closeAccount = (
     program,
     accounts: [account, to, account.owner],
     flags: 'wws',
-    ...{ name: 'CloseAccount', units: COMPUTE_UNITS.small },
+    name: 'CloseAccount',
+    units: COMPUTE_UNITS.small,
     data: () => new BorshWriter().u8(9).toBytes(),
   })
   state.set(account.stateIndex, 0n)
@@ -127,15 +132,22 @@ export const closeAccount = (
 /** Token program: what was sent to a wSOL account becomes its tokens. */
 export const syncNative = (run: TransactionExecution, account: TokenAccount): void =>
   run.invoke({
-    ...{ program: account.mint.program, accounts: [account], flags: 'w', units: 3_045 },
-    ...{ name: 'SyncNative', data: () => new BorshWriter().u8(17).toBytes() },
+    program: account.mint.program,
+    accounts: [account],
+    flags: 'w',
+    units: 3_045,
+    name: 'SyncNative',
+    data: () => new BorshWriter().u8(17).toBytes(),
   })
 
 /** Token program: InitializeMint2, right after the account was created. */
 export const initializeMint = (run: TransactionExecution, mint: Mint, authority: Account): void => {
   run.invoke({
     name: 'InitializeMint2',
-    ...{ program: mint.program, accounts: [mint.account], flags: 'w', units: 1_225 },
+    program: mint.program,
+    accounts: [mint.account],
+    flags: 'w',
+    units: 1_225,
     data: () => new BorshWriter().u8(20).u8(mint.decimals).pubkey(authority).u8(0).toBytes(),
   })
   if (typeof mint.supply === 'number') run.context.state.set(mint.supply, 1n)
@@ -148,8 +160,12 @@ export const revokeMintAuthority = (
   authority: Account,
 ): void =>
   run.invoke({
-    ...{ program: mint.program, accounts: [mint.account, authority], flags: 'wr', units: 958 },
-    ...{ name: 'SetAuthority', data: () => new BorshWriter().u8(6).u8(0).u8(0).toBytes() },
+    program: mint.program,
+    accounts: [mint.account, authority],
+    flags: 'wr',
+    units: 958,
+    name: 'SetAuthority',
+    data: () => new BorshWriter().u8(6).u8(0).u8(0).toBytes(),
   })
 
 const initializeOwned = (run: TransactionExecution, account: TokenAccount): void => {
@@ -157,14 +173,21 @@ const initializeOwned = (run: TransactionExecution, account: TokenAccount): void
   const { program } = mint
   run.log('Program log: Initialize the associated token account')
   run.invoke({
-    ...{ program, accounts: [account], flags: 'w', units: 1_405 },
-    ...{ name: 'InitializeImmutableOwner', data: () => new BorshWriter().u8(22).toBytes() },
+    program,
+    accounts: [account],
+    flags: 'w',
+    units: 1_405,
+    name: 'InitializeImmutableOwner',
+    data: () => new BorshWriter().u8(22).toBytes(),
   })
   if (program === KNOWN_ACCOUNTS.token)
     run.trace.push({ height: run.height + 1, line: UPGRADE_HINT })
   run.invoke({
     name: 'InitializeAccount3',
-    ...{ program, accounts: [account, mint.account], flags: 'wr', units: 4_188 },
+    program,
+    accounts: [account, mint.account],
+    flags: 'wr',
+    units: 4_188,
     data: () => new BorshWriter().u8(18).pubkey(owner).toBytes(),
   })
 }
@@ -184,8 +207,12 @@ export const createAssociatedTokenAccount = (
     run.log(`Program log: ${strict ? 'Create' : 'CreateIdempotent'}`)
     if (state.get(account.stateIndex) > 0n) return
     run.invoke({
-      ...{ program, accounts: [mint.account], flags: 'r', units: 1_569 },
-      ...{ name: 'GetAccountDataSize', data: () => new BorshWriter().u8(21).u16(7).toBytes() },
+      program,
+      accounts: [mint.account],
+      flags: 'r',
+      units: 1_569,
+      name: 'GetAccountDataSize',
+      data: () => new BorshWriter().u8(21).u16(7).toBytes(),
     })
     const space = program === KNOWN_ACCOUNTS.token ? 165 : 170
     createAccount(run, payer, { account, rentRaw, space, owner: program })

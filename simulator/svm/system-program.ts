@@ -27,7 +27,10 @@ export const transferLamports = (
 ): void => {
   const call = {
     data: () => new BorshWriter().u32(2).u64(lamports).toBytes(),
-    ...{ program: KNOWN_ACCOUNTS.system, accounts: [from, to], flags: 'Sw', units: 150 },
+    program: KNOWN_ACCOUNTS.system,
+    accounts: [from, to],
+    flags: 'Sw',
+    units: 150,
   }
   run.invoke(call, () => moveLamports(run, from, to, lamports))
 }
@@ -48,12 +51,10 @@ export const createAccount = (
   const { account, rentRaw, space, owner, signs = false } = made
   const call = {
     data: () => new BorshWriter().u32(0).u64(rentRaw).u64(BigInt(space)).pubkey(owner).toBytes(),
-    ...{
-      program: KNOWN_ACCOUNTS.system,
-      accounts: [payer, account],
-      flags: signs ? 'SS' : 'Sw',
-      units: 150,
-    },
+    program: KNOWN_ACCOUNTS.system,
+    accounts: [payer, account],
+    flags: signs ? 'SS' : 'Sw',
+    units: 150,
   }
   run.invoke(call, () => moveLamports(run, payer, undefined, rentRaw))
 }
@@ -67,7 +68,10 @@ export const topUpRent = (
 ): void => {
   const call = {
     data: () => new BorshWriter().u32(2).u64(lamports).toBytes(),
-    ...{ program: KNOWN_ACCOUNTS.system, accounts: [payer, account], flags: 'Sw', units: 150 },
+    program: KNOWN_ACCOUNTS.system,
+    accounts: [payer, account],
+    flags: 'Sw',
+    units: 150,
   }
   run.invoke(call, () => moveLamports(run, payer, undefined, lamports))
 }

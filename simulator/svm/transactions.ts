@@ -60,8 +60,10 @@ const accountBalances = ({ keys }: Message, state: State) => {
   const now: StateReader = (place) => state.get(place)
   const then: StateReader = (place) => changes.get(place) ?? state.get(place)
   const lists = {
-    ...{ pre: [] as number[], post: [] as number[] },
-    ...{ preTokens: [] as TokenBalance[], postTokens: [] as TokenBalance[] },
+    pre: [] as number[],
+    post: [] as number[],
+    preTokens: [] as TokenBalance[],
+    postTokens: [] as TokenBalance[],
   }
   keys.forEach((account, at) => {
     const lamports = Number(lamportsOf(now, account))
@@ -88,8 +90,14 @@ export const sealTransaction = (
   let hash: string | undefined
   return {
     failure: failure && { code: failure.code, height: run.height },
-    ...{ signatures, message, recentBlockhash, trace: run.trace },
-    ...{ feeRaw, unitLimit, isVote, about },
+    signatures,
+    message,
+    recentBlockhash,
+    trace: run.trace,
+    feeRaw,
+    unitLimit,
+    isVote,
+    about,
     ...accountBalances(message, state),
     get hash() {
       hash ??= base58Encode(Buffer.from(signatures[0] ?? '', 'hex'))

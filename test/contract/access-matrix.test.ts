@@ -47,15 +47,24 @@ before(async () => {
   const { accounts, endpoints } = api
   await accounts.keySet()
   admin = await makeAdminServer({
-    ...{ accounts, endpoints, meter: METER, config: loadConfig({ ADMIN_TOKEN }) },
-    ...{ metrics: makeMetrics(), log: silentLogger(), nowMs: Date.now },
+    accounts,
+    endpoints,
+    meter: METER,
+    config: loadConfig({ ADMIN_TOKEN }),
+    metrics: makeMetrics(),
+    log: silentLogger(),
+    nowMs: Date.now,
   })
   const sign = await signerOf(pair)
   const place = accounts.tokenPlace()
   const now = Math.floor(Date.now() / 1_000)
   const claims = (clientId: string): TokenClaims => ({
-    ...{ clientId, orgId: '', tokenId: newTokenId(Date.now()), scopes: SCOPES },
-    ...{ issuedAt: now, expiresAt: now + 600 },
+    clientId,
+    orgId: '',
+    tokenId: newTokenId(Date.now()),
+    scopes: SCOPES,
+    issuedAt: now,
+    expiresAt: now + 600,
   })
   const own = claims(api.clientId)
   const revokedKey = await accounts.createKey({ name: 'revoked key' })
@@ -156,7 +165,9 @@ test('public plane: what belongs to one organization is not there for another', 
     const body = ['PATCH', 'PUT', 'POST'].includes(method) ? '{}' : null
     const json = body === null ? {} : { 'content-type': 'application/json' }
     const answer = await call(api, filled(url, endpointId), {
-      ...{ method, headers: { ...headers, ...json }, body },
+      method,
+      headers: { ...headers, ...json },
+      body,
     })
     assert.equal(answer.status, 404, `${method} ${url}: ${answer.text}`)
   }
@@ -170,11 +181,15 @@ test('the token service opens for the secret of a client alone', async () => {
   for (const [name, [headers]] of credentials) {
     if (name === 'basic') continue
     const body = JSON.stringify({
-      ...{ grant_type: 'client_credentials', audience: api.accounts.tokenPlace().audience },
-      ...{ client_id: api.clientId, client_secret: 'wrong' },
+      grant_type: 'client_credentials',
+      audience: api.accounts.tokenPlace().audience,
+      client_id: api.clientId,
+      client_secret: 'wrong',
     })
     const answer = await call(api, '/oauth/token', {
-      ...{ method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } },
+      method: 'POST',
+      body,
+      headers: { ...headers, 'content-type': 'application/json' },
     })
     assert.ok([400, 401, 429].includes(answer.status), `${name}: ${answer.status}`)
     assert.ok(!answer.text.includes('access_token'), name)

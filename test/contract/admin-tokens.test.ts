@@ -21,7 +21,11 @@ let admin: FastifyInstance
 before(async () => {
   api = await startApi({ log })
   admin = await makeAdminServer({
-    ...{ accounts: api.accounts, endpoints: api.endpoints, meter: makeMeter(), metrics, log },
+    accounts: api.accounts,
+    endpoints: api.endpoints,
+    meter: makeMeter(),
+    metrics,
+    log,
     config: loadConfig({ ADMIN_TOKEN }),
     nowMs: Date.now,
   })
@@ -38,7 +42,9 @@ const ask = async (token: string, method: Method, path: string, payload?: object
     headers,
     body,
   } = await admin.inject({
-    ...{ method, url: `/admin/v1${path}`, ...(payload && { payload }) },
+    method,
+    url: `/admin/v1${path}`,
+    ...(payload && { payload }),
     headers: { authorization: `Bearer ${token}`, 'x-request-id': 'request-of-test' },
   })
   return { status, headers, body: JSON.parse(body) }
@@ -82,8 +88,13 @@ test('a token is replaced while the process runs: a second one works, the first 
 test('a token ends by itself, and holds in every process that serves', async () => {
   const brief = await make('read', { expiresInSeconds: 2 })
   const there = await createAccounts({
-    ...{ bus: api.bus, codec: localCodec(), config: loadConfig({ KEY_PEPPER: 'pepper' }) },
-    ...{ authUrl: () => 'https://auth.test', nowMs: Date.now, log, metrics: makeMetrics() },
+    bus: api.bus,
+    codec: localCodec(),
+    config: loadConfig({ KEY_PEPPER: 'pepper' }),
+    authUrl: () => 'https://auth.test',
+    nowMs: Date.now,
+    log,
+    metrics: makeMetrics(),
   })
   const opened = there.adminTokens.open(brief.token)
   assert.deepEqual(opened, { id: brief.tokenId, role: 'read' })

@@ -94,7 +94,8 @@ const routesOf = (document: unknown): readonly Route[] =>
   Object.entries((document as { paths: Record<string, Record<string, Operation>> }).paths).flatMap(
     ([path, operations]) =>
       Object.entries(operations).map(([method, operation]) => ({
-        ...{ method: method.toUpperCase(), operation },
+        method: method.toUpperCase(),
+        operation,
         path,
       })),
   )

@@ -19,7 +19,10 @@ const openAt = (path: string, mapSizeBytes = 16 * MB): Promise<Bus> =>
   openEmbeddedBus({ path, mapSizeBytes, log: silentLogger(), retention: 'bounded' })
 
 const spec = (topic: string): TopicSpec => ({
-  ...{ topic, partitions: 1, cleanup: 'delete', retentionMs: HOUR_MS },
+  topic,
+  partitions: 1,
+  cleanup: 'delete',
+  retentionMs: HOUR_MS,
 })
 
 const keysOf = async (bus: Bus, topic: string): Promise<readonly string[]> =>

@@ -21,12 +21,18 @@ const LIMIT = 16 * MB
 
 const openAt = (path: string, more: Partial<EmbeddedBusOptions> = {}): Promise<Bus> =>
   openEmbeddedBus({
-    ...{ path, mapSizeBytes: LIMIT, log: silentLogger(), retention: 'bounded' },
+    path,
+    mapSizeBytes: LIMIT,
+    log: silentLogger(),
+    retention: 'bounded',
     ...more,
   })
 
 const spec = (topic: string, more: Partial<TopicSpec> = {}): TopicSpec => ({
-  ...{ topic, partitions: 1, cleanup: 'delete', retentionMs: HOUR_MS },
+  topic,
+  partitions: 1,
+  cleanup: 'delete',
+  retentionMs: HOUR_MS,
   ...more,
 })
 const record = (topic: string, key = 'k') => ({ topic, key, value: randomBytes(100_000) })
@@ -126,7 +132,8 @@ test('what a group has not read goes only when the log is nearly full; its lane 
     await write(bus, 't', 100)
     assert.ok((await lowOf(bus, 't')) > 1)
     const running = await bus.subscribe({
-      ...{ group: 'late', topics: ['t'] },
+      group: 'late',
+      topics: ['t'],
       run: async () => assert.fail('it skips silently'),
     })
     await until(() => bus.halted().length === 1, 'the lane rests')
@@ -145,7 +152,9 @@ test('of a topic that never expires the newest 20,000 records stay, whatever the
     const writer = await bus.writer('w')
     for (let n = 0; n < 30; n += 1) {
       const records = Array.from({ length: 1_000 }, () => ({
-        ...{ topic: 'blocks', key: 'eth', value: randomBytes(900) },
+        topic: 'blocks',
+        key: 'eth',
+        value: randomBytes(900),
       }))
       await writer.commit({ records })
     }
@@ -162,7 +171,10 @@ test('what a lane has not read of a topic that all lanes read is not swept eithe
     await bus.createTopics([spec('t'), spec('wide'), spec('s', { cleanup: 'compact' })])
     await write(bus, 'wide', 10)
     const subscription = {
-      ...{ group: 'g', topics: ['t'], broadcast: ['wide'], broadcastFrom: async () => 4 },
+      group: 'g',
+      topics: ['t'],
+      broadcast: ['wide'],
+      broadcastFrom: async () => 4,
       run: async () => undefined,
     }
     const running = await bus.subscribe(subscription)
@@ -216,8 +228,10 @@ test('when others fill the disk the limit stays above the file, and beside what 
     Math.floor(
       sizedLimit(
         {
-          ...{ fileBytes: sizes.file * MB, keptBytes: sizes.kept * MB },
-          ...{ limitBytes: sizes.before * MB, freeBytes: sizes.free * MB },
+          fileBytes: sizes.file * MB,
+          keptBytes: sizes.kept * MB,
+          limitBytes: sizes.before * MB,
+          freeBytes: sizes.free * MB,
         },
         65_536 * MB,
       ) / MB,
@@ -245,8 +259,13 @@ test('the product sweeps before it writes, with the retention that nobody set', 
     keepSchemas(join(logPath, SCHEMAS_FILE))
     const opened: (() => Promise<void>)[] = []
     const { bus } = await openLogInfra({
-      ...{ config: loadConfig({}, { dataDir: folder }), chains: ['eth'], prepare: true },
-      ...{ log: silentLogger(), activity: makeActivity(''), logPath, warehousePath: folder },
+      config: loadConfig({}, { dataDir: folder }),
+      chains: ['eth'],
+      prepare: true,
+      log: silentLogger(),
+      activity: makeActivity(''),
+      logPath,
+      warehousePath: folder,
       onFatal: (error) => assert.fail(String(error)),
       opened: (_, close) => opened.push(close),
     })

@@ -61,10 +61,18 @@ for (const name of chainRecordings()) {
     const swaps = (expected.swaps ?? []).toSorted((a, b) => a.logIndex - b.logIndex)
     assert.deepEqual(
       trades.map(({ at, pool, amountIn, amountOut, protocol }) => ({
-        ...{ at, pool, amountIn, amountOut, protocol },
+        at,
+        pool,
+        amountIn,
+        amountOut,
+        protocol,
       })),
       swaps.map(({ logIndex: at, address, poolId, amountIn, amountOut, event }) => ({
-        ...{ at, pool: poolId ?? address, amountIn, amountOut, protocol: PROTOCOL[event] },
+        at,
+        pool: poolId ?? address,
+        amountIn,
+        amountOut,
+        protocol: PROTOCOL[event],
       })),
     )
     for (const [index, { tokenIn, tokenOut }] of swaps.entries()) {

@@ -23,10 +23,18 @@ for (const [name, expected] of Object.entries(suiExpectations())) {
     const { trades, transfers, tokensCreated } = await explained(name)
     assert.deepEqual(
       trades.map(({ at, protocol, pool, amountIn, amountOut }) => ({
-        ...{ at, protocol, pool, amountIn, amountOut },
+        at,
+        protocol,
+        pool,
+        amountIn,
+        amountOut,
       })),
       expected.trades.map(({ protocol, pool, amountIn, amountOut }, at) => ({
-        ...{ at, protocol, pool, amountIn, amountOut },
+        at,
+        protocol,
+        pool,
+        amountIn,
+        amountOut,
       })),
     )
     assert.deepEqual(

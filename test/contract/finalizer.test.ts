@@ -31,19 +31,38 @@ const iso = (seconds: number): string => new Date(seconds * 1_000).toISOString()
 const addBlock = (chain: string, number: number, atS: number, trades: number): Promise<void> =>
   warehouse.insert(`${chain}_blocks`, [
     {
-      ...{ block_time: iso(atS), block_slot: number, block_height: number, seq: number },
-      ...{ block_hash: `0xb${number}`, trades_count: trades, trades_by_partition: [trades] },
-      ...{ commitment: 'FINALIZED', _ver: String(number << 4), _del: 0 },
+      block_time: iso(atS),
+      block_slot: number,
+      block_height: number,
+      seq: number,
+      block_hash: `0xb${number}`,
+      trades_count: trades,
+      trades_by_partition: [trades],
+      commitment: 'FINALIZED',
+      _ver: String(number << 4),
+      _del: 0,
     },
   ])
 
 const tradeText = (number: number, atS: number, index: number): string =>
   JSON.stringify({
-    ...{ block_time: iso(atS + 1), block_slot: number, block_height: number },
-    ...{ block_hash: `0xb${number}`, tx_hash: `0xt${index}`, tx_index: index, event_index: 0 },
-    ...{ buy_token: `A${index % 5}`, sell_token: 'B', buy_amount: '1', sell_amount: '1' },
-    ...{ buy_price_usd: 1, sell_price_usd: 1, buy_amount_usd: '1', sell_amount_usd: '1' },
-    ...{ tx_status: 'SUCCESS', _ver: String((number << 20) + index) },
+    block_time: iso(atS + 1),
+    block_slot: number,
+    block_height: number,
+    block_hash: `0xb${number}`,
+    tx_hash: `0xt${index}`,
+    tx_index: index,
+    event_index: 0,
+    buy_token: `A${index % 5}`,
+    sell_token: 'B',
+    buy_amount: '1',
+    sell_amount: '1',
+    buy_price_usd: 1,
+    sell_price_usd: 1,
+    buy_amount_usd: '1',
+    sell_amount_usd: '1',
+    tx_status: 'SUCCESS',
+    _ver: String((number << 20) + index),
   })
 
 interface TradeSet {
@@ -121,7 +140,12 @@ test('a finalizer on a connection of its own rolls up whole minutes while they a
   const other = await openWarehouse({ kind: 'embedded', path })
   const metrics = makeMetrics()
   const finalizer = startFinalizer({
-    ...{ chain: 'bsc', warehouse: other, log: silentLogger(), metrics, idleMs: 1, checkMs: 60_000 },
+    chain: 'bsc',
+    warehouse: other,
+    log: silentLogger(),
+    metrics,
+    idleMs: 1,
+    checkMs: 60_000,
   })
   try {
     for (let minute = 0; minute < minutes; minute += 1) {
@@ -139,7 +163,11 @@ test('a finalizer on a connection of its own rolls up whole minutes while they a
 })
 
 const minuteCheck = (chain: string, to: number) => ({
-  ...{ warehouse, chain, from: START, to, nowMs: (to + 60) * 1_000 },
+  warehouse,
+  chain,
+  from: START,
+  to,
+  nowMs: (to + 60) * 1_000,
 })
 
 test('rollups that are short, or hold a minute twice, are found and built again, and nothing else is touched', async () => {
@@ -241,7 +269,12 @@ test('of several processes only the one that may repairs: two would double what 
   let asked = 0
   let may = false
   const finalizer = startFinalizer({
-    ...{ chain: 'polygon', warehouse, log: silentLogger(), metrics, idleMs: 1, checkMs: 1 },
+    chain: 'polygon',
+    warehouse,
+    log: silentLogger(),
+    metrics,
+    idleMs: 1,
+    checkMs: 1,
     mayRepair: () => {
       asked += 1
       return may

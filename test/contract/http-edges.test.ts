@@ -26,8 +26,13 @@ before(async () => {
   api = await startApi()
   const log = silentLogger()
   admin = await makeAdminServer({
-    ...{ accounts: api.accounts, endpoints: api.endpoints, meter: makeMeter() },
-    ...{ config: loadConfig({ ADMIN_TOKEN }), metrics, log, nowMs: Date.now },
+    accounts: api.accounts,
+    endpoints: api.endpoints,
+    meter: makeMeter(),
+    config: loadConfig({ ADMIN_TOKEN }),
+    metrics,
+    log,
+    nowMs: Date.now,
   })
   await admin.listen({ host: '127.0.0.1', port: 0 })
   ops = await openOps({ host: '127.0.0.1', port: 0, metrics, checks: [], questions: {}, log })

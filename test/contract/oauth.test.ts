@@ -74,7 +74,8 @@ const adminCall = async (
   payload?: object,
 ): Promise<Readonly<Record<string, string>>> => {
   const answer = await admin.inject({
-    ...{ method, url: `/admin/v1${path}` },
+    method,
+    url: `/admin/v1${path}`,
     headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
     ...(payload && { payload }),
   })
@@ -116,7 +117,9 @@ for (const [place, method] of Object.entries(METHODS)) {
         algorithm: 'oauth2',
         [openid.customFetch]: (url, { method: verb, headers, body, redirect, signal }) =>
           toServer(api.base)(url, {
-            ...{ method: verb, headers, redirect },
+            method: verb,
+            headers,
+            redirect,
             ...(body !== undefined && { body }),
             ...(signal && { signal }),
           }),
@@ -255,8 +258,12 @@ test('an address has sixty guesses a minute, whatever clients it names; its good
   const guess = (id: number): Promise<string> =>
     api.accounts.tokens
       .issue({
-        ...{ grantType: 'client_credentials', clientId: `nobody_${id}`, clientSecret: 'wrong' },
-        ...{ audience: AUDIENCE, scope: undefined, ip: '203.0.113.9' },
+        grantType: 'client_credentials',
+        clientId: `nobody_${id}`,
+        clientSecret: 'wrong',
+        audience: AUDIENCE,
+        scope: undefined,
+        ip: '203.0.113.9',
       })
       .then(
         () => 'issued',
@@ -270,7 +277,9 @@ test('an address has sixty guesses a minute, whatever clients it names; its good
     grantType: 'client_credentials',
     clientId: own.clientId ?? '',
     clientSecret: own.clientSecret ?? '',
-    ...{ audience: AUDIENCE, scope: undefined, ip: '203.0.113.9' },
+    audience: AUDIENCE,
+    scope: undefined,
+    ip: '203.0.113.9',
   })
   assert.ok(accessToken)
 })
@@ -373,8 +382,12 @@ test('the signing key is rotated without a failed request', async () => {
 const issueOf = async ({ accounts }: TestApi) => {
   const { clientId, clientSecret } = await accounts.createKey({ name: 'once', plan: 'selfhost' })
   return accounts.tokens.issue({
-    ...{ grantType: 'client_credentials', clientId, clientSecret },
-    ...{ audience: AUDIENCE, scope: undefined, ip: '127.0.0.1' },
+    grantType: 'client_credentials',
+    clientId,
+    clientSecret,
+    audience: AUDIENCE,
+    scope: undefined,
+    ip: '127.0.0.1',
   })
 }
 

@@ -127,7 +127,8 @@ test('reading faster than the budget: 111 until time has passed, for history and
   while (answers.at(-1)?.error === undefined && answers.length < 20) answers.push(await ask(whole))
   const bytes = answers.reduce((sum, one) => sum + bytesOf(one), 0)
   assert.deepEqual(answers.at(-1)?.error, {
-    ...{ code: 111, message: 'too many requests' },
+    code: 111,
+    message: 'too many requests',
     temporary: true,
   })
   assert.ok(bytes <= 4 * REPLY_BYTES, `${bytes} bytes were read`)

@@ -207,7 +207,10 @@ for (const transport of TRANSPORTS) {
       const server = await listen<null>(
         { transport: transport as Transport, log },
         {
-          ...{ host: '127.0.0.1', port: 0, maxInboundBytes: 1_024, maxQueuedBytes: 1_024 },
+          host: '127.0.0.1',
+          port: 0,
+          maxInboundBytes: 1_024,
+          maxQueuedBytes: 1_024,
           maxConnections: 100,
           boundary: makeBoundary({ surface: 'streams', metrics, log, nowMs: Date.now }),
         },

@@ -18,7 +18,11 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 const openAt = (path: string, nowMs = Date.now): Promise<Bus> =>
   openEmbeddedBus({
-    ...{ path, mapSizeBytes: 67_108_864, retention: 'contract', log: silentLogger(), nowMs },
+    path,
+    mapSizeBytes: 67_108_864,
+    retention: 'contract',
+    log: silentLogger(),
+    nowMs,
   })
 
 let suiteBus: Bus | undefined
@@ -33,8 +37,12 @@ lostLanesSuite(async () => {
     },
   }
   const bus = await openEmbeddedBus({
-    ...{ path: join(folder, 'suite'), mapSizeBytes: 67_108_864, retention: 'contract' },
-    ...{ log: silentLogger(), nowMs: () => commits, hooks },
+    path: join(folder, 'suite'),
+    mapSizeBytes: 67_108_864,
+    retention: 'contract',
+    log: silentLogger(),
+    nowMs: () => commits,
+    hooks,
   })
   suiteBus = bus
   return {
@@ -67,7 +75,10 @@ test('the command tells, changes nothing until it is told to, and says where lan
   })
   await old.sweep(Date.now())
   const report = await statusReport({
-    ...{ bus: old, codec: localCodec(), chains: ['eth'], nowMs: Date.now },
+    bus: old,
+    codec: localCodec(),
+    chains: ['eth'],
+    nowMs: Date.now,
   })
   const row = report.chains[0]?.lanes.find((lane) => lane.group === group)
   assert.deepEqual([row?.behind, row?.lost], [[0], [20]])

@@ -19,14 +19,16 @@ const blockAt = (height: number): TapeBlock => ({
   parent: `0xb${height - 1}`,
   timeMs: 1_700_000_000_000 + height * 1_000,
   trades: ['0xaaa', '0xbbb'].map((base) => ({
-    ...{
-      base,
-      quote: '0xweth',
-      pool: `${base}-pool`,
-      baseRaw: 3_000_000n,
-      quoteRaw: 5n * 10n ** 17n,
-    },
-    ...{ baseDecimals: 6, quoteDecimals: 18, buy: true, quoteUsd: '2000', quoteNative: '1' },
+    base,
+    quote: '0xweth',
+    pool: `${base}-pool`,
+    baseRaw: 3_000_000n,
+    quoteRaw: 5n * 10n ** 17n,
+    baseDecimals: 6,
+    quoteDecimals: 18,
+    buy: true,
+    quoteUsd: '2000',
+    quoteNative: '1',
     suspect: false,
   })),
 })
@@ -124,7 +126,8 @@ test('a registry that does not answer is an outage, asked again with the next ba
   try {
     for (const height of [1, 2]) {
       await assert.rejects(apart.makeRows('blocks', [blockBytes(height)]), {
-        ...{ name: 'Outage', of: 'registry' },
+        name: 'Outage',
+        of: 'registry',
       })
     }
   } finally {

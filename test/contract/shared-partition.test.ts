@@ -8,7 +8,10 @@ import { silentLogger } from '../../core/ops/logger.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-shared-'))
 const bus = await openEmbeddedBus({
-  ...{ path: folder, mapSizeBytes: 67_108_864, retention: 'off', log: silentLogger() },
+  path: folder,
+  mapSizeBytes: 67_108_864,
+  retention: 'off',
+  log: silentLogger(),
 })
 after(async () => {
   await bus.close()
@@ -25,7 +28,9 @@ test('lanes that write to one partition at the same time all commit, each record
       const writer = await bus.writer(`process.eth.${lane}`)
       for (let commit = 0; commit < commits; commit += 1) {
         const records = Array.from({ length: size }, (_each, index) => ({
-          ...{ topic: TOPIC, partition: 0, key: String(lane) },
+          topic: TOPIC,
+          partition: 0,
+          key: String(lane),
           value: Buffer.from(String(commit * size + index)),
         }))
         await writer.commit({ records })

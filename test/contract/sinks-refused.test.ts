@@ -29,7 +29,10 @@ const CHAINS = ['eth', 'bsc', 'base', 'arb', 'sol']
 const [codec, log] = [localCodec(), silentLogger()]
 const folder = mkdtempSync(join(tmpdir(), 'sluice-refused-'))
 const bus = await openEmbeddedBus({
-  ...{ path: join(folder, 'log'), mapSizeBytes: 268_435_456, retention: 'off', log },
+  path: join(folder, 'log'),
+  mapSizeBytes: 268_435_456,
+  retention: 'off',
+  log,
 })
 const warehouse = await openWarehouse({ kind: 'embedded', path: join(folder, 'tables') })
 await migrate(warehouse, CHAINS)
@@ -52,12 +55,19 @@ const VALUES = { ...VOLUME, sell_volume_in_native: '0', sell_volume_in_usd: '0' 
 const statRecord = (token: string, usd: string, seq: number) => {
   const block = { height: seq, hash: `0xb${seq}`, parent: '', timeMs: seq, trades: [] }
   const event: Partial<TradeStatEvent> = {
-    ...{ token_address: token, resolution: '24h', timestamp: '1700000000000', version: seq },
-    ...{ buys: 102, ...VALUES, buy_volume_in_usd: usd },
+    token_address: token,
+    resolution: '24h',
+    timestamp: '1700000000000',
+    version: seq,
+    buys: 102,
+    ...VALUES,
+    buy_volume_in_usd: usd,
   }
   const meta = metaOf({ op: 'apply', seq, block, finalHeight: 0 })
   return {
-    ...{ topic: 'tradeStats' as const, key: token, headers: { seq: String(seq), part: '0/1' } },
+    topic: 'tradeStats' as const,
+    key: token,
+    headers: { seq: String(seq), part: '0/1' },
     value: codec.encode('trade.stat.TradeStatEvents', { meta, events: [event] }),
   }
 }
@@ -68,7 +78,8 @@ const publish = async (chain: string, records: readonly MadeRecord[]): Promise<v
   const writer = await bus.writer(`test.${chain}`)
   await writer.commit({
     records: records.map(({ topic, ...record }) => ({
-      ...{ topic: topicName(topic, chain), partition: 0 },
+      topic: topicName(topic, chain),
+      partition: 0,
       ...record,
     })),
   })
@@ -80,7 +91,11 @@ const started = async (sink: Sink, chain: string) => {
   const topic = topicName(sink.topic, chain)
   await bus.createTopics([deadLetterSpec(`dlq.${group}`, 'off')])
   const running = await startSink(sink, {
-    ...{ chain, bus, metrics, log, places: sinkConcurrency() },
+    chain,
+    bus,
+    metrics,
+    log,
+    places: sinkConcurrency(),
     inserter: createInserter({ warehouse, metrics }),
     makeRows: async (_topic, values) => batchRows(codec, sink, values),
   })
@@ -212,7 +227,9 @@ test('a batch over more days than one insert may touch is stored in several', as
     map: (codecOfSink, bytes) => {
       const { meta, events } = codecOfSink.decode('trade.stat.TradeStatEvents', bytes)
       const rows = events.map(({ version, token_address }) => ({
-        ...{ owner: 'me', token_address, event_index: version },
+        owner: 'me',
+        token_address,
+        event_index: version,
         block_time: new Date(version * DAY_MS).toISOString(),
       }))
       return { meta, tables: [{ table: 'balance_updates', rows }] }
@@ -240,7 +257,9 @@ test('a record whose mapping throws is a dead letter, whatever it throws', async
     map: (codecOfSink, bytes) => {
       const { meta, events } = codecOfSink.decode('trade.stat.TradeStatEvents', bytes)
       const rows = events.map(({ token_address, version }) => ({
-        ...{ token_address, resolution: '24h', version },
+        token_address,
+        resolution: '24h',
+        version,
         buys: BigInt(token_address).toString(),
       }))
       return { meta, tables: [{ table: 'token_stats', rows }] }

@@ -28,7 +28,10 @@ const TOPIC = 'tokenPrices'
 const [codec, log] = [localCodec(), silentLogger()]
 const folder = mkdtempSync(join(tmpdir(), 'sluice-sinks-'))
 const bus = await openEmbeddedBus({
-  ...{ path: join(folder, 'log'), mapSizeBytes: 268_435_456, retention: 'off', log },
+  path: join(folder, 'log'),
+  mapSizeBytes: 268_435_456,
+  retention: 'off',
+  log,
 })
 await bus.createTopics(
   topicSpecs({ chains: ['eth', 'bsc'], partitions: PARTITIONS, retention: 'off' }),
@@ -53,7 +56,10 @@ const publishPrices = async (chain: string, usd: string, address = '0xaaa'): Pro
     events: [{ token_price: { token_address: address, price_in_usd: usd, price_in_native: '1' } }],
   })
   const records = Array.from({ length: PARTITIONS }, (_, partition) => ({
-    ...{ topic: topicName(TOPIC, chain), partition, key: '0xaaa', value },
+    topic: topicName(TOPIC, chain),
+    partition,
+    key: '0xaaa',
+    value,
   }))
   await writer.commit({ records })
 }

@@ -75,7 +75,9 @@ test('a bus that closes waits for the sweep under way', async () => {
   const writer = await bus.writer('test')
   for (let round = 0; round < 5; round += 1) {
     const records = Array.from({ length: 2_000 }, (_, index) => ({
-      ...{ topic: 'newest', key: `k${index % 50}`, value: Buffer.from('x') },
+      topic: 'newest',
+      key: `k${index % 50}`,
+      value: Buffer.from('x'),
     }))
     await writer.commit({ records })
   }
@@ -88,8 +90,13 @@ test('whoever opens an embedded log sweeps it', async () => {
   const opened = new Map<string, () => Promise<void>>()
   const config = loadConfig({}, { dataDir: folder })
   await openLogInfra({
-    ...{ config, chains: ['eth'], prepare: true, log, activity: makeActivity('') },
-    ...{ logPath: join(folder, 'parts'), warehousePath: join(folder, 'unused') },
+    config,
+    chains: ['eth'],
+    prepare: true,
+    log,
+    activity: makeActivity(''),
+    logPath: join(folder, 'parts'),
+    warehousePath: join(folder, 'unused'),
     onFatal: (error) => assert.fail(String(error)),
     opened: (name, close) => opened.set(name, close),
   })

@@ -5,7 +5,10 @@ import { openThreads } from '../../core/runtime/threads.ts'
 const ended: unknown[] = []
 const threads = openThreads<number, number>({
   module: new URL('../support/thread-child', import.meta.url),
-  ...{ name: 'work', data: { factor: 2 }, most: 2, onError: (error) => ended.push(error) },
+  name: 'work',
+  data: { factor: 2 },
+  most: 2,
+  onError: (error) => ended.push(error),
 })
 after(() => threads.close())
 

@@ -50,8 +50,12 @@ const tokenOf = async (
   accounts: Accounts = stack.accounts,
 ): Promise<string> => {
   const { accessToken } = await accounts.tokens.issue({
-    ...{ grantType: 'client_credentials', clientId, clientSecret, scope: undefined },
-    ...{ audience: 'https://api.sluice.invalid', ip: '127.0.0.1' },
+    grantType: 'client_credentials',
+    clientId,
+    clientSecret,
+    scope: undefined,
+    audience: 'https://api.sluice.invalid',
+    ip: '127.0.0.1',
   })
   return accessToken
 }

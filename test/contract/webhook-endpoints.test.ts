@@ -69,8 +69,13 @@ for (const version of ['v1', 'v2']) {
     assert.deepEqual((await send('GET', `${base}/${id}`)).body, endpoint)
     assert.deepEqual((await send('GET', `${base}/${id}/secret`)).body, { secret })
     const changed = await send('PATCH', base, {
-      ...{ endpointId: id, filter: null, channels: null, metadata: null, rateLimit: null },
-      ...{ description: 'new', disabled: true },
+      endpointId: id,
+      filter: null,
+      channels: null,
+      metadata: null,
+      rateLimit: null,
+      description: 'new',
+      disabled: true,
     })
     const now = record(changed.body)
     assert.deepEqual(
@@ -236,7 +241,9 @@ test('an endpoint of another organization does not exist, and scopes are asked f
     assert.deepEqual([answer.status, faultOf(answer)], [404, 52000], `${method} ${path}`)
   }
   const reader = await api.accounts.createKey({
-    ...{ name: 'reader', plan: 'selfhost', scopes: ['webhook.read'] },
+    name: 'reader',
+    plan: 'selfhost',
+    scopes: ['webhook.read'],
   })
   const asReader = { 'x-api-key': reader.apiKey }
   assert.equal((await send('GET', '/v1/webhook/endpoint', undefined, asReader)).status, 200)

@@ -16,8 +16,12 @@ let admin: FastifyInstance
 before(async () => {
   api = await startApi()
   admin = await makeAdminServer({
-    ...{ accounts: api.accounts, endpoints: api.endpoints, meter: makeMeter() },
-    ...{ config: loadConfig({ ADMIN_TOKEN }), metrics: makeMetrics(), log: silentLogger() },
+    accounts: api.accounts,
+    endpoints: api.endpoints,
+    meter: makeMeter(),
+    config: loadConfig({ ADMIN_TOKEN }),
+    metrics: makeMetrics(),
+    log: silentLogger(),
     nowMs: Date.now,
   })
 })

@@ -20,11 +20,16 @@ const CATCH_UP_MS = 180_000
 
 test(`every chain side by side for ${MINUTES} minutes, over nodes that make mistakes`, async () => {
   const servers = await startServers({
-    ...{ head: FROM + BACKLOG, headMs: Date.now(), lateMs: 3_000 },
+    head: FROM + BACKLOG,
+    headMs: Date.now(),
+    lateMs: 3_000,
     faults: (chain) => inTurn(chain === WORST.chain ? WORST.every : EVERY),
   })
   const run = await startSideBySide({
-    ...{ servers, from: FROM, rpcTimeoutMs: 2_000, mapSizeBytes: 8 * 1_024 ** 3 },
+    servers,
+    from: FROM,
+    rpcTimeoutMs: 2_000,
+    mapSizeBytes: 8 * 1_024 ** 3,
   })
   const timers = servers.map((server) =>
     setInterval(() => server.produce(), chainRow(server.chain)?.blockTimeMs ?? 1_000),

@@ -61,7 +61,9 @@ describe('pools that lie in one contract, on a real node', () => {
   after(() => anvil.stop())
 
   const wanted = async (extra: Wanted['extra'], from = 0): Promise<Wanted> => ({
-    ...{ url: anvil.wsUrl, extra, from },
+    url: anvil.wsUrl,
+    extra,
+    from,
     to: await head(anvil),
   })
 
@@ -168,8 +170,13 @@ describe('pools that lie in one contract, on a real node', () => {
       assert.deepEqual(
         facts,
         Object.values(vault.pools).map(({ address, tokens }) => ({
-          ...{ address, protocol: family, factory: vault.vault, feePips: null, proven: true },
-          ...{ tokenA: low(tokens[0] ?? '0x'), tokenB: low(tokens[1] ?? '0x') },
+          address,
+          protocol: family,
+          factory: vault.vault,
+          feePips: null,
+          proven: true,
+          tokenA: low(tokens[0] ?? '0x'),
+          tokenB: low(tokens[1] ?? '0x'),
           ...(tokens.length > 2 && { coins: tokens.map(low) }),
         })),
       )
@@ -290,8 +297,13 @@ describe('pools that lie in one contract, on a real node', () => {
       assert.deepEqual(
         facts.filter(({ proven: isProven }) => isProven),
         Object.values(kept).map(({ id, key }) => ({
-          ...{ address: id, tokenA: named(key[0]), tokenB: named(key[1]) },
-          ...{ protocol: family, factory: manager.manager, feePips: key[2], proven: true },
+          address: id,
+          tokenA: named(key[0]),
+          tokenB: named(key[1]),
+          protocol: family,
+          factory: manager.manager,
+          feePips: key[2],
+          proven: true,
         })),
       )
     })

@@ -79,7 +79,11 @@ const tailOne = async (brokers: readonly string[], url: string): Promise<void> =
   const lines: string[] = []
   const environment = { KAFKA_BROKERS: brokers.join(','), SCHEMA_REGISTRY_URL: url }
   const code = await tail({
-    ...{ topic: ETH_TRADES, dataDir: '.data', environment, back: 1, limit: 1 },
+    topic: ETH_TRADES,
+    dataDir: '.data',
+    environment,
+    back: 1,
+    limit: 1,
     write: (line) => lines.push(line),
     signal: AbortSignal.timeout(30_000),
   })

@@ -1,7 +1,11 @@
 import { testReorgs } from '../support/reorg-run.ts'
 
 await testReorgs('reorgs of a made-up Ethereum', {
-  ...{ chain: 'eth', seed: 7, ratePerSecond: 0.2, genesisMs: Date.UTC(2026, 0, 5), from: 80 },
+  chain: 'eth',
+  seed: 7,
+  ratePerSecond: 0.2,
+  genesisMs: Date.UTC(2026, 0, 5),
+  from: 80,
   reorgs: [
     { at: 90, depth: 1 },
     { at: 100, depth: 5 },

@@ -1,7 +1,11 @@
 import { testReorgs } from '../support/reorg-run.ts'
 
 await testReorgs('reorgs of a made-up Solana', {
-  ...{ chain: 'sol', seed: 11, ratePerSecond: 4, genesisMs: Date.UTC(2026, 0, 5), from: 70 },
+  chain: 'sol',
+  seed: 11,
+  ratePerSecond: 4,
+  genesisMs: Date.UTC(2026, 0, 5),
+  from: 70,
   reorgs: [
     { at: 80, depth: 1 },
     { at: 86, depth: 5 },

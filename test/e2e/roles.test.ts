@@ -28,7 +28,10 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
 
   const installation = async (): Promise<Installation> => {
     held ??= await openInstallation(parts, {
-      ...{ id: 'eth', seed: 21, ratePerSecond: 5, genesisMs: GENESIS },
+      id: 'eth',
+      seed: 21,
+      ratePerSecond: 5,
+      genesisMs: GENESIS,
       nowMs: () => shownMs,
     })
     return held

@@ -88,7 +88,11 @@ describe('an hour of a simulated chain with reorgs', () => {
   before(async () => {
     const startedMs = Date.now()
     simulator = await startSimulator({
-      ...{ chain: 'eth', seed: 11, ratePerSecond: 2, genesisMs: GENESIS_MS, reorgEvery: 12 },
+      chain: 'eth',
+      seed: 11,
+      ratePerSecond: 2,
+      genesisMs: GENESIS_MS,
+      reorgEvery: 12,
       nowMs: () => Math.min(GENESIS_MS + (Date.now() - startedMs) * PACE, GENESIS_MS + HOUR_MS),
       log: silentLogger(),
     })

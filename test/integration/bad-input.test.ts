@@ -32,7 +32,10 @@ const followed = async (
 ): Promise<{ readonly server: ReplayServer; readonly run: SideBySide }> => {
   const server = await startServer(row, { head: TO, headMs: Date.now(), lateMs: 1_000, spoil })
   const run = await startSideBySide({
-    ...{ servers: [server], from: FROM, rpcTimeoutMs: 1_000, mapSizeBytes: 128 << 20 },
+    servers: [server],
+    from: FROM,
+    rpcTimeoutMs: 1_000,
+    mapSizeBytes: 128 << 20,
   })
   await until(() => run.height(row.id) >= TO, `${row.id} reaches ${TO}`, LIMIT_MS)
   server.produce()
@@ -325,14 +328,19 @@ test('a block that no answer gives in shape makes its chain stand still, and it 
   const chain = 'avalanche'
   let isBroken = true
   const server = await startServer(CHAINS.avalanche, {
-    ...{ head: TO, headMs: Date.now(), lateMs: 1_000 },
+    head: TO,
+    headMs: Date.now(),
+    lateMs: 1_000,
     spoil: ({ method }, right) => {
       const [first] = method === 'eth_getBlockReceipts' ? (right as readonly Json[]) : []
       return isBroken && Number(first?.blockNumber) === FROM + 2 ? [] : undefined
     },
   })
   const run = await startSideBySide({
-    ...{ servers: [server], from: FROM, rpcTimeoutMs: 1_000, mapSizeBytes: 128 << 20 },
+    servers: [server],
+    from: FROM,
+    rpcTimeoutMs: 1_000,
+    mapSizeBytes: 128 << 20,
   })
   try {
     const status = () => run.ingestors.get(chain)?.status()

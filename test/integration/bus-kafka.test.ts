@@ -102,7 +102,9 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
   })
 
   kafkaStateSuite({
-    ...{ broker: brokers[0] ?? '', admin, folder },
+    broker: brokers[0] ?? '',
+    admin,
+    folder,
     open: (path, sessionTimeoutMs = 10_000) =>
       openAt(brokers, [], { state: { path, mapSizeBytes: MAP_BYTES }, sessionTimeoutMs }),
   })
@@ -295,7 +297,9 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
       const count = 5_000
       for (let from = 0; from < count; from += 1_000) {
         const records = Array.from({ length: 1_000 }, (_, index) => ({
-          ...{ topic, key: `${from + index}`, value: Buffer.alloc(2_000, index) },
+          topic,
+          key: `${from + index}`,
+          value: Buffer.alloc(2_000, index),
         }))
         await writer.commit({ records })
       }

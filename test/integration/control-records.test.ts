@@ -35,7 +35,8 @@ const openReaders = async (bus: Bus) => {
   const signer = makeRecordSigner(PEPPER)
   const shared = { bus, codec, log, metrics, signer, nowMs: Date.now }
   const accounts = await createAccounts({
-    ...{ ...shared, config: loadConfig({ KEY_PEPPER: PEPPER }) },
+    ...shared,
+    config: loadConfig({ KEY_PEPPER: PEPPER }),
     authUrl: () => 'https://auth.test',
   })
   const usage = await openUsage({ ...shared, writeEveryMs: 5 })

@@ -55,7 +55,9 @@ test('dead letters are listed, published again once, and those without a place s
   await bus.createTopics([spec('eth.transfers'), spec('dlq.sink.eth.transfers'), spec('dlq.other')])
   const writer = await bus.writer('tests')
   const letter = (key: string, headers: Headers) => ({
-    ...{ topic: 'dlq.sink.eth.transfers', key, value: Buffer.from(key) },
+    topic: 'dlq.sink.eth.transfers',
+    key,
+    value: Buffer.from(key),
     headers: { ...SOURCE, ...headers },
   })
   await writer.commit({
@@ -90,7 +92,9 @@ test('dead letters are listed, published again once, and those without a place s
 test('a replay takes no more than it is told to', async () => {
   const writer = await bus.writer('tests')
   const records = Array.from({ length: 5 }, (_, index) => ({
-    ...{ topic: 'dlq.sink.eth.transfers', key: `${index}`, value: null },
+    topic: 'dlq.sink.eth.transfers',
+    key: `${index}`,
+    value: null,
     headers: { ...SOURCE, seq: '13', part: `${index}/5` },
   }))
   await writer.commit({ records })

@@ -44,13 +44,16 @@ test('a document reaches REST and the streams', async () => {
   const sink = SINKS.find(({ topic }) => topic === 'tokenDocuments')
   assert.ok(sink)
   const rows = await startSink(sink, {
-    ...{ ...parts, chain: 'eth', places: sinkConcurrency() },
+    ...parts,
+    chain: 'eth',
+    places: sinkConcurrency(),
     inserter: createInserter({ warehouse, metrics: parts.metrics }),
     makeRows: async (_topic, values) => batchRows(codec, sink, values),
   })
   const server = await stack.serve()
   const client = new Centrifuge(`ws://127.0.0.1:${server.port}/connection/websocket`, {
-    ...{ websocket: WebSocket, token: stack.key.apiKey },
+    websocket: WebSocket,
+    token: stack.key.apiKey,
   })
   try {
     const heard = (channel: string): unknown[] => {
@@ -77,13 +80,17 @@ test('a document reaches REST and the streams', async () => {
     const fields = { a: TOKEN, n: 'Frog', s: 'FRG', dec: 6, cts: 1_763_640_000_000 }
     const lf = {
       pa: '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P',
-      ...{ pf: 'pump_fun', pn: 'Pump.fun' },
+      pf: 'pump_fun',
+      pn: 'Pump.fun',
     }
     assert.deepEqual(born, [[{ ...fields, lf }]])
     assert.deepEqual(said, [
       [
         {
-          ...{ ...fields, lf, iu: 'https://a.example/frog.png', de: 'A frog' },
+          ...fields,
+          lf,
+          iu: 'https://a.example/frog.png',
+          de: 'A frog',
           sm: { tg: 'https://t.me/frog', w: 'https://frog.example' },
         },
       ],

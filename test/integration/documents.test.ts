@@ -97,7 +97,10 @@ test('documents of new tokens are published; what cannot be had is counted and i
         ]),
       ),
       {
-        ...{ ok: 'A coin', moved: 'A coin', ipfs: 'From the gateway', data: 'Inline' },
+        ok: 'A coin',
+        moved: 'A coin',
+        ipfs: 'From the gateway',
+        data: 'Inline',
         later: 'Second try',
       },
     )
@@ -110,7 +113,13 @@ test('documents of new tokens are published; what cannot be had is counted and i
     assert.deepEqual(ok?.token_processed?.social_medias, { twitter: 'https://x.com/a' })
     assert.match(ok?.token?.additional_metadata.fetched_at ?? '', /^\d{13}$/)
     assert.deepEqual(await house.dropped(), {
-      ...{ timeout: 1, status: 1, 'too-large': 1, json: 1, blocked: 2, redirect: 1, scheme: 1 },
+      timeout: 1,
+      status: 1,
+      'too-large': 1,
+      json: 1,
+      blocked: 2,
+      redirect: 1,
+      scheme: 1,
     })
     const asked = (path: string): number => receiver.at(path).length
     assert.deepEqual([asked('/gone'), asked('/hang'), asked('/loop')], [1, 2, 4])

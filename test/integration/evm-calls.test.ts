@@ -17,8 +17,14 @@ import { until } from '../support/until.ts'
 const FEEDS: readonly Feed[] = ['calls', 'native-transfers', 'events', 'miner-rewards']
 
 const optionsOf = (urls: readonly string[], stop: AbortController): EvmSourceOptions => ({
-  ...{ chain: { ...CHAINS.eth, blockTimeMs: 200 }, urls, concurrency: 8, timeoutMs: 1_000 },
-  ...{ from: 0, feeds: new Set(FEEDS), metrics: makeMetrics(), log: silentLogger() },
+  chain: { ...CHAINS.eth, blockTimeMs: 200 },
+  urls,
+  concurrency: 8,
+  timeoutMs: 1_000,
+  from: 0,
+  feeds: new Set(FEEDS),
+  metrics: makeMetrics(),
+  log: silentLogger(),
   signal: stop.signal,
 })
 
@@ -60,7 +66,12 @@ describe('calls of a real node', () => {
   const moved = (calls: readonly (readonly Call[] | undefined)[]) =>
     calls.flatMap((each = []) =>
       each.map(({ type, from, to, valueRaw, depth, success }) => ({
-        ...{ type, from, to, valueRaw, depth, success },
+        type,
+        from,
+        to,
+        valueRaw,
+        depth,
+        success,
       })),
     )
 

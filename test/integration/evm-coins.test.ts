@@ -25,8 +25,14 @@ const PAID = `0x${'c'.repeat(40)}`
 const PRESTATE = 'prestateTracer'
 
 const optionsOf = (urls: readonly string[], stop: AbortController): EvmSourceOptions => ({
-  ...{ chain: { ...CHAINS.eth, blockTimeMs: 200 }, urls, concurrency: 8, timeoutMs: 1_000 },
-  ...{ from: 0, feeds: new Set(FEEDS), metrics: makeMetrics(), log: silentLogger() },
+  chain: { ...CHAINS.eth, blockTimeMs: 200 },
+  urls,
+  concurrency: 8,
+  timeoutMs: 1_000,
+  from: 0,
+  feeds: new Set(FEEDS),
+  metrics: makeMetrics(),
+  log: silentLogger(),
   signal: stop.signal,
 })
 
@@ -65,7 +71,9 @@ describe('what accounts of a real node hold of the coin', () => {
     await anvil.client.mine({ blocks: 1 })
     await request('evm_setAutomine', [true])
     const hash = await anvil.client.sendTransaction({
-      ...{ data: `0x73${RECEIVER.slice(2)}ff`, value: 9n, gas: 200_000n },
+      data: `0x73${RECEIVER.slice(2)}ff`,
+      value: 9n,
+      gas: 200_000n,
     })
     await anvil.client.waitForTransactionReceipt({ hash })
     // Belongs to the state of the newest block.
@@ -125,7 +133,10 @@ describe('what accounts of a real node hold of the coin', () => {
     assert.equal((paid?.preRaw ?? 0n) - (paid?.postRaw ?? 0n), fee + 77n)
     assert.ok(!coinsAt(4).some(({ account }) => account === reverter), 'it failed')
     assert.deepEqual(receiverAt(5), {
-      ...{ account: RECEIVER, txIndex: 1, preRaw: 77n, postRaw: 3_077n },
+      account: RECEIVER,
+      txIndex: 1,
+      preRaw: 77n,
+      postRaw: 3_077n,
     })
     assert.equal(receiverAt(6)?.postRaw, 3_086n, 'of the contract that destroyed itself')
   })
@@ -145,7 +156,10 @@ describe('what accounts of a real node hold of the coin', () => {
         : undefined
     const coins = (await follow())[paying]?.coins
     assert.deepEqual(coins?.at(-1), {
-      ...{ account: PAID, txIndex: 1, preRaw: 0n, postRaw: 2_000_000_000n },
+      account: PAID,
+      txIndex: 1,
+      preRaw: 0n,
+      postRaw: 2_000_000_000n,
     })
     assert.ok(coins.some(({ account }) => account === sender))
   })
@@ -192,7 +206,8 @@ describe('what accounts of a real node hold of the coin', () => {
   test('stand in topic, cube and table, and a reorg takes them back', async () => {
     const source = await evmSource(optionsOf([anvil.httpUrl], stop))
     const product = await startProduct({
-      ...{ chain: { row: CHAINS.eth, source }, overrides: { feeds: [...FEEDS] } },
+      chain: { row: CHAINS.eth, source },
+      overrides: { feeds: [...FEEDS] },
     })
     const { house } = product
     try {
@@ -247,8 +262,15 @@ test('a trace out of shape is refused with its reason', () => {
     hash,
     transactions: [
       {
-        ...{ hash, index: 0, from: PAID, to: null, valueRaw: 0n, feeRaw: 0n, success: true },
-        ...{ contractAddress: null, logs: [] },
+        hash,
+        index: 0,
+        from: PAID,
+        to: null,
+        valueRaw: 0n,
+        feeRaw: 0n,
+        success: true,
+        contractAddress: null,
+        logs: [],
       },
     ],
   }
@@ -283,8 +305,13 @@ test('a trace out of shape is refused with its reason', () => {
 test('who was destroyed is in no state of the transaction, and what changed last counts', () => {
   const [one, other] = [`0x${'1'.repeat(64)}`, `0x${'2'.repeat(64)}`]
   const transaction = {
-    ...{ from: PAID, to: null, valueRaw: 0n, feeRaw: 0n, success: true },
-    ...{ contractAddress: null, logs: [] },
+    from: PAID,
+    to: null,
+    valueRaw: 0n,
+    feeRaw: 0n,
+    success: true,
+    contractAddress: null,
+    logs: [],
   }
   const block = {
     hash: one,

@@ -55,8 +55,14 @@ const market = (): Block => ({
 const mined = (): Block => {
   const block = tracedBlock('block_17148268.json')
   const uncle = {
-    ...{ index: 0, hash: block.parentHash, parentHash: block.hash, miner: WHO },
-    ...{ height: block.height - 1, difficultyRaw: 2n ** 200n, gasLimit: 5, gasUsed: 4 },
+    index: 0,
+    hash: block.parentHash,
+    parentHash: block.hash,
+    miner: WHO,
+    height: block.height - 1,
+    difficultyRaw: 2n ** 200n,
+    gasLimit: 5,
+    gasUsed: 4,
     timeMs: block.timeMs - 1_000,
   }
   return { ...block, uncles: [uncle], uncleHashes: [uncle.hash] }

@@ -30,8 +30,13 @@ describe('facts of pools that only a block in the making has named', () => {
     node = await startReplayNode({ chain, head: HEAD, finalityDepth: 10, lateMs: 4_000 })
     server = await startFlashblocks()
     const source = await evmSource({
-      ...{ chain: { ...BASE, chainId: 8_453 }, urls: [node.url], concurrency: 16 },
-      ...{ timeoutMs: 1_000, from: null, metrics: makeMetrics(), log: silentLogger() },
+      chain: { ...BASE, chainId: 8_453 },
+      urls: [node.url],
+      concurrency: 16,
+      timeoutMs: 1_000,
+      from: null,
+      metrics: makeMetrics(),
+      log: silentLogger(),
       signal: stop.signal,
     })
     product = await startProduct({

@@ -46,7 +46,10 @@ const canonical = (): readonly TradeLine[] => {
   const hashes = new Map(block.transactions.map(({ index, hash }) => [index, hash]))
   return decodeEvmBlock(block, books).swaps.map(
     ({ txIndex, logIndex, trader, pool, amountInRaw, amountOutRaw }) => ({
-      ...{ hash: hashes.get(txIndex) ?? '', logIndex, trader, pool },
+      hash: hashes.get(txIndex) ?? '',
+      logIndex,
+      trader,
+      pool,
       amounts: [String(amountInRaw), String(amountOutRaw)].sort(),
     }),
   )
@@ -105,8 +108,14 @@ describe('blocks in the making of Base', () => {
     node = await startReplayNode({ chain, head: HEAD, finalityDepth: 10, lateMs: 2_000 })
     server = await startFlashblocks()
     const source = await evmSource({
-      ...{ chain: { ...BASE, chainId: 8_453 }, urls: [node.url], concurrency: 4, timeoutMs: 1_000 },
-      ...{ from: null, metrics: makeMetrics(), log: silentLogger(), signal: stop.signal },
+      chain: { ...BASE, chainId: 8_453 },
+      urls: [node.url],
+      concurrency: 4,
+      timeoutMs: 1_000,
+      from: null,
+      metrics: makeMetrics(),
+      log: silentLogger(),
+      signal: stop.signal,
     })
     product = await startProduct({
       chain: { row: BASE, source, facts: tableFacts() },

@@ -12,8 +12,14 @@ type Row = Readonly<Record<string, unknown>>
 let api: TestGraphql
 
 const place = (slot: number, index: number): object => ({
-  ...{ block_time: at(NOW_MS - 60_000 + slot * 1_000), block_slot: slot, block_height: slot - 5 },
-  ...{ block_hash: `h${slot}`, tx_hash: `t${slot}`, tx_index: index, event_index: index, _ver: 1 },
+  block_time: at(NOW_MS - 60_000 + slot * 1_000),
+  block_slot: slot,
+  block_height: slot - 5,
+  block_hash: `h${slot}`,
+  tx_hash: `t${slot}`,
+  tx_index: index,
+  event_index: index,
+  _ver: 1,
 })
 
 before(async () => {
@@ -64,16 +70,18 @@ before(async () => {
   ])
   await warehouse.insert('sol_wallet_token_pnl', [
     {
-      ...{
-        wallet: 'A',
-        token_address: TOKEN,
-        buys: 3,
-        sells: 1,
-        buy_amount_usd: '10',
-        sell_amount_usd: '4',
-      },
-      ...{ total_realized_usd: '1.25', position_amount: '8', position_cost_usd: '3', _ver: 1 },
-      ...{ first_time: at(NOW_MS - 8_000), last_time: at(NOW_MS - 1_000) },
+      wallet: 'A',
+      token_address: TOKEN,
+      buys: 3,
+      sells: 1,
+      buy_amount_usd: '10',
+      sell_amount_usd: '4',
+      total_realized_usd: '1.25',
+      position_amount: '8',
+      position_cost_usd: '3',
+      _ver: 1,
+      first_time: at(NOW_MS - 8_000),
+      last_time: at(NOW_MS - 1_000),
     },
   ])
   const pool = {
@@ -86,14 +94,15 @@ before(async () => {
   }
   await warehouse.insert('sol_dex_pools', [
     {
-      ...{
-        pool_address: 'P1',
-        ...pool,
-        reserve_a: '2000000',
-        reserve_b: '3000000000',
-        liquidity_usd: '12',
-      },
-      ...{ price_a_to_b: 1.5, price_b_to_a: 0.6, curve_progress: 0.25, last_updated: at(NOW_MS) },
+      pool_address: 'P1',
+      ...pool,
+      reserve_a: '2000000',
+      reserve_b: '3000000000',
+      liquidity_usd: '12',
+      price_a_to_b: 1.5,
+      price_b_to_a: 0.6,
+      curve_progress: 0.25,
+      last_updated: at(NOW_MS),
     },
     { pool_address: 'P2', ...pool, liquidity_usd: null, last_updated: at(NOW_MS - 1) },
   ])
@@ -116,7 +125,10 @@ test('transfers name wallets and token accounts, and what was undone is gone', a
       {
         Block: { Slot: 10, Height: 5 },
         Transfer: {
-          ...{ Amount: 1.5, AmountRaw: '1500000', AmountInUSD: 0.75, PriceInUSD: 0.5 },
+          Amount: 1.5,
+          AmountRaw: '1500000',
+          AmountInUSD: 0.75,
+          PriceInUSD: 0.5,
           Currency: { Symbol: 'FROG', Decimals: 6 },
           Sender: { Address: 'A', TokenAccount: 'a1' },
           Receiver: { Address: 'B', TokenAccount: 'B' },
@@ -186,14 +198,13 @@ test('profit and loss has state names and plain names, marked at the last price'
     'WalletTokenPnL(walletAddress: {is: "A"}) { BuyVolumeUSDState SellVolumeUSD BuyCount SellCountState RealizedPnLUSD UnrealizedPnLUSD LastTradeState }',
   )
   assert.deepEqual(row, {
-    ...{
-      BuyVolumeUSDState: 10,
-      SellVolumeUSD: 4,
-      BuyCount: 3,
-      SellCountState: 1,
-      RealizedPnLUSD: 1.25,
-    },
-    ...{ UnrealizedPnLUSD: 1, LastTradeState: at(NOW_MS - 1_000).replace('.000Z', 'Z') },
+    BuyVolumeUSDState: 10,
+    SellVolumeUSD: 4,
+    BuyCount: 3,
+    SellCountState: 1,
+    RealizedPnLUSD: 1.25,
+    UnrealizedPnLUSD: 1,
+    LastTradeState: at(NOW_MS - 1_000).replace('.000Z', 'Z'),
   })
 })
 
@@ -204,7 +215,10 @@ test('what is open counts up to what the wallet holds, its cost in proportion', 
   await api.warehouse.insert(
     'sol_wallet_token_pnl',
     wallets.map((wallet) => ({
-      ...{ wallet, token_address: TOKEN, ...position, ...seen },
+      wallet,
+      token_address: TOKEN,
+      ...position,
+      ...seen,
       ...(wallet === 'closed' && { position_amount: '0', position_cost_usd: '0' }),
     })),
   )
@@ -214,8 +228,13 @@ test('what is open counts up to what the wallet holds, its cost in proportion', 
       ['capped', '2000000'],
       ['whole', '9000000'],
     ].map(([holder, balance]) => ({
-      ...{ token_address: TOKEN, holder, decimals: 6, balance, _ver: 1 },
-      ...{ first_seen: at(NOW_MS), last_seen: at(NOW_MS) },
+      token_address: TOKEN,
+      holder,
+      decimals: 6,
+      balance,
+      _ver: 1,
+      first_seen: at(NOW_MS),
+      last_seen: at(NOW_MS),
     })),
   )
   const found = await Promise.all(
@@ -235,8 +254,12 @@ test('pools are found by either token; a dataset does not bound what is now', as
     )
     assert.deepEqual(found[0], {
       Pool: {
-        ...{ Address: 'P1', LiquidityUSD: 12, PriceAtoB: 1.5, CurveProgress: 0.25 },
-        ...{ Base: { PostAmount: 2 }, Quote: { Address: OTHER, PostAmount: 3 } },
+        Address: 'P1',
+        LiquidityUSD: 12,
+        PriceAtoB: 1.5,
+        CurveProgress: 0.25,
+        Base: { PostAmount: 2 },
+        Quote: { Address: OTHER, PostAmount: 3 },
       },
       Block: { Slot: null },
     })

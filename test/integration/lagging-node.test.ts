@@ -169,7 +169,11 @@ const ingesting = async (t: TestContext, nodes: readonly ReplicaNode[], chain = 
   const run = async (from: number | null) => {
     const options = optionsOf(t, nodes, { from, chain })
     const ingestor = await startIngestor({
-      ...{ chain, bus, codec, log, metrics: options.metrics },
+      chain,
+      bus,
+      codec,
+      log,
+      metrics: options.metrics,
       source: await evmSource(options),
       config: { retention: 'off', pricesStatic: {} },
     })

@@ -45,13 +45,14 @@ test('a position whose pool nobody told the price of is decoded again with the p
   await writer.close()
 
   const config: RetryNodeConfig = {
-    ...{
-      chains: ['eth'],
-      chainRpcUrls: { eth: [new SecretUrl(node.url)] },
-      rpcUrls: [],
-      chainExtra: {},
-    },
-    ...{ feeds: [], rpcConcurrency: 4, rpcPerSecond: 0, rpcTimeoutMs: 1_000 },
+    chains: ['eth'],
+    chainRpcUrls: { eth: [new SecretUrl(node.url)] },
+    rpcUrls: [],
+    chainExtra: {},
+    feeds: [],
+    rpcConcurrency: 4,
+    rpcPerSecond: 0,
+    rpcTimeoutMs: 1_000,
   }
   const pricesOf = (chain: string) => deadLetterPrices(chain, config)
   const outcomes = async (asks: boolean): Promise<readonly string[]> => {

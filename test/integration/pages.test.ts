@@ -20,8 +20,13 @@ let admin: FastifyInstance
 before(async () => {
   api = await startApi({ overrides: { webhookEndpoints: 1_000 } })
   admin = await makeAdminServer({
-    ...{ accounts: api.accounts, endpoints: api.endpoints, meter: makeMeter(), nowMs: Date.now },
-    ...{ config: loadConfig({ ADMIN_TOKEN }), metrics: makeMetrics(), log: silentLogger() },
+    accounts: api.accounts,
+    endpoints: api.endpoints,
+    meter: makeMeter(),
+    nowMs: Date.now,
+    config: loadConfig({ ADMIN_TOKEN }),
+    metrics: makeMetrics(),
+    log: silentLogger(),
   })
 })
 after(async () => {
@@ -110,17 +115,37 @@ const nextAddress = (): string => addressAt(++lastNumber)
 const amounts = (random: () => number): bigint => WHALE + BigInt(Math.floor(random() * 6))
 
 const holding = (holder: string, balance: bigint): object => ({
-  ...{ token_address: TOKEN, holder, decimals: 18, balance: String(balance), _ver: 1 },
-  ...{ first_seen: at(NOW_MS - Number(balance % 3n)), last_seen: at(NOW_MS), _del: 0 },
+  token_address: TOKEN,
+  holder,
+  decimals: 18,
+  balance: String(balance),
+  _ver: 1,
+  first_seen: at(NOW_MS - Number(balance % 3n)),
+  last_seen: at(NOW_MS),
+  _del: 0,
 })
 const profit = (wallet: string, balance: bigint): object => {
   const usd = `${balance % 4n}9007199254740993.00000000000${balance % 3n}`
   return {
-    ...{ wallet, token_address: TOKEN, buys: 2, sells: 1, wins: 1, losses: 0, _ver: 1 },
-    ...{ buy_amount: '100', buy_amount_usd: usd, sell_amount: '40', sell_amount_usd: usd },
-    ...{ realized_usd: usd, total_realized_usd: `-${usd}`, position_amount: '60' },
-    ...{ position_cost_usd: `${balance % 2n}`, open_time: at(NOW_MS), close_time: at(0) },
-    ...{ first_time: at(NOW_MS), last_time: at(NOW_MS) },
+    wallet,
+    token_address: TOKEN,
+    buys: 2,
+    sells: 1,
+    wins: 1,
+    losses: 0,
+    _ver: 1,
+    buy_amount: '100',
+    buy_amount_usd: usd,
+    sell_amount: '40',
+    sell_amount_usd: usd,
+    realized_usd: usd,
+    total_realized_usd: `-${usd}`,
+    position_amount: '60',
+    position_cost_usd: `${balance % 2n}`,
+    open_time: at(NOW_MS),
+    close_time: at(0),
+    first_time: at(NOW_MS),
+    last_time: at(NOW_MS),
   }
 }
 
@@ -198,8 +223,13 @@ test('tokens that a search finds, in every order', async () => {
     await api.warehouse.insert(
       'eth_tokens',
       fresh.map((token_address) => ({
-        ...{ token_address, name: 'Paged', symbol: 'PGD', decimals: 18, _ver: 1 },
-        ...{ total_supply: String(amounts(random)), created_at: at(NOW_MS - (lastNumber % 3)) },
+        token_address,
+        name: 'Paged',
+        symbol: 'PGD',
+        decimals: 18,
+        _ver: 1,
+        total_supply: String(amounts(random)),
+        created_at: at(NOW_MS - (lastNumber % 3)),
       })),
     )
     await api.warehouse.insert(
@@ -207,7 +237,10 @@ test('tokens that a search finds, in every order', async () => {
       fresh
         .filter((_, index) => index % 2 === 0)
         .map((token_address) => ({
-          ...{ token_address, price_time: at(NOW_MS), price_native: 1, _ver: 1 },
+          token_address,
+          price_time: at(NOW_MS),
+          price_native: 1,
+          _ver: 1,
           price_usd: 1e21 + (lastNumber % 2) * 2 ** 20,
         })),
     )
@@ -255,14 +288,18 @@ test('attempts of an endpoint and of a message, many at one moment, while endpoi
     const rows = Array.from({ length: count }, (_, index) => {
       last += 1
       return {
-        ...{
-          id: `att_${String((last * 7919) % 10_007).padStart(26, '0')}`,
-          message_id,
-          url: 'https://x',
-        },
-        ...{ endpoint_id: endpoint, org_id: 'org', channel: 'sol.token.created' },
-        ...{ status: 'fail', trigger: 'scheduled', attempt: 1, _ver: 1 },
-        ...{ at: at(NOW_MS + (index % 2)), next_at: at(0) },
+        id: `att_${String((last * 7919) % 10_007).padStart(26, '0')}`,
+        message_id,
+        url: 'https://x',
+        endpoint_id: endpoint,
+        org_id: 'org',
+        channel: 'sol.token.created',
+        status: 'fail',
+        trigger: 'scheduled',
+        attempt: 1,
+        _ver: 1,
+        at: at(NOW_MS + (index % 2)),
+        next_at: at(0),
       }
     })
     await api.warehouse.insert('webhook_attempts', rows)

@@ -17,8 +17,11 @@ before(async () => {
   product = await startProduct({
     chain: { row: CHAINS.eth, source: handSource() },
     overrides: {
-      ...{ host: '0.0.0.0', publicUrl: PUBLIC_URL, webhookAllow: ['127.0.0.0/8'] },
-      ...{ adminToken: 'the token of the administration', opsToken: OPS_TOKEN },
+      host: '0.0.0.0',
+      publicUrl: PUBLIC_URL,
+      webhookAllow: ['127.0.0.0/8'],
+      adminToken: 'the token of the administration',
+      opsToken: OPS_TOKEN,
     },
   })
 })
@@ -78,7 +81,9 @@ test('tokens and links name PUBLIC_URL, never the address that is listened on', 
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
       audience: house.audience,
     }),
   })

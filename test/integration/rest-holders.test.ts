@@ -15,47 +15,61 @@ const [BURNED = ''] = BURN_ADDRESSES.evm
 let api: TestApi
 
 const holder = (wallet: string, units: bigint, version = 1, deleted = 0): object => ({
-  ...{ token_address: TOKEN, holder: wallet, decimals: 6, balance: String(units * RAW) },
-  ...{
-    first_seen: at(NOW_MS - 40 * 86_400_000),
-    last_seen: at(NOW_MS),
-    _ver: version,
-    _del: deleted,
-  },
+  token_address: TOKEN,
+  holder: wallet,
+  decimals: 6,
+  balance: String(units * RAW),
+  first_seen: at(NOW_MS - 40 * 86_400_000),
+  last_seen: at(NOW_MS),
+  _ver: version,
+  _del: deleted,
 })
 
 const pnl = (wallet: string, more: object): object => ({
-  ...{ wallet, token_address: TOKEN, buys: 2, sells: 1, wins: 1, losses: 0 },
-  ...{ buy_amount: '100', buy_amount_usd: '50', sell_amount: '40', sell_amount_usd: '30' },
-  ...{
-    realized_usd: '10',
-    total_realized_usd: '10',
-    position_amount: '60',
-    position_cost_usd: '30',
-  },
-  ...{ open_time: at(NOW_MS - 5_000), close_time: at(0), first_time: at(NOW_MS - 5_000) },
-  ...{ last_time: at(NOW_MS), _ver: 1 },
+  wallet,
+  token_address: TOKEN,
+  buys: 2,
+  sells: 1,
+  wins: 1,
+  losses: 0,
+  buy_amount: '100',
+  buy_amount_usd: '50',
+  sell_amount: '40',
+  sell_amount_usd: '30',
+  realized_usd: '10',
+  total_realized_usd: '10',
+  position_amount: '60',
+  position_cost_usd: '30',
+  open_time: at(NOW_MS - 5_000),
+  close_time: at(0),
+  first_time: at(NOW_MS - 5_000),
+  last_time: at(NOW_MS),
+  _ver: 1,
   ...more,
 })
 
 const stat = (resolution: string, version: number, more: object = {}): object => ({
-  ...{ token_address: TOKEN, resolution, stat_time: at(NOW_MS), version },
-  ...{ open_usd: 0.5, close_usd: 0.75, high_usd: 1, low_usd: 0.25, buys: 3, sells: 2 },
-  ...{
-    buyers: 2,
-    sellers: 2,
-    traders: 3,
-    pools: 1,
-    programs: 1,
-    buy_volume: '10',
-    sell_volume: '6',
-  },
-  ...{
-    buy_volume_usd: '6',
-    sell_volume_usd: '2',
-    liquidity_usd: 1_000,
-    liquidity_change_ratio: 0.123456,
-  },
+  token_address: TOKEN,
+  resolution,
+  stat_time: at(NOW_MS),
+  version,
+  open_usd: 0.5,
+  close_usd: 0.75,
+  high_usd: 1,
+  low_usd: 0.25,
+  buys: 3,
+  sells: 2,
+  buyers: 2,
+  sellers: 2,
+  traders: 3,
+  pools: 1,
+  programs: 1,
+  buy_volume: '10',
+  sell_volume: '6',
+  buy_volume_usd: '6',
+  sell_volume_usd: '2',
+  liquidity_usd: 1_000,
+  liquidity_change_ratio: 0.123456,
   ...more,
 })
 
@@ -111,14 +125,14 @@ before(async () => {
   ])
   await warehouse.insert('eth_token_holdings', [
     {
-      ...{
-        token_address: TOKEN,
-        hour: '2026-11-20 12:00:00',
-        changed_at: at(NOW_MS),
-        holders: 3,
-        _ver: 3,
-      },
-      ...{ top10_holders: 3, top10_amount: String(701n * RAW), top10_ratio: 0.701 },
+      token_address: TOKEN,
+      hour: '2026-11-20 12:00:00',
+      changed_at: at(NOW_MS),
+      holders: 3,
+      _ver: 3,
+      top10_holders: 3,
+      top10_amount: String(701n * RAW),
+      top10_ratio: 0.701,
       groups: { dev: { count: 1, amount: String(600n * RAW), ratio: 0.6 } },
     },
   ])
@@ -231,14 +245,27 @@ test('a wallet has 23 texts per token, under the path of the seed and the others
     for (const [name, value] of Object.entries(stat)) assert.equal(typeof value, 'string', name)
     assert.deepEqual(
       {
-        ...{ chain: stat.chain, balance: stat.balance, buys: stat.buys, closeTime: stat.closeTime },
-        ...{ price: stat.tokenPriceInUsd, unrealized: stat.unrealizedProfitInUsd },
-        ...{ ratio: stat.unrealizedProfitRatio, realized: stat.realizedProfitInUsd },
-        ...{ average: stat.averageBuyPriceInUsd, lastTime: stat.lastTime },
+        chain: stat.chain,
+        balance: stat.balance,
+        buys: stat.buys,
+        closeTime: stat.closeTime,
+        price: stat.tokenPriceInUsd,
+        unrealized: stat.unrealizedProfitInUsd,
+        ratio: stat.unrealizedProfitRatio,
+        realized: stat.realizedProfitInUsd,
+        average: stat.averageBuyPriceInUsd,
+        lastTime: stat.lastTime,
       },
       {
-        ...{ chain: 'ethereum', balance: '100', buys: '2', closeTime: '0' },
-        ...{ price: '0.75', unrealized: '15', ratio: '0.3', realized: '10', average: '0.5' },
+        chain: 'ethereum',
+        balance: '100',
+        buys: '2',
+        closeTime: '0',
+        price: '0.75',
+        unrealized: '15',
+        ratio: '0.3',
+        realized: '10',
+        average: '0.5',
         lastTime: String(NOW_MS),
       },
     )
@@ -261,14 +288,24 @@ test('statistics of a token by window: the newest version of each', async () => 
   const window = found['5m']
   assert.deepEqual(
     {
-      ...{ buys: window?.buys, trades: window?.trades, total: window?.totalVolumeInUsd },
-      ...{ average: window?.averagePriceInUsd, change: window?.priceChangeRatioInUsd },
-      ...{ ratio: window?.buySellRatio, liquidity: window?.liquidityChangeRatio },
+      buys: window?.buys,
+      trades: window?.trades,
+      total: window?.totalVolumeInUsd,
+      average: window?.averagePriceInUsd,
+      change: window?.priceChangeRatioInUsd,
+      ratio: window?.buySellRatio,
+      liquidity: window?.liquidityChangeRatio,
       updatedAt: window?.updatedAt,
     },
     {
-      ...{ buys: '3', trades: '5', total: '8', average: '0.5', change: '0.5', ratio: '1.5' },
-      ...{ liquidity: '0.1235', updatedAt: '2026-11-20 12:00:00.000000+00:00' },
+      buys: '3',
+      trades: '5',
+      total: '8',
+      average: '0.5',
+      change: '0.5',
+      ratio: '1.5',
+      liquidity: '0.1235',
+      updatedAt: '2026-11-20 12:00:00.000000+00:00',
     },
   )
   assert.deepEqual([found['1m']?.buySellRatio, found['1m']?.openInUsd], [null, null])
@@ -286,8 +323,12 @@ test('how far a curve is sold belongs to the token that it launched', async () =
   const quote = addressAt(33)
   await api.warehouse.insert('eth_dex_pools', [
     {
-      ...{ pool_address: addressAt(900), token_a: TOKEN, token_b: quote, curve_progress: 0.25 },
-      ...{ last_updated: at(NOW_MS), _ver: 1 },
+      pool_address: addressAt(900),
+      token_a: TOKEN,
+      token_b: quote,
+      curve_progress: 0.25,
+      last_updated: at(NOW_MS),
+      _ver: 1,
     },
   ])
   await api.warehouse.insert('eth_tokens', [
@@ -298,8 +339,13 @@ test('how far a curve is sold belongs to the token that it launched', async () =
   assert.deepEqual([await progress(TOKEN), await progress(quote)], ['0.25', null])
   await api.warehouse.insert('eth_dex_pools', [
     {
-      ...{ pool_address: addressAt(900), token_a: TOKEN, token_b: quote, curve_progress: 0.25 },
-      ...{ last_updated: at(NOW_MS), _ver: 2, _del: 1 },
+      pool_address: addressAt(900),
+      token_a: TOKEN,
+      token_b: quote,
+      curve_progress: 0.25,
+      last_updated: at(NOW_MS),
+      _ver: 2,
+      _del: 1,
     },
   ])
 })
@@ -308,13 +354,24 @@ test('market data holds supply, capital and counted holders', async () => {
   const data = await bodyOf(`/v2/token/eth/${TOKEN}/marketData`)
   assert.deepEqual(
     {
-      ...{ supply: data.totalSupply, holders: data.holders, top: data.top10TotalHoldings },
-      ...{ ratio: data.top10HoldingsRatio, devs: data.devTotalHolders, dev: data.devTotalHoldings },
-      ...{ snipers: data.sniperTotalHolders, completion: data.completionRatio },
+      supply: data.totalSupply,
+      holders: data.holders,
+      top: data.top10TotalHoldings,
+      ratio: data.top10HoldingsRatio,
+      devs: data.devTotalHolders,
+      dev: data.devTotalHoldings,
+      snipers: data.sniperTotalHolders,
+      completion: data.completionRatio,
     },
     {
-      ...{ supply: '1000', holders: '3', top: '701', ratio: '0.701', devs: '1', dev: '600' },
-      ...{ snipers: null, completion: null },
+      supply: '1000',
+      holders: '3',
+      top: '701',
+      ratio: '0.701',
+      devs: '1',
+      dev: '600',
+      snipers: null,
+      completion: null,
     },
   )
   const many = await bodyOf(`/v1/token/eth/marketData/multi?tokenAddresses=${TOKEN}`)

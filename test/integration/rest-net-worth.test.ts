@@ -83,11 +83,25 @@ let api: TestApi
 const { read, readAll, codeOf } = restReader(() => api)
 
 const update = ({ wallet, token, timeMs, slot, before, after: next }: Change): object => ({
-  ...{ block_time: at(timeMs), block_slot: slot, block_height: slot, block_hash: `0x${slot}` },
-  ...{ tx_hash: `0xu${slot}`, tx_index: 1, event_index: 2, ix_index: 4, token_address: token },
-  ...{ decimals: 18, token_account: `${wallet}-${token}`, owner: wallet, _ver: 1 },
-  ...{ pre_balance: units(before), post_balance: units(next), owner_balance: units(next) },
-  ...{ pre_balance_usd: '1.5', post_balance_usd: '4', pre_balance_native: null },
+  block_time: at(timeMs),
+  block_slot: slot,
+  block_height: slot,
+  block_hash: `0x${slot}`,
+  tx_hash: `0xu${slot}`,
+  tx_index: 1,
+  event_index: 2,
+  ix_index: 4,
+  token_address: token,
+  decimals: 18,
+  token_account: `${wallet}-${token}`,
+  owner: wallet,
+  _ver: 1,
+  pre_balance: units(before),
+  post_balance: units(next),
+  owner_balance: units(next),
+  pre_balance_usd: '1.5',
+  post_balance_usd: '4',
+  pre_balance_native: null,
 })
 
 before(async () => {
@@ -98,16 +112,23 @@ before(async () => {
     'eth_wallet_balances',
     WALLETS.flatMap((wallet) =>
       TOKENS.map((token) => ({
-        ...{ token_address: token, holder: wallet, decimals: 18, _ver: 1 },
+        token_address: token,
+        holder: wallet,
+        decimals: 18,
+        _ver: 1,
         balance: units(lastOf(wallet, token) ?? 0),
-        ...{ first_seen: at(0), last_seen: at(HEAD_MS - 1_000) },
+        first_seen: at(0),
+        last_seen: at(HEAD_MS - 1_000),
       })),
     ),
   )
   await warehouse.insert('eth_token_prices', [
     ...[WETH, FROG].map((token) => ({
-      ...{ token_address: token, price_time: at(HEAD_MS), _ver: 1 },
-      ...{ price_usd: QUOTES.findLast((quote) => quote.token === token)?.price, price_native: 1 },
+      token_address: token,
+      price_time: at(HEAD_MS),
+      _ver: 1,
+      price_usd: QUOTES.findLast((quote) => quote.token === token)?.price,
+      price_native: 1,
     })),
     { token_address: DUST, price_time: at(HEAD_MS), price_usd: 3, price_native: null, _ver: 1 },
   ])
@@ -120,16 +141,30 @@ before(async () => {
     'eth_dex_trades',
     QUOTES.map((quote, index) =>
       tradeRow({
-        ...{ timeMs: quote.timeMs, slot: 500 + index, index: 0, token: quote.token, quote: USDC },
-        ...{ pool: addressAt(11), side: 'BUY', amountRaw: 1n, priceUsd: quote.price },
-        ...{ priceNative: 1, valueUsd: '1', valueNative: '1', suspect: false },
+        timeMs: quote.timeMs,
+        slot: 500 + index,
+        index: 0,
+        token: quote.token,
+        quote: USDC,
+        pool: addressAt(11),
+        side: 'BUY',
+        amountRaw: 1n,
+        priceUsd: quote.price,
+        priceNative: 1,
+        valueUsd: '1',
+        valueNative: '1',
+        suspect: false,
       }),
     ),
   )
   await warehouse.insert('eth_blocks', [
     {
-      ...{ block_time: at(HEAD_MS), block_slot: 1_000, block_height: 1_000 },
-      ...{ block_hash: '0xhead', commitment: 'CONFIRMED', _ver: 1 },
+      block_time: at(HEAD_MS),
+      block_slot: 1_000,
+      block_height: 1_000,
+      block_hash: '0xhead',
+      commitment: 'CONFIRMED',
+      _ver: 1,
     },
   ])
 })
@@ -268,8 +303,11 @@ test('the first transaction is the first that gave the wallet coins', async () =
       (one) => one.wallet === wallet && one.token === COIN && one.after > one.before,
     )
     assert.deepEqual(wallets[wallet], {
-      ...{ txHash: `0xu${first?.slot}`, blockNumber: first?.slot, blockTime: first?.timeMs },
-      ...{ tokenAddress: COIN, decimals: 18 },
+      txHash: `0xu${first?.slot}`,
+      blockNumber: first?.slot,
+      blockTime: first?.timeMs,
+      tokenAddress: COIN,
+      decimals: 18,
       balanceChange: String((first?.after ?? 0) - (first?.before ?? 0)),
     })
   }
@@ -277,10 +315,21 @@ test('the first transaction is the first that gave the wallet coins', async () =
 })
 
 const sent = (slot: number, more: object): object => ({
-  ...{ block_time: at(HEAD_MS - 1_000 * (100 - slot)), block_slot: slot, block_height: slot },
-  ...{ tx_hash: `0xt${slot}`, tx_index: 0, event_index: 1, token_address: FROG, decimals: 18 },
-  ...{ sender: RICH, receiver: OTHER, amount: units(slot), amount_usd: String(slot * 2) },
-  ...{ success: 1, _ver: 1, ...more },
+  block_time: at(HEAD_MS - 1_000 * (100 - slot)),
+  block_slot: slot,
+  block_height: slot,
+  tx_hash: `0xt${slot}`,
+  tx_index: 0,
+  event_index: 1,
+  token_address: FROG,
+  decimals: 18,
+  sender: RICH,
+  receiver: OTHER,
+  amount: units(slot),
+  amount_usd: String(slot * 2),
+  success: 1,
+  _ver: 1,
+  ...more,
 })
 
 test('transfers of a wallet by token, time and amount, and their number', async () => {

@@ -36,7 +36,9 @@ const makeEvents = (): readonly PoolEvent[] => {
   return Array.from({ length: 150 }, (_, slot) => {
     const chance = random()
     return {
-      ...{ pool: POOLS[random() < 0.5 ? 0 : 1], slot, timeMs: HEAD_MS - (150 - slot) * 720_000 },
+      pool: POOLS[random() < 0.5 ? 0 : 1],
+      slot,
+      timeMs: HEAD_MS - (150 - slot) * 720_000,
       kind: chance < 0.1 ? 'INCREASE_LIQUIDITY' : chance < 0.15 ? 'DECREASE_LIQUIDITY' : 'SWAP',
       liquidity: 1_000 + Math.floor(random() * 4_000),
     } as const
@@ -48,10 +50,20 @@ let api: TestApi
 const { read, readAll, codeOf } = restReader(() => api)
 
 const poolRow = (pool: string, liquidity: string | null, more: object = {}): object => ({
-  ...{ pool_address: pool, token_a: FROG, token_b: USDC, base_is_a: 1, decimals_a: 18 },
-  ...{ decimals_b: 6, protocol_family: 'uniswap_v2', protocol_name: 'Uniswap V2', _ver: 1 },
-  ...{ reserve_a: String(1_000n * 10n ** 18n), reserve_b: '500000000', liquidity_usd: liquidity },
-  ...{ liquidity_native: liquidity === null ? null : String(Number(liquidity) / 2_000), ...more },
+  pool_address: pool,
+  token_a: FROG,
+  token_b: USDC,
+  base_is_a: 1,
+  decimals_a: 18,
+  decimals_b: 6,
+  protocol_family: 'uniswap_v2',
+  protocol_name: 'Uniswap V2',
+  _ver: 1,
+  reserve_a: String(1_000n * 10n ** 18n),
+  reserve_b: '500000000',
+  liquidity_usd: liquidity,
+  liquidity_native: liquidity === null ? null : String(Number(liquidity) / 2_000),
+  ...more,
 })
 
 before(async () => {
@@ -65,18 +77,34 @@ before(async () => {
   await warehouse.insert(
     'eth_dex_pool_births',
     POOLS.slice(0, 2).map((pool, index) => ({
-      ...{ pool_address: pool, created_at: at(HEAD_MS - index * HOUR_MS), creator: DEV },
-      ...{ created_tx: '0xmade', _ver: 1 },
+      pool_address: pool,
+      created_at: at(HEAD_MS - index * HOUR_MS),
+      creator: DEV,
+      created_tx: '0xmade',
+      _ver: 1,
     })),
   )
   await warehouse.insert(
     'eth_dex_pool_events_enriched',
     EVENTS.map((event) => ({
-      ...{ block_time: at(event.timeMs), block_slot: event.slot, block_height: event.slot },
-      ...{ tx_hash: `0x${event.slot}`, tx_index: 0, event_index: 0, event_type: event.kind },
-      ...{ pool_address: event.pool, base_token: FROG, base_decimals: 18, quote_token: USDC },
-      ...{ quote_decimals: 6, base_post: String(10n ** 18n), quote_post: '2000000' },
-      ...{ base_price_usd: 2, quote_price_usd: 1, liquidity_usd: String(event.liquidity), _ver: 1 },
+      block_time: at(event.timeMs),
+      block_slot: event.slot,
+      block_height: event.slot,
+      tx_hash: `0x${event.slot}`,
+      tx_index: 0,
+      event_index: 0,
+      event_type: event.kind,
+      pool_address: event.pool,
+      base_token: FROG,
+      base_decimals: 18,
+      quote_token: USDC,
+      quote_decimals: 6,
+      base_post: String(10n ** 18n),
+      quote_post: '2000000',
+      base_price_usd: 2,
+      quote_price_usd: 1,
+      liquidity_usd: String(event.liquidity),
+      _ver: 1,
       liquidity_native: String(event.liquidity / 2_000),
     })),
   )
@@ -109,9 +137,15 @@ test('a pool tells what it holds and what that is worth', async () => {
     [DEV, String(HEAD_MS), 'FROG'],
   )
   assert.deepEqual(pool.tokenALiquidity, {
-    ...{ tokenAddress: FROG, decimals: 18, vaultAmount: String(1_000n * 10n ** 18n) },
-    ...{ priceUsd: '0.5', priceNative: '0.00025', amountInUsd: '500', amountInNative: '0.25' },
-    ...{ vaultAddress: null, vaultOwnerAddress: null },
+    tokenAddress: FROG,
+    decimals: 18,
+    vaultAmount: String(1_000n * 10n ** 18n),
+    priceUsd: '0.5',
+    priceNative: '0.00025',
+    amountInUsd: '500',
+    amountInNative: '0.25',
+    vaultAddress: null,
+    vaultOwnerAddress: null,
   })
   assert.equal(pool.tokenBLiquidity?.amountInUsd, '500')
   assert.deepEqual(await codeOf(`/v2/dexpools/eth/${addressAt(999)}`), [404, 40401])
@@ -145,8 +179,13 @@ test('snapshots are the last state of each hour and every change of liquidity', 
     expected.map(({ slot, liquidity }) => [slot, liquidity]),
   )
   assert.deepEqual(got[0]?.tokenB, {
-    ...{ tokenAddress: USDC, decimals: 6, vaultAmount: '2000000', priceUsd: '1' },
-    ...{ priceNative: '0.0005', amountInUsd: '2', amountInNative: '0.001' },
+    tokenAddress: USDC,
+    decimals: 6,
+    vaultAmount: '2000000',
+    priceUsd: '1',
+    priceNative: '0.0005',
+    amountInUsd: '2',
+    amountInNative: '0.001',
   })
   const middle = expected[4] as PoolEvent
   const one = await readAll<DexPoolSnapshot>(`${path}?time=${middle.timeMs + 1}`)
@@ -202,13 +241,21 @@ test('the newest pools come first, by family', async () => {
 test('the trend of holders carries the last state forward', async () => {
   const START_MS = HEAD_MS - 200 * HOUR_MS
   const states = [0, 3, 4, 40, 41].map((hour, index) => ({
-    ...{ hour: hourOf(START_MS) + hour * HOUR_MS, holders: 10 + index, top10: 0.1 * index },
+    hour: hourOf(START_MS) + hour * HOUR_MS,
+    holders: 10 + index,
+    top10: 0.1 * index,
   }))
   await api.warehouse.insert(
     'eth_token_holdings',
     states.map(({ hour, holders, top10 }) => ({
-      ...{ token_address: FROG, hour: hour / 1_000, changed_at: at(hour), holders, _ver: 1 },
-      ...{ top10_holders: 3, top10_amount: '1', top10_ratio: top10 },
+      token_address: FROG,
+      hour: hour / 1_000,
+      changed_at: at(hour),
+      holders,
+      _ver: 1,
+      top10_holders: 3,
+      top10_amount: '1',
+      top10_ratio: top10,
       groups: { dev: { count: 1, amount: '1', ratio: 0.25 } },
     })),
   )
@@ -272,14 +319,23 @@ test('tokens alike are those whose names contain its symbol, without itself', as
 
 test('fees are the median of the newest transactions; null without trades', async () => {
   assert.deepEqual(await read(`/v2/token/eth/${FROG}/fee-estimates`), {
-    ...{ tradeFeeInNative: null, priorityFeeInNative: null, tipFeeInNative: null },
+    tradeFeeInNative: null,
+    priorityFeeInNative: null,
+    tipFeeInNative: null,
     totalFeeInNative: null,
   })
   await api.warehouse.insert(
     'eth_dex_trades',
     [5, 1, 3].map((fee, index) => ({
-      ...{ block_time: at(HEAD_MS), block_slot: 900 + index, block_height: 900, tx_index: 0 },
-      ...{ event_index: index, buy_token: FROG, sell_token: USDC, base_is_buy: 1, _ver: 1 },
+      block_time: at(HEAD_MS),
+      block_slot: 900 + index,
+      block_height: 900,
+      tx_index: 0,
+      event_index: index,
+      buy_token: FROG,
+      sell_token: USDC,
+      base_is_buy: 1,
+      _ver: 1,
       tx_fee_native: String(fee / 1_000),
     })),
   )

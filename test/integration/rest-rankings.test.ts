@@ -42,13 +42,19 @@ const makeFacts = (): readonly Fact[] => {
   const random = seeded(17)
   const whole = (most: number): number => Math.floor(random() * most)
   return Array.from({ length: 30 }, (_, index) => ({
-    ...{ address: addressAt(index + 1), index, ageMinutes: index % 5 === 0 ? 180 : 0 },
+    address: addressAt(index + 1),
+    index,
+    ageMinutes: index % 5 === 0 ? 180 : 0,
     stats: Object.fromEntries(
       Object.keys(WINDOWS).map((window) => [
         window,
         {
-          ...{ buys: whole(50), sells: whole(50), buyUsd: whole(9_000), sellUsd: whole(9_000) },
-          ...{ open: 1 + whole(8), close: 1 + whole(8) },
+          buys: whole(50),
+          sells: whole(50),
+          buyUsd: whole(9_000),
+          sellUsd: whole(9_000),
+          open: 1 + whole(8),
+          close: 1 + whole(8),
         },
       ]),
     ),
@@ -67,8 +73,13 @@ before(async () => {
   const { warehouse } = api
   await warehouse.insert('eth_tokens', [
     ...FACTS.map(({ address, index }) => ({
-      ...{ token_address: address, name: `Token ${index}`, symbol: `T${index}`, decimals: 18 },
-      ...{ created_at: at(HEAD_MS - index * MINUTE_MS), created_tx: `0x${index}`, _ver: 1 },
+      token_address: address,
+      name: `Token ${index}`,
+      symbol: `T${index}`,
+      decimals: 18,
+      created_at: at(HEAD_MS - index * MINUTE_MS),
+      created_tx: `0x${index}`,
+      _ver: 1,
       launch_family: index % 2 === 0 ? 'pump_fun' : 'raydium_launchlab',
       migrated_at: index % 3 === 0 ? at(HEAD_MS - index * 1_000) : null,
       dev: addressAt(0xde),
@@ -78,7 +89,10 @@ before(async () => {
   await warehouse.insert(
     'eth_token_documents',
     FACTS.filter(({ index }) => index % 4 === 0).map(({ address }) => ({
-      ...{ token_address: address, uri: '', description: '', fetched_at: at(HEAD_MS) },
+      token_address: address,
+      uri: '',
+      description: '',
+      fetched_at: at(HEAD_MS),
       social: { twitter: 'https://x.example/t' },
     })),
   )
@@ -86,26 +100,46 @@ before(async () => {
     'eth_token_stats',
     FACTS.flatMap(({ address, stats, ageMinutes }) =>
       Object.entries(stats).map(([resolution, stat]) => ({
-        ...{ token_address: address, resolution, version: 1 },
+        token_address: address,
+        resolution,
+        version: 1,
         stat_time: at(HEAD_MS - ageMinutes * MINUTE_MS),
-        ...{ buys: stat.buys, sells: stat.sells, buyers: stat.buys, sellers: stat.sells },
-        ...{ traders: stat.buys + stat.sells, pools: 1, programs: 1 },
-        ...{ buy_volume_usd: String(stat.buyUsd), sell_volume_usd: String(stat.sellUsd) },
-        ...{ open_usd: stat.open, close_usd: stat.close, buy_volume: '1', sell_volume: '1' },
+        buys: stat.buys,
+        sells: stat.sells,
+        buyers: stat.buys,
+        sellers: stat.sells,
+        traders: stat.buys + stat.sells,
+        pools: 1,
+        programs: 1,
+        buy_volume_usd: String(stat.buyUsd),
+        sell_volume_usd: String(stat.sellUsd),
+        open_usd: stat.open,
+        close_usd: stat.close,
+        buy_volume: '1',
+        sell_volume: '1',
       })),
     ),
   )
   await warehouse.insert(
     'eth_dex_pools',
     FACTS.map(({ address, index }) => ({
-      ...{ pool_address: addressAt(2_000 + index), token_a: address, token_b: USDC, base_is_a: 1 },
-      ...{ curve_progress: index / 30, liquidity_usd: String(index * 10), _ver: 1 },
+      pool_address: addressAt(2_000 + index),
+      token_a: address,
+      token_b: USDC,
+      base_is_a: 1,
+      curve_progress: index / 30,
+      liquidity_usd: String(index * 10),
+      _ver: 1,
     })),
   )
   await warehouse.insert('eth_blocks', [
     {
-      ...{ block_time: at(HEAD_MS), block_slot: 1_000, block_height: 1_000 },
-      ...{ block_hash: '0xhead', commitment: 'CONFIRMED', _ver: 1 },
+      block_time: at(HEAD_MS),
+      block_slot: 1_000,
+      block_height: 1_000,
+      block_hash: '0xhead',
+      commitment: 'CONFIRMED',
+      _ver: 1,
     },
   ])
 })
@@ -284,13 +318,25 @@ interface Deal {
 }
 
 const deal = ({ wallet: owner, side, slot, tx, more }: Deal): object => ({
-  ...{ block_time: at(HEAD_MS - 3_600_000 + slot * 1_000), block_slot: slot, block_height: slot },
-  ...{ tx_hash: `0x${slot}-${tx}`, tx_index: tx, event_index: tx, tx_status: 'SUCCESS' },
-  ...{ pool_address: addressAt(3_000), buy_owner: owner, sell_owner: owner, _ver: 1 },
+  block_time: at(HEAD_MS - 3_600_000 + slot * 1_000),
+  block_slot: slot,
+  block_height: slot,
+  tx_hash: `0x${slot}-${tx}`,
+  tx_index: tx,
+  event_index: tx,
+  tx_status: 'SUCCESS',
+  pool_address: addressAt(3_000),
+  buy_owner: owner,
+  sell_owner: owner,
+  _ver: 1,
   ...(side === 'BUY'
     ? { buy_token: FROG, sell_token: USDC, base_is_buy: 1, buy_amount_usd: '5' }
     : { buy_token: USDC, sell_token: FROG, base_is_buy: 0, sell_amount_usd: '5' }),
-  ...{ buy_amount: '10', sell_amount: '10', buy_decimals: 0, sell_decimals: 0, ...more },
+  buy_amount: '10',
+  sell_amount: '10',
+  buy_decimals: 0,
+  sell_decimals: 0,
+  ...more,
 })
 
 test('traders by kind: makers, snipers, bundles and sandwiches', async () => {
@@ -334,11 +380,26 @@ test('traders by kind: makers, snipers, bundles and sandwiches', async () => {
 
 test('activities are trades and changes of liquidity, narrowed and sorted', async () => {
   const event = (slot: number, event_type: string, more: object = {}): object => ({
-    ...{ block_time: at(HEAD_MS - 3_600_000 + slot * 1_000), block_slot: slot, block_height: slot },
-    ...{ tx_hash: `0xp${slot}`, tx_index: 9, event_index: 9, event_type, lp_wallet: wallet(8) },
-    ...{ pool_address: addressAt(3_000), base_token: FROG, base_decimals: 0, base_change: '20' },
-    ...{ quote_token: USDC, quote_decimals: 0, quote_change: '10', base_price_usd: 0.5 },
-    ...{ quote_price_usd: 1, tx_status: 'SUCCESS', _ver: 1, ...more },
+    block_time: at(HEAD_MS - 3_600_000 + slot * 1_000),
+    block_slot: slot,
+    block_height: slot,
+    tx_hash: `0xp${slot}`,
+    tx_index: 9,
+    event_index: 9,
+    event_type,
+    lp_wallet: wallet(8),
+    pool_address: addressAt(3_000),
+    base_token: FROG,
+    base_decimals: 0,
+    base_change: '20',
+    quote_token: USDC,
+    quote_decimals: 0,
+    quote_change: '10',
+    base_price_usd: 0.5,
+    quote_price_usd: 1,
+    tx_status: 'SUCCESS',
+    _ver: 1,
+    ...more,
   })
   await api.warehouse.insert('eth_dex_pool_events_enriched', [
     event(99, 'INITIALIZE'),
@@ -376,15 +437,26 @@ test('activities are trades and changes of liquidity, narrowed and sorted', asyn
 
 test('traders of a token by what it brought them', async () => {
   const row = (number: number, realized: string, more: object = {}): object => ({
-    ...{ wallet: wallet(number), token_address: FROG, buys: 3, sells: 1, wins: 1, losses: 0 },
-    ...{ buy_amount: '100', sell_amount: '40', buy_amount_usd: '50', sell_amount_usd: '30' },
-    ...{ total_realized_usd: realized, realized_usd: realized, position_amount: '60', _ver: 1 },
-    ...{ position_cost_usd: '30', open_time: at(HEAD_MS), close_time: at(0) },
-    ...{
-      first_time: at(HEAD_MS - number * 1_000),
-      last_time: at(HEAD_MS + number * 1_000),
-      ...more,
-    },
+    wallet: wallet(number),
+    token_address: FROG,
+    buys: 3,
+    sells: 1,
+    wins: 1,
+    losses: 0,
+    buy_amount: '100',
+    sell_amount: '40',
+    buy_amount_usd: '50',
+    sell_amount_usd: '30',
+    total_realized_usd: realized,
+    realized_usd: realized,
+    position_amount: '60',
+    _ver: 1,
+    position_cost_usd: '30',
+    open_time: at(HEAD_MS),
+    close_time: at(0),
+    first_time: at(HEAD_MS - number * 1_000),
+    last_time: at(HEAD_MS + number * 1_000),
+    ...more,
   })
   await api.warehouse.insert('eth_wallet_token_pnl', [
     row(1, '10'),

@@ -18,29 +18,66 @@ const at = (ms: number): string => new Date(ms).toISOString()
 const makeTrades = (): readonly MarketTrade[] => {
   const random = seeded(11)
   return Array.from({ length: 60 }, (_, index) => ({
-    ...{ timeMs: HEAD_MS - (60 - index) * 20_000, slot: 500 + index, index: 0 },
-    ...{ token: TOKEN, quote: USDC, pool: addressAt(101), side: 'BUY' as const },
-    ...{ amountRaw: 10n ** 18n, priceUsd: random() < 0.15 ? null : 1 + random() },
-    ...{ priceNative: 0.0004, valueUsd: '1', valueNative: '0.0004', suspect: random() < 0.15 },
+    timeMs: HEAD_MS - (60 - index) * 20_000,
+    slot: 500 + index,
+    index: 0,
+    token: TOKEN,
+    quote: USDC,
+    pool: addressAt(101),
+    side: 'BUY' as const,
+    amountRaw: 10n ** 18n,
+    priceUsd: random() < 0.15 ? null : 1 + random(),
+    priceNative: 0.0004,
+    valueUsd: '1',
+    valueNative: '0.0004',
+    suspect: random() < 0.15,
   }))
 }
 const TRADES = makeTrades()
 const counts = TRADES.filter(({ priceUsd, suspect }) => priceUsd !== null && !suspect)
 
 const supply = (slot: number, event_type: string, units: bigint, more: object = {}): object => ({
-  ...{ block_time: at(HEAD_MS - 1_000 * (900 - slot)), block_slot: slot, block_height: slot },
-  ...{ tx_hash: `0xs${slot}`, tx_index: 1, event_index: 2, token_address: TOKEN, decimals: 18 },
-  ...{ event_type, amount: String(units * 10n ** 18n), _ver: 1, ...more },
+  block_time: at(HEAD_MS - 1_000 * (900 - slot)),
+  block_slot: slot,
+  block_height: slot,
+  tx_hash: `0xs${slot}`,
+  tx_index: 1,
+  event_index: 2,
+  token_address: TOKEN,
+  decimals: 18,
+  event_type,
+  amount: String(units * 10n ** 18n),
+  _ver: 1,
+  ...more,
 })
 const transfer = (slot: number, more: object = {}): object => ({
-  ...{ block_time: at(HEAD_MS - 1_000 * (900 - slot)), block_slot: slot, block_height: slot },
-  ...{ tx_hash: `0xt${slot}`, tx_index: 1, event_index: 3, token_address: TOKEN, decimals: 18 },
-  ...{ sender: addressAt(21), receiver: addressAt(22), amount: String(5n * 10n ** 17n) },
-  ...{ amount_usd: '0.6', success: 1, _ver: 1, ...more },
+  block_time: at(HEAD_MS - 1_000 * (900 - slot)),
+  block_slot: slot,
+  block_height: slot,
+  tx_hash: `0xt${slot}`,
+  tx_index: 1,
+  event_index: 3,
+  token_address: TOKEN,
+  decimals: 18,
+  sender: addressAt(21),
+  receiver: addressAt(22),
+  amount: String(5n * 10n ** 17n),
+  amount_usd: '0.6',
+  success: 1,
+  _ver: 1,
+  ...more,
 })
 const token = (address: string, slot: number, more: object = {}): object => ({
-  ...{ token_address: address, name: 'Frog', symbol: 'FROG', decimals: 18, dev: DEV, _ver: 1 },
-  ...{ created_at: at(HEAD_MS - slot), created_slot: slot, created_tx: `0xc${slot}`, ...more },
+  token_address: address,
+  name: 'Frog',
+  symbol: 'FROG',
+  decimals: 18,
+  dev: DEV,
+  _ver: 1,
+  created_at: at(HEAD_MS - slot),
+  created_slot: slot,
+  created_tx: `0xc${slot}`,
+  ...more,
 })
 
 let api: TestApi
@@ -74,12 +111,20 @@ before(async () => {
   ])
   await warehouse.insert('eth_blocks', [
     {
-      ...{ block_time: at(HEAD_MS - 500), block_slot: 500, block_height: 500 },
-      ...{ block_hash: '0xb500', commitment: 'CONFIRMED', _ver: 1 },
+      block_time: at(HEAD_MS - 500),
+      block_slot: 500,
+      block_height: 500,
+      block_hash: '0xb500',
+      commitment: 'CONFIRMED',
+      _ver: 1,
     },
     {
-      ...{ block_time: at(HEAD_MS), block_slot: 901, block_height: 901 },
-      ...{ block_hash: '0xhead', commitment: 'CONFIRMED', _ver: 1 },
+      block_time: at(HEAD_MS),
+      block_slot: 901,
+      block_height: 901,
+      block_hash: '0xhead',
+      commitment: 'CONFIRMED',
+      _ver: 1,
     },
   ])
 })
@@ -115,8 +160,13 @@ test('prices are the closes of minutes, newest first', async () => {
 
 test('the creation names the block that made the token; one that was not seen has none', async () => {
   assert.deepEqual(await read(`/v2/token/eth/${TOKEN}/creation`), {
-    ...{ tokenAddress: TOKEN, blockHeight: 500, blockSlot: 500, blockHash: '0xb500' },
-    ...{ blockTimestamp: HEAD_MS - 500, transactionSignature: '0xc500', type: 'create' },
+    tokenAddress: TOKEN,
+    blockHeight: 500,
+    blockSlot: 500,
+    blockHash: '0xb500',
+    blockTimestamp: HEAD_MS - 500,
+    transactionSignature: '0xc500',
+    type: 'create',
   })
   assert.deepEqual(await codeOf(`/v2/token/eth/${UNSEEN}/creation`), [404, 404])
   assert.deepEqual(await codeOf(`/v2/token/sol/${'1'.repeat(32)}/creation`), [404, 404])
@@ -192,7 +242,8 @@ test('chains tell what they are and how far they are', async () => {
     { name: 'Ethereum', symbol: 'ETH', chainId: 1, explorerUrl: 'https://etherscan.io' },
   ])
   assert.deepEqual(await read('/v2/blockchain/eth/latest_block'), {
-    ...{ blockhash: '0xhead', lastValidBlockHeight: 901 },
+    blockhash: '0xhead',
+    lastValidBlockHeight: 901,
   })
   assert.deepEqual(await codeOf('/v2/blockchain/sol/latest_block'), [404, 404])
   assert.deepEqual(await codeOf('/v2/blockchain/mars/latest_block'), [404, 40405])

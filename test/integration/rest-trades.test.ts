@@ -53,14 +53,19 @@ before(async () => {
   api = await startApi()
   const rows = TRADES.map((trade) => ({
     ...tradeRow(trade),
-    ...{ buy_owner: trade.wallet, sell_owner: trade.wallet },
+    buy_owner: trade.wallet,
+    sell_owner: trade.wallet,
   }))
   const gone = { ...TRADES[89], slot: 2_000 } as Traded
   await api.warehouse.insert('eth_dex_trades', [...rows, tradeRow(gone), tradeRow(gone, 2, true)])
   await api.warehouse.insert('eth_blocks', [
     {
-      ...{ block_time: new Date(HEAD_MS).toISOString(), block_slot: 1_100, block_height: 1_100 },
-      ...{ block_hash: '0xhead', commitment: 'CONFIRMED', _ver: 1 },
+      block_time: new Date(HEAD_MS).toISOString(),
+      block_slot: 1_100,
+      block_height: 1_100,
+      block_hash: '0xhead',
+      commitment: 'CONFIRMED',
+      _ver: 1,
     },
   ])
   await api.warehouse.insert('eth_tokens', [
@@ -204,9 +209,19 @@ test('top traders are those of a plain fold, in every window and both orders', a
 })
 
 const pnlTrade = (wallet: string, more: object): object => ({
-  ...{ block_slot: 1, block_height: 1, event_index: 0, token_address: TOKENS[0], amount: '1' },
-  ...{ wallet, side: 'SELL', amount_usd: '10', cost_usd: '0', position_cost_usd: '0', _ver: 1 },
-  ...{ block_time: new Date(HEAD_MS - 3_600_000).toISOString(), ...more },
+  block_slot: 1,
+  block_height: 1,
+  event_index: 0,
+  token_address: TOKENS[0],
+  amount: '1',
+  wallet,
+  side: 'SELL',
+  amount_usd: '10',
+  cost_usd: '0',
+  position_cost_usd: '0',
+  _ver: 1,
+  block_time: new Date(HEAD_MS - 3_600_000).toISOString(),
+  ...more,
 })
 
 test('gainers come by what their sales realized in the window, losers the other way', async () => {
@@ -216,7 +231,8 @@ test('gainers come by what their sales realized in the window, losers the other 
     pnlTrade(WALLETS[0], { realized_usd: '2.5', event_index: 1 }),
     pnlTrade(WALLETS[1], { realized_usd: '-3' }),
     pnlTrade(WALLETS[1], {
-      ...{ realized_usd: '100', event_index: 2 },
+      realized_usd: '100',
+      event_index: 2,
       block_time: new Date(HEAD_MS - 2 * day).toISOString(),
     }),
     pnlTrade(WALLETS[2], { side: 'BUY', realized_usd: '0' }),

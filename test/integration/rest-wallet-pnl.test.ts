@@ -52,9 +52,17 @@ const makeSteps = (): readonly Step[] => {
         : { amount: position.amount - sold, cost: position.cost - cost }
     positions.set(wallet + token, next)
     return {
-      ...{ wallet, token, side, amount, usd, realized, isKnown: sold > 0, slot: index },
-      ...{ timeMs: HEAD_MS - (160 - index) * 9 * 3_600_000 },
-      ...{ amountAfter: next.amount, costAfter: next.cost },
+      wallet,
+      token,
+      side,
+      amount,
+      usd,
+      realized,
+      isKnown: sold > 0,
+      slot: index,
+      timeMs: HEAD_MS - (160 - index) * 9 * 3_600_000,
+      amountAfter: next.amount,
+      costAfter: next.cost,
     }
   })
 }
@@ -118,13 +126,25 @@ const lifetimeRow = (wallet: string, token: string): object | undefined => {
   const amount = (side: string): number =>
     own.filter((step) => step.side === side).reduce((total, step) => total + step.amount, 0)
   return {
-    ...{ wallet, token_address: token, buys: all.buys, sells: all.sells, _ver: 1 },
-    ...{ wins: all.wins, losses: all.losses, buy_amount: String(amount('BUY')) },
-    ...{ sell_amount: String(amount('SELL')), buy_amount_usd: String(all.buyUsd) },
-    ...{ sell_amount_usd: String(all.sellUsd), total_realized_usd: places(all.realized) },
-    ...{ realized_usd: '0', position_amount: String(all.amount) },
+    wallet,
+    token_address: token,
+    buys: all.buys,
+    sells: all.sells,
+    _ver: 1,
+    wins: all.wins,
+    losses: all.losses,
+    buy_amount: String(amount('BUY')),
+    sell_amount: String(amount('SELL')),
+    buy_amount_usd: String(all.buyUsd),
+    sell_amount_usd: String(all.sellUsd),
+    total_realized_usd: places(all.realized),
+    realized_usd: '0',
+    position_amount: String(all.amount),
     position_cost_usd: places(own.at(-1)?.costAfter ?? 0),
-    ...{ open_time: at(0), close_time: at(0), first_time: at(0), last_time: at(HEAD_MS) },
+    open_time: at(0),
+    close_time: at(0),
+    first_time: at(0),
+    last_time: at(HEAD_MS),
   }
 }
 
@@ -134,10 +154,18 @@ before(async () => {
   await warehouse.insert(
     'eth_wallet_pnl_trades',
     STEPS.map((step) => ({
-      ...{ block_time: at(step.timeMs), block_slot: step.slot, block_height: step.slot },
-      ...{ wallet: step.wallet, token_address: step.token, side: step.side, _ver: 1 },
-      ...{ amount: String(step.amount), amount_usd: String(step.usd), event_index: 0 },
-      ...{ realized_usd: places(step.realized), cost_usd: '0' },
+      block_time: at(step.timeMs),
+      block_slot: step.slot,
+      block_height: step.slot,
+      wallet: step.wallet,
+      token_address: step.token,
+      side: step.side,
+      _ver: 1,
+      amount: String(step.amount),
+      amount_usd: String(step.usd),
+      event_index: 0,
+      realized_usd: places(step.realized),
+      cost_usd: '0',
       position_amount: String(step.amountAfter),
       position_cost_usd: places(step.costAfter),
     })),
@@ -152,15 +180,23 @@ before(async () => {
     pairs.map(([wallet, token]) => {
       const units = heldOf(token, expectedOf(wallet, token, 0)?.amount ?? 0)
       return {
-        ...{ token_address: token, holder: wallet, decimals: 6, balance: String(units * 1e6) },
-        ...{ first_seen: at(0), last_seen: at(0), _ver: 1 },
+        token_address: token,
+        holder: wallet,
+        decimals: 6,
+        balance: String(units * 1e6),
+        first_seen: at(0),
+        last_seen: at(0),
+        _ver: 1,
       }
     }),
   )
   await warehouse.insert(
     'eth_token_prices',
     TOKENS.map((token, index) => ({
-      ...{ token_address: token, price_time: at(HEAD_MS), price_usd: PRICES[index], _ver: 1 },
+      token_address: token,
+      price_time: at(HEAD_MS),
+      price_usd: PRICES[index],
+      _ver: 1,
     })),
   )
   await warehouse.insert('eth_tokens', [
@@ -168,8 +204,12 @@ before(async () => {
   ])
   await warehouse.insert('eth_blocks', [
     {
-      ...{ block_time: at(HEAD_MS), block_slot: 1_000, block_height: 1_000 },
-      ...{ block_hash: '0xhead', commitment: 'CONFIRMED', _ver: 1 },
+      block_time: at(HEAD_MS),
+      block_slot: 1_000,
+      block_height: 1_000,
+      block_hash: '0xhead',
+      commitment: 'CONFIRMED',
+      _ver: 1,
     },
   ])
 })
@@ -298,7 +338,8 @@ test('requests for what always holds are checked and accepted', async () => {
   const post = async (path: string, body: unknown = undefined) => {
     const headers = { 'x-api-key': api.apiKey, 'content-type': 'application/json' }
     const answer = await call(api, path, {
-      ...{ method: 'POST', headers },
+      method: 'POST',
+      headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     return [answer.status, (answer.body as { readonly success?: boolean }).success]

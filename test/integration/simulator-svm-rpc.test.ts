@@ -18,7 +18,11 @@ const nowMs = (): number => GENESIS_MS + slotAt(SEED, height) * 400
 
 before(async () => {
   node = await startSimulator({
-    ...{ chain: 'sol', seed: SEED, ratePerSecond: 6, genesisMs: GENESIS_MS + 300, nowMs },
+    chain: 'sol',
+    seed: SEED,
+    ratePerSecond: 6,
+    genesisMs: GENESIS_MS + 300,
+    nowMs,
     log: silentLogger(),
   })
 })

@@ -253,14 +253,22 @@ describe('a Sui node as a source', () => {
     assert.deepEqual(tokens, [
       { address: SUI, decimals: 9, name: 'Sui', symbol: 'SUI', totalSupplyRaw: null },
       {
-        ...{ address: COIN, decimals: 6, name: 'A coin', symbol: 'COIN' },
+        address: COIN,
+        decimals: 6,
+        name: 'A coin',
+        symbol: 'COIN',
         totalSupplyRaw: 18_446_744_073_709_551_615n,
       },
     ])
     assert.deepEqual(pools, [
       {
-        ...{ address: id('pool'), tokenA: USDC, tokenB: SUI, protocol: 'cetus' },
-        ...{ factory: packageOf('cetus'), feePips: null, proven: true },
+        address: id('pool'),
+        tokenA: USDC,
+        tokenB: SUI,
+        protocol: 'cetus',
+        factory: packageOf('cetus'),
+        feePips: null,
+        proven: true,
       },
     ])
     const before = counted(node, METHOD.coin)
@@ -274,7 +282,9 @@ describe('a Sui node as a source', () => {
       objects: [
         { id: id('package'), type: '', change: 'published', fields: null },
         {
-          ...{ id: id('meta'), type: `0x2::coin::CoinMetadata<${coin}>`, change: 'created' },
+          id: id('meta'),
+          type: `0x2::coin::CoinMetadata<${coin}>`,
+          change: 'created',
           fields: { decimals: 7, name: 'Mine', symbol: 'MINE' },
         },
       ],
@@ -300,7 +310,12 @@ describe('a Sui node as a source', () => {
     const node = await started()
     const { chain, urls, from, metrics, log, signal } = optionsOf([node.url], { from: null })
     const source = await nodeSource({
-      ...{ chain, urls, from, metrics, log, signal },
+      chain,
+      urls,
+      from,
+      metrics,
+      log,
+      signal,
       config: {
         rpcConcurrency: 2,
         rpcPerSecond: 200,

@@ -37,15 +37,24 @@ const positionAfter = (ops: readonly ChainOp[]): Position => {
 
 test('a made-up Solana is followed from its first slot through a fork, and again from the middle', async () => {
   const simulator = await startSimulator({
-    ...{ chain: 'sol', seed: 11, ratePerSecond: 10, genesisMs: Date.now() - 15_000 },
+    chain: 'sol',
+    seed: 11,
+    ratePerSecond: 10,
+    genesisMs: Date.now() - 15_000,
     reorgEvery: 6,
     log: silentLogger(),
   })
   const stop = new AbortController()
   try {
     const source = await openSvmSource({
-      ...{ chain: CHAINS.sol, urls: [simulator.httpUrl], concurrency: 8, timeoutMs: 10_000 },
-      ...{ from: 0, metrics: makeMetrics(), log: silentLogger(), signal: stop.signal },
+      chain: CHAINS.sol,
+      urls: [simulator.httpUrl],
+      concurrency: 8,
+      timeoutMs: 10_000,
+      from: 0,
+      metrics: makeMetrics(),
+      log: silentLogger(),
+      signal: stop.signal,
     })
     assert.equal(source.origin, `sol:${simulator.genesisHash}`)
     const ops = await collect(source, (seen) => {

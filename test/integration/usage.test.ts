@@ -55,8 +55,13 @@ interface Node extends Usage {
 }
 const open = async (more: Partial<UsageDeps> = {}): Promise<Node> => {
   const usage = await openUsage({
-    ...{ bus, codec: localCodec(), nowMs, log: silentLogger(), writeEveryMs: 5 },
-    ...{ signer, metrics: makeMetrics() },
+    bus,
+    codec: localCodec(),
+    nowMs,
+    log: silentLogger(),
+    writeEveryMs: 5,
+    signer,
+    metrics: makeMetrics(),
     ...more,
   })
   const plans = { ...PLANS, free: { requestsPerSecond: 10, unitsPerMonth: 10 } }

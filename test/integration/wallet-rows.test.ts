@@ -31,7 +31,11 @@ const WHO = { wallet: '0xw', token: '0xt' }
 /** A token whose contract says what it likes: no place after the point, or hundreds, and all the money of the world. */
 const lies = (decimals: number) => {
   const deal: PositionTrade = {
-    ...{ buy: true, amountRaw: LARGEST, timeMs: BLOCK.timeMs, decimals, priceUsd: '' },
+    buy: true,
+    amountRaw: LARGEST,
+    timeMs: BLOCK.timeMs,
+    decimals,
+    priceUsd: '',
     usd: 10n ** 38n,
   }
   const outcome = applyTrade({ ...NO_POSITION, boughtUsd: 10n ** 45n }, deal)
@@ -51,16 +55,29 @@ const holder = (
   meta: metaOf({ op, seq: op === 'apply' ? 9 : 10, block: BLOCK, finalHeight: 0 }),
   events: [
     {
-      ...{ instruction: null, block: null, transaction: null, d_app: null },
+      instruction: null,
+      block: null,
+      transaction: null,
+      d_app: null,
       balance: {
-        ...{ token_account_address: 'a', account_owner_address: 'o', token_address: 't' },
-        ...{ pre_amount: '0', post_amount: post, decimals: null },
+        token_account_address: 'a',
+        account_owner_address: 'o',
+        token_address: 't',
+        pre_amount: '0',
+        post_amount: post,
+        decimals: null,
         lifecycle: 'ACCOUNT_LIFECYCLE_NEW',
       },
       balance_processed: {
-        ...{ pre_amount_in_native: '', pre_amount_in_usd: '', post_amount_in_native: '' },
-        ...{ post_amount_in_usd: '', token_price_in_usd: '', owner_post_amount: post },
-        ...{ owner_pre_amount: pre, owner_first_time: 7, owner_pre_time: preMs },
+        pre_amount_in_native: '',
+        pre_amount_in_usd: '',
+        post_amount_in_native: '',
+        post_amount_in_usd: '',
+        token_price_in_usd: '',
+        owner_post_amount: post,
+        owner_pre_amount: pre,
+        owner_first_time: 7,
+        owner_pre_time: preMs,
       },
     },
   ],
@@ -98,7 +115,8 @@ test('what no column can hold is stored as unknown, and a state without holders 
     ])
     const place = { chain: 'eth', token: '0xt', timeMs: BLOCK.timeMs, version: 1 }
     const held = {
-      ...{ holders: 3, supply: String(LARGEST * 3n) },
+      holders: 3,
+      supply: String(LARGEST * 3n),
       groups: {
         creators: [0, '0'] as const,
         dev: [1, String(LARGEST * 2n)] as const,

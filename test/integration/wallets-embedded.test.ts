@@ -31,7 +31,10 @@ let writer: Writer
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-wallets-'))
   bus = await openEmbeddedBus({
-    ...{ path: join(folder, 'log'), mapSizeBytes: 1_073_741_824, log, retention: 'off' },
+    path: join(folder, 'log'),
+    mapSizeBytes: 1_073_741_824,
+    log,
+    retention: 'off',
   })
   warehouse = await openWarehouse({ kind: 'embedded', path: join(folder, 'warehouse') })
   await bus.createTopics([
@@ -63,8 +66,12 @@ const trades: readonly BrutePnlTrade[] = tape.blocks.flatMap(({ acts, timeMs }) 
       ? []
       : [
           {
-            ...{ wallet: act.wallet, token: act.token, buy: act.buy, timeMs },
-            ...{ raw: act.baseRaw, usd: act.quoteRaw * 1_000_000n },
+            wallet: act.wallet,
+            token: act.token,
+            buy: act.buy,
+            timeMs,
+            raw: act.baseRaw,
+            usd: act.quoteRaw * 1_000_000n,
           },
         ],
   ),
@@ -72,7 +79,13 @@ const trades: readonly BrutePnlTrade[] = tape.blocks.flatMap(({ acts, timeMs }) 
 
 const start = (): Promise<RunningProcessors> =>
   startProcessors({
-    ...{ chains: ['eth'], bus, codec, warehouse, config: CONFIG, metrics: makeMetrics(), log },
+    chains: ['eth'],
+    bus,
+    codec,
+    warehouse,
+    config: CONFIG,
+    metrics: makeMetrics(),
+    log,
   })
 
 const rowsOf = async (sql: string): Promise<readonly string[]> => {

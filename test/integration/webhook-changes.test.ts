@@ -230,7 +230,8 @@ test('health of an endpoint that is gone does not stay', async () => {
 
 test('the gauge of the backlog counts the messages of all lanes', async (context) => {
   const { house, receiver } = await opened({
-    ...{ scheduleMs: [0, 60_000], config: { webhookEndpoints: 9 } },
+    scheduleMs: [0, 60_000],
+    config: { webhookEndpoints: 9 },
   })
   const paths = Array.from({ length: 9 }, (_, index) => `/hook${index}`)
   for (const path of paths) receiver.answer(path, (response) => response.writeHead(500).end())

@@ -73,7 +73,11 @@ test('a created token arrives once, signed so that the stock verifiers take it',
     },
   })
   assert.deepEqual(body.meta, {
-    ...{ chain: 'sol', slot: 101, tx: 'tx-MintA', ix: '2.1', commitment: 'confirmed' },
+    chain: 'sol',
+    slot: 101,
+    tx: 'tx-MintA',
+    ix: '2.1',
+    commitment: 'confirmed',
     ...(body.meta as { lane: number; seq: number }),
   })
 })

@@ -58,7 +58,11 @@ before(async () => {
   installCaller(app)
   await app.register(
     webhookLogRoutes({
-      ...{ ...ground, codec, warehouse, metrics: makeMetrics(), nowMs: Date.now },
+      ...ground,
+      codec,
+      warehouse,
+      metrics: makeMetrics(),
+      nowMs: Date.now,
     }),
   )
 })
@@ -72,7 +76,11 @@ after(async () => {
 })
 
 const PRINCIPAL = {
-  ...{ kind: 'api-key', ...OWNER, credentialId: 'key_1', plan: 'selfhost', scopes: [] },
+  kind: 'api-key',
+  ...OWNER,
+  credentialId: 'key_1',
+  plan: 'selfhost',
+  scopes: [],
   expiresAtMs: null,
 } as const satisfies Principal
 
@@ -106,7 +114,8 @@ test('attempts and messages can be read, page by page; a resend is one attempt m
   const message = (await read(`/webhook/message/${MESSAGE}`)).body
   assert.equal(message.payload, receiver.at('/hook')[0]?.body)
   const resent = await app.inject({
-    ...{ method: 'POST', url: `/webhook/message/${MESSAGE}/endpoint/${id}/resend` },
+    method: 'POST',
+    url: `/webhook/message/${MESSAGE}/endpoint/${id}/resend`,
   })
   assert.deepEqual([resent.statusCode, resent.json()], [200, { success: true }])
   const again = await until(async () => {

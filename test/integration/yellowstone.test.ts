@@ -247,7 +247,9 @@ describe('Yellowstone streams beside a Solana node', () => {
     const refused = (chain: keyof typeof CHAINS, url: string) =>
       assert.rejects(
         nodeSource({
-          ...{ ...base, chain: CHAINS[chain], urls: [url] },
+          ...base,
+          chain: CHAINS[chain],
+          urls: [url],
           config: {
             rpcConcurrency: 2,
             rpcPerSecond: 0,

@@ -134,8 +134,12 @@ test('a reorg of 60 blocks leaves nothing of them', () => {
     kind: 'apply',
     stepMs: 12_000,
     acts: [0, 1, 2].map((account) => ({
-      ...{ kind: 'balance', tx: account, token: account === 1 ? '0xold' : '0xt1' },
-      ...{ owner: `0xo${at % 5}`, account: `0xo${at % 5}.${account}`, postRaw: BigInt(at) },
+      kind: 'balance',
+      tx: account,
+      token: account === 1 ? '0xold' : '0xt1',
+      owner: `0xo${at % 5}`,
+      account: `0xo${at % 5}.${account}`,
+      postRaw: BigInt(at),
     })),
   })
   const first = Array.from({ length: 66 }, (_, at) => block(at))
@@ -156,9 +160,7 @@ const processedOf = (token: string, prices: BlockEvent['quote_prices'], book?: Q
     {
       kind: 'apply',
       stepMs: 0,
-      acts: [
-        { ...{ kind: 'balance', tx: 0, token, owner: '0xo', account: '0xo' }, postRaw: 2_000_000n },
-      ],
+      acts: [{ kind: 'balance', tx: 0, token, owner: '0xo', account: '0xo', postRaw: 2_000_000n }],
     },
   ])
   const [operation] = operations(tape)
@@ -179,7 +181,10 @@ const processedOf = (token: string, prices: BlockEvent['quote_prices'], book?: Q
 test('money is priced by the price table of its own block, other tokens are not', () => {
   const timeMs = Date.UTC(2026, 0, 31, 23, 58)
   const price = {
-    ...{ token_address: WETH, quote_address: USDC, price: '2500', block_time: timeMs },
+    token_address: WETH,
+    quote_address: USDC,
+    price: '2500',
+    block_time: timeMs,
   }
   assert.deepEqual(processedOf(WETH, [price]), ['2500', '5000', '2'])
   assert.deepEqual(processedOf(COIN, [price]), ['2500', '5000', '2'])

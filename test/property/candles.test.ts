@@ -283,9 +283,17 @@ test('memory holds as many series at rest as it may, and every bucket of the oth
   const KEPT = 20
   const TOKENS = 300
   const tradeOf = (token: number): TapeTrade => ({
-    ...{ base: `0xt${token}`, quote: '0xusdc', pool: `0xp${token}` },
-    ...{ baseRaw: 1_000_000n, quoteRaw: 2_000_000n, baseDecimals: 6, quoteDecimals: 6 },
-    ...{ buy: true, quoteUsd: '1', quoteNative: '', suspect: false },
+    base: `0xt${token}`,
+    quote: '0xusdc',
+    pool: `0xp${token}`,
+    baseRaw: 1_000_000n,
+    quoteRaw: 2_000_000n,
+    baseDecimals: 6,
+    quoteDecimals: 6,
+    buy: true,
+    quoteUsd: '1',
+    quoteNative: '',
+    suspect: false,
   })
   const launches = Array.from({ length: TOKENS }, (_, token): readonly Move[] => [
     { kind: 'apply', stepMs: 60_000, trades: [tradeOf(token)] },

@@ -82,8 +82,11 @@ const anyValue = (name: MessageName): fc.Arbitrary<Draft<Messages[MessageName]>>
       const [block, transaction, app] = pools.map((heads) => fc.constantFrom(...heads))
       const own = { ...(head as object) } as { block_time?: number; hash?: string; height?: number }
       const ownBlock = {
-        ...{ timestamp: own.block_time ?? 0, hash: own.hash ?? '', slot: 0 },
-        ...{ height: own.height ?? 0, ...('slot' in own && { slot: own.slot }) },
+        timestamp: own.block_time ?? 0,
+        hash: own.hash ?? '',
+        slot: 0,
+        height: own.height ?? 0,
+        ...('slot' in own && { slot: own.slot }),
       }
       const {
         block_index: _,

@@ -52,7 +52,11 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 type Place = Pick<LogRecord, 'topic' | 'partition'>
 const nameOf = ({ topic, partition }: Place): string => `${topic}/${partition}`
 const plain = ({ topic, partition, offset, key, headers, value, timestampMs }: LogRecord) => ({
-  ...{ topic, partition, offset, key, timestampMs },
+  topic,
+  partition,
+  offset,
+  key,
+  timestampMs,
   headers: { ...headers },
   value: value && Buffer.from(value).toString('hex'),
 })
@@ -71,7 +75,10 @@ class Pair {
 
   async open(): Promise<void> {
     this.#bus = await openEmbeddedBus({
-      ...{ path: this.#path, mapSizeBytes: MAP_BYTES, log: silentLogger(), retention: 'contract' },
+      path: this.#path,
+      mapSizeBytes: MAP_BYTES,
+      log: silentLogger(),
+      retention: 'contract',
       nowMs: () => this.#nowMs,
     })
     await this.#bus.createTopics(TOPICS)

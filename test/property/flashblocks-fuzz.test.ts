@@ -54,8 +54,15 @@ test('states before and after a transaction with odd places are read or refused'
   const hash = `0x${'a'.repeat(64)}`
   const account = `0x${'b'.repeat(40)}`
   const transaction = {
-    ...{ hash, index: 0, from: account, to: null, valueRaw: 0n, feeRaw: 0n, success: true },
-    ...{ contractAddress: null, logs: [] },
+    hash,
+    index: 0,
+    from: account,
+    to: null,
+    valueRaw: 0n,
+    feeRaw: 0n,
+    success: true,
+    contractAddress: null,
+    logs: [],
   }
   const state = { [account]: { balance: '0x1', nonce: 1 }, [`0x${'c'.repeat(40)}`]: { nonce: 2 } }
   const answer = [{ txHash: hash, result: { pre: state, post: state } }]

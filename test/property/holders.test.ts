@@ -81,7 +81,8 @@ const same = (key: string, event: TokenHoldingEvent, expected: BruteHoldings): v
   const { top, groups, supply } = expected
   assert.deepEqual(
     {
-      ...{ holders: event.holders, changedMs: event.timestamp },
+      holders: event.holders,
+      changedMs: event.timestamp,
       top10: [event.top10_holders, event.top10_amount, number(event.top10_ratio)],
       top50: [event.top50_holders, event.top50_amount, number(event.top50_ratio)],
       top100: [event.top100_holders, event.top100_amount, number(event.top100_ratio)],
@@ -92,7 +93,8 @@ const same = (key: string, event: TokenHoldingEvent, expected: BruteHoldings): v
       kol: [event.kol_count, event.kol_amount, event.kol_ratio],
     },
     {
-      ...{ holders: expected.holders, changedMs: expected.changedMs },
+      holders: expected.holders,
+      changedMs: expected.changedMs,
       top10: share(top[10].owners, top[10].raw, supply),
       top50: share(top[50].owners, top[50].raw, supply),
       top100: share(top[100].owners, top[100].raw, supply),
@@ -149,11 +151,21 @@ test('where a batch is cut and where a run is interrupted changes no last value 
 })
 
 const birth: Act = {
-  ...{ kind: 'birth', tx: 0, token: '0xt1', dev: '0xdev', creators: ['0xdev'], curve: '0xcurve' },
+  kind: 'birth',
+  tx: 0,
+  token: '0xt1',
+  dev: '0xdev',
+  creators: ['0xdev'],
+  curve: '0xcurve',
 }
 
 const held = (owner: string, postRaw: bigint): Act => ({
-  ...{ kind: 'balance', tx: 0, token: '0xt1', owner, account: owner, postRaw },
+  kind: 'balance',
+  tx: 0,
+  token: '0xt1',
+  owner,
+  account: owner,
+  postRaw,
 })
 
 test('a reorg of 60 blocks over a thousand holders restores them', () => {

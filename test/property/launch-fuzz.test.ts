@@ -60,11 +60,18 @@ for (const [chain, family] of [
           for (const { address: pool } of subjectsOf(block, protocols).pools)
             assert.match(pool, /^0x[0-9a-f]{40}$/)
           const pool = (of: string) => ({
-            ...{ address: of, tokenA: of, tokenB: `0x${'0b'.repeat(20)}`, factory: null },
-            ...{ protocol: family.family, feePips: null, proven: proof === 'facts' },
+            address: of,
+            tokenA: of,
+            tokenB: `0x${'0b'.repeat(20)}`,
+            factory: null,
+            protocol: family.family,
+            feePips: null,
+            proven: proof === 'facts',
           })
           const { swaps, births, migrations, predictions } = decodeBlock(block, {
-            ...{ proof, protocols, pool },
+            proof,
+            protocols,
+            pool,
           })
           for (const { amountInRaw, amountOutRaw } of swaps) {
             assert.ok(amountInRaw >= 0n && amountInRaw < LIMIT)

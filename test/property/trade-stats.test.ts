@@ -166,10 +166,16 @@ test('windows hold what a look at all trades gives, through reorgs, restarts and
             const { buyUsd, sellUsd, ...wanted } = numbersOf(token, seen, now, minutes)
             assert.deepEqual(
               {
-                ...{ buys: found.buys, sells: found.sells, buyers: found.buyers },
-                ...{ sellers: found.sellers, traders: found.traders, pools: found.pools },
-                ...{ open: number(found.open_in_usd), close: number(found.close_in_usd) },
-                ...{ high: number(found.high_in_usd), low: number(found.low_in_usd) },
+                buys: found.buys,
+                sells: found.sells,
+                buyers: found.buyers,
+                sellers: found.sellers,
+                traders: found.traders,
+                pools: found.pools,
+                open: number(found.open_in_usd),
+                close: number(found.close_in_usd),
+                high: number(found.high_in_usd),
+                low: number(found.low_in_usd),
               },
               wanted,
               label,
@@ -203,9 +209,17 @@ test('flush sizes, restarts and what stays in memory leave no trace', () => {
 const DAY_MS = 86_400_000
 
 const tradeOf = (token: number): TapeTrade => ({
-  ...{ base: `0xt${token}`, quote: '0xusdc', pool: `0xp${token}` },
-  ...{ baseRaw: 1_000_000n, quoteRaw: 2_000_000n, baseDecimals: 6, quoteDecimals: 6 },
-  ...{ buy: true, quoteUsd: '1', quoteNative: '', suspect: false },
+  base: `0xt${token}`,
+  quote: '0xusdc',
+  pool: `0xp${token}`,
+  baseRaw: 1_000_000n,
+  quoteRaw: 2_000_000n,
+  baseDecimals: 6,
+  quoteDecimals: 6,
+  buy: true,
+  quoteUsd: '1',
+  quoteNative: '',
+  suspect: false,
 })
 
 /** A folding over a state of its own; tells after each operation, committed, which tokens were published. */

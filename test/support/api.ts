@@ -82,7 +82,12 @@ export const startApi = async (
   const warehouse = given.warehouse ?? (await embeddedWarehouse(join(folder, 'warehouse')))
   const metrics = makeMetrics()
   const accounts = await createAccounts({
-    ...{ bus, codec: localCodec(), config, nowMs: Date.now, log, metrics },
+    bus,
+    codec: localCodec(),
+    config,
+    nowMs: Date.now,
+    log,
+    metrics,
     authUrl: () => AUTH_URL,
   })
   const demo = await accounts.createDemo()
@@ -98,8 +103,15 @@ export const startApi = async (
   })
   const freshness = makeFreshness(warehouse, ['eth'])
   const graphql = graphqlPlugin({
-    ...{ warehouse, guard: accounts.guard, meter, freshness, chains: ['eth'] },
-    ...{ config, metrics, log, nowMs: Date.now },
+    warehouse,
+    guard: accounts.guard,
+    meter,
+    freshness,
+    chains: ['eth'],
+    config,
+    metrics,
+    log,
+    nowMs: Date.now,
   })
   const app = await makeServer({
     families: [

@@ -122,7 +122,9 @@ export const deployVault = async (client: AnvilClient): Promise<VaultMarket> => 
     return { id, address: address.toLowerCase(), tokens }
   }
   const request = ({ tokens }: VaultPool, limits: readonly bigint[], userData: Hex) => ({
-    ...{ assets: tokens, limits, userData },
+    assets: tokens,
+    limits,
+    userData,
     internal_: false,
   })
   const fill = (pool: VaultPool, amounts: readonly bigint[], userData: Hex): Promise<Hex> =>

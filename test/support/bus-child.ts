@@ -22,7 +22,9 @@ const main = async (): Promise<void> => {
   for (let whole = 0; ; whole += 1) {
     const key = `${whole}`
     const records = Array.from({ length: 20 }, () => ({
-      ...{ topic: 't', key, value: randomBytes(5_000) },
+      topic: 't',
+      key,
+      value: randomBytes(5_000),
     }))
     try {
       await writer.commit({ records })

@@ -41,7 +41,9 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
     const path = join(folder, 'copies')
     const [input, store, group] = [name('t'), name('s'), name('g')]
     const change = (key: string, value: string | null) => ({
-      ...{ store, partition: 0, key },
+      store,
+      partition: 0,
+      key,
       value: value === null ? null : bytes(value),
     })
     /** One process that owns the lane, commits and ends. */
@@ -137,7 +139,8 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
     const begun: number[] = []
     const joined = (bus: Bus, who: string) =>
       bus.subscribe({
-        ...{ group, topics: [topic] },
+        group,
+        topics: [topic],
         run: async (lane) => {
           await lane.state(store)
           owners.set(lane.partition, who)
@@ -244,8 +247,10 @@ const sender = (writer: Writer, topic: string) => {
     sent: () => sent,
     send: async (): Promise<void> => {
       const records: readonly OutRecord[] = Array.from({ length: 15 }, (_, i) => ({
-        ...{ topic, partition: (sent + i) % PARTITIONS },
-        ...{ key: String(sent + i), value: bytes(sent + i) },
+        topic,
+        partition: (sent + i) % PARTITIONS,
+        key: String(sent + i),
+        value: bytes(sent + i),
       }))
       await writer.commit({ records })
       sent += records.length

@@ -266,7 +266,9 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
         for (let round = 0; round < rounds; round += 1) {
           // More than one send holds: those of the others come between.
           const records = Array.from({ length: 6 }, (_, index) => ({
-            ...{ topic, key: `${who}/${round}/${index}`, value: randomBytes(700_000) },
+            topic,
+            key: `${who}/${round}/${index}`,
+            value: randomBytes(700_000),
           }))
           spans.push(...(await writer.commit({ records })))
         }

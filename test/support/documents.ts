@@ -39,7 +39,10 @@ export const openDocumentHouse = async (
   const metrics = makeMetrics()
   const config = loadConfig({}, { partitions, ...overrides })
   const bus = await openEmbeddedBus({
-    ...{ path: join(folder, 'log'), mapSizeBytes: 64 << 20, log, retention: 'off' },
+    path: join(folder, 'log'),
+    mapSizeBytes: 64 << 20,
+    log,
+    retention: 'off',
   })
   await bus.createTopics(topicSpecs({ chains: ['sol'], partitions, retention: 'off' }))
   const births = topicName('tokensCreated', 'sol')

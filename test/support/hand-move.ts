@@ -115,7 +115,12 @@ export const transaction = (
 
 /** A checkpoint of such transactions. */
 export const checkpoint = (transactions: readonly MoveTransaction[]): MoveBlock => ({
-  ...{ vm: 'move', chain: 'sui', height: 7, hash: 'h', parentHash: 'p', timeMs: 1 },
+  vm: 'move',
+  chain: 'sui',
+  height: 7,
+  hash: 'h',
+  parentHash: 'p',
+  timeMs: 1,
   transactions: transactions.map((tx, index) => ({ ...tx, index })),
 })
 

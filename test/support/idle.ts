@@ -130,7 +130,10 @@ try {
   await product.kill('SIGTERM')
   const log = await logBytes(join(folder, 'log'))
   const line = {
-    ...{ drill: 'idle', settleSeconds, minutes, welcomeMs: Math.round(welcomeMs) },
+    drill: 'idle',
+    settleSeconds,
+    minutes,
+    welcomeMs: Math.round(welcomeMs),
     tradesPerSecond: Math.round((trades / seconds) * 10) / 10,
     cores: Math.round((cpuSeconds / seconds) * 1_000) / 1_000,
     cpuMsPerTrade: Math.round((cpuSeconds / trades) * 10_000) / 10,

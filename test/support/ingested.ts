@@ -65,14 +65,20 @@ const tradeOf = ({ transaction, instruction, d_app, trade }: TradeEvent): TakenT
     pool: trade.pool_address,
     vault: trade.vault_a_owner_address,
     trader: trade.user_a_account_owner_address,
-    ...{ tokenIn: given.token, tokenOut: taken.token, inRaw: given.raw, outRaw: taken.raw },
+    tokenIn: given.token,
+    tokenOut: taken.token,
+    inRaw: given.raw,
+    outRaw: taken.raw,
   }
 }
 
 const changeOf = ({ type, transaction, pool }: DexPoolEvent): TakenChange => {
   if (!transaction || !pool) throw new Error('a change without its head')
   return {
-    ...{ hash: transaction.signature, type, pool: pool.address, owner: pool.lp_wallet },
+    hash: transaction.signature,
+    type,
+    pool: pool.address,
+    owner: pool.lp_wallet,
     vault: pool.token_a_vault_owner_address,
     moved: new Map([
       [pool.token_a_address, BigInt(pool.token_a_amount)],
@@ -101,8 +107,13 @@ const placeOf = ({ instruction }: Placed): number => instruction?.event_index ??
 const sourceOf = ({ url, from }: Wanted, signal: AbortSignal) =>
   evmSource({
     chain: { ...CHAINS.eth, blockTimeMs: 200 },
-    ...{ urls: [url], concurrency: 8, timeoutMs: 5_000, from },
-    ...{ metrics: makeMetrics(), log: silentLogger(), signal },
+    urls: [url],
+    concurrency: 8,
+    timeoutMs: 5_000,
+    from,
+    metrics: makeMetrics(),
+    log: silentLogger(),
+    signal,
   })
 
 /** Trades and changes of pools, in the order of the chain. */
@@ -121,8 +132,13 @@ export const ingested = async (wanted: Wanted): Promise<Ingested> => {
     await bus.createTopics(topicSpecs({ chains: ['eth'], partitions: 2, retention: 'off' }))
     const codec = localCodec()
     const ingestor = await startIngestor({
-      ...{ chain: CHAINS.eth, source: await sourceOf(wanted, closing.signal), bus, codec, log },
-      ...{ config: { retention: 'off', pricesStatic: {} }, extra: wanted.extra },
+      chain: CHAINS.eth,
+      source: await sourceOf(wanted, closing.signal),
+      bus,
+      codec,
+      log,
+      config: { retention: 'off', pricesStatic: {} },
+      extra: wanted.extra,
       metrics: makeMetrics(),
     })
     await until(() => (ingestor.status().height ?? -1) >= wanted.to, 'the newest block', 30_000)

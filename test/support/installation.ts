@@ -61,7 +61,8 @@ export const openInstallation = async (
   const { id, ...spec } = chain
   const { apiName } = CHAINS[id]
   const simulator = await startSimulator({
-    ...{ chain: id, checkpointDir: join(folder, 'simulator') },
+    chain: id,
+    checkpointDir: join(folder, 'simulator'),
     ...spec,
     log: silentLogger(),
   })
@@ -101,7 +102,8 @@ export const openInstallation = async (
         ACTIVITY_FILE: activityFile,
       }
       const { command } = composeService(name, {
-        ...{ KEY_PEPPER: 'unused', CLICKHOUSE_PASSWORD: 'unused' },
+        KEY_PEPPER: 'unused',
+        CLICKHOUSE_PASSWORD: 'unused',
         CLICKHOUSE_PASSWORD_SERVE: 'unused',
       })
       const run = sluice(command, own)

@@ -13,7 +13,10 @@ export const keptLines = (): { readonly log: Logger; readonly lines: readonly Lo
     lines.push({ message, facts: { ...facts } })
   }
   const log: Logger = Object.assign(Object.create(silentLogger()) as Logger, {
-    ...{ info: keep, warn: keep, error: keep, fatal: keep },
+    info: keep,
+    warn: keep,
+    error: keep,
+    fatal: keep,
     child: () => log,
   })
   return { log, lines }

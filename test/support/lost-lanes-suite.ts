@@ -34,7 +34,9 @@ const codec = localCodec()
 
 const metaOf = (seq: number) => ({
   ...({ chain: CHAIN, op: 'OP_APPLY', seq, height: 1_000 + seq, slot: 1_000 + seq } as const),
-  ...{ hash: `h${seq}`, parent_hash: `h${seq - 1}`, block_time: START_MS + 12_000 * seq },
+  hash: `h${seq}`,
+  parent_hash: `h${seq - 1}`,
+  block_time: START_MS + 12_000 * seq,
   ...({ commitment: 'COMMITMENT_CONFIRMED', produced_at: 0, part: 0, parts: 1 } as const),
 })
 
@@ -50,7 +52,9 @@ const publish = async (bus: Bus, from: number, to: number): Promise<void> => {
     await writer.commit({
       records: topics.flatMap((topic) =>
         Array.from({ length: LANES }, (_, partition) => ({
-          ...{ topic, partition, key: `k${partition}` },
+          topic,
+          partition,
+          key: `k${partition}`,
           value:
             topic === TRANSFERS
               ? codec.encode('transfer.TransferEvents', { meta, events: [] })
@@ -60,13 +64,19 @@ const publish = async (bus: Bus, from: number, to: number): Promise<void> => {
       ),
       seal: (spans) => [
         {
-          ...{ topic: topicName('blocks', CHAIN), partition: 0, key: CHAIN },
+          topic: topicName('blocks', CHAIN),
+          partition: 0,
+          key: CHAIN,
           value: codec.encode('block.BlockEvent', {
             meta,
             spans: spans
               .filter(isIngested)
               .map(({ topic, partition, baseOffset: base_offset, records }) => ({
-                ...{ topic, partition, base_offset, records, events: 0 },
+                topic,
+                partition,
+                base_offset,
+                records,
+                events: 0,
               })),
           }),
         },
@@ -88,7 +98,9 @@ const startReaders = async (bus: Bus): Promise<Readers> => {
   const folded = new Map<string, number[]>()
   const sunk: number[] = []
   const stage: Stage = {
-    ...{ app: PROCESS_PIPELINE.app, inputs: PROCESS_PIPELINE.inputs, outputs: [] },
+    app: PROCESS_PIPELINE.app,
+    inputs: PROCESS_PIPELINE.inputs,
+    outputs: [],
     load: () => ({
       step: ({ block, records }) => {
         const key = records[0]?.key ?? '-'
@@ -100,7 +112,11 @@ const startReaders = async (bus: Bus): Promise<Readers> => {
   }
   const log = silentLogger()
   const stages: RunningStage = await startStage(stage, {
-    ...{ chain: CHAIN, bus, codec, metrics: makeMetrics(), log },
+    chain: CHAIN,
+    bus,
+    codec,
+    metrics: makeMetrics(),
+    log,
   })
   const sinks = await bus.subscribe({
     group: SINK,
@@ -108,7 +124,8 @@ const startReaders = async (bus: Bus): Promise<Readers> => {
     run: (lane) => sink(lane, (record) => sunk.push(Number(record.headers.seq))),
   })
   return {
-    ...{ folded, sunk },
+    folded,
+    sunk,
     stop: async () => {
       await Promise.all([stages.stop(), sinks.stop()])
     },

@@ -49,13 +49,22 @@ const countsOf = async (warehouse: Warehouse, chains: readonly string[]): Promis
 const servers = await startServers({ head: FROM + BACKLOG, headMs: Date.now(), lateMs: 0 })
 const chains = servers.map(({ chain }) => chain)
 const run = await startSideBySide({
-  ...{ servers, from: FROM, rpcTimeoutMs: 5_000, mapSizeBytes: 8 * 1_024 ** 3, lanes },
+  servers,
+  from: FROM,
+  rpcTimeoutMs: 5_000,
+  mapSizeBytes: 8 * 1_024 ** 3,
+  lanes,
 })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-parts-'))
 const warehouse = await openWarehouse({ kind: 'embedded', path: folder })
 const processors = await startProcessors({
-  ...{ chains, warehouse, bus: run.bus, codec: run.codec, metrics: run.metrics },
-  ...{ config: { partitions: lanes, retention: 'off' }, log: silentLogger() },
+  chains,
+  warehouse,
+  bus: run.bus,
+  codec: run.codec,
+  metrics: run.metrics,
+  config: { partitions: lanes, retention: 'off' },
+  log: silentLogger(),
 })
 const timers = servers.map((server) =>
   setInterval(() => server.produce(), chainRow(server.chain)?.blockTimeMs ?? 1_000),
@@ -68,7 +77,10 @@ try {
   const perSecond = (name: keyof Counts): number =>
     Math.round(((after[name] - before[name]) / seconds) * 10) / 10
   const line = {
-    ...{ drill: 'parts', chains: chains.length, lanes, seconds },
+    drill: 'parts',
+    chains: chains.length,
+    lanes,
+    seconds,
     tradesPerSecond: perSecond('trades'),
     insertsPerSecond: perSecond('inserts'),
     partsPerSecond: perSecond('parts'),

@@ -45,9 +45,22 @@ export interface BrutePnlRow {
 const smaller = (one: bigint, other: bigint): bigint => (one < other ? one : other)
 
 const fresh = (timeMs: number): BrutePosition => ({
-  ...{ buys: 0, sells: 0, boughtRaw: 0n, boughtUsd: 0n, soldRaw: 0n, soldUsd: 0n },
-  ...{ held: 0n, cost: 0n, realized: 0n, total: 0n, wins: 0, losses: 0 },
-  ...{ openMs: 0, closeMs: 0, firstMs: timeMs, lastMs: timeMs },
+  buys: 0,
+  sells: 0,
+  boughtRaw: 0n,
+  boughtUsd: 0n,
+  soldRaw: 0n,
+  soldUsd: 0n,
+  held: 0n,
+  cost: 0n,
+  realized: 0n,
+  total: 0n,
+  wins: 0,
+  losses: 0,
+  openMs: 0,
+  closeMs: 0,
+  firstMs: timeMs,
+  lastMs: timeMs,
 })
 
 const buy = (

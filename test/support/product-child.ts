@@ -192,13 +192,22 @@ const main = async ({ nodeUrl, folder, extra, channels }: ChildOrder): Promise<v
   const log = silentLogger()
   const closing = new AbortController()
   const source = await evmSource({
-    ...{ chain: CHAINS.eth, urls: [nodeUrl], concurrency: 8, timeoutMs: 10_000, from: 0 },
-    ...{ metrics, log, signal: closing.signal },
+    chain: CHAINS.eth,
+    urls: [nodeUrl],
+    concurrency: 8,
+    timeoutMs: 10_000,
+    from: 0,
+    metrics,
+    log,
+    signal: closing.signal,
   })
   const house = await createApp({
     config: { ...loadConfig({}, { port: 0, keyPepper: 'p' }), chainExtra: { eth: extra } },
     chains: [{ row: CHAINS.eth, source, extra }],
-    ...{ metrics, log, logPath: join(folder, 'log'), warehousePath: join(folder, 'warehouse') },
+    metrics,
+    log,
+    logPath: join(folder, 'log'),
+    warehousePath: join(folder, 'warehouse'),
     onFatal: (error) => {
       throw error
     },

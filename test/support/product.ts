@@ -76,7 +76,9 @@ export const startProduct = async (options: ProductOptions): Promise<Product> =>
   centrifuge.connect()
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
   return {
-    ...{ house, apiKey, metrics },
+    house,
+    apiKey,
+    metrics,
     rest: async (path) => {
       const response = await fetch(`${baseUrl}${path}`, { headers, signal: limit() })
       const body = await response.text()
@@ -86,7 +88,10 @@ export const startProduct = async (options: ProductOptions): Promise<Product> =>
     cube: async (query) => {
       const body = JSON.stringify({ query })
       const response = await fetch(graphqlUrl, {
-        ...{ method: 'POST', headers, body, signal: limit() },
+        method: 'POST',
+        headers,
+        body,
+        signal: limit(),
       })
       const { data, errors } = (await response.json()) as { data: unknown; errors?: unknown }
       if (errors) throw new Error(`${query}: ${JSON.stringify(errors)}`)

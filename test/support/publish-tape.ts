@@ -47,7 +47,9 @@ const outRecords = (op: TapeOp, records: readonly Placed[], codec: Codec): reado
     const parts = records.filter((one) => `${one.name}/${one.partition}` === place).length
     const meta = metaOf(op, part, parts)
     return {
-      ...{ topic: name, partition, key },
+      topic: name,
+      partition,
+      key,
       value: codec.encode(STAGE_MESSAGES[topic], { meta, events } as never),
       headers: { seq: String(meta.seq), part: `${part}/${parts}` },
     }

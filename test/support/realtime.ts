@@ -89,7 +89,13 @@ export const openStack = async (): Promise<Stack> => {
   const authUrl = (): string => 'https://auth.test'
   const metrics = makeMetrics()
   const accounts = await createAccounts({
-    ...{ bus, codec, config, authUrl, nowMs, log, metrics },
+    bus,
+    codec,
+    config,
+    authUrl,
+    nowMs,
+    log,
+    metrics,
     checkEveryMs: 20,
   })
   const key = await accounts.createKey({ name: 'test', plan: 'selfhost' })

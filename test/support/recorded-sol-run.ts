@@ -64,12 +64,15 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
     /** The product on the recordings, which it is given by the function that comes with it. */
     const start = async () => {
       const source = await recordedSource({
-        ...{ chain: CHAINS.sol, files: foldedNames().map(solPath), log: silentLogger() },
+        chain: CHAINS.sol,
+        files: foldedNames().map(solPath),
+        log: silentLogger(),
         readFile: async (path) => textOf(path),
       })
       const gate = gated(source)
       const started = await startProduct({
-        ...{ folder, chain: { row: CHAINS.sol, source: gate.source, facts: source.facts } },
+        folder,
+        chain: { row: CHAINS.sol, source: gate.source, facts: source.facts },
         overrides: {
           ...(await run.overrides()),
           pricesStatic: { [SOL]: SOL_USD },

@@ -68,7 +68,8 @@ const FEEDS: readonly Feed[] = [
   ...(['native-transfers', 'events', 'miner-rewards', 'instructions', 'rewards'] as const),
 ]
 const OVERRIDES = {
-  ...{ webhookAllow: ['127.0.0.0/8'], webhookMaxEventAgeSeconds: 0 },
+  webhookAllow: ['127.0.0.0/8'],
+  webhookMaxEventAgeSeconds: 0,
   feeds: [...FEEDS],
 }
 
@@ -97,8 +98,13 @@ const follow = async (
     const { extra } = simulator
     const config = { ...loadConfig({}, OVERRIDES), chainExtra: { [chain]: extra } }
     const source = await nodeSource({
-      ...{ chain: row, urls: [simulator.wsUrl], from: 0, config, log },
-      ...{ metrics: makeMetrics(), signal: closing.signal },
+      chain: row,
+      urls: [simulator.wsUrl],
+      from: 0,
+      config,
+      log,
+      metrics: makeMetrics(),
+      signal: closing.signal,
     })
     product = await startProduct({ chain: { row, source, extra }, folder, overrides: OVERRIDES })
     const moveTo = (height: number): void => {
@@ -147,7 +153,8 @@ const stops = async (course: Course, disturbed: boolean): Promise<ReorgRun> => {
   await hooks.stop()
   const heights = new Set(operations.map(({ height }) => height))
   return {
-    ...{ subjects, tips },
+    subjects,
+    tips,
     settled: await settledContent(product, plan.chain, last + 1),
     newest: ear.newest(),
     standing: ear.standing(),

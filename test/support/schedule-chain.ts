@@ -62,7 +62,9 @@ const address = (kind: string, number: number): string =>
 
 const castOf = (random: Random): Cast => {
   const pool = (kind: string) => (_: unknown, at: number) => ({
-    ...{ address: address(`b${kind}`, at + 1), coin: address(`c${kind}`, at + 1), quote: WETH },
+    address: address(`b${kind}`, at + 1),
+    coin: address(`c${kind}`, at + 1),
+    quote: WETH,
   })
   const dollars = { address: address('bd', 1), coin: WETH, quote: USDC }
   return {
@@ -78,8 +80,11 @@ const factsOf = ({ pools, born }: Cast): FactReader => {
   const decimals = (token: string): number => (token === USDC ? 6 : token === WETH ? 18 : 9)
   const tokens = [...new Set([USDC, WETH, ...all.map(({ coin }) => coin)])].map(
     (token): TokenFact => ({
-      ...{ address: token, decimals: decimals(token), name: `Token ${token.slice(-4)}` },
-      ...{ symbol: token.slice(-4).toUpperCase(), totalSupplyRaw: 10n ** 24n },
+      address: token,
+      decimals: decimals(token),
+      name: `Token ${token.slice(-4)}`,
+      symbol: token.slice(-4).toUpperCase(),
+      totalSupplyRaw: 10n ** 24n,
     }),
   )
   const known: PoolFact[] = all.map((pool) => poolFact(pool.address, pool.coin, pool.quote))
@@ -87,7 +92,11 @@ const factsOf = ({ pools, born }: Cast): FactReader => {
 }
 
 const txOf = ({ random }: Cast, from: string, to: string | null, logs: Draft['logs']): Draft => ({
-  ...{ hash: `0x${random.hex(64)}`, from, to, contractAddress: null, logs },
+  hash: `0x${random.hex(64)}`,
+  from,
+  to,
+  contractAddress: null,
+  logs,
 })
 
 const amount = ({ random }: Cast, digits: number): bigint =>
@@ -173,8 +182,14 @@ const blockOf = (
   let index = 0
   const transactions = drafts.map(
     (draft, at): Transaction => ({
-      ...{ hash: draft.hash, index: at, from: draft.from, to: draft.to, valueRaw: 0n },
-      ...{ feeRaw: 21_000n, success: true, contractAddress: draft.contractAddress },
+      hash: draft.hash,
+      index: at,
+      from: draft.from,
+      to: draft.to,
+      valueRaw: 0n,
+      feeRaw: 21_000n,
+      success: true,
+      contractAddress: draft.contractAddress,
       logs: draft.logs.map((log) => {
         index += 1
         return { ...log, index: index - 1 }
@@ -182,11 +197,20 @@ const blockOf = (
     }),
   )
   return {
-    ...{ vm: 'evm', chain: 'eth', height, hash: `0x${random.hex(64)}` },
+    vm: 'evm',
+    chain: 'eth',
+    height,
+    hash: `0x${random.hex(64)}`,
     parentHash: parent?.hash ?? `0x${'1'.repeat(64)}`,
     timeMs: (parent?.timeMs ?? START_MS) + random.pick(STEPS_MS),
-    ...{ coinbase: ZERO, gasLimitRaw: 30_000_000n, gasUsedRaw: 21_000n, baseFeeRaw: 7n },
-    ...{ difficultyRaw: 0n, nonce: '0x0000000000000000', extra: '0x6869', transactions },
+    coinbase: ZERO,
+    gasLimitRaw: 30_000_000n,
+    gasUsedRaw: 21_000n,
+    baseFeeRaw: 7n,
+    difficultyRaw: 0n,
+    nonce: '0x0000000000000000',
+    extra: '0x6869',
+    transactions,
   }
 }
 
@@ -263,13 +287,18 @@ class Growth {
     this.#highest = Math.max(this.#highest, this.#blocks.length)
     this.#finalHeight = Math.max(this.#finalHeight, highest - keep)
     this.views.push({
-      ...{ atMs: this.#atMs, blocks: [...this.#blocks], finalHeight: this.#finalHeight },
+      atMs: this.#atMs,
+      blocks: [...this.#blocks],
+      finalHeight: this.#finalHeight,
     })
   }
 }
 
 const draftOf = ({ hash, from, to, contractAddress, logs }: Transaction): Draft => ({
-  ...{ hash, from, to, contractAddress },
+  hash,
+  from,
+  to,
+  contractAddress,
   logs: logs.map(({ index: _, ...log }) => log),
 })
 
@@ -330,7 +359,10 @@ export const nodeSource = ({ facts, view }: ShownChain, { ask, signal }: NodeAcc
     signal,
   })
   const node: FollowedNode = {
-    ...{ heads, spacing: 'dense', blockTimeMs: 100, reorgBound: reorgBound(chain) },
+    heads,
+    spacing: 'dense',
+    blockTimeMs: 100,
+    reorgBound: reorgBound(chain),
     nowMs: () => Number.MAX_SAFE_INTEGER,
     next: (tip, from) => ask(() => at(tip === null ? from : tip.height + 1)),
     forget: () => undefined,
@@ -352,7 +384,10 @@ export const nodeSource = ({ facts, view }: ShownChain, { ask, signal }: NodeAcc
     refuse: () => undefined,
   }
   return {
-    ...{ origin: 'schedule', commitment: 'processed', gaps: false, head: heads.newest },
+    origin: 'schedule',
+    commitment: 'processed',
+    gaps: false,
+    head: heads.newest,
     node: { facts: () => facts, primes: async () => [] },
     operations: (position, stop) => followNode(node, position, { from: FIRST, stop }),
   }

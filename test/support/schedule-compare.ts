@@ -31,7 +31,9 @@ export const topicDifferences = async (
 ): Promise<readonly string[]> => {
   const tip = chain.last.blocks.at(-1)
   const place: ChecksumTarget = {
-    ...{ chain: CHAIN, height: tip?.height ?? 0, timeMs: Number.MAX_SAFE_INTEGER },
+    chain: CHAIN,
+    height: tip?.height ?? 0,
+    timeMs: Number.MAX_SAFE_INTEGER,
   }
   const differences: string[] = []
   const [gotBus, wantBus] = [busOver(got), busOver(want)]

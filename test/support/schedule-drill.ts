@@ -78,8 +78,12 @@ export const startSchedules = (): Schedules => {
     count('simulatedSeconds', Math.round(disturbed.simulatedMs / 1e3))
     for (const { kind } of disturbed.fired) count(kind)
     return {
-      ...{ seed, problems, fired: disturbed.fired.map(faultText) },
-      ...{ blocks: chain.last.blocks.length, reorgs: chain.reorgs, operations },
+      seed,
+      problems,
+      fired: disturbed.fired.map(faultText),
+      blocks: chain.last.blocks.length,
+      reorgs: chain.reorgs,
+      operations,
     }
   }
   return { run, totals: () => Object.fromEntries(totals) }

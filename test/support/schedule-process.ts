@@ -81,9 +81,17 @@ export const startProcess = async (
   ])
   const source = parts.source({ ask: (work) => way('node', work), signal: parts.ended })
   const ingestor = await startIngestor({
-    ...{ chain, source, bus, codec, config, metrics, log, onFatal },
+    chain,
+    source,
+    bus,
+    codec,
+    config,
+    metrics,
+    log,
+    onFatal,
     // What is written must not depend on when.
-    ...{ facts: parts.facts, nowMs: () => 0 },
+    facts: parts.facts,
+    nowMs: () => 0,
   })
   const deps = { chain: CHAIN, bus, codec, metrics, log }
   await parts.calm?.({ partitions: 0, isSunk: false })

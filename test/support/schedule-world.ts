@@ -73,7 +73,13 @@ const refusal = (call: WorldCall): Outage =>
 
 /** How likely a call takes a moment: only where it makes others come between. */
 const SLOWNESS: Readonly<Partial<Record<WorldCall, number>>> = {
-  ...{ commit: 0.3, insert: 0.3, node: 0.2, read: 0.2, writer: 0.2, state: 0.2, take: 0.03 },
+  commit: 0.3,
+  insert: 0.3,
+  node: 0.2,
+  read: 0.2,
+  writer: 0.2,
+  state: 0.2,
+  take: 0.03,
 }
 
 /** Processes over one log, one node and one warehouse, in simulated time. */
@@ -105,8 +111,13 @@ class World {
     this.shared = new SimulatedLog('schedule', () => 0)
     const view = (): ChainView => this.#view()
     this.#parts = {
-      ...{ codec: plan.codec, metrics: plan.metrics, shared: this.shared, groups: this.#groups },
-      ...{ partitions: plan.partitions, facts: chain.facts, log: this.#log() },
+      codec: plan.codec,
+      metrics: plan.metrics,
+      shared: this.shared,
+      groups: this.#groups,
+      partitions: plan.partitions,
+      facts: chain.facts,
+      log: this.#log(),
       ...(warehouse && { warehouse }),
       ended: this.#ended.signal,
       source: plan.source ?? ((node) => nodeSource({ facts: chain.facts, view }, node)),
@@ -178,7 +189,11 @@ class World {
     this.#started += 1
     const name = `process ${this.#started}`
     const process: Process = {
-      ...{ name, slot, isDead: false, isStopping: false, frozenUntilMs: 0 },
+      name,
+      slot,
+      isDead: false,
+      isStopping: false,
+      frozenUntilMs: 0,
     }
     this.#slots[slot] = process
     startProcess(name, this.#parts, this.#way(process)).then(

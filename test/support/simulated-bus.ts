@@ -139,7 +139,10 @@ const startTail = (host: LaneHost, tail: Tail): Running => {
   const { signal } = controller
   const places: readonly TailPlace[] = tail.topics.flatMap((topic) =>
     shared.ends(topic).map(({ partition, low, end }) => ({
-      ...{ topic, partition, until: end, next: tail.from === 'latest' ? end : low },
+      topic,
+      partition,
+      until: end,
+      next: tail.from === 'latest' ? end : low,
     })),
   )
   let caughtUp = false

@@ -66,7 +66,10 @@ export class SimulatedGroups {
     const group = this.#groupOf(host.shared, subscription)
     this.#joined += 1
     const member: Member = {
-      ...{ id: String(this.#joined), host, subscription, lanes: new Map() },
+      id: String(this.#joined),
+      host,
+      subscription,
+      lanes: new Map(),
       started: (lane) => this.#lanes.push(lane),
     }
     group.members.push(member)
@@ -133,7 +136,11 @@ const ended = async ({ lanes }: Member, why: string): Promise<void> => {
 
 const assign = ({ lanes, members }: Group): void => {
   const asking = members.map(({ id, lanes: owned }) => ({
-    ...{ id, name: id, bornMs: 0, kept: [], owned: [...owned.keys()] },
+    id,
+    name: id,
+    bornMs: 0,
+    kept: [],
+    owned: [...owned.keys()],
   }))
   const given = assignLanes(asking, lanes)
   for (const member of members) {
@@ -194,7 +201,10 @@ const openLane = async (
     sources.push(sourceOf(shared, { topic, partition: 0, from }))
   }
   return {
-    ...{ partition, committed, signal, state },
+    partition,
+    committed,
+    signal,
+    state,
     writer: { ...writer, commit: committing(writer, copies, partition) },
     take: (options) => takeFrom(host, sources, signal, options),
   }

@@ -144,7 +144,9 @@ export class SimulatedLog {
 
   ends(topic: string): readonly Ends[] {
     return this.#topicOf(topic).partitions.map(({ low, next }, partition) => ({
-      ...{ partition, low, end: next },
+      partition,
+      low,
+      end: next,
     }))
   }
 

@@ -70,14 +70,22 @@ const startProduct = async (nodes: readonly SoakNode[]) => {
   const chains = await Promise.all(
     nodes.map(async ({ id, url, extra }): Promise<AppChain> => {
       const source = await nodeSource({
-        ...{ chain: CHAINS[id], urls: [url], from: 0, config, metrics, log },
+        chain: CHAINS[id],
+        urls: [url],
+        from: 0,
+        config,
+        metrics,
+        log,
         signal: new AbortController().signal,
       })
       return { row: CHAINS[id], source, extra }
     }),
   )
   const house = await createApp({
-    ...{ config, chains, metrics, log },
+    config,
+    chains,
+    metrics,
+    log,
     logPath: join(folder, 'log'),
     warehousePath: join(folder, 'warehouse'),
     onFatal: (error) => {

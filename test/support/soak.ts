@@ -168,7 +168,11 @@ const megabytes = (bytes: number): number => Math.round(bytes / MEGABYTE)
 for (const { id, delays: heard, close } of measured) {
   const delays = sorted(heard)
   const line = {
-    ...{ drill: 'soak', chain: id, minutes, inside, warmUpSeconds },
+    drill: 'soak',
+    chain: id,
+    minutes,
+    inside,
+    warmUpSeconds,
     tradesPerSecond: chains.find((chain) => chain.id === id)?.ratePerSecond,
     framesPerSecond: Math.round(delays.length / (minutes * 60)),
     p50Ms: Math.round(quantile(delays, 0.5)),

@@ -21,12 +21,18 @@ export const handTransaction = ({ keys, instructions }: HandMessage) => ({
     message: {
       accountKeys: keys,
       instructions: instructions.map(({ program, accounts, data }) => ({
-        ...{ programIdIndex: program, accounts, data: base58Encode(data), stackHeight: 1 },
+        programIdIndex: program,
+        accounts,
+        data: base58Encode(data),
+        stackHeight: 1,
       })),
     },
   },
   meta: {
-    ...{ err: null, fee: 5_000, innerInstructions: [], logMessages: [] },
+    err: null,
+    fee: 5_000,
+    innerInstructions: [],
+    logMessages: [],
     preBalances: keys.map(() => 9_000),
     postBalances: keys.map((_, index) => (index === 0 ? 4_000 : 9_000)),
     preTokenBalances: [],

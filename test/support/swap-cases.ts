@@ -39,10 +39,14 @@ export const testSwaps = <Said>(
       assert.deepEqual(reasons, [])
       assert.deepEqual(swaps, [
         {
-          ...{ kind: 'swap', txIndex: 0, logIndex: 0, trader: `0x${'f0'.repeat(20)}` },
+          kind: 'swap',
+          txIndex: 0,
+          logIndex: 0,
+          trader: `0x${'f0'.repeat(20)}`,
           tokenIn: sold === 0 ? TOKEN_A : TOKEN_B,
           tokenOut: sold === 0 ? TOKEN_B : TOKEN_A,
-          ...{ amountInRaw, amountOutRaw },
+          amountInRaw,
+          amountOutRaw,
           ...trade,
         },
       ])

@@ -193,7 +193,9 @@ export const deployManager = async (client: AnvilClient): Promise<KeyedMarket> =
     held: async (asset, blockNumber) => {
       const balanceOf = { functionName: 'balanceOf', blockNumber } as const
       const claimed = await client.readContract({
-        ...{ ...balanceOf, address: manager, abi: MANAGER },
+        ...balanceOf,
+        address: manager,
+        abi: MANAGER,
         args: [owner, BigInt(asset)],
       })
       if (asset === zeroAddress) {

@@ -75,11 +75,19 @@ export const openWebhookHouse = async (
     { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'], ...options.config },
   )
   const bus = await openEmbeddedBus({
-    ...{ path: join(folder, 'log'), mapSizeBytes: 256 << 20, log, retention: 'off' },
+    path: join(folder, 'log'),
+    mapSizeBytes: 256 << 20,
+    log,
+    retention: 'off',
   })
   await bus.createTopics(topicSpecs({ chains: ['sol'], partitions: 3, retention: 'off' }))
   const ground = await openWebhookGround({
-    ...{ bus, codec, config, nowMs, log, metrics },
+    bus,
+    codec,
+    config,
+    nowMs,
+    log,
+    metrics,
     ...(options.resolve && { resolve: options.resolve }),
   })
   const started: Running[] = []
@@ -101,7 +109,12 @@ export const openWebhookHouse = async (
   }
   let writer: Writer | undefined
   return {
-    ...{ bus, codec, config, ground, metrics, commits: () => commits },
+    bus,
+    codec,
+    config,
+    ground,
+    metrics,
+    commits: () => commits,
     endpoint: async (body) => {
       const made = await ground.resource.create(OWNER, body)
       return ground.resource.read(OWNER, made.body.id)
@@ -117,7 +130,12 @@ export const openWebhookHouse = async (
     startSender: async (store = ground.store) =>
       held(
         await startSender({
-          ...{ ...shared, store, config, poster, random: Math.random, sealer: ground.sealer },
+          ...shared,
+          store,
+          config,
+          poster,
+          random: Math.random,
+          sealer: ground.sealer,
           scheduleMs: options.scheduleMs ?? QUICK_MS,
         }),
       ),
@@ -198,8 +216,16 @@ export const tokenRecord = (
   } = {},
 ): Draft<TokenEvents> => ({
   meta: {
-    ...{ chain: 'sol', op, seq, commitment: 'COMMITMENT_CONFIRMED', slot: 100 + seq },
-    ...{ height: 100 + seq, hash: `h${seq}`, block_time: timeMs, part: 0, parts: 1 },
+    chain: 'sol',
+    op,
+    seq,
+    commitment: 'COMMITMENT_CONFIRMED',
+    slot: 100 + seq,
+    height: 100 + seq,
+    hash: `h${seq}`,
+    block_time: timeMs,
+    part: 0,
+    parts: 1,
   },
   events,
 })

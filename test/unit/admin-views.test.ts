@@ -9,8 +9,15 @@ const YEAR = 31_556_952_000
 
 const shownEnd = (expiresAtMs: number): string | null =>
   keyView({
-    ...{ key_id: 'key_1', prefix: 'sluice_live_', hash: '', app_id: 'app_1', org_id: 'org_1' },
-    ...{ scopes: [], expires_at: expiresAtMs, created_at: NOW, version: 1 },
+    key_id: 'key_1',
+    prefix: 'sluice_live_',
+    hash: '',
+    app_id: 'app_1',
+    org_id: 'org_1',
+    scopes: [],
+    expires_at: expiresAtMs,
+    created_at: NOW,
+    version: 1,
   }).expiresAt
 
 test('the end of a key: a time in the next hundred years, in either form, and one that can be shown', () => {

@@ -23,8 +23,13 @@ type Said = Readonly<Record<string, unknown>> | Buffer
 type Event = readonly [name: string, said: Said]
 
 const FACT: PoolFact = {
-  ...{ address: POOL, tokenA: SUI, tokenB: USDC, protocol: 'aftermath', factory: null },
-  ...{ feePips: null, proven: true },
+  address: POOL,
+  tokenA: SUI,
+  tokenB: USDC,
+  protocol: 'aftermath',
+  factory: null,
+  feePips: null,
+  proven: true,
 }
 const KNOWN = suiBooks([FACT])
 
@@ -75,7 +80,11 @@ test('a deposit of one coin, or of both the other way round, is read by the coin
 
 test('a withdrawal by name, of both versions', () => {
   const said = {
-    ...{ pool_id: POOL, issuer: owner, referrer: null, types: [bare(USDC)], withdrawn: ['40'] },
+    pool_id: POOL,
+    issuer: owner,
+    referrer: null,
+    types: [bare(USDC)],
+    withdrawn: ['40'],
   }
   const expected = [[['decrease', SUI, 0n, USDC, 40n]], []]
   assert.deepEqual(taken([['WithdrawEvent', { ...said, lp_coins_burned: '7' }]], KNOWN), expected)

@@ -54,8 +54,17 @@ test('whole numbers end at their columns instead of starting again at zero', () 
 const HUGE = String(2n ** 256n - 1n)
 const block = { height: 1, hash: '0xb1', parent: '', timeMs: 0 }
 const trade = {
-  ...{ base: '0xa', quote: '0xb', pool: '0xp', baseRaw: 1n, quoteRaw: 10n ** 60n, buy: true },
-  ...{ baseDecimals: 18, quoteDecimals: 18, quoteUsd: '1', quoteNative: '1', suspect: false },
+  base: '0xa',
+  quote: '0xb',
+  pool: '0xp',
+  baseRaw: 1n,
+  quoteRaw: 10n ** 60n,
+  buy: true,
+  baseDecimals: 18,
+  quoteDecimals: 18,
+  quoteUsd: '1',
+  quoteNative: '1',
+  suspect: false,
 }
 
 test('a fee, a value, gas and a change of a pool stay inside their columns', () => {
@@ -71,14 +80,25 @@ test('a fee, a value, gas and a change of a pool stay inside their columns', () 
   assert.equal(blockRow?.gas_limit, String(2n ** 64n - 1n))
   assert.equal(blockRow?.base_fee, HUGE)
   const pool = {
-    ...{ address: '0xp', token_a_address: '0xa', token_b_address: '0xb', lp_wallet: '' },
-    ...{ token_a_decimals: 18, token_b_decimals: 18, token_a_amount: HUGE, token_b_amount: HUGE },
-    ...{ token_a_vault_pre_amount: '', token_b_vault_pre_amount: '' },
-    ...{ token_a_vault_post_amount: `${HUGE}0`, token_b_vault_post_amount: '' },
+    address: '0xp',
+    token_a_address: '0xa',
+    token_b_address: '0xb',
+    lp_wallet: '',
+    token_a_decimals: 18,
+    token_b_decimals: 18,
+    token_a_amount: HUGE,
+    token_b_amount: HUGE,
+    token_a_vault_pre_amount: '',
+    token_b_vault_pre_amount: '',
+    token_a_vault_post_amount: `${HUGE}0`,
+    token_b_vault_post_amount: '',
   }
   const events = [
     {
-      ...{ ...event, pool, pool_processed: null, type: 'DEX_POOL_EVENT_TYPE_DECREASE_LIQUIDITY' },
+      ...event,
+      pool,
+      pool_processed: null,
+      type: 'DEX_POOL_EVENT_TYPE_DECREASE_LIQUIDITY',
     },
   ] as unknown as DexPoolEvents['events']
   const [poolRow] = poolEventRows({ meta, events })

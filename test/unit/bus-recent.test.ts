@@ -4,7 +4,13 @@ import type { LogRecord } from '../../core/bus/contract.ts'
 import { type Recent, recentRecords, recordBytes } from '../../core/bus/embedded/recent-records.ts'
 
 const record = (topic: string, offset: number, partition = 0): LogRecord => ({
-  ...{ topic, partition, offset, key: 'k', value: Buffer.alloc(36), headers: {}, timestampMs: 0 },
+  topic,
+  partition,
+  offset,
+  key: 'k',
+  value: Buffer.alloc(36),
+  headers: {},
+  timestampMs: 0,
 })
 
 const offsets = (recent: Recent, topic: string, from: number, to: number) => {

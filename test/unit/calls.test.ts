@@ -150,8 +150,14 @@ for (const [name, count] of [
 test('what fails takes back what it called; calls beside it stand', () => {
   const from = `0x${'aa'.repeat(20)}`
   const frame = (value: string, more: object = {}) => ({
-    ...{ type: 'CALL', from, to: `0x${'bb'.repeat(20)}`, gas: '0x1', gasUsed: '0x1', input: '0x' },
-    ...{ value, ...more },
+    type: 'CALL',
+    from,
+    to: `0x${'bb'.repeat(20)}`,
+    gas: '0x1',
+    gasUsed: '0x1',
+    input: '0x',
+    value,
+    ...more,
   })
   const result = frame('0x1', {
     calls: [

@@ -36,13 +36,30 @@ const bytesOf = (from: string, target: string, refFee = 0n, partner = NOBODY): B
     bcs([BIN_SWAP]),
   ])
 const FIELDS = {
-  ...{ pool: POOL, from: { name: bare(SUI) }, target: { name: bare(USDC) }, partner: NOBODY },
-  ...{ amount_in: '100', amount_out: '40', fee: '5', protocol_fee: '2', ref_fee: '0' },
-  ...{ vault_a: '1000', vault_b: '460', bin_swaps: [] },
+  pool: POOL,
+  from: { name: bare(SUI) },
+  target: { name: bare(USDC) },
+  partner: NOBODY,
+  amount_in: '100',
+  amount_out: '40',
+  fee: '5',
+  protocol_fee: '2',
+  ref_fee: '0',
+  vault_a: '1000',
+  vault_b: '460',
+  bin_swaps: [],
 }
 const SWAPPED = {
-  ...{ kind: 'swap', txIndex: 0, logIndex: 0, pool: POOL, protocol: 'cetus_dlmm' },
-  ...{ trader: id('sender'), tokenIn: SUI, tokenOut: USDC, amountInRaw: 100n, amountOutRaw: 40n },
+  kind: 'swap',
+  txIndex: 0,
+  logIndex: 0,
+  pool: POOL,
+  protocol: 'cetus_dlmm',
+  trader: id('sender'),
+  tokenIn: SUI,
+  tokenOut: USDC,
+  amountInRaw: 100n,
+  amountOutRaw: 40n,
 }
 
 test('a swap by name and as bytes: what went out is out of the vaults, what comes in is added', () => {
@@ -52,8 +69,13 @@ test('a swap by name and as bytes: what went out is out of the vaults, what come
     assert.deepEqual(swaps, [{ ...SWAPPED, reserves: [1_100n, 460n] }])
     assert.deepEqual(pools, [
       {
-        ...{ address: POOL, tokenA: SUI, tokenB: USDC, protocol: 'cetus_dlmm' },
-        ...{ factory: packageOf('cetus_dlmm'), feePips: null, proven: true },
+        address: POOL,
+        tokenA: SUI,
+        tokenB: USDC,
+        protocol: 'cetus_dlmm',
+        factory: packageOf('cetus_dlmm'),
+        feePips: null,
+        proven: true,
       },
     ])
   }
@@ -76,8 +98,12 @@ const HEAD = bcs(POOL, POSITION, -7, 100n, 40n)
 /** One bin whose share changed: id, share, amounts. */
 const DELTA = Buffer.concat([bcs(-7), u128(9n), bcs(100n, 40n)])
 const TOLD = {
-  ...{ pool: POOL, position_id: POSITION, active_id: { bits: 4_294_967_289 } },
-  ...{ total_amount_a: '100', total_amount_b: '40', liquidity_deltas: [] },
+  pool: POOL,
+  position_id: POSITION,
+  active_id: { bits: 4_294_967_289 },
+  total_amount_a: '100',
+  total_amount_b: '40',
+  liquidity_deltas: [],
 }
 const FEES = { fee_a: '3', fee_b: '4' }
 
@@ -94,8 +120,16 @@ test('liquidity goes in with its fees, and comes out without them, by name and a
     assert.deepEqual(dropped, [])
     assert.deepEqual(poolChanges, [
       {
-        ...{ kind, txIndex: 0, logIndex: 0, pool: POOL, protocol: 'cetus_dlmm' },
-        ...{ owner: id('sender'), tokenA: SUI, tokenB: USDC, amountARaw: 100n, amountBRaw: 40n },
+        kind,
+        txIndex: 0,
+        logIndex: 0,
+        pool: POOL,
+        protocol: 'cetus_dlmm',
+        owner: id('sender'),
+        tokenA: SUI,
+        tokenB: USDC,
+        amountARaw: 100n,
+        amountBRaw: 40n,
       },
     ])
   }
@@ -107,8 +141,11 @@ test('a pool is opened by an event that names its coins, which proves it', () =>
   // Two numbers of 16 bits follow: 20 and 10,000.
   const bytes = Buffer.concat([bcs(POOL, bare(SUI), bare(USDC)), Buffer.from([20, 0, 16, 39])])
   const fields = {
-    ...{ pool_id: POOL, coin_type_a: bare(SUI), coin_type_b: bare(USDC) },
-    ...{ bin_step: 20, base_factor: 10_000 },
+    pool_id: POOL,
+    coin_type_a: bare(SUI),
+    coin_type_b: bare(USDC),
+    bin_step: 20,
+    base_factor: 10_000,
   }
   for (const said of [bytes, fields]) {
     const { poolChanges, pools, dropped } = decoded('registry::CreatePoolEvent', said, [])

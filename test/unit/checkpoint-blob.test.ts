@@ -77,7 +77,9 @@ test('`decode` and `replay` take it by its name', async () => {
     assert.equal(await decodeFiles({ chain: 'sui', files: [file], write }), 0)
     assert.deepEqual(JSON.parse(lines[0] ?? '').trades, [])
     const source = await recordedSource({
-      ...{ chain: CHAINS.sui, files: [file], log: silentLogger() },
+      chain: CHAINS.sui,
+      files: [file],
+      log: silentLogger(),
     })
     const heights: number[] = []
     for await (const op of source.operations(null, new AbortController().signal)) {

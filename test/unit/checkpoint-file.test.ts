@@ -76,7 +76,9 @@ test('`decode` and `replay` take it by its name', async () => {
   assert.equal(await decodeFiles({ chain: 'sui', files: [RECORDED], write }), 0)
   assert.deepEqual(JSON.parse(lines[0] ?? '').trades, [])
   const source = await recordedSource({
-    ...{ chain: CHAINS.sui, files: [RECORDED], log: silentLogger() },
+    chain: CHAINS.sui,
+    files: [RECORDED],
+    log: silentLogger(),
   })
   const heights: number[] = []
   for await (const op of source.operations(null, new AbortController().signal)) {
@@ -229,7 +231,9 @@ test('transactions of the system, failures and effects of the first version', ()
     handCheckpoint([
       ...system.map((kind) => ({ data: dataOf(kind), effects: effectsV2(u8(0), []) })),
       ...failures.map((status) => ({
-        ...{ data: dataOf(program([], [])), effects: effectsV2(status, []), ...gas },
+        data: dataOf(program([], [])),
+        effects: effectsV2(status, []),
+        ...gas,
       })),
       { data: dataOf(program([], [])), effects: effectsV1 },
     ]),

@@ -29,14 +29,25 @@ const said = (prepared: Prepared): string => {
 /** What the three operations of one block say. */
 const commitments = (commitment: Commitment): readonly string[] => {
   const workshop: Workshop = {
-    ...{ chain: CHAINS.eth, book: BOOK, codec: localCodec(), commitment },
-    ...{ partitions: () => 1, store: 'state', partition: 0, nowMs: () => 0 },
+    chain: CHAINS.eth,
+    book: BOOK,
+    codec: localCodec(),
+    commitment,
+    partitions: () => 1,
+    store: 'state',
+    partition: 0,
+    nowMs: () => 0,
   }
   const stored = new Map<string, Uint8Array>()
   const ledger = openLedger({ get: (key) => stored.get(key), entries: () => stored })
   const read = {
-    ...{ block, decoded: emptyDraft(), learned: { tokens: [], pools: [] } },
-    ...{ origin: 'node' as const, primes: [], letters: [], expired: [] },
+    block,
+    decoded: emptyDraft(),
+    learned: { tokens: [], pools: [] },
+    origin: 'node' as const,
+    primes: [],
+    letters: [],
+    expired: [],
   }
   const applied = applyOperation(workshop, ledger, { seq: 1, cursor: CURSOR }, read)
   ledger.commit(applied.pending)

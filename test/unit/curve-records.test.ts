@@ -45,13 +45,23 @@ const eventsOf = (decoded: Decoded): BlockEvents =>
   )
 
 const op: TapeOp = {
-  ...{ op: 'apply', seq: 1, finalHeight: 0 },
+  op: 'apply',
+  seq: 1,
+  finalHeight: 0,
   block: { height: 1, hash: '0xb1', parent: '0xb0', timeMs: 1_777_373_327_000, trades: [] },
 }
 
 const meta: OperationMeta = {
-  ...{ chain: 'sol', op: 'OP_APPLY', seq: 1, commitment: 'COMMITMENT_PROCESSED' },
-  ...{ height: 1, slot: 1, hash: '0xb1', parent_hash: '0xb0', block_time: 5, produced_at: 6 },
+  chain: 'sol',
+  op: 'OP_APPLY',
+  seq: 1,
+  commitment: 'COMMITMENT_PROCESSED',
+  height: 1,
+  slot: 1,
+  hash: '0xb1',
+  parent_hash: '0xb0',
+  block_time: 5,
+  produced_at: 6,
 }
 
 /** What a consumer reads of a block's only record with events of that kind. */
@@ -96,9 +106,17 @@ test('a curve that keeps tokens does not pass for one that sold the rest', () =>
   assert.ok(swap?.tokenIn && swap.tokenOut)
   const { curveProgress: _told, ...untold } = swap
   const opening: PoolChange = {
-    ...{ kind: 'initialize', txIndex: 0, logIndex: 0, owner: key('owner') },
-    ...{ pool: swap.pool, protocol: swap.protocol, tokenA: swap.tokenIn, tokenB: swap.tokenOut },
-    ...{ amountARaw: 2n * 10n ** 15n, amountBRaw: 0n, reserves: [2n * 10n ** 15n, 0n] },
+    kind: 'initialize',
+    txIndex: 0,
+    logIndex: 0,
+    owner: key('owner'),
+    pool: swap.pool,
+    protocol: swap.protocol,
+    tokenA: swap.tokenIn,
+    tokenB: swap.tokenOut,
+    amountARaw: 2n * 10n ** 15n,
+    amountBRaw: 0n,
+    reserves: [2n * 10n ** 15n, 0n],
   }
   const { pools } = eventsOf({ ...traded, swaps: [untold], poolChanges: [opening] })
   const events = pooled(pools)
@@ -112,7 +130,10 @@ test('a curve that keeps tokens does not pass for one that sold the rest', () =>
 test('a migration to a pool that is not known yet is one, without a place', () => {
   const migrations = [
     {
-      ...{ kind: 'migration' as const, txIndex: 0, logIndex: 4, token: key('mint') },
+      kind: 'migration' as const,
+      txIndex: 0,
+      logIndex: 4,
+      token: key('mint'),
       from: { protocol: 'moonshot', pool: key('curve') },
       to: null,
     },

@@ -29,7 +29,9 @@ const FACTS = {
   meta: fact({ address: META, tokenA: OWN, tokenB: SHARE, underlying: [OWN, TOKEN_B, TOKEN_A] }),
   base: fact({ address: BASE, tokenA: TOKEN_B, tokenB: TOKEN_A }),
   lending: fact({
-    ...{ address: LENDING, tokenA: LENT_A, tokenB: LENT_B },
+    address: LENDING,
+    tokenA: LENT_A,
+    tokenB: LENT_B,
     underlying: [OWN, TOKEN_B, TOKEN_A],
   }),
 } as const

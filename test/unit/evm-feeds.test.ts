@@ -89,8 +89,15 @@ test('what a block pays: the part of its fees that is not burnt, no coin of its 
 })
 
 const uncleAt = (height: number, miner: string, index = 0): Uncle => ({
-  ...{ index, hash: `0x${'33'.repeat(32)}`, parentHash: `0x${'44'.repeat(32)}`, miner, height },
-  ...{ difficultyRaw: 7n, gasLimit: 30_000_000, gasUsed: 21_000, timeMs: 1_000 },
+  index,
+  hash: `0x${'33'.repeat(32)}`,
+  parentHash: `0x${'44'.repeat(32)}`,
+  miner,
+  height,
+  difficultyRaw: 7n,
+  gasLimit: 30_000_000,
+  gasUsed: 21_000,
+  timeMs: 1_000,
 })
 
 test('before the merge a block makes coins, for uncles too', () => {

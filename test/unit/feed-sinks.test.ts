@@ -30,8 +30,14 @@ test('every feed topic has a sink, and a chain runs those that it has and that a
 
 test('a call as a row: its marks are numbers, its fee is in coins, unknown is null', () => {
   const event = {
-    ...{ block_height: 5, event_index: 3, tx_hash: '0xaa', tx_signer: '0xbb', tx_index: 1 },
-    ...{ tx_fee: '1500000000000000000', value: '7', success: true },
+    block_height: 5,
+    event_index: 3,
+    tx_hash: '0xaa',
+    tx_signer: '0xbb',
+    tx_index: 1,
+    tx_fee: '1500000000000000000',
+    value: '7',
+    success: true,
     tx_status: 'STATUS_FAILED',
   } as const
   const [row] =

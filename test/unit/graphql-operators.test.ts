@@ -131,7 +131,8 @@ test('addresses are compared in lower case where the chain writes them so', () =
 test('a decimal beyond 26 whole digits is compared as a double, a longer fraction is cut', () => {
   const long = '1'.repeat(27)
   assert.deepEqual(compiled(LEAVES.Decimal, { X: { gt: long } }), {
-    ...{ sql: 'toFloat64(x) > {p0:Float64}', values: [long] },
+    sql: 'toFloat64(x) > {p0:Float64}',
+    values: [long],
   })
   const { values } = compiled(LEAVES.Decimal, { X: { eq: `-1.${'3'.repeat(40)}` } })
   assert.deepEqual(values, [`-1.${'3'.repeat(30)}`])

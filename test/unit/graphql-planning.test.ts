@@ -140,11 +140,18 @@ test('an error of many nodes names some of its places, and the right ones', () =
 })
 
 const principal = (plan: Principal['plan']): Principal => ({
-  ...{ kind: 'api-key', orgId: plan, appId: 'app', credentialId: 'key', plan },
-  ...{ scopes: [], expiresAtMs: null },
+  kind: 'api-key',
+  orgId: plan,
+  appId: 'app',
+  credentialId: 'key',
+  plan,
+  scopes: [],
+  expiresAtMs: null,
 })
 const depsOf = (meter: QuotaMeter) => ({
-  ...{ planner: makePlanner(CATALOGUE, LIMITS), meter, limits: LIMITS },
+  planner: makePlanner(CATALOGUE, LIMITS),
+  meter,
+  limits: LIMITS,
   turns: makePlanningTurns(),
 })
 const COSTLY = WORST_QUERIES.find(({ ends }) => ends === 'QUERY_TOO_EXPENSIVE')?.query ?? ''

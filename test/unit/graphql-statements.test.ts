@@ -26,7 +26,10 @@ const SALES = {
     Ratio: { sql: 'r', type: 'Float', about: '' },
     Price: { sql: 'p', type: 'Float', about: '', exact: true },
     Amount: {
-      ...{ sql: 'raw / pow(10, places)', fast: 'amount', type: 'Float', about: '' },
+      sql: 'raw / pow(10, places)',
+      fast: 'amount',
+      type: 'Float',
+      about: '',
       exactUnits: { raw: 'raw', places: 'places' },
     },
     Paid: { sql: 'paid', type: 'Boolean', about: '' },

@@ -11,8 +11,13 @@ import { until } from '../support/until.ts'
 
 /** A block operation without a body: no lane can go on after it. */
 const BROKEN: LogRecord = {
-  ...{ topic: topicName('blocks', 'eth'), partition: 0, offset: 0, key: 'eth' },
-  ...{ value: null, headers: {}, timestampMs: 0 },
+  topic: topicName('blocks', 'eth'),
+  partition: 0,
+  offset: 0,
+  key: 'eth',
+  value: null,
+  headers: {},
+  timestampMs: 0,
 }
 
 test('a lane that halts ends, so that it takes no room from the others, and still says why', async () => {
@@ -28,7 +33,9 @@ test('a lane that halts ends, so that it takes no room from the others, and stil
     { chain: 'eth', bus, codec: {} as Codec, metrics: makeMetrics(), log: silentLogger() },
   )
   const lane = {
-    ...{ partition: 0, committed: [], signal: new AbortController().signal },
+    partition: 0,
+    committed: [],
+    signal: new AbortController().signal,
     state: async () => ({ get: () => undefined, entries: () => [] }),
     take: async () => [BROKEN],
   } as Partial<Lane> as Lane

@@ -9,7 +9,11 @@ const NOW = { maxRecords: 10, maxWaitMs: 0 }
 
 const record = (offset: number): LogRecord => ({
   ...AT,
-  ...{ offset, key: 'k', value: Buffer.from('v'), headers: {}, timestampMs: 0 },
+  offset,
+  key: 'k',
+  value: Buffer.from('v'),
+  headers: {},
+  timestampMs: 0,
 })
 const place = (offset: number): GroupOffset => ({ ...AT, offset, metadata: 'm' })
 
@@ -29,7 +33,9 @@ const laneAt = (committed: readonly GroupOffset[]) => {
   const reading = { group: 'g', partition: 0, committed, buffer, writer: inner, take: buffer.take }
   const { writer, take } = behindGaps(reading)
   return {
-    ...{ buffer, take, commits },
+    buffer,
+    take,
+    commits,
     commit: (next: readonly GroupOffset[], group = 'g') =>
       writer.commit({ offsets: { group, next } }),
     offsets: () => commits.map(({ offsets }) => offsets?.next.map(({ offset }) => offset)),

@@ -37,7 +37,10 @@ test('a login and TLS; the password does not print', () => {
   assert.deepEqual(kafkaOptions(system).tls, {})
   assert.equal(kafkaOptions(system).sasl?.mechanism, 'plain')
   const own = loadConfig({
-    ...{ ...BROKERS, KAFKA_TLS: 'true', KAFKA_TLS_CERT: path, KAFKA_TLS_KEY: path },
+    ...BROKERS,
+    KAFKA_TLS: 'true',
+    KAFKA_TLS_CERT: path,
+    KAFKA_TLS_KEY: path,
   })
   assert.deepEqual(kafkaOptions(own).tls, { cert: 'the authority', key: 'the authority' })
   assert.throws(() => loadConfig({ ...BROKERS, KAFKA_TLS_CERT: path }), /KAFKA_TLS_KEY/)

@@ -20,7 +20,8 @@ const letterOf = (): Extract<LetterBody, { readonly kind: 'event' }> => {
     fact.address === COIN_POOL ? { ...fact, proven: false } : fact,
   )
   const books: Books = {
-    ...{ proof: 'facts', protocols: protocolBook('eth') },
+    proof: 'facts',
+    protocols: protocolBook('eth'),
     pool: (address) => unproven.find((fact) => fact.address === address),
   }
   const { dropped, swaps } = decodeBlock(block, books)
@@ -56,8 +57,14 @@ test('an event is run again with the same reason, and taken once what was wrong 
 test('a letter that would be too large goes without its transaction, and says so', () => {
   const said = { meta: 'x'.repeat(1 << 20) }
   const body: Decodable = {
-    ...{ kind: 'transaction', reason: 'bad-hex', txHash: '', index: 0, vm: 'svm', said },
-    ...{ height: 1, hash: 'h' },
+    kind: 'transaction',
+    reason: 'bad-hex',
+    txHash: '',
+    index: 0,
+    vm: 'svm',
+    said,
+    height: 1,
+    hash: 'h',
   }
   const text = letterText(body)
   assert.ok(text.length < 1_024)
@@ -68,8 +75,14 @@ test('a letter that would be too large goes without its transaction, and says so
 
 test('bytes and numbers of any size come back as they were', () => {
   const body: LetterBody = {
-    ...{ kind: 'transaction', reason: 'bad-hex', txHash: '', index: 0, vm: 'evm' },
-    ...{ height: 1, hash: 'h', said: { amount: 2n ** 256n - 1n, data: new Uint8Array([0, 255]) } },
+    kind: 'transaction',
+    reason: 'bad-hex',
+    txHash: '',
+    index: 0,
+    vm: 'evm',
+    height: 1,
+    hash: 'h',
+    said: { amount: 2n ** 256n - 1n, data: new Uint8Array([0, 255]) },
   }
   assert.deepEqual(letterBody(Buffer.from(letterText(body))), body)
 })

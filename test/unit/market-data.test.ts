@@ -7,8 +7,14 @@ import { type TokenRow, tokensQuery } from '../../serving/queries/tokens.ts'
 
 const row = (more: Partial<TokenRow>): TokenRow => ({
   ...({ holders: null, groups: {} } as TokenRow),
-  ...{ decimals: 6, total_supply: '1000000000', market_supply: null, burnt_amount: '' },
-  ...{ price_usd: 2, price_native: 0.5, migrated_at_ms: null, curve_progress: null },
+  decimals: 6,
+  total_supply: '1000000000',
+  market_supply: null,
+  burnt_amount: '',
+  price_usd: 2,
+  price_native: 0.5,
+  migrated_at_ms: null,
+  curve_progress: null,
   ...more,
 })
 

@@ -14,11 +14,18 @@ import { loaded, stageState } from '../support/stage.ts'
 import { blockEventOf, metaOf, type TapeOp, tradeEventOf } from '../support/tape.ts'
 
 const supplied = (post: string): TokenSupplyEvent => ({
-  ...{ instruction: null, block: null, transaction: null, d_app: null },
+  instruction: null,
+  block: null,
+  transaction: null,
+  d_app: null,
   type: 'TOKEN_SUPPLY_EVENT_TYPE_MINT',
   token_supply: {
-    ...{ token_address: '0xaaa', amount: '1', decimals: 0 },
-    ...{ amount_without_decimals: '1', amount_with_decimals: '1', post_amount_with_decimals: post },
+    token_address: '0xaaa',
+    amount: '1',
+    decimals: 0,
+    amount_without_decimals: '1',
+    amount_with_decimals: '1',
+    post_amount_with_decimals: post,
   },
   market_cap: null,
 })
@@ -58,10 +65,17 @@ const burning = (
   const supply = operation(op, seq, height, '1000')
   const { owner = BURNED, pre = '0', post } = change
   const event: BalanceEvent = {
-    ...{ instruction: null, block: null, transaction: null, d_app: null },
+    instruction: null,
+    block: null,
+    transaction: null,
+    d_app: null,
     balance: {
-      ...{ token_account_address: owner, account_owner_address: owner, token_address: '0xaaa' },
-      ...{ pre_amount: pre, post_amount: post, decimals: 2 },
+      token_account_address: owner,
+      account_owner_address: owner,
+      token_address: '0xaaa',
+      pre_amount: pre,
+      post_amount: post,
+      decimals: 2,
       lifecycle: 'ACCOUNT_LIFECYCLE_EXISTING',
     },
     balance_processed: null,
@@ -69,19 +83,32 @@ const burning = (
   const { meta } = supply.block
   const trade: OperationRecord = {
     topic: 'tradesProcessed',
-    ...{ key: '0xaaa', part: 0, value: { meta, events: [pricedTrade(height)] } },
+    key: '0xaaa',
+    part: 0,
+    value: { meta, events: [pricedTrade(height)] },
   }
   const delta: OperationRecord = {
     topic: 'holderDeltas',
-    ...{ key: '0xaaa', part: 0, value: { meta, events: [event] } },
+    key: '0xaaa',
+    part: 0,
+    value: { meta, events: [event] },
   }
   return { ...supply, records: [...supply.records, trade, delta] }
 }
 
 const pricedTrade = (height: number): TradeEvent => {
   const trade = {
-    ...{ base: '0xaaa', quote: '0xusdc', pool: '0xp', baseRaw: 1n, quoteRaw: 1n, buy: true },
-    ...{ baseDecimals: 2, quoteDecimals: 6, quoteUsd: '1', quoteNative: '0.5', suspect: false },
+    base: '0xaaa',
+    quote: '0xusdc',
+    pool: '0xp',
+    baseRaw: 1n,
+    quoteRaw: 1n,
+    buy: true,
+    baseDecimals: 2,
+    quoteDecimals: 6,
+    quoteUsd: '1',
+    quoteNative: '0.5',
+    suspect: false,
   }
   const block = { height, hash: `0xb${height}`, parent: '', timeMs: height, trades: [trade] }
   const unknown = {
@@ -92,12 +119,16 @@ const pricedTrade = (height: number): TradeEvent => {
   return {
     ...tradeEventOf(block, 0),
     trade_processed: {
-      ...{ token_a_price_in_quote: '3', token_a_price_in_usd: '3', token_a_price_in_native: '1' },
+      token_a_price_in_quote: '3',
+      token_a_price_in_usd: '3',
+      token_a_price_in_native: '1',
       ...unknown,
       is_token_a_price_in_usd_suspect: false,
       is_token_a_price_in_usd_suspect_reason: 'TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED',
-      ...{ token_a_price_in_usd_lasted: '3', token_a_price_in_native_lasted: '1' },
-      ...{ token_b_price_in_usd_lasted: '', token_b_price_in_native_lasted: '' },
+      token_a_price_in_usd_lasted: '3',
+      token_a_price_in_native_lasted: '1',
+      token_b_price_in_usd_lasted: '',
+      token_b_price_in_native_lasted: '',
     },
   }
 }
@@ -158,13 +189,18 @@ test('a stablecoin is priced by its block where it moves, and by no trade; a tok
     const { meta } = block
     const quote = { token_address: weth, quote_address: usdc, price: wethUsd }
     const transfers: OperationRecord = {
-      ...{ topic: 'transfers', key, part: 0, value: { meta, events: [] } },
+      topic: 'transfers',
+      key,
+      part: 0,
+      value: { meta, events: [] },
     }
     const event = pricedTrade(seq)
     const trade = event.trade && { ...event.trade, token_a_address: key }
     const trades: OperationRecord = {
       topic: 'tradesProcessed',
-      ...{ key, part: 0, value: { meta, events: key === usdc ? [{ ...event, trade }] : [] } },
+      key,
+      part: 0,
+      value: { meta, events: key === usdc ? [{ ...event, trade }] : [] },
     }
     const published = folding.step({
       block: { ...block, quote_prices: [{ ...quote, block_time: meta.block_time }] },

@@ -86,7 +86,12 @@ test('a swap counts as its log states it', () => {
 
 test('a swap the other way', () => {
   const accounts = listOf(15, {
-    ...{ 0: POOL, 1: USER_B, 2: USER_A, 5: VAULT_A, 6: VAULT_B, 12: USER },
+    0: POOL,
+    1: USER_B,
+    2: USER_A,
+    5: VAULT_A,
+    6: VAULT_B,
+    12: USER,
   })
   const calls = [
     inVaults(tokenTransfer([USER_B, VAULT_B, USER], 40n)),

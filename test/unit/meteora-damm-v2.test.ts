@@ -181,7 +181,10 @@ test('liquidity in and out, as one event of today, as one of before, and as both
     assert.deepEqual(change(data, REMOVES, [moved(REMOVED)]), [[...out, undefined]])
   }
   const call = (more: Partial<Call>): Call => ({
-    ...{ program: AMM, accounts: ADDS, data: add, calls: [changed(2)] },
+    program: AMM,
+    accounts: ADDS,
+    data: add,
+    calls: [changed(2)],
     ...more,
   })
   assert.equal(reasonOf(decodeCalls([call({})])), 'unknown-type')

@@ -263,8 +263,13 @@ test('a recorded withdrawal takes what moved, and claimed fees are none', () => 
 
 test('a one-sided deposit needs a pool that is known', () => {
   const fact: PoolFact = {
-    ...{ address: POOL, tokenA: X, tokenB: Y, protocol: 'meteora_dlmm', factory: DLMM },
-    ...{ feePips: null, proven: true },
+    address: POOL,
+    tokenA: X,
+    tokenB: Y,
+    protocol: 'meteora_dlmm',
+    factory: DLMM,
+    feePips: null,
+    proven: true,
   }
   const forms = [
     ['5e9b6797465fdca5', 8],

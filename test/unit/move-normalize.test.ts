@@ -36,7 +36,9 @@ const GRPC = {
           { splitCoins: { coin: { kind: 'GAS' } } },
           {
             moveCall: {
-              ...{ package: id('router'), module: 'router', function: 'swap' },
+              package: id('router'),
+              module: 'router',
+              function: 'swap',
               typeArguments: [SUI, USDC],
               arguments: [
                 { kind: 'INPUT', input: 1 },
@@ -77,7 +79,9 @@ const GRPC = {
   events: {
     events: [
       {
-        ...{ packageId: id('router'), module: 'router', sender: ANNA },
+        packageId: id('router'),
+        module: 'router',
+        sender: ANNA,
         eventType: `${packageOf('cetus')}::pool::SwapEvent`,
         json: SWAP_FIELDS,
       },
@@ -110,7 +114,11 @@ test('a checkpoint of the gRPC interface: header, sponsor, fee, events both ways
   const block = normalizeCheckpoint(CHECKPOINT, 'sui')
   const { transactions, ...header } = block
   assert.deepEqual(header, {
-    ...{ vm: 'move', chain: 'sui', height: 12, hash: digest('C'), parentHash: digest('B') },
+    vm: 'move',
+    chain: 'sui',
+    height: 12,
+    hash: digest('C'),
+    parentHash: digest('B'),
     timeMs: Date.UTC(2026, 6, 9, 1, 2, 3, 456),
   })
   const [first, failed] = transactions
@@ -121,12 +129,22 @@ test('a checkpoint of the gRPC interface: header, sponsor, fee, events both ways
   )
   assert.deepEqual(first.events, [
     {
-      ...{ index: 0, package: packageOf('cetus'), name: 'pool::SwapEvent', typeArguments: [] },
-      ...{ sender: ANNA, fields: SWAP_FIELDS, bytes: null },
+      index: 0,
+      package: packageOf('cetus'),
+      name: 'pool::SwapEvent',
+      typeArguments: [],
+      sender: ANNA,
+      fields: SWAP_FIELDS,
+      bytes: null,
     },
     {
-      ...{ index: 1, package: id('other'), name: 'm::E', typeArguments: [SUI] },
-      ...{ sender: '', fields: null, bytes: Buffer.from([1, 2, 3]) },
+      index: 1,
+      package: id('other'),
+      name: 'm::E',
+      typeArguments: [SUI],
+      sender: '',
+      fields: null,
+      bytes: Buffer.from([1, 2, 3]),
     },
   ])
   assert.deepEqual(first.calls, [{ typeArguments: [SUI, USDC], objects: [POOL] }])
@@ -283,8 +301,11 @@ test('JSON-RPC: owners, a failed transaction, published packages', () => {
 test('a JSON-RPC checkpoint with its transactions in place is a block', () => {
   const { result } = suiJson('turbos_swap.json') as { readonly result: Json }
   const said = {
-    ...{ sequenceNumber: '29829815', digest: digest('C'), previousDigest: digest('B') },
-    ...{ timestampMs: '1711502991480', transactions: [result] },
+    sequenceNumber: '29829815',
+    digest: digest('C'),
+    previousDigest: digest('B'),
+    timestampMs: '1711502991480',
+    transactions: [result],
   }
   const { block, whole, named } = moveBlock({ sui_getCheckpoint: said })
   assert.deepEqual(
@@ -307,7 +328,8 @@ test('a list of answers is a part of its checkpoint; events alone are found by t
   const event = (result.events as readonly Json[])[0] ?? {}
   const at = (txDigest: string, eventSeq: string): Json => ({
     ...event,
-    ...{ id: { txDigest, eventSeq }, timestampMs: '5' },
+    id: { txDigest, eventSeq },
+    timestampMs: '5',
   })
   const data = [at(digest('E'), '3'), at(digest('E'), '1'), at(digest('F'), '0')]
   const { block, timed } = moveBlock({ suix_queryEvents: { data, hasNextPage: false } })

@@ -70,13 +70,22 @@ const stateSynced = (more: Json = {}): Answers => {
   const { blockHash, blockNumber } = at(receipts, 0)
   const logs = receipts.flatMap((receipt) => receipt.logs).length
   const place = {
-    ...{ blockHash, blockNumber, transactionHash: hash('5c') },
+    blockHash,
+    blockNumber,
+    transactionHash: hash('5c'),
     transactionIndex: hex(receipts.length),
   }
   const log = { ...place, address: ZERO, topics: [hash('01')], data: '0x', logIndex: hex(logs) }
   const receipt = {
-    ...{ ...place, from: ZERO, to: ZERO, gasUsed: '0x0', cumulativeGasUsed: '0x0', status: '0x1' },
-    ...{ logsBloom: `0x${'ff'.repeat(256)}`, logs: [log], ...more },
+    ...place,
+    from: ZERO,
+    to: ZERO,
+    gasUsed: '0x0',
+    cumulativeGasUsed: '0x0',
+    status: '0x1',
+    logsBloom: `0x${'ff'.repeat(256)}`,
+    logs: [log],
+    ...more,
   }
   return { block, receipts: [...receipts, receipt] }
 }

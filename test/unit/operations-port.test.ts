@@ -17,7 +17,10 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 test("the operators' port answers health, readiness, metrics and questions, and refuses in words", async () => {
   let isGood = true
   const ops = await openOps({
-    ...{ host: '127.0.0.1', port: 0, metrics: makeMetrics(), log: silentLogger() },
+    host: '127.0.0.1',
+    port: 0,
+    metrics: makeMetrics(),
+    log: silentLogger(),
     checks: [{ name: 'part', run: () => ({ ok: isGood }) }],
     questions: {
       '/sum': async (query) => {

@@ -140,7 +140,13 @@ test('two hops are two trades, each with its own pool and price', () => {
   const first: Call = {
     program: ORCA,
     accounts: accountList(20, {
-      ...{ 1: USER, 2: POOL, 3: POOL_2, 5: VAULT_A, 7: VAULT_B, 9: VAULT_C, 11: VAULT_B2 },
+      1: USER,
+      2: POOL,
+      3: POOL_2,
+      5: VAULT_A,
+      7: VAULT_B,
+      9: VAULT_C,
+      11: VAULT_B2,
     }),
     data: 'c360ed6c44a2dbe6',
     calls: [
@@ -154,7 +160,13 @@ test('two hops are two trades, each with its own pool and price', () => {
   const second: Call = {
     program: ORCA,
     accounts: accountList(24, {
-      ...{ 0: POOL, 1: POOL_2, 9: VAULT_A, 10: VAULT_B, 11: VAULT_B2, 12: VAULT_C, 14: USER },
+      0: POOL,
+      1: POOL_2,
+      9: VAULT_A,
+      10: VAULT_B,
+      11: VAULT_B2,
+      12: VAULT_C,
+      14: USER,
     }),
     data: 'ba8fd11dfe02c275',
     calls: [

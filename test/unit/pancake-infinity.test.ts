@@ -54,8 +54,11 @@ testSwaps('Infinity', CASES, {
   decode: (amounts) => decoded([swap(amounts)]),
   decoder: 'pancake_infinity',
   trade: {
-    ...{ pool: ID, vault: VAULT, protocol: 'pancakeswap_infinity_cl' },
-    ...{ sqrtPriceX96: 1n, liquidityRaw: 2n },
+    pool: ID,
+    vault: VAULT,
+    protocol: 'pancakeswap_infinity_cl',
+    sqrtPriceX96: 1n,
+    liquidityRaw: 2n,
   },
 })
 
@@ -114,11 +117,18 @@ test('pools open with their key; the coin counts as its wrapped token; a fee may
   const { pools, swaps, poolChanges } = decoded([opened(500n), swap([-10n, 7n])], none)
   assert.deepEqual(
     pools.map(({ address, tokenA, tokenB, feePips, protocol }) => ({
-      ...{ address, tokenA, tokenB, feePips, protocol },
+      address,
+      tokenA,
+      tokenB,
+      feePips,
+      protocol,
     })),
     [
       {
-        ...{ address: ID, tokenA: WBNB, tokenB: TOKEN_B, feePips: 500 },
+        address: ID,
+        tokenA: WBNB,
+        tokenB: TOKEN_B,
+        feePips: 500,
         protocol: 'pancakeswap_infinity_cl',
       },
     ],

@@ -18,7 +18,10 @@ test("hashes equal the vectors of Kafka's own test", () => {
 test("every key lies where kafkajs' default partitioner puts it", () => {
   const partitioner = Partitioners.DefaultPartitioner()
   const partitionMetadata = Array.from({ length: 7 }, (_, partitionId) => ({
-    ...{ partitionId, leader: 1, replicas: [1], isr: [1] },
+    partitionId,
+    leader: 1,
+    replicas: [1],
+    isr: [1],
     partitionErrorCode: 0,
   }))
   for (let i = 0; i < 2_000; i += 1) {

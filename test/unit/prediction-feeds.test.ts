@@ -17,22 +17,50 @@ const [MAKER, TAKER] = [`0x${'3a'.repeat(20)}`, `0x${'3b'.repeat(20)}`] as const
 const at = { txIndex: 0, protocol: 'polymarket' } as const
 
 const trade = (tokenId: bigint, more: Partial<PredictionTrade> = {}): PredictionTrade => ({
-  ...{ ...at, kind: 'prediction-trade', logIndex: 5, exchange: MAKER, orderHash: QUESTION },
-  ...{ maker: MAKER, taker: TAKER, side: 'BUY', tokenId, sharesRaw: 100n, collateral: '0xcc' },
-  ...{ collateralRaw: 40n, feeRaw: 3n, feeIn: 'shares' },
+  ...at,
+  kind: 'prediction-trade',
+  logIndex: 5,
+  exchange: MAKER,
+  orderHash: QUESTION,
+  maker: MAKER,
+  taker: TAKER,
+  side: 'BUY',
+  tokenId,
+  sharesRaw: 100n,
+  collateral: '0xcc',
+  collateralRaw: 40n,
+  feeRaw: 3n,
+  feeIn: 'shares',
   ...more,
 })
 
 const management = (more: Partial<PredictionManagement>): PredictionManagement => ({
-  ...{ ...at, kind: 'prediction-management', type: 'TokenRegistered', logIndex: 1 },
-  ...{ conditionId: CONDITION, questionId: null, marketId: null, oracle: null, outcomes: 2 },
-  ...{ payouts: [], tokenIds: [], description: null },
+  ...at,
+  kind: 'prediction-management',
+  type: 'TokenRegistered',
+  logIndex: 1,
+  conditionId: CONDITION,
+  questionId: null,
+  marketId: null,
+  oracle: null,
+  outcomes: 2,
+  payouts: [],
+  tokenIds: [],
+  description: null,
   ...more,
 })
 
 const split = (more: Partial<PredictionSettlement>): PredictionSettlement => ({
-  ...{ ...at, kind: 'prediction-settlement', type: 'Split', logIndex: 2, holder: TAKER },
-  ...{ conditionId: CONDITION, marketId: null, collateral: '0xcc', amountRaw: 9n, indexSets: [] },
+  ...at,
+  kind: 'prediction-settlement',
+  type: 'Split',
+  logIndex: 2,
+  holder: TAKER,
+  conditionId: CONDITION,
+  marketId: null,
+  collateral: '0xcc',
+  amountRaw: 9n,
+  indexSets: [],
   moved: [],
   ...more,
 })

@@ -184,8 +184,10 @@ test('a curve travels with its trade, its pool event, and its opening', () => {
   const { trades, pools } = eventsOf({ ...NOTHING, swaps: [swap({ curve })], poolChanges })
   const events = [...trades, ...pools].map(({ event }) => event.bonding_curve)
   const wanted = {
-    ...{ virtual_quote_reserves: '4', virtual_token_reserves: '3' },
-    ...{ real_quote_reserves: '2', real_token_reserves: '1' },
+    virtual_quote_reserves: '4',
+    virtual_token_reserves: '3',
+    real_quote_reserves: '2',
+    real_token_reserves: '1',
   }
   assert.deepEqual(events, [wanted, wanted, wanted])
 })
@@ -224,8 +226,14 @@ test('unknown decimals are null, unknown prices and reserves are empty', () => {
 test('decimals that a balance of the same block names count where no fact has them', () => {
   const told: BalanceChange = {
     kind: 'balance',
-    ...{ txIndex: 0, logIndex: 1, account: 'account', owner: TRADER, token: COIN },
-    ...{ decimals: 6, preRaw: 0n, postRaw: 700n },
+    txIndex: 0,
+    logIndex: 1,
+    account: 'account',
+    owner: TRADER,
+    token: COIN,
+    decimals: 6,
+    preRaw: 0n,
+    postRaw: 700n,
     lifecycle: 'existing',
   }
   const { trades } = eventsOf(
@@ -304,7 +312,13 @@ test("the coin's decimals are the chain's own, whatever a token of that address 
     transfers: [
       {
         kind: 'transfer',
-        ...{ txIndex: 0, logIndex: 0, token, from: TRADER, to: COIN, amountRaw: 5n, wrap: false },
+        txIndex: 0,
+        logIndex: 0,
+        token,
+        from: TRADER,
+        to: COIN,
+        amountRaw: 5n,
+        wrap: false,
       },
     ],
   }

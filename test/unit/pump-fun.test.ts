@@ -403,7 +403,10 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
   assert.equal(mayhem.births[0]?.fact.totalSupplyRaw, 2_000_000n)
   assert.deepEqual([mayhem.poolChanges[0]?.amountARaw, mayhem.poolChanges[0]?.tokenB], [7n, USDC])
   assert.deepEqual(mayhem.poolChanges[0]?.curve, {
-    ...{ virtualQuoteRaw: 5n, virtualTokenRaw: 9n, realQuoteRaw: 0n, realTokenRaw: 7n },
+    virtualQuoteRaw: 5n,
+    virtualTokenRaw: 9n,
+    realQuoteRaw: 0n,
+    realTokenRaw: 7n,
   })
   const minted = (to: string): Call => ({
     program: PROGRAM_IDS.token2022,

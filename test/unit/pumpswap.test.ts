@@ -152,7 +152,10 @@ test('what a new pool puts aside leaves its vault, not its price', () => {
     ['decrease', key('pool'), key('user'), 0n, 60n, [500n, 640n]],
   )
   assert.deepEqual(aside.curve, {
-    ...{ virtualQuoteRaw: 700n, virtualTokenRaw: 500n, realQuoteRaw: 640n, realTokenRaw: 500n },
+    virtualQuoteRaw: 700n,
+    virtualTokenRaw: 500n,
+    realQuoteRaw: 640n,
+    realTokenRaw: 500n,
   })
   const reasons = (calls: readonly Call[]) => decodeCalls(calls).dropped.map(({ reason }) => reason)
   assert.deepEqual(reasons([boosted(key('pool'), 640n)]), ['unknown-reserves'])
@@ -194,8 +197,10 @@ test('each hop of a route is a trade of its pool, at its event', () => {
     [key('pool'), USER, WSOL, 83n, key('base'), 40n],
   )
   assert.deepEqual(hop.accounts, {
-    ...{ userIn: USER, userOut: OWN_BASE },
-    ...{ vaultIn: key('quote vault'), vaultOut: key('base vault') },
+    userIn: USER,
+    userOut: OWN_BASE,
+    vaultIn: key('quote vault'),
+    vaultOut: key('base vault'),
   })
 })
 

@@ -228,7 +228,10 @@ const FORMS: Readonly<
 test('positions are opened and grow in every form, also with one token alone', () => {
   for (const [name, [data, places]] of Object.entries(FORMS)) {
     const grow = (...calls: readonly Call[]): Call => ({
-      ...{ program: CLMM, accounts: accountList(16, places), data, calls },
+      program: CLMM,
+      accounts: accountList(16, places),
+      data,
+      calls,
     })
     const second = tokenTransfer([USER_1, VAULT_1, USER], 70n)
     const { poolChanges, pools, dropped } = decoded(grow(paid, second), grow(second), grow())

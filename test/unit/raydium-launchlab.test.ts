@@ -196,8 +196,13 @@ test('a launch is a birth and an open curve, in every form', () => {
         kind: 'birth',
         ...place,
         fact: {
-          ...{ address: COIN, decimals: 6, name: 'Coin', symbol: 'CN', uri: 'https://coin' },
-          ...{ totalSupplyRaw: 1_500n, program },
+          address: COIN,
+          decimals: 6,
+          name: 'Coin',
+          symbol: 'CN',
+          uri: 'https://coin',
+          totalSupplyRaw: 1_500n,
+          program,
         },
         dev: CREATOR,
         creators: [CREATOR],
@@ -208,14 +213,14 @@ test('a launch is a birth and an open curve, in every form', () => {
       {
         kind: 'initialize',
         ...place,
-        ...{
-          pool: POOL,
-          protocol: 'raydium_launchlab',
-          owner: CREATOR,
-          tokenA: COIN,
-          tokenB: WSOL,
-        },
-        ...{ amountARaw: 1_000n, amountBRaw: 0n, reserves: [1_000n, 0n] },
+        pool: POOL,
+        protocol: 'raydium_launchlab',
+        owner: CREATOR,
+        tokenA: COIN,
+        tokenB: WSOL,
+        amountARaw: 1_000n,
+        amountBRaw: 0n,
+        reserves: [1_000n, 0n],
       },
     ])
     assert.equal(pools[0]?.address, POOL)
@@ -256,14 +261,12 @@ const migrationOf = (data: string, more: Partial<Call> = {}): Call => ({
 const cpmmPool: Call = {
   program: PROGRAM_IDS.raydiumCpmm,
   accounts: accountList(20, {
-    ...{
-      1: CREATOR,
-      4: key('cpmm pool'),
-      5: COIN,
-      6: WSOL,
-      11: key('vault 0'),
-      12: key('vault 1'),
-    },
+    1: CREATOR,
+    4: key('cpmm pool'),
+    5: COIN,
+    6: WSOL,
+    11: key('vault 0'),
+    12: key('vault 1'),
   }),
   data: '3f37fe4131b25979',
   calls: [

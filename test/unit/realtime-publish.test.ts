@@ -222,7 +222,10 @@ test('arrays: what comes within a second goes out together, in order, retraction
   const batches = new Batches()
   const row = channelRow('dex-new-tokens')
   const element = (data: string, retraction = false, subject = 'x') => ({
-    ...{ row, subject, data, retraction },
+    row,
+    subject,
+    data,
+    retraction,
   })
   const texts = (found: readonly Element[]) => found.map(({ data }) => data)
   assert.deepEqual(batches.offer(element('1'), 0), [])
@@ -248,7 +251,7 @@ test('an array that is full does not wait', () => {
   const batches = new Batches()
   const row = channelRow('dex-new-tokens')
   const data = `"${'x'.repeat(50_000)}"`
-  const offer = () => batches.offer({ ...{ row, subject: 'x', data }, retraction: false }, 0)
+  const offer = () => batches.offer({ row, subject: 'x', data, retraction: false }, 0)
   const sent = [offer(), offer(), offer(), offer()]
   assert.deepEqual(
     sent.map((found) => found.length),
@@ -282,7 +285,8 @@ const slowConnection = () => {
     counted: { accepted: () => undefined, closed: () => undefined },
     boundary: makeBoundary({
       surface: 'streams',
-      ...{ metrics: makeMetrics(), log: silentLogger() },
+      metrics: makeMetrics(),
+      log: silentLogger(),
       nowMs: () => state.nowMs,
     }),
   })

@@ -36,7 +36,10 @@ const read = <Name extends keyof Messages>(
   assert.ok(stream, suffix)
   const { publications } = stream.read(codec, codec.encode(message, value), DESK)
   return publications.map(({ row, subject, payload, retraction }) => ({
-    ...{ prefix: row.prefix, subject, keys: row.keys, retraction },
+    prefix: row.prefix,
+    subject,
+    keys: row.keys,
+    retraction,
     data: JSON.parse(payloadText(payload, row.keys, 'string')),
   }))
 }
@@ -60,10 +63,21 @@ test('token statistics are one object with every stem of every window', () => {
   const [one, more] = read('trade-stats', 'trade.stat.TradeStatEvents', {
     meta: META,
     events: windows.map((resolution, index) => ({
-      ...{ token_address: MINT, resolution, timestamp: '1700000000000' },
-      ...{ open_in_usd: '1', close_in_usd: index === 0 ? '' : '1.5', buys: index, sells: 2 },
-      ...{ buyers: 1, sellers: 1, pools: 1, programs: 1, volume_change_ratio: '0.1' },
-      ...{ buy_volume_in_usd: '10', sell_volume_in_usd: '20', liquidity_in_usd: '5' },
+      token_address: MINT,
+      resolution,
+      timestamp: '1700000000000',
+      open_in_usd: '1',
+      close_in_usd: index === 0 ? '' : '1.5',
+      buys: index,
+      sells: 2,
+      buyers: 1,
+      sellers: 1,
+      pools: 1,
+      programs: 1,
+      volume_change_ratio: '0.1',
+      buy_volume_in_usd: '10',
+      sell_volume_in_usd: '20',
+      liquidity_in_usd: '5',
       liquidity_change_ratio: '0',
     })),
   })
@@ -94,7 +108,11 @@ test('a new token names its launchpad, and its retraction goes to those who aske
   assert.ok(one && gone)
   checkTypes(one.data, one.keys)
   assert.deepEqual(one.data, {
-    ...{ a: MINT, n: 'Frog 🐸', s: 'FROG', dec: 6, cts: 5 },
+    a: MINT,
+    n: 'Frog 🐸',
+    s: 'FROG',
+    dec: 6,
+    cts: 5,
     lf: { pa: 'P', pf: 'pump_fun', pn: 'Pump.fun' },
   })
   assert.deepEqual(
@@ -120,8 +138,14 @@ test('a document adds image, text and links; what it does not say is left out', 
   checkTypes(one.data, one.keys)
   assert.equal(one.subject, 'dex-new-tokens-metadata|sol||')
   assert.deepEqual(one.data, {
-    ...{ a: MINT, n: 'Frog', s: 'FROG', dec: 6, cts: 5 },
-    ...{ iu: 'https://a.example/i.png', de: 'A frog', sm: { tw: 'https://x.com/frog' } },
+    a: MINT,
+    n: 'Frog',
+    s: 'FROG',
+    dec: 6,
+    cts: 5,
+    iu: 'https://a.example/i.png',
+    de: 'A frog',
+    sm: { tw: 'https://x.com/frog' },
   })
   const [bare] = read('token-documents', 'token.TokenEvents', {
     meta: null,
@@ -221,8 +245,11 @@ test('holders, supplies, pools and profits have their keys', () => {
 
 test('a retraction of a pool event sends liquidity as it was before the event', () => {
   const liquidity = (usd: string, pool: string, count: number) => ({
-    ...{ token_address: MINT, liquidity_in_usd: usd, liquidity_in_native: '1' },
-    ...{ pool_address: pool, pool_count: count },
+    token_address: MINT,
+    liquidity_in_usd: usd,
+    liquidity_in_native: '1',
+    pool_address: pool,
+    pool_count: count,
   })
   const sent = (op: 'OP_APPLY' | 'OP_REVERT') =>
     read('dex.pools.processed', 'dex.pool.DexPoolEvents', {

@@ -36,8 +36,11 @@ test('so is one of version 6, one with old BigNumbers, and one as a node gives i
   const { transactionHash, transactionIndex, effectiveGasPrice, ...rest } = old
   const expected = readEvm('zksync', old).block
   const six = {
-    ...{ ...rest, hash: transactionHash, index: transactionIndex },
-    ...{ gasUsed: String(0x07ee9d), gasPrice: String(0x1dcd6500) },
+    ...rest,
+    hash: transactionHash,
+    index: transactionIndex,
+    gasUsed: String(0x07ee9d),
+    gasPrice: String(0x1dcd6500),
   }
   assert.deepEqual(readEvm('zksync', six).block, expected)
   const underscored = { ...old, gasUsed: { _hex: '0x07ee9d', _isBigNumber: true } }
@@ -107,8 +110,14 @@ test('logs of two blocks, logs against their order and no logs are refused', () 
 
 test('where places are not said, those in the recording count', () => {
   const log = (transactionHash: string, logIndex: string): Json => ({
-    ...{ blockNumber: '0x1', blockHash: `0x${'0b'.repeat(32)}`, transactionIndex: '0x0' },
-    ...{ address: `0x${'0a'.repeat(20)}`, topics: [], data: '0x', transactionHash, logIndex },
+    blockNumber: '0x1',
+    blockHash: `0x${'0b'.repeat(32)}`,
+    transactionIndex: '0x0',
+    address: `0x${'0a'.repeat(20)}`,
+    topics: [],
+    data: '0x',
+    transactionHash,
+    logIndex,
   })
   const [one, other] = [`0x${'01'.repeat(32)}`, `0x${'02'.repeat(32)}`]
   const logs = [log(other, '0x5'), log(one, '0x1')]
@@ -120,7 +129,8 @@ test('where places are not said, those in the recording count', () => {
   ])
   const receipts = [one, other].map((transactionHash, index) => ({
     ...log(transactionHash, '0x0'),
-    ...{ from: `0x${'0a'.repeat(20)}`, logs: [log(transactionHash, `0x${index}`)] },
+    from: `0x${'0a'.repeat(20)}`,
+    logs: [log(transactionHash, `0x${index}`)],
   }))
   const { block } = readEvm('zksync', { eth_getBlockReceipts: receipts })
   assert.deepEqual(

@@ -190,15 +190,21 @@ test('Solana transactions of one slot make one block, in one order whatever the 
 test('a whole Solana block names the slot of a transaction that was recorded apart', async () => {
   const alone = solJson('buy_token_pumpfun_1.json').getTransaction as { slot: number }
   const block = {
-    ...{ slot: alone.slot, blockhash: `${'5'.repeat(43)}`, previousBlockhash: '6'.repeat(43) },
-    ...{ parentSlot: alone.slot - 3, blockTime: 1_777_143_237, transactions: [alone] },
+    slot: alone.slot,
+    blockhash: `${'5'.repeat(43)}`,
+    previousBlockhash: '6'.repeat(43),
+    parentSlot: alone.slot - 3,
+    blockTime: 1_777_143_237,
+    transactions: [alone],
   }
   const texts: Readonly<Record<string, string>> = {
     alone: JSON.stringify({ getTransaction: alone }),
     block: JSON.stringify(block),
   }
   const source = await recordedSource({
-    ...{ chain: CHAINS.sol, files: ['alone', 'block'], log: silentLogger() },
+    chain: CHAINS.sol,
+    files: ['alone', 'block'],
+    log: silentLogger(),
     readFile: async (file) => texts[file] ?? '',
   })
   const [first, ...rest] = await all(source)

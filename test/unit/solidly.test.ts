@@ -63,7 +63,10 @@ test('liquidity comes with the event of Uniswap V2 and goes with one of its own'
   ])
   assert.deepEqual(
     poolChanges.map(({ kind, amountARaw, amountBRaw, protocol }) => ({
-      ...{ kind, amountARaw, amountBRaw, protocol },
+      kind,
+      amountARaw,
+      amountBRaw,
+      protocol,
     })),
     [
       { kind: 'increase', amountARaw: 3n, amountBRaw: 4n, protocol: 'aerodrome' },

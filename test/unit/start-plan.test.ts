@@ -16,8 +16,12 @@ test('without options: the simulator on the default port', () => {
 test('every option of a simulated chain', () => {
   const plan = parsePlan(
     {
-      ...{ data: 'd', port: '9000', seed: '7', rate: '2.5' },
-      ...{ genesis: '2026-01-01T00:00:00Z', until: '10m' },
+      data: 'd',
+      port: '9000',
+      seed: '7',
+      rate: '2.5',
+      genesis: '2026-01-01T00:00:00Z',
+      until: '10m',
     },
     {},
   )

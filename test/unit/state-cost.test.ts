@@ -6,18 +6,32 @@ import { stageState } from '../support/stage.ts'
 import { type Move, operationOf, type TapeTrade, tapeOf } from '../support/tape.ts'
 
 const PRICED = {
-  ...{ token_a_price_in_quote: '', token_a_price_in_usd: '2', token_a_price_in_native: '' },
-  ...{ token_b_price_in_base: '', token_b_price_in_usd: '', token_b_price_in_native: '' },
+  token_a_price_in_quote: '',
+  token_a_price_in_usd: '2',
+  token_a_price_in_native: '',
+  token_b_price_in_base: '',
+  token_b_price_in_usd: '',
+  token_b_price_in_native: '',
   is_token_a_price_in_usd_suspect: false,
   is_token_a_price_in_usd_suspect_reason: 'TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED' as const,
-  ...{ token_a_price_in_usd_lasted: '', token_a_price_in_native_lasted: '' },
-  ...{ token_b_price_in_usd_lasted: '', token_b_price_in_native_lasted: '' },
+  token_a_price_in_usd_lasted: '',
+  token_a_price_in_native_lasted: '',
+  token_b_price_in_usd_lasted: '',
+  token_b_price_in_native_lasted: '',
 }
 
 const tradeOf = (token: number): TapeTrade => ({
-  ...{ base: `0xt${token}`, quote: '0xusdc', pool: `0xp${token}` },
-  ...{ baseRaw: 1_000_000n, quoteRaw: 2_000_000n, baseDecimals: 6, quoteDecimals: 6 },
-  ...{ buy: true, quoteUsd: '1', quoteNative: '', suspect: false },
+  base: `0xt${token}`,
+  quote: '0xusdc',
+  pool: `0xp${token}`,
+  baseRaw: 1_000_000n,
+  quoteRaw: 2_000_000n,
+  baseDecimals: 6,
+  quoteDecimals: 6,
+  buy: true,
+  quoteUsd: '1',
+  quoteNative: '',
+  suspect: false,
 })
 
 /** Looks into maps that loading takes, of as many unfinalized blocks as given, each with a token of its own. */

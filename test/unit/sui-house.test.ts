@@ -41,7 +41,11 @@ const published = (tx: MoveTransaction) => {
 
 const swap = (sender: string) =>
   event('cetus', 'pool::SwapEvent', {
-    ...{ atob: false, pool: POOL, amount_in: '40', amount_out: '100', sender },
+    atob: false,
+    pool: POOL,
+    amount_in: '40',
+    amount_out: '100',
+    sender,
   })
 
 test('a swap on Sui is a trade: the launched coin is the base, the sponsor paid, no fee below zero', () => {
@@ -79,8 +83,10 @@ test('a coin that moved is a coin, and no balance is made of it', () => {
       objects: [
         { id: id('coin'), type: '', change: 'published', fields: null },
         {
-          ...{ id: id('cap'), type: `0x2::coin::TreasuryCap<${COIN}>` },
-          ...{ change: 'created', fields: null },
+          id: id('cap'),
+          type: `0x2::coin::TreasuryCap<${COIN}>`,
+          change: 'created',
+          fields: null,
         },
       ],
     }),
@@ -114,7 +120,9 @@ test('recordings of one checkpoint are joined in a replay', async () => {
     untimed: suiJson('cetus_swap_b2a.json'),
   }
   const source = await recordedSource({
-    ...{ chain: CHAINS.sui, files: Object.keys(files), log: silentLogger() },
+    chain: CHAINS.sui,
+    files: Object.keys(files),
+    log: silentLogger(),
     readFile: async (file) => JSON.stringify(files[file]),
   })
   assert.deepEqual(source.skipped, ['untimed'])

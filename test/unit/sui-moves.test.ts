@@ -70,7 +70,10 @@ test('transfers stand behind the events', () => {
 })
 
 const made = (type: string, more: Partial<MoveObject> = {}): MoveObject => ({
-  ...{ id: id(type), type, change: 'created', fields: null },
+  id: id(type),
+  type,
+  change: 'created',
+  fields: null,
   ...more,
 })
 const published: MoveObject = { id: id('coin'), type: '', change: 'published', fields: null }

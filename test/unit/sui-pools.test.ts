@@ -133,8 +133,10 @@ const MOMENTUM_POOL = bcs(owner, POOL, bare(SUI), bare(USDC), 2_000n, 60)
 const AFTERMATH_POOL = bcs(POOL, 'name', owner, 'x::y::Z', [bare(SUI), bare(USDC)], [1n, 1n])
 const CETUS_TOLD = { pool_id: POOL, coin_type_a: bare(SUI), coin_type_b: bare(USDC) }
 const MOMENTUM_TOLD = {
-  ...{ sender: owner, pool_id: POOL },
-  ...{ type_x: { name: bare(SUI) }, type_y: { name: bare(USDC) } },
+  sender: owner,
+  pool_id: POOL,
+  type_x: { name: bare(SUI) },
+  type_y: { name: bare(USDC) },
 }
 
 const OPENED: readonly (readonly [string, string, Said | Buffer, string, number | null])[] = [
@@ -232,7 +234,10 @@ test("DeepBook's pool is opened by an event whose type names the coins", () => {
 test('an opened pool is known to what trades in it later in the checkpoint', () => {
   const created = event('cetus', 'factory::CreatePoolEvent', bcs(POOL, bare(COIN), bare(SUI), 60))
   const swap = event('cetus', 'pool::SwapEvent', {
-    ...{ atob: false, pool: POOL, amount_in: '5', amount_out: '7' },
+    atob: false,
+    pool: POOL,
+    amount_in: '5',
+    amount_out: '7',
   })
   const { swaps } = decodeMove([transaction([created]), transaction([swap])])
   assert.deepEqual([swaps[0]?.tokenIn, swaps[0]?.tokenOut], [SUI, COIN])

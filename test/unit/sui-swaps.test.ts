@@ -31,9 +31,14 @@ const SWAPS = [
     name: 'pool::SwapEvent',
     fields: {
       ...CETUS,
-      ...{ partner: NOBODY, ref_amount: '1', fee_amount: '2', steps: '1' },
-      ...{ vault_a_amount: '1000', vault_b_amount: '500' },
-      ...{ before_sqrt_price: '5', after_sqrt_price: SQRT.toString() },
+      partner: NOBODY,
+      ref_amount: '1',
+      fee_amount: '2',
+      steps: '1',
+      vault_a_amount: '1000',
+      vault_b_amount: '500',
+      before_sqrt_price: '5',
+      after_sqrt_price: SQRT.toString(),
     },
     bytes: bcs(true, POOL, NOBODY, 100n, 40n, 1n, 2n, 1000n, 500n, u128(5n), u128(SQRT), 1n),
     expected: { reserves: [1_100n, 460n], sqrtPriceX96: 3n << 96n },
@@ -42,10 +47,18 @@ const SWAPS = [
     protocol: 'turbos',
     name: 'pool::SwapEvent',
     fields: {
-      ...{ pool: POOL, recipient: id('other'), amount_a: '100', amount_b: '40', a_to_b: true },
-      ...{ liquidity: '77', sqrt_price: SQRT.toString(), is_exact_in: true },
-      ...{ tick_current_index: { bits: 4_294_967_295 }, tick_pre_index: { bits: 0 } },
-      ...{ protocol_fee: '1', fee_amount: '2' },
+      pool: POOL,
+      recipient: id('other'),
+      amount_a: '100',
+      amount_b: '40',
+      a_to_b: true,
+      liquidity: '77',
+      sqrt_price: SQRT.toString(),
+      is_exact_in: true,
+      tick_current_index: { bits: 4_294_967_295 },
+      tick_pre_index: { bits: 0 },
+      protocol_fee: '1',
+      fee_amount: '2',
     },
     bytes: bcs(...[POOL, id('other'), 100n, 40n, u128(77n), -1, 0, u128(SQRT), 1n, 2n, true, true]),
     expected: { liquidityRaw: 77n, sqrtPriceX96: 3n << 96n },
@@ -54,10 +67,19 @@ const SWAPS = [
     protocol: 'momentum',
     name: 'trade::SwapEvent',
     fields: {
-      ...{ sender: id('trader'), pool_id: POOL, x_for_y: true, amount_x: '100', amount_y: '40' },
-      ...{ sqrt_price_before: '5', sqrt_price_after: SQRT.toString(), liquidity: '77' },
-      ...{ tick_index: { bits: 3 }, fee_amount: '1', protocol_fee: '1' },
-      ...{ reserve_x: '8', reserve_y: '9' },
+      sender: id('trader'),
+      pool_id: POOL,
+      x_for_y: true,
+      amount_x: '100',
+      amount_y: '40',
+      sqrt_price_before: '5',
+      sqrt_price_after: SQRT.toString(),
+      liquidity: '77',
+      tick_index: { bits: 3 },
+      fee_amount: '1',
+      protocol_fee: '1',
+      reserve_x: '8',
+      reserve_y: '9',
     },
     bytes: bcs(
       ...[id('trader'), POOL, true, 100n, 40n, u128(5n), u128(SQRT), u128(77n), 3, 1n, 1n, 8n, 9n],
@@ -68,11 +90,20 @@ const SWAPS = [
     protocol: 'bluefin',
     name: 'events::AssetSwap',
     fields: {
-      ...{ pool_id: POOL, a2b: true, amount_in: '100', amount_out: '40', fee: '1' },
-      ...{ pool_coin_a_amount: '1100', pool_coin_b_amount: '460' },
-      ...{ before_liquidity: '70', after_liquidity: '77', sequence_number: '4' },
-      ...{ before_sqrt_price: '5', after_sqrt_price: SQRT.toString() },
-      ...{ current_tick: { bits: 3 }, exceeded: false },
+      pool_id: POOL,
+      a2b: true,
+      amount_in: '100',
+      amount_out: '40',
+      fee: '1',
+      pool_coin_a_amount: '1100',
+      pool_coin_b_amount: '460',
+      before_liquidity: '70',
+      after_liquidity: '77',
+      sequence_number: '4',
+      before_sqrt_price: '5',
+      after_sqrt_price: SQRT.toString(),
+      current_tick: { bits: 3 },
+      exceeded: false,
     },
     bytes: bcs(
       ...[POOL, true, 100n, 40n, 1_100n, 460n, 1n, u128(70n), u128(77n), u128(5n), u128(SQRT)],
@@ -84,10 +115,18 @@ const SWAPS = [
     protocol: 'bluefin',
     name: 'events::FlashSwap',
     fields: {
-      ...{ pool_id: POOL, a2b: true, amount_in: '100', amount_out: '40', fee: '1' },
-      ...{ before_liquidity: '70', after_liquidity: '77', sequence_number: '4' },
-      ...{ before_sqrt_price: '5', after_sqrt_price: SQRT.toString() },
-      ...{ current_tick: { bits: 3 }, exceeded: false },
+      pool_id: POOL,
+      a2b: true,
+      amount_in: '100',
+      amount_out: '40',
+      fee: '1',
+      before_liquidity: '70',
+      after_liquidity: '77',
+      sequence_number: '4',
+      before_sqrt_price: '5',
+      after_sqrt_price: SQRT.toString(),
+      current_tick: { bits: 3 },
+      exceeded: false,
     },
     bytes: bcs(
       ...[POOL, true, 100n, 40n, 1n, u128(70n), u128(77n), u128(5n), u128(SQRT)],
@@ -99,8 +138,14 @@ const SWAPS = [
     protocol: 'deepbook',
     name: 'order_info::OrderFilled',
     fields: {
-      ...{ pool_id: POOL, taker_is_bid: false, base_quantity: '100', quote_quantity: '40' },
-      ...{ price: '400000000', maker_order_id: '1', taker_order_id: '2', timestamp: '9' },
+      pool_id: POOL,
+      taker_is_bid: false,
+      base_quantity: '100',
+      quote_quantity: '40',
+      price: '400000000',
+      maker_order_id: '1',
+      taker_order_id: '2',
+      timestamp: '9',
     },
     bytes: bcs(
       ...[POOL, u128(1n), u128(2n), 1n, 2n, 400_000_000n, false, 1n, true, 1n, false, 100n, 40n],
@@ -121,8 +166,16 @@ for (const { protocol, name, fields, bytes, expected } of SWAPS) {
     const named = swapOf(fields)
     assert.deepEqual(named.swaps, [
       {
-        ...{ kind: 'swap', txIndex: 0, logIndex: 0, pool: POOL, protocol, trader: id('sender') },
-        ...{ tokenIn: SUI, tokenOut: USDC, amountInRaw: 100n, amountOutRaw: 40n },
+        kind: 'swap',
+        txIndex: 0,
+        logIndex: 0,
+        pool: POOL,
+        protocol,
+        trader: id('sender'),
+        tokenIn: SUI,
+        tokenOut: USDC,
+        amountInRaw: 100n,
+        amountOutRaw: 40n,
         ...expected,
       },
     ])
@@ -130,8 +183,13 @@ for (const { protocol, name, fields, bytes, expected } of SWAPS) {
     assert.deepEqual(swapOf(Buffer.concat([bytes, bcs(5n)])).swaps, named.swaps, 'a newer tail')
     assert.deepEqual(named.pools, [
       {
-        ...{ address: POOL, tokenA: SUI, tokenB: USDC, protocol, factory: packageOf(protocol) },
-        ...{ feePips: null, proven: true },
+        address: POOL,
+        tokenA: SUI,
+        tokenB: USDC,
+        protocol,
+        factory: packageOf(protocol),
+        feePips: null,
+        proven: true,
       },
     ])
   })
@@ -139,8 +197,13 @@ for (const { protocol, name, fields, bytes, expected } of SWAPS) {
 
 test('Aftermath names the coins itself, and who asked', () => {
   const fields = {
-    ...{ pool_id: POOL, issuer: id('trader'), referrer: null },
-    ...{ types_in: [bare(SUI)], amounts_in: ['100'], types_out: [bare(USDC)], amounts_out: ['40'] },
+    pool_id: POOL,
+    issuer: id('trader'),
+    referrer: null,
+    types_in: [bare(SUI)],
+    amounts_in: ['100'],
+    types_out: [bare(USDC)],
+    amounts_out: ['40'],
   }
   const bytes = bcs(POOL, id('trader'), null, [bare(SUI)], [100n], [bare(USDC)], [40n])
   const referred = bcs(POOL, id('trader'), true, id('friend'), [bare(SUI)], [100n])
@@ -206,8 +269,13 @@ test('coins: of the object, of a fact, of the calls that agree; else nobody know
     return [swaps[0]?.tokenIn, swaps[0]?.tokenOut, pools.length]
   }
   const fact: PoolFact = {
-    ...{ address: POOL, tokenA: COIN, tokenB: SUI, protocol: 'cetus', factory: null },
-    ...{ feePips: null, proven: true },
+    address: POOL,
+    tokenA: COIN,
+    tokenB: SUI,
+    protocol: 'cetus',
+    factory: null,
+    feePips: null,
+    proven: true,
   }
   const call = (...typeArguments: string[]) => ({ typeArguments, objects: [id('clock'), POOL] })
   const object = poolObject('cetus', POOL, [SUI, USDC])
@@ -294,8 +362,11 @@ test('what cannot be taken says why', () => {
   assert.equal(reasonOf('turbos', 'pool::MintEvent', bcs(POOL)), 'truncated-data')
   const aftermath = (typesIn: readonly string[], amountsIn: readonly string[]) =>
     reasonOf('aftermath', 'events::SwapEvent', {
-      ...{ pool_id: POOL, types_in: typesIn, amounts_in: amountsIn },
-      ...{ types_out: [SUI], amounts_out: ['1'] },
+      pool_id: POOL,
+      types_in: typesIn,
+      amounts_in: amountsIn,
+      types_out: [SUI],
+      amounts_out: ['1'],
     })
   assert.equal(aftermath([SUI, USDC], ['1', '2']), 'unsupported-coin-count')
   assert.equal(aftermath([], []), 'zero-amount')

@@ -96,8 +96,16 @@ test('factorBetween is the same both ways, at least 1, and null for what is no p
 
 const DOLLAR = 1_000_000n
 const AT_LEVEL: TapeTrade = {
-  ...{ base: '0xaaa', quote: '0xusdc', pool: '0xp1', baseDecimals: 6, quoteDecimals: 6, buy: true },
-  ...{ baseRaw: 100n * DOLLAR, quoteRaw: 200n * DOLLAR, quoteUsd: '1', quoteNative: '0.0005' },
+  base: '0xaaa',
+  quote: '0xusdc',
+  pool: '0xp1',
+  baseDecimals: 6,
+  quoteDecimals: 6,
+  buy: true,
+  baseRaw: 100n * DOLLAR,
+  quoteRaw: 200n * DOLLAR,
+  quoteUsd: '1',
+  quoteNative: '0.0005',
   suspect: false,
 }
 
@@ -116,7 +124,8 @@ const verdicts = (trades: readonly (readonly [height: number, paid: number])[]):
           event.trade,
           { token, pool: undefined },
           {
-            ...{ height, timeMs: 36_000_000 },
+            height,
+            timeMs: 36_000_000,
           },
         )
         const word = priced.processed.is_token_a_price_in_usd_suspect ? 'suspect' : 'good'

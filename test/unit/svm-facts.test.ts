@@ -82,17 +82,22 @@ test('a mint and its Metaplex account make a fact, in one call for all tokens', 
   assert.deepEqual(pools, [])
   assert.deepEqual(tokens, [
     {
-      ...{ address: USDC, decimals: 6, name: 'USD Coin', symbol: 'USDC' },
-      ...{
-        totalSupplyRaw: 1_000_000_500_000n,
-        program: PROGRAM_IDS.token,
-        mintAuthority: keyOf(1),
-      },
+      address: USDC,
+      decimals: 6,
+      name: 'USD Coin',
+      symbol: 'USDC',
+      totalSupplyRaw: 1_000_000_500_000n,
+      program: PROGRAM_IDS.token,
+      mintAuthority: keyOf(1),
     },
     {
-      ...{ address: MINT, decimals: 6, name: 'Own Name', symbol: 'OWN' },
+      address: MINT,
+      decimals: 6,
+      name: 'Own Name',
+      symbol: 'OWN',
       uri: 'https://own.example/1.json',
-      ...{ totalSupplyRaw: 1_000_000_500_000n, program: PROGRAM_IDS.token2022 },
+      totalSupplyRaw: 1_000_000_500_000n,
+      program: PROGRAM_IDS.token2022,
       mintAuthority: keyOf(1),
     },
   ])

@@ -156,8 +156,13 @@ test('a v1 transaction: its configuration is passed over, its signatures are at 
   assert.equal(transaction.from, keyOf(1))
   assert.deepEqual(transaction.instructions, [
     {
-      ...{ program: PROGRAM_IDS.system, accounts: [keyOf(1), keyOf(2)], outer: 0, inner: null },
-      ...{ data: Buffer.from([2, 0, 0, 0, 9]), depth: 1, logs: [] },
+      program: PROGRAM_IDS.system,
+      accounts: [keyOf(1), keyOf(2)],
+      outer: 0,
+      inner: null,
+      data: Buffer.from([2, 0, 0, 0, 9]),
+      depth: 1,
+      logs: [],
     },
   ])
   refuses(

@@ -37,11 +37,18 @@ test('a pool that the master registers swaps with the event of Uniswap V2', () =
   assert.deepEqual(pools, [{ ...poolFact('syncswap'), factory: MASTER, feePips: null }])
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn, amountInRaw, amountOutRaw, reserves }) => ({
-      ...{ protocol, tokenIn, amountInRaw, amountOutRaw, reserves },
+      protocol,
+      tokenIn,
+      amountInRaw,
+      amountOutRaw,
+      reserves,
     })),
     [
       {
-        ...{ protocol: 'syncswap', tokenIn: TOKEN_A, amountInRaw: 10n, amountOutRaw: 7n },
+        protocol: 'syncswap',
+        tokenIn: TOKEN_A,
+        amountInRaw: 10n,
+        amountOutRaw: 7n,
         reserves: [11n, 12n],
       },
     ],

@@ -80,7 +80,13 @@ const decoded = (answer: unknown): Decoded => {
 
 const moves = ({ swaps, transfers, supplies }: Decoded) => ({
   swaps: swaps.map(({ pool, trader, tokenIn, tokenOut, amountInRaw, amountOutRaw, accounts }) => ({
-    ...{ pool, trader, tokenIn, tokenOut, amountInRaw, amountOutRaw, accounts },
+    pool,
+    trader,
+    tokenIn,
+    tokenOut,
+    amountInRaw,
+    amountOutRaw,
+    accounts,
   })),
   transfers: transfers.map(({ token, from, to, amountRaw }) => ({ token, from, to, amountRaw })),
   supplies: supplies.map(({ type, token, amountRaw }) => ({ type, token, amountRaw })),
@@ -147,7 +153,10 @@ test('a batch that a node took apart is put together again', () => {
     {
       type: 'transferChecked',
       info: {
-        ...{ source: FROM, mint: MINT, destination: TO, authority: PAYER },
+        source: FROM,
+        mint: MINT,
+        destination: TO,
+        authority: PAYER,
         tokenAmount: { amount: '9', decimals: 6 },
       },
     },

@@ -139,11 +139,18 @@ test('the longer swap and burn of Algebra Integral', () => {
   )
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn, amountInRaw, amountOutRaw, sqrtPriceX96 }) => ({
-      ...{ protocol, tokenIn, amountInRaw, amountOutRaw, sqrtPriceX96 },
+      protocol,
+      tokenIn,
+      amountInRaw,
+      amountOutRaw,
+      sqrtPriceX96,
     })),
     [
       {
-        ...{ protocol: 'quickswap_v4', tokenIn: TOKEN_B, amountInRaw: 10n, amountOutRaw: 7n },
+        protocol: 'quickswap_v4',
+        tokenIn: TOKEN_B,
+        amountInRaw: 10n,
+        amountOutRaw: 7n,
         sqrtPriceX96: PRICE,
       },
     ],

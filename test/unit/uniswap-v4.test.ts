@@ -57,8 +57,11 @@ testSwaps('V4', CASES, {
   decode: (amounts) => decodeBlock(blockOf([swap(amounts)]), known),
   decoder: 'uniswap_v4',
   trade: {
-    ...{ pool: ID, vault: MANAGER, protocol: 'uniswap_v4' },
-    ...{ sqrtPriceX96: PRICE, liquidityRaw: 5n },
+    pool: ID,
+    vault: MANAGER,
+    protocol: 'uniswap_v4',
+    sqrtPriceX96: PRICE,
+    liquidityRaw: 5n,
   },
 })
 

@@ -12,14 +12,21 @@ const swap = { kind: 'swap', tokenIn: 0, tokenOut: 1, amountInRaw: 1n, amountOut
 const change = { kind: 'change', change: 'increase', amountsRaw: [1n, 2n] } as const
 
 const waiting = (said: typeof swap | typeof change, vault: string | undefined): Waiting => ({
-  ...{ family: 'uniswap_v4', logIndex: 1, reserves: undefined, holder: undefined },
+  family: 'uniswap_v4',
+  logIndex: 1,
+  reserves: undefined,
+  holder: undefined,
   said: { ...said, pool: COIN_POOL, usual: 'uniswap_v4', ...(vault !== undefined && { vault }) },
 })
 
 test('swaps and changes say which contract keeps the tokens of their pool, where it is not the pool', () => {
   const { transactions } = handBlock({ height: 1 }, [
     {
-      ...{ pool: COIN_POOL, tokenIn: COIN, tokenOut: WETH, amountInRaw: 1n, amountOutRaw: 1n },
+      pool: COIN_POOL,
+      tokenIn: COIN,
+      tokenOut: WETH,
+      amountInRaw: 1n,
+      amountOutRaw: 1n,
       reservesRaw: [1n, 1n],
     },
   ])
@@ -29,15 +36,20 @@ test('swaps and changes say which contract keeps the tokens of their pool, where
   const protocols = protocolBook('eth')
   settle(
     {
-      ...{ tx, out, books: { proof: 'facts', protocols, pool: () => fact }, protocols },
-      ...{ made: new Map(), prices: new Map() },
+      tx,
+      out,
+      books: { proof: 'facts', protocols, pool: () => fact },
+      protocols,
+      made: new Map(),
+      prices: new Map(),
     },
     {
       waiting: [VAULT, undefined].flatMap((vault) => [
         waiting(swap, vault),
         waiting(change, vault),
       ]),
-      ...{ operations: [], firstTransfer: 0 },
+      operations: [],
+      firstTransfer: 0,
     },
   )
   assert.deepEqual(out.dropped, [])

@@ -41,8 +41,11 @@ after(() => {
 })
 
 const post = (path: string, host = '127.0.0.1') => ({
-  ...{ url: `http://${host}:${port()}${path}`, headers: { 'x-one': '1' }, body: '{}' },
-  ...{ timeoutMs: AMPLE_MS, orgId: 'org_1' },
+  url: `http://${host}:${port()}${path}`,
+  headers: { 'x-one': '1' },
+  body: '{}',
+  timeoutMs: AMPLE_MS,
+  orgId: 'org_1',
 })
 
 test('the answer that counts, whole or as far as it came', async () => {

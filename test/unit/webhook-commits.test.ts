@@ -45,7 +45,8 @@ test('an urgent part goes at once and takes with it what waits; nothing resolves
   add('c', { isUrgent: true, next: [{ topic: 'outbox', partition: 0, offset: 7 }] })
   assert.deepEqual(keys(), [['a', 'b', 'c']])
   assert.deepEqual(commits[0]?.offsets, {
-    ...{ group: 'webhooks.sender', next: [{ topic: 'outbox', partition: 0, offset: 7 }] },
+    group: 'webhooks.sender',
+    next: [{ topic: 'outbox', partition: 0, offset: 7 }],
   })
   add('d', { isUrgent: true })
   add('e')

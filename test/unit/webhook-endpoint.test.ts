@@ -13,11 +13,28 @@ const NOW = 1_763_640_000_000
 const DAY = 86_400_000
 
 const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
-  ...{ endpoint_id: 'ep_1', org_id: 'org_1', app_id: 'app_1', uid: '' },
-  ...{ url: 'https://good.example/hook', user_enc: '', channels: null, description: null },
-  ...{ disabled: false, disabled_reason: '', disabled_at: 0, filter: null, filter_types: null },
-  ...{ metadata: null, headers: {}, rate_limit: null, secrets: [], first_failure_at: 5 },
-  ...{ enabled_at: 7, created_at: 1, updated_at: 1, version: 1 },
+  endpoint_id: 'ep_1',
+  org_id: 'org_1',
+  app_id: 'app_1',
+  uid: '',
+  url: 'https://good.example/hook',
+  user_enc: '',
+  channels: null,
+  description: null,
+  disabled: false,
+  disabled_reason: '',
+  disabled_at: 0,
+  filter: null,
+  filter_types: null,
+  metadata: null,
+  headers: {},
+  rate_limit: null,
+  secrets: [],
+  first_failure_at: 5,
+  enabled_at: 7,
+  created_at: 1,
+  updated_at: 1,
+  version: 1,
   ...change,
 })
 
@@ -85,7 +102,11 @@ const bookAt = (clock: { nowMs: number }) => {
   return { book, keep }
 }
 const request = (key_hash: string, created_at: number, org_id = 'org_1'): WebhookRequest => ({
-  ...{ org_id, key_hash, body_hash: 'b', response: `{"id":"${key_hash}"}`, created_at },
+  org_id,
+  key_hash,
+  body_hash: 'b',
+  response: `{"id":"${key_hash}"}`,
+  created_at,
 })
 
 test('an answered call is kept a day for its organization, then it ends with the next one', () => {

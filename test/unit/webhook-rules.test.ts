@@ -125,7 +125,8 @@ test('a rotated secret signs until its grace ends, and the verifier agrees', () 
   assert.equal(credentialsOf(kept, nowMs), credentialsOf(kept, nowMs + HOUR - 1), 'opened once')
   assert.deepEqual(credentialsOf(kept, nowMs + HOUR), { ...isUser, secrets: [fresh] })
   assert.deepEqual(credentialsOf({ ...kept, user_enc: '', secrets: first }, nowMs), {
-    ...{ user: '', secrets: [old] },
+    user: '',
+    secrets: [old],
   })
   assert.throws(() => credentialsOf({ ...kept, endpoint_id: 'other' }, nowMs), {
     name: 'Malformed',
@@ -143,13 +144,21 @@ test('a rotated secret signs until its grace ends, and the verifier agrees', () 
 
 const SCHEDULE = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map((s) => s * 1_000)
 const outcome = (change: Partial<Outcome> = {}): Outcome => ({
-  ...{ status: 500, errorKind: 'status', error: '', response: '', durationMs: 1 },
-  ...{ retryAfterMs: null, wish: null },
+  status: 500,
+  errorKind: 'status',
+  error: '',
+  response: '',
+  durationMs: 1,
+  retryAfterMs: null,
+  wish: null,
   ...change,
 })
 const verdictAt = (attempt: number, change: Partial<Outcome> = {}, random = 0.5): Verdict =>
   verdictOf(outcome(change), {
-    ...{ attempt, trigger: 'scheduled', scheduleMs: SCHEDULE, nowMs: 0 },
+    attempt,
+    trigger: 'scheduled',
+    scheduleMs: SCHEDULE,
+    nowMs: 0,
     random: () => random,
   })
 
@@ -226,7 +235,11 @@ const EVENT = {
   channel: 'sol.token.created' as const,
   timeMs: 1_763_640_000_000,
   data: {
-    ...{ a: 'Mint', n: 'USDC', s: 'USDC', dec: 6, cts: 1_763_640_000_000 },
+    a: 'Mint',
+    n: 'USDC',
+    s: 'USDC',
+    dec: 6,
+    cts: 1_763_640_000_000,
     lf: { pa: 'p', pf: 'pump_fun', pn: 'Pump.fun' },
   },
 }

@@ -18,17 +18,42 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
-  ...{ endpoint_id: 'ep_1', org_id: 'org_1', app_id: 'app_1', uid: '' },
-  ...{ url: 'https://good.example/hook', user_enc: '', channels: null, description: null },
-  ...{ disabled: false, disabled_reason: '', disabled_at: 0, filter: null, filter_types: null },
-  ...{ metadata: null, headers: {}, rate_limit: null, secrets: [], first_failure_at: 0 },
-  ...{ enabled_at: NOW, created_at: 1, updated_at: 1, version: 1 },
+  endpoint_id: 'ep_1',
+  org_id: 'org_1',
+  app_id: 'app_1',
+  uid: '',
+  url: 'https://good.example/hook',
+  user_enc: '',
+  channels: null,
+  description: null,
+  disabled: false,
+  disabled_reason: '',
+  disabled_at: 0,
+  filter: null,
+  filter_types: null,
+  metadata: null,
+  headers: {},
+  rate_limit: null,
+  secrets: [],
+  first_failure_at: 0,
+  enabled_at: NOW,
+  created_at: 1,
+  updated_at: 1,
+  version: 1,
   ...change,
 })
 const delivery = (change: Partial<Delivery> = {}): Delivery => ({
-  ...{ message_id: 'msg_1', endpoint_id: 'ep_1', org_id: 'org_1', channel: 'sol.token.created' },
-  ...{ body: '{}', event_time: NOW, queued_at: NOW, enabled_at: NOW, trigger: 'scheduled' },
-  ...{ attempt: 1, due_at: NOW },
+  message_id: 'msg_1',
+  endpoint_id: 'ep_1',
+  org_id: 'org_1',
+  channel: 'sol.token.created',
+  body: '{}',
+  event_time: NOW,
+  queued_at: NOW,
+  enabled_at: NOW,
+  trigger: 'scheduled',
+  attempt: 1,
+  due_at: NOW,
   ...change,
 })
 const ORG = { suspended: false }
@@ -105,8 +130,16 @@ test('a fate meets the endpoint as it was asked, not the one that was changed si
 
 test('an organization that is gone or suspended gets nothing new', () => {
   const event = {
-    ...{ id: 'msg_1', channel: 'sol.token.created' as const, timeMs: NOW, data: {}, chain: 'sol' },
-    ...{ tokenAddress: 'Mint', slot: 1, tx: 'tx', path: '1', commitment: 'confirmed' },
+    id: 'msg_1',
+    channel: 'sol.token.created' as const,
+    timeMs: NOW,
+    data: {},
+    chain: 'sol',
+    tokenAddress: 'Mint',
+    slot: 1,
+    tx: 'tx',
+    path: '1',
+    commitment: 'confirmed',
   }
   const filterOf = () => () => 'match' as const
   assert.equal(matchOf(endpoint(), event, { org: ORG, filterOf }), 'match')

@@ -83,7 +83,8 @@ test('URLs that pass; user and password are taken out, an unknown name is only a
     assert.deepEqual(await checkTarget(url, PUBLIC, resolve), { url: stored, user: '' }, url)
   }
   assert.deepEqual(await checkTarget('https://me:p%40ss@good.example/x', PUBLIC, resolve), {
-    ...{ url: 'https://good.example/x', user: 'me:p@ss' },
+    url: 'https://good.example/x',
+    user: 'me:p@ss',
   })
 })
 

@@ -47,7 +47,11 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
   const onHalt = halting(options)
   const room = logRoom(store, { ...options, nowMs, signal: closing.signal })
   const queue = commitQueue({
-    ...{ log: store, nowMs, hooks, onCommitted: wake, onBroken: onHalt },
+    log: store,
+    nowMs,
+    hooks,
+    onCommitted: wake,
+    onBroken: onHalt,
     onRetry: (error) => log.warn({ error }, 'lmdb transaction aborted, retrying'),
     limitBytes: room.limitBytes,
     makeRoom: room.make,

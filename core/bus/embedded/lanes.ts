@@ -84,7 +84,10 @@ const laneCount = (store: EmbeddedLog, { group, topics }: Subscription): number 
 
 const assign = (host: LaneHost, members: readonly Member[], lanes: number): void => {
   const asking = members.map(({ lanes: owned }, index) => ({
-    ...{ id: String(index), name: String(index), bornMs: 0, kept: [] },
+    id: String(index),
+    name: String(index),
+    bornMs: 0,
+    kept: [],
     owned: [...owned.keys()],
   }))
   const given = assignLanes(asking, lanes)

@@ -37,14 +37,18 @@ export const logRoom = (store: EmbeddedLog, plan: RoomPlan): LogRoom => {
   const { mapSizeBytes, retention, keepMs = 0, signal, nowMs, log } = plan
   const limitAfter = (before: number): number =>
     plan.limitBytes?.({
-      ...{ fileBytes: fileBytes(store.path), keptBytes: keptBytes(store), limitBytes: before },
+      fileBytes: fileBytes(store.path),
+      keptBytes: keptBytes(store),
+      limitBytes: before,
     }) ?? mapSizeBytes
   let limitBytes = limitAfter(Number.POSITIVE_INFINITY)
   let last: Promise<unknown> = Promise.resolve()
   let pressedAtMs = Number.NEGATIVE_INFINITY
   let warned = false
   const capacity = (): LogCapacity => ({
-    ...{ usedBytes: logBytes(store), limitBytes, retention },
+    usedBytes: logBytes(store),
+    limitBytes,
+    retention,
     fileBytes: fileBytes(store.path),
   })
   const warn = (usedBytes: number): void => {

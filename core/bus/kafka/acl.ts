@@ -41,7 +41,9 @@ export const writeAcls = async (access: KafkaAccess, rows: readonly AclRow[]): P
     await admin.createAcls({
       acl: rows.map(
         ({ principal, resource, name, pattern, operation }): AclEntry => ({
-          ...{ principal, host: '*', resourceName: name },
+          principal,
+          host: '*',
+          resourceName: name,
           resourceType: RESOURCES[resource],
           resourcePatternType: PATTERNS[pattern],
           operation: OPERATIONS[operation],

@@ -24,7 +24,9 @@ class InPart extends Outage {
   }
 }
 const WHOLE: RetryPlan = {
-  ...{ firstMs: 5, maxMs: 250, tries: 40 },
+  firstMs: 5,
+  maxMs: 250,
+  tries: 40,
   again: (error) => error instanceof InPart,
 }
 

@@ -108,7 +108,10 @@ export const fetchOnce = async (
 ): Promise<Fetched> => {
   const offset = String(from)
   const { responses } = await broker.fetch({
-    ...{ isolationLevel: COMMITTED, maxWaitTime: 500, minBytes: 1, maxBytes: bytes },
+    isolationLevel: COMMITTED,
+    maxWaitTime: 500,
+    minBytes: 1,
+    maxBytes: bytes,
     topics: [{ topic, partitions: [{ partition, fetchOffset: offset, maxBytes: bytes }] }],
   })
   const data = responses[0]?.partitions[0]

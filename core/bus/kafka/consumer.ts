@@ -53,7 +53,9 @@ export const openConsumer = async (plan: ConsumerPlan): Promise<LastingConsumer>
     const { signal } = ending
     await pause(REVIVE_PAUSE_MS, signal)
     await retry(start, {
-      ...{ firstMs: REVIVE_PAUSE_MS, maxMs: LONGEST_PAUSE_MS, tries: Number.POSITIVE_INFINITY },
+      firstMs: REVIVE_PAUSE_MS,
+      maxMs: LONGEST_PAUSE_MS,
+      tries: Number.POSITIVE_INFINITY,
       signal,
       onRetry: (error, attempt) =>
         log.warn({ groupId, err: error, attempt }, 'consumer failed to start'),

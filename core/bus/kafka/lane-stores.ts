@@ -113,7 +113,8 @@ const openStore = async (
   const { group, partition } = seat
   const path = copyPath(folder.path, group, store, partition)
   const copy = openLaneCopy({
-    ...{ path, mapSizeBytes: folder.mapSizeBytes },
+    path,
+    mapSizeBytes: folder.mapSizeBytes,
     log: `${folder.clusterId}/${store}/${partition}`,
   })
   folder.open.add(path)

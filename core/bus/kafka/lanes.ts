@@ -67,7 +67,9 @@ export const joinGroup = async (host: LaneHost, subscription: Subscription): Pro
   const lanes = await laneCount(host, subscription)
   const { kafka, log, ends } = host
   const self = (): LaneSelf => ({
-    ...{ name: host.name, bornMs: host.bornMs, owned: [...member.seats.keys()] },
+    name: host.name,
+    bornMs: host.bornMs,
+    owned: [...member.seats.keys()],
     kept: host.folder ? keptLanes(host.folder.path, subscription.group) : [],
   })
   const member: Member = {
@@ -221,7 +223,10 @@ const runLane = async (member: Member, seat: Seat, onOpen: () => void): Promise<
     }
     const { take } = buffer
     await subscription.run({
-      ...{ partition, committed, signal, state: stores.state },
+      partition,
+      committed,
+      signal,
+      state: stores.state,
       ...behindGaps({ group, partition, committed, writer, buffer, take }),
     })
   } finally {

@@ -59,7 +59,8 @@ export const rangeReader = (kafka: KafkaClient): RangeReader => {
   }
   const fetchFrom: FetchFrom = (at, bytes, signal) =>
     retry(() => withLeader(at, (broker) => fetchOnce(broker, { ...at, bytes })), {
-      ...{ ...AGAIN, signal },
+      ...AGAIN,
+      signal,
       again: (error) => !isOutOfRange(error),
     }).catch((error: unknown) => {
       const what = `${at.topic}/${at.partition}: offset ${at.from}`

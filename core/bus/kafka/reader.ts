@@ -67,7 +67,11 @@ export const openReader = async (plan: ReaderPlan): Promise<Reader> => {
   const places = new Map(plan.sources.map((source) => [nameOf(source), source.from]))
   const moved = new Set<string>()
   const consumer = await openConsumer({
-    ...{ kafka, log, groupId, assigner, topics },
+    kafka,
+    log,
+    groupId,
+    assigner,
+    topics,
     config: {
       autoCommit: false,
       eachBatchAutoResolve: false,

@@ -12,6 +12,13 @@ export const coinChanges = (
 ): readonly BalanceChange[] =>
   coins.map(({ account, txIndex, preRaw, postRaw }) => ({
     kind: 'balance',
-    ...{ txIndex, logIndex: 0, account, owner: account, token, decimals, preRaw, postRaw },
+    txIndex,
+    logIndex: 0,
+    account,
+    owner: account,
+    token,
+    decimals,
+    preRaw,
+    postRaw,
     lifecycle: preRaw === 0n ? 'new' : postRaw === 0n ? 'closed' : 'existing',
   }))

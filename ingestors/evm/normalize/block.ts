@@ -64,7 +64,9 @@ export const normalizeBlock = (
   }
   const refused: RefusedTransaction[] = []
   const read = normalizeAll(header, {
-    ...{ transactions, receipts: list, habits },
+    transactions,
+    receipts: list,
+    habits,
     ...(lenient && { refused }),
   })
   return { ...header, transactions: read, ...(refused.length > 0 && { refused }) }

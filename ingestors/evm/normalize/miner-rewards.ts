@@ -48,7 +48,10 @@ export const minerRewards = (block: EvmBlock): readonly MinerReward[] => {
     [
       block.coinbase,
       {
-        ...{ miner: block.coinbase, staticRaw, feesRaw, burntRaw },
+        miner: block.coinbase,
+        staticRaw,
+        feesRaw,
+        burntRaw,
         dynamicRaw: feesRaw - burntRaw,
         uncleRaw: (named * staticRaw) / NAMING_PART,
       },

@@ -22,7 +22,10 @@ export const nativeMoves = (block: EvmBlock, chain: ChainRow): readonly Transfer
   if (chain.coinContract !== undefined) return []
   const move: MoveMaker = (txIndex, [from, to], amountRaw) => ({
     ...({ kind: 'transfer', txIndex, logIndex: 0, token: chain.nativeAddress } as const),
-    ...{ from, to, amountRaw, wrap: false },
+    from,
+    to,
+    amountRaw,
+    wrap: false,
   })
   if (chain.coinLogger !== undefined) return loggedMoves(block, chain.coinLogger, move)
   const moves: Transfer[] = []

@@ -45,7 +45,11 @@ const walkFrames = (tx: Transaction, root: Fields, calls: Call[]): void => {
     const success = frame.stands && error === null
     const { value, gas, gasUsed, input, output } = said
     calls.push({
-      ...{ txIndex: tx.index, index, depth, error, success },
+      txIndex: tx.index,
+      index,
+      depth,
+      error,
+      success,
       type: opcodeOf(said.type),
       from: addressAt(said.from, 'call.from'),
       to: orElse(said.to, 'call.to', { read: addressAt, fallback: null }),

@@ -170,7 +170,9 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const { chain, signal } = options
   const refusals = refusalBook(chain.id, options.metrics)
   const rpc = openRpc({
-    ...{ ...options, chain: chain.id, identity: identityOf(chain.chainId) },
+    ...options,
+    chain: chain.id,
+    identity: identityOf(chain.chainId),
     onMalformed: refusals.add,
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })

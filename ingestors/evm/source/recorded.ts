@@ -108,7 +108,10 @@ const logsFile = (chain: string, logs: readonly unknown[]): Recorded => {
     const blockHash = said.blockHash ?? ZERO_HASH
     const { blockNumber, transactionHash, transactionIndex = '0x0', logIndex = '0x0' } = said
     const receipt = receipts.get(transactionHash) ?? {
-      ...{ blockHash, blockNumber, transactionHash, transactionIndex },
+      blockHash,
+      blockNumber,
+      transactionHash,
+      transactionIndex,
       from: ZERO_ADDRESS,
       logs: [],
     }

@@ -42,7 +42,9 @@ const uncleOf = (
   const timeMs = countOf(said.timestamp, 'uncle.timestamp') * 1_000
   if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'uncle.timestamp', said.timestamp)
   return {
-    ...{ index, hash, timeMs },
+    index,
+    hash,
+    timeMs,
     parentHash: hashAt(said.parentHash, 'uncle.parentHash'),
     miner: addressAt(said.miner, 'uncle.miner'),
     height: countOf(said.number, 'uncle.number'),

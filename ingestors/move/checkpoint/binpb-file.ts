@@ -101,7 +101,8 @@ const parseExecutedTransaction = (said: Fields, objects: ObjectsByVersion): Exec
       throw new Malformed('missing-object', `${version.id} of version ${version.version}`)
     })
   return {
-    ...{ effects, effectsBytes: written },
+    effects,
+    effectsBytes: written,
     transaction: readToEnd(bcsBytesOf(said.transaction, 'transaction'), readTransactionData),
     events: events === null ? [] : readToEnd(events, readEvents),
     before: states(effects.before),

@@ -57,7 +57,9 @@ const readExecutedTransaction = (read: BcsReader): ExecutedTransaction => {
   const effects = readEffects(read)
   const written = read.since(from)
   return {
-    ...{ transaction, effects, effectsBytes: written },
+    transaction,
+    effects,
+    effectsBytes: written,
     events: read.option(() => readEvents(read)) ?? [],
     before: read.list(() => readObject(read)),
     after: read.list(() => readObject(read)),

@@ -43,10 +43,13 @@ export const verifyExecutedTransaction = (
   const { success, feeRaw, changes } = effects
   const written = new Map(after.map((object) => [object.id, object]))
   return {
-    ...{ index, hash },
+    index,
+    hash,
     from: transaction.sender,
     gasOwner: transaction.gasOwner,
-    ...{ feeRaw, success, deltas: balanceDeltas(told) },
+    feeRaw,
+    success,
+    deltas: balanceDeltas(told),
     events: success ? events : [],
     calls: success ? transaction.calls : [],
     objects: changes.flatMap(({ id, change }) => {

@@ -48,7 +48,10 @@ const swapReader = eventReader({
     const vaults = { vaultA: said.vault_a, vaultB: said.vault_b, keptRaw: amountInRaw - partnerRaw }
     const coins = poolCoins(scope, listed, pool)
     return addSwap(scope, listed, {
-      ...{ pool, amountInRaw, amountOutRaw, direction: { in: from, out: target } },
+      pool,
+      amountInRaw,
+      amountOutRaw,
+      direction: { in: from, out: target },
       reserves: reservesAfter({ coins, from, target, ...vaults }),
     })
   },

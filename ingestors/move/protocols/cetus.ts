@@ -49,7 +49,10 @@ const swapReader = eventReader({
       (said.partner ?? ZERO_ADDRESS) === ZERO_ADDRESS ? 0n : (said.ref_amount ?? 0n)
     const vaults = { vaultA: said.vault_a_amount, vaultB: said.vault_b_amount }
     return addSwap(scope, listed, {
-      ...{ pool, amountInRaw, amountOutRaw, direction: aToB ? 'a-to-b' : 'b-to-a' },
+      pool,
+      amountInRaw,
+      amountOutRaw,
+      direction: aToB ? 'a-to-b' : 'b-to-a',
       reserves: reservesAfter({ aToB, ...vaults, keptRaw: amountInRaw - partnerRaw, amountOutRaw }),
       sqrtPriceX64: said.after_sqrt_price,
     })

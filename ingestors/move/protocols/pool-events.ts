@@ -85,7 +85,10 @@ export const addLiquidityChange = (
     pool,
     protocol: listed.row.id,
     owner: said.owner ?? scope.tx.from,
-    ...{ tokenA, tokenB, amountARaw, amountBRaw },
+    tokenA,
+    tokenB,
+    amountARaw,
+    amountBRaw,
     ...(reserves && { reserves }),
   })
   return undefined

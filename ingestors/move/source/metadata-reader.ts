@@ -142,7 +142,12 @@ const fetchPool = async (
   if (row === undefined || coins === undefined) return null
   const [tokenA, tokenB] = coins
   return {
-    ...{ address, tokenA, tokenB, protocol: row.id },
-    ...{ factory: type?.package ?? null, feePips: row.feePips ?? null, proven: true },
+    address,
+    tokenA,
+    tokenB,
+    protocol: row.id,
+    factory: type?.package ?? null,
+    feePips: row.feePips ?? null,
+    proven: true,
   }
 }

@@ -125,8 +125,16 @@ const blockOfEvents = (chain: string, said: Fields, events: readonly Fields[]): 
     const own = list.map(parseJsonRpcEvent).sort((a, b) => a.index - b.index)
     const from = sender === '' ? (own[0]?.sender ?? '') : sender
     return {
-      ...{ hash, index, from, gasOwner: from, feeRaw: 0n, success: true },
-      ...{ events: own, deltas: [], calls: [], objects: [] },
+      hash,
+      index,
+      from,
+      gasOwner: from,
+      feeRaw: 0n,
+      success: true,
+      events: own,
+      deltas: [],
+      calls: [],
+      objects: [],
     }
   })
   const [first = {}] = events

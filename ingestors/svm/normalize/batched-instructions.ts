@@ -40,7 +40,9 @@ const instructionsInBatch = (batch: SvmInstruction): readonly SvmInstruction[] =
       program,
       accounts: accounts.slice(account, account + count),
       data: data.subarray(start, end),
-      ...{ outer, inner, depth },
+      outer,
+      inner,
+      depth,
       logs: [],
       batched: true,
     })

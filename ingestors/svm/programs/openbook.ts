@@ -21,9 +21,21 @@ const FILL_DISCRIMINATOR = '9617299498a2d740'
 const CANCEL_DISCRIMINATOR = '5f81edf00831df84'
 
 const FILL_OFFSETS = fieldOffsets({
-  ...{ tag: 'u64', market: 'key', takerSide: 'u8', makerSlot: 'u8', makerOut: 'bool' },
-  ...{ timestamp: 'u64', sequence: 'u64', maker: 'key', makerClient: 'u64', makerFee: 'u64' },
-  ...{ makerTime: 'u64', taker: 'key', takerClient: 'u64', takerFee: 'u64', price: 'i64' },
+  tag: 'u64',
+  market: 'key',
+  takerSide: 'u8',
+  makerSlot: 'u8',
+  makerOut: 'bool',
+  timestamp: 'u64',
+  sequence: 'u64',
+  maker: 'key',
+  makerClient: 'u64',
+  makerFee: 'u64',
+  makerTime: 'u64',
+  taker: 'key',
+  takerClient: 'u64',
+  takerFee: 'u64',
+  price: 'i64',
   lots: 'i64',
 } as const)
 const CANCEL_OFFSETS = fieldOffsets({ tag: 'u64', order: 'u128' } as const)
@@ -50,19 +62,25 @@ interface PlaceOrderLayout {
 
 const placeOrderLayoutOf = matchDiscriminator<PlaceOrderLayout>({
   '33c29baf6d82606a': {
-    ...{ market: 4, orders: 'one' },
+    market: 4,
+    orders: 'one',
     lots: fieldOffsets({ tag: 'u64', ...PLACE_FIELDS } as const).lots,
   },
   fed0761dadf8c846: {
-    ...{ market: 4, orders: 'one' },
+    market: 4,
+    orders: 'one',
     lots: fieldOffsets({ tag: 'u64', ...EDIT_FIELDS, ...PLACE_FIELDS } as const).lots,
   },
   '8db9fb3f4a55d291': {
-    ...{ market: 4, orders: 'one', pegged: true },
+    market: 4,
+    orders: 'one',
+    pegged: true,
     lots: fieldOffsets({ tag: 'u64', ...PEGGED_FIELDS } as const).lots,
   },
   '3ebb7d451add9d85': {
-    ...{ market: 4, orders: 'one', pegged: true },
+    market: 4,
+    orders: 'one',
+    pegged: true,
     lots: fieldOffsets({ tag: 'u64', ...EDIT_FIELDS, ...PEGGED_FIELDS } as const).lots,
   },
   '3c3f327b0cc53cbe': { market: 5, orders: 'many' },

@@ -11,8 +11,15 @@ const LOG_INSTRUCTION_TAG = 15
 const HEADER_TAG = 1
 
 const HEADER_OFFSETS = fieldOffsets({
-  ...{ tag: 'u8', kind: 'u8', instruction: 'u8', sequence: 'u64', timestamp: 'i64', slot: 'u64' },
-  ...{ market: 'key', signer: 'key', count: 'u16' },
+  tag: 'u8',
+  kind: 'u8',
+  instruction: 'u8',
+  sequence: 'u64',
+  timestamp: 'i64',
+  slot: 'u64',
+  market: 'key',
+  signer: 'key',
+  count: 'u16',
 } as const)
 
 const MAKER_FIELDS = { tag: 'u8', index: 'u16', maker: 'key', order: 'u64', price: 'u64' } as const
@@ -32,7 +39,12 @@ const REDUCE_OFFSETS = fieldOffsets({
 } as const)
 const REMOVED_OFFSETS = fieldOffsets({ ...MAKER_FIELDS, lots: 'u64' } as const)
 const FILL_SUMMARY_OFFSETS = fieldOffsets({
-  ...{ tag: 'u8', index: 'u16', client: 'u128', base: 'u64', quote: 'u64', fee: 'u64' },
+  tag: 'u8',
+  index: 'u16',
+  client: 'u128',
+  base: 'u64',
+  quote: 'u64',
+  fee: 'u64',
 } as const)
 const FEE_OFFSETS = fieldOffsets({ tag: 'u8', index: 'u16', lots: 'u64' } as const)
 const TIME_IN_FORCE_OFFSETS = fieldOffsets({ ...SIGNER_FIELDS, slot: 'u64', time: 'u64' } as const)
@@ -71,9 +83,13 @@ const orderEventReader =
     const { maker, remaining } = offsets
     const isGone = type === 'UPDATE' && remaining !== undefined && u64(view, at + remaining) === 0n
     return {
-      ...{ type: isGone ? 'CANCEL' : type, market, orderId, isBid: isBid(orderId) },
+      type: isGone ? 'CANCEL' : type,
+      market,
+      orderId,
+      isBid: isBid(orderId),
       owner: maker === undefined ? signer : readPubkey(data, at + maker),
-      ...{ account: null, payer: signer },
+      account: null,
+      payer: signer,
       priceTicks: u64(view, at + price),
       lots: u64(view, at + lots),
     }
@@ -105,7 +121,8 @@ export const phoenixOrderEvents = ({ data, accounts }: SvmInstruction): readonly
     return []
   const view = dataViewOf(data)
   const logged: LogBatch = {
-    ...{ data, view },
+    data,
+    view,
     market: readPubkey(data, HEADER_OFFSETS.market),
     signer: readPubkey(data, HEADER_OFFSETS.signer),
   }

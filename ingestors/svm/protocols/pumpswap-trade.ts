@@ -168,8 +168,14 @@ export const hopAccounts = (
   const ownOf = (mint: string): string =>
     [first, second].find((account) => mintOf(account) === mint) ?? user
   return {
-    ...{ pool, user, base, quote, baseVault, quoteVault },
-    ...{ userBase: ownOf(base), userQuote: ownOf(quote) },
+    pool,
+    user,
+    base,
+    quote,
+    baseVault,
+    quoteVault,
+    userBase: ownOf(base),
+    userQuote: ownOf(quote),
   }
 }
 

@@ -144,7 +144,11 @@ const readChange =
       ? initialBalances(reading, vaults)
       : reportedChange(reading, pool, kind)
     return addLiquidityChange(reading, {
-      ...{ kind, pool, owner, vaults, reportedRaw: toldRaw },
+      kind,
+      pool,
+      owner,
+      vaults,
+      reportedRaw: toldRaw,
       mints: [mint0, mint1],
       reservesOf: (amountsRaw) => (opens ? amountsRaw : reserves),
     })

@@ -73,11 +73,15 @@ export const openInstance = async (): Promise<FuzzInstance> => {
     let next = 0
     const target: FuzzTarget = {
       ports: {
-        ...{ public: portOf(demo.baseUrl), streams: portOf(demo.wsUrl) },
-        ...{ admin: portOf(demo.adminUrl), ops: portOf(url) },
+        public: portOf(demo.baseUrl),
+        streams: portOf(demo.wsUrl),
+        admin: portOf(demo.adminUrl),
+        ops: portOf(url),
       },
       nextKey: () => keys[next++ % keys.length] ?? '',
-      ...{ adminToken: demo.adminToken, clientId: demo.clientId, clientSecret: demo.clientSecret },
+      adminToken: demo.adminToken,
+      clientId: demo.clientId,
+      clientSecret: demo.clientSecret,
       chain: examples.chain,
       words: { token: examples.token, pool: examples.pool, wallet: examples.wallet },
     }

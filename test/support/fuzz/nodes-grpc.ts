@@ -45,7 +45,9 @@ export const grpcNodes: FuzzSurface = {
     const services = grpcServices('sui.proto')
     let streamSeed = 0
     const server = await startGrpcServer({
-      ...{ services, faults: () => undefined, bend: (_fault, _method, answer) => answer },
+      services,
+      faults: () => undefined,
+      bend: (_fault, _method, answer) => answer,
       handlers: {
         unary: {
           [METHOD.checkpoint]: (request) => {

@@ -104,8 +104,13 @@ export const jsonNodes: FuzzSurface = {
         const hostile = `${scheme}://127.0.0.1:${port}/${path}`
         const closing = new AbortController()
         const rpc = openRpc({
-          ...{ chain: 'eth', urls: [hostile, `http://127.0.0.1:${port}/sound`], metrics, log },
-          ...{ concurrency: 4, timeoutMs: TIMEOUT_MS, signal: closing.signal },
+          chain: 'eth',
+          urls: [hostile, `http://127.0.0.1:${port}/sound`],
+          metrics,
+          log,
+          concurrency: 4,
+          timeoutMs: TIMEOUT_MS,
+          signal: closing.signal,
           identity: {
             call: { method: 'eth_chainId', params: [] },
             accepts: (answer) => answer === CHAIN_ID,

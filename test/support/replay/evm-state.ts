@@ -85,6 +85,7 @@ const poolsOf = (chain: string): readonly Pool[] => {
 
 const swapsOf = (chain: string, protocols: ProtocolBook, file: Json): readonly Swap[] =>
   decodeBlock(recordedBlock(chain, file).block, {
-    ...{ proof: 'evidence', protocols },
+    proof: 'evidence',
+    protocols,
     pool: () => undefined,
   }).swaps

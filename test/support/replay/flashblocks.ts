@@ -81,8 +81,11 @@ const deposit = ({ sourceHash, from, to, gas, input }: Json): Hex => {
 
 const signed = (said: Json): Hex => {
   const common = {
-    ...{ nonce: Number(said.nonce), gas: amount(said.gas), value: amount(said.value) },
-    ...{ to: said.to as Hex | null, data: said.input as Hex },
+    nonce: Number(said.nonce),
+    gas: amount(said.gas),
+    value: amount(said.value),
+    to: said.to as Hex | null,
+    data: said.input as Hex,
   }
   const [r, s] = [said.r as Hex, said.s as Hex]
   if (said.type === '0x2') {
@@ -94,7 +97,9 @@ const signed = (said: Json): Hex => {
     return serializeTransaction(transaction, { r, s, yParity: Number(said.v) })
   }
   const transaction: TransactionSerializable = {
-    ...{ ...common, type: 'legacy', gasPrice: amount(said.gasPrice) },
+    ...common,
+    type: 'legacy',
+    gasPrice: amount(said.gasPrice),
   }
   return serializeTransaction(transaction, { r, s, v: amount(said.v) })
 }
@@ -125,30 +130,41 @@ export const flashblocksOf = (
       return [hash, receiptOf(receipt ?? {}, named)] as const
     })
     return {
-      ...{ payload_id: payloadId, index },
+      payload_id: payloadId,
+      index,
       ...(index === 0 && { base: baseOf(block, height) }),
       diff: {
-        ...{ state_root: block.stateRoot, receipts_root: block.receiptsRoot },
-        ...{ block_hash: keccak256(toHex(`${payloadId} ${index}`)), gas_used: block.gasUsed },
-        ...{ transactions: own.map(rawOf), withdrawals: [] },
+        state_root: block.stateRoot,
+        receipts_root: block.receiptsRoot,
+        block_hash: keccak256(toHex(`${payloadId} ${index}`)),
+        gas_used: block.gasUsed,
+        transactions: own.map(rawOf),
+        withdrawals: [],
       },
       metadata: {
-        ...{ block_number: height, new_account_balances: {}, receipts: Object.fromEntries(told) },
+        block_number: height,
+        new_account_balances: {},
+        receipts: Object.fromEntries(told),
       },
     }
   })
 }
 
 const baseOf = (block: Json, height: number): Json => ({
-  ...{ parent_hash: block.parentHash, fee_recipient: block.miner, timestamp: block.timestamp },
-  ...{ block_number: toHex(height), gas_limit: block.gasLimit, extra_data: block.extraData },
+  parent_hash: block.parentHash,
+  fee_recipient: block.miner,
+  timestamp: block.timestamp,
+  block_number: toHex(height),
+  gas_limit: block.gasLimit,
+  extra_data: block.extraData,
   base_fee_per_gas: block.baseFeePerGas,
 })
 
 /** A receipt as consensus has it: no places, and logs without any. */
 const receiptOf = ({ type, status, cumulativeGasUsed, logs }: Json, named?: true): Json => {
   const bare = {
-    ...{ status, cumulativeGasUsed },
+    status,
+    cumulativeGasUsed,
     logs: (logs as readonly Json[]).map(({ address, topics, data }) => ({ address, topics, data })),
   }
   if (named) return { [type === '0x2' ? 'Eip1559' : type === '0x7e' ? 'Deposit' : 'Legacy']: bare }

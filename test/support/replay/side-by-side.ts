@@ -58,7 +58,10 @@ export const startSideBySide = async (options: SideOptions): Promise<SideBySide>
   }
   const ingestors = new Map(await Promise.all(servers.map(start)))
   return {
-    ...{ bus, codec, metrics, ingestors },
+    bus,
+    codec,
+    metrics,
+    ingestors,
     height: (chain) => ingestors.get(chain)?.status().height ?? -1,
     stop: async () => {
       await Promise.all([...ingestors.values()].map((ingestor) => ingestor.stop()))

@@ -104,7 +104,9 @@ const wireTransaction = (tx: MoveTransaction): Wire => ({
   },
   events: { events: tx.events.map(wireEvent) },
   balanceChanges: tx.deltas.map(({ owner, coin, deltaRaw }) => ({
-    ...{ address: owner, coinType: coin, amount: String(deltaRaw) },
+    address: owner,
+    coinType: coin,
+    amount: String(deltaRaw),
   })),
 })
 

@@ -43,7 +43,12 @@ ponder.on('Pair:Swap', async ({ event, context }) => {
     logIndex: event.log.logIndex,
     timestamp: event.block.timestamp,
     transaction: event.transaction.hash,
-    ...{ pair, to, amount0In, amount1In, amount0Out, amount1Out },
+    pair,
+    to,
+    amount0In,
+    amount1In,
+    amount0Out,
+    amount1Out,
     price: quoteFirst.get(low(pair)) ? moved0 / moved1 : moved1 / moved0,
   })
 })

@@ -1,0 +1,289 @@
+/**
+ * Every statement that the REST API sends to ClickHouse, for sample requests, as one text: `test/fixtures/statements/rest.sql`. A change
+ * of a comparison, a bound or an order shows there as a changed line, whether or not recorded data notice it.
+ */
+import type { Query } from '../../core/clickhouse/client.ts'
+import { activitiesList } from '../../serving/queries/activities.ts'
+import { latestBlockQuery } from '../../serving/queries/blocks.ts'
+import { candleQuery } from '../../serving/queries/candles.ts'
+import { freshnessQuery } from '../../serving/queries/chains.ts'
+import * as pools from '../../serving/queries/dex-pools.ts'
+import { holdersQuery, someHoldersQuery } from '../../serving/queries/holders.ts'
+import { type List, sliceQuery } from '../../serving/queries/keyset.ts'
+import * as worth from '../../serving/queries/net-worth.ts'
+import * as details from '../../serving/queries/token-details.ts'
+import * as history from '../../serving/queries/token-history.ts'
+import { hotTokensQuery, rankingQuery, tokenList } from '../../serving/queries/token-list.ts'
+import { madeTokensList, makersQuery } from '../../serving/queries/token-makers.ts'
+import { tokenNamesQuery } from '../../serving/queries/token-names.ts'
+import { searchQuery } from '../../serving/queries/token-search.ts'
+import { statsQuery } from '../../serving/queries/token-stats.ts'
+import { tokenTradersList } from '../../serving/queries/token-traders.ts'
+import { tokensQuery } from '../../serving/queries/tokens.ts'
+import { taggedList } from '../../serving/queries/trader-tags.ts'
+import { gainersList, topTradersList, tradesList } from '../../serving/queries/trades.ts'
+import * as wallet from '../../serving/queries/wallet-history.ts'
+import { pnlList, pnlTotalsQuery } from '../../serving/queries/wallet-pnl.ts'
+import { walletStatsQuery } from '../../serving/queries/wallet-stats.ts'
+import { attemptsQuery, messageQuery } from '../../serving/queries/webhooks.ts'
+
+const CHAIN = 'eth'
+const TOKEN = 'token-1'
+const WALLET = 'wallet-1'
+const POOL = 'pool-1'
+const ROWS = 26
+const [FROM, TO] = [1_700_000_000_000, 1_700_003_600_000]
+const TIMES = { beforeTimestamp: TO, afterTimestamp: FROM }
+const HEIGHTS = { beforeBlockHeight: 20, afterBlockHeight: 10 }
+
+const firstPage = (list: List): Query =>
+  sliceQuery(list, { direction: 'next', after: undefined, rows: ROWS })
+
+const HOLDERS = { chain: CHAIN, token: TOKEN, rows: ROWS } as const
+const SEARCH = { chains: [CHAIN, 'bsc'], keyword: 'Cat%', rows: ROWS } as const
+const HOUR_RANGE = { fromS: FROM / 1_000, untilS: TO / 1_000 }
+const NET_WORTH = { chain: CHAIN, wallets: [WALLET] } as const
+const PNL = { chain: CHAIN, wallets: [WALLET] } as const
+const CANDLES = { chain: CHAIN, fromMs: FROM, toMs: TO, limit: 100 } as const
+
+/** Statements by a name that says what was asked for. */
+const STATEMENTS: Readonly<Record<string, Query | List | undefined>> = {
+  'activities of all tokens': activitiesList(CHAIN, { sort: 'time', descending: true }),
+  'activities of a token, every filter': activitiesList(CHAIN, {
+    tokenAddress: TOKEN,
+    walletAddress: WALLET,
+    poolAddress: POOL,
+    type: 'SELL',
+    transactionsSignature: 'tx-1',
+    minAmountUsd: '1.5',
+    maxAmountUsd: '2.5',
+    ...TIMES,
+    ...HEIGHTS,
+    traderTags: ['dev', 'sniper'],
+    sort: 'value',
+    descending: false,
+  }),
+  'latest block': latestBlockQuery(CHAIN),
+  'candles of a token': candleQuery({
+    ...CANDLES,
+    series: { kind: 'token', token: TOKEN },
+    resolution: '5m',
+    priceType: 'usd',
+  }),
+  'candles of a pool': candleQuery({
+    ...CANDLES,
+    series: { kind: 'pool', pool: POOL },
+    resolution: '1h',
+    priceType: 'native',
+  }),
+  'candles of a pair': candleQuery({
+    ...CANDLES,
+    series: { kind: 'pair', token: TOKEN, side: 'token-2' },
+    resolution: '1s',
+    priceType: 'usd',
+  }),
+  'freshness by slot': freshnessQuery('sol', 'slot'),
+  'freshness by height': freshnessQuery(CHAIN, 'height'),
+  'pools by address': pools.poolsQuery(CHAIN, [POOL]),
+  'pools of a token, every filter': pools.tokenPoolsList(
+    CHAIN,
+    TOKEN,
+    {
+      sortBy: 'tvlInSol',
+      minTvlInSol: '1',
+      maxTvlInSol: '2',
+      minTvlInUsd: '3',
+      maxTvlInUsd: '4',
+    },
+    false,
+  ),
+  'pools of a token': pools.tokenPoolsList(CHAIN, TOKEN, {}, true),
+  'new pools': pools.newPoolsQuery(CHAIN, ['uniswapv2'], ROWS),
+  'snapshots of a pool': pools.poolSnapshotsList(CHAIN, POOL, undefined),
+  'snapshot of a pool at a time': pools.poolSnapshotsList(CHAIN, POOL, TO),
+  'liquidity of a token by hour': pools.liquidityHoursList(CHAIN, TOKEN, undefined),
+  'liquidity of a token at a time': pools.liquidityHoursList(CHAIN, TOKEN, TO),
+  'pools of a token by hour': pools.poolHoursQuery(CHAIN, TOKEN, HOUR_RANGE),
+  'holders, largest first': holdersQuery({
+    ...HOLDERS,
+    sort: 'amountPercentage',
+    descending: true,
+    direction: 'next',
+    after: undefined,
+  }),
+  'holders, second page backwards': holdersQuery({
+    ...HOLDERS,
+    sort: 'amountPercentage',
+    descending: true,
+    direction: 'prev',
+    after: { key: '5', holder: WALLET },
+  }),
+  'some holders': someHoldersQuery(CHAIN, TOKEN, [WALLET]),
+  'tokens that a wallet holds': worth.heldList({ ...NET_WORTH, trusted: false }),
+  'some tokens that a wallet holds': worth.heldList({
+    ...NET_WORTH,
+    trusted: true,
+    tokens: [TOKEN],
+  }),
+  'net worth': worth.worthQuery({ ...NET_WORTH, trusted: true }),
+  'newest block time': worth.headQuery(CHAIN),
+  'balances of a wallet by hour': worth.hourBalancesQuery(CHAIN, WALLET, {
+    headMs: TO,
+    hours: 24,
+  }),
+  'prices by hour': worth.hourPricesQuery(CHAIN, [TOKEN], { headMs: TO, hours: 24 }),
+  'holder trend': details.trendQuery(CHAIN, TOKEN, {
+    fromS: FROM / 1_000,
+    toS: TO / 1_000,
+    stepS: 3_600,
+  }),
+  'burnt by the creator': details.burntByMakerQuery(CHAIN, TOKEN),
+  'fees of a token': details.feesQuery(CHAIN, TOKEN),
+  'price of a token at a time': history.priceQuery(CHAIN, TOKEN, TO),
+  'prices of a token': history.pricesList(CHAIN, TOKEN),
+  'creation of a token': history.creationQuery(CHAIN, TOKEN),
+  'mints and burns': history.suppliesList(CHAIN, TOKEN, 'all'),
+  burns: history.suppliesList(CHAIN, TOKEN, 'burn'),
+  'transfers of a token': history.tokenTransfersList(CHAIN, TOKEN, { from: FROM, to: TO }),
+  'number of transfers': history.tokenTransferTotalQuery(CHAIN, TOKEN, {
+    before: TO,
+    after: FROM,
+  }),
+  'tokens by volume, with bounds': tokenList(CHAIN, {
+    sortBy: 'h24VolumeInUsd',
+    descending: true,
+    bounds: { minH1Trades: '5' },
+  }),
+  'new tokens': rankingQuery(CHAIN, 'newTokens'),
+  'migrated tokens': rankingQuery(CHAIN, 'migrated'),
+  'tokens close to their migration': rankingQuery(CHAIN, 'finalStretch'),
+  'hot tokens': hotTokensQuery(CHAIN, '1h', 3_600_000),
+  'creators of tokens': makersQuery(CHAIN, [TOKEN]),
+  'tokens of a creator': madeTokensList(CHAIN, WALLET),
+  'names of tokens': tokenNamesQuery(CHAIN, [TOKEN]),
+  'search by relevance': searchQuery({
+    ...SEARCH,
+    protocols: [],
+    sortBy: 'relevance',
+    descending: true,
+    direction: 'next',
+    after: undefined,
+  }),
+  'search by price, second page': searchQuery({
+    ...SEARCH,
+    protocols: ['uniswapv2'],
+    sortBy: 'priceInUsd',
+    descending: false,
+    direction: 'prev',
+    after: { rank: 1, k: '7', chain: CHAIN, address: TOKEN },
+  }),
+  'statistics of tokens': statsQuery(CHAIN, [TOKEN]),
+  'traders of a token': tokenTradersList(CHAIN, TOKEN, {
+    sort: 'createdAt',
+    descending: true,
+    tag: undefined,
+  }),
+  'snipers of a token': tokenTradersList(CHAIN, TOKEN, {
+    sort: 'createdAt',
+    descending: false,
+    tag: 'sniper',
+  }),
+  'tokens by address': tokensQuery(CHAIN, [TOKEN]),
+  'tagged traders': taggedList(CHAIN, TOKEN, 'sniper'),
+  'trades of a chain': tradesList(CHAIN, {}),
+  'trades of a token, every filter': tradesList(CHAIN, {
+    tokenAddress: TOKEN,
+    poolAddress: POOL,
+    transactionsSignature: 'tx-1',
+    type: 'BUY',
+    ...TIMES,
+    ...HEIGHTS,
+  }),
+  'trades of a wallet': tradesList(CHAIN, { walletAddress: WALLET }),
+  'top traders by amount': topTradersList(CHAIN, {
+    token: TOKEN,
+    timeFrame: '24h',
+    by: 'amount',
+    descending: true,
+  }),
+  'top traders by count': topTradersList(CHAIN, {
+    token: TOKEN,
+    timeFrame: '30m',
+    by: 'count',
+    descending: false,
+  }),
+  gainers: gainersList(CHAIN, { resolution: '7d', descending: true }),
+  losers: gainersList(CHAIN, { resolution: '1d', descending: false }),
+  'changes of balances, every filter': wallet.balanceUpdatesList('sol', WALLET, {
+    tokenAddress: TOKEN,
+    timeFrom: FROM,
+    timeTo: TO,
+    type: 'SPL',
+    changeType: 'DECREASE',
+  }),
+  'changes of balances of the native token': wallet.balanceUpdatesList('sol', WALLET, {
+    type: 'SOL',
+    changeType: 'INCREASE',
+  }),
+  'transfers of a wallet': wallet.walletTransfersList(CHAIN, WALLET, {}),
+  'number of transfers of a wallet, every filter': wallet.walletTransferTotalQuery(CHAIN, WALLET, {
+    tokenAddress: TOKEN,
+    fromTimestamp: FROM,
+    toTimestamp: TO,
+    minTokenAmount: '1',
+    maxTokenAmount: '2',
+    minTokenAmountInUsd: '3',
+    maxTokenAmountInUsd: '4',
+  }),
+  'first transactions': wallet.firstTransactionsQuery(CHAIN, [WALLET]),
+  'profit and loss of a day': pnlList({ ...PNL, resolution: '1d', state: 'open' }, 'totalPnl'),
+  'profit and loss of a life': pnlList(
+    { ...PNL, tokens: [TOKEN], resolution: 'all', state: 'closed' },
+    'realizedPnl',
+  ),
+  'totals of profit and loss': pnlTotalsQuery({ ...PNL, resolution: '30d' }),
+  'statistics of a wallet': walletStatsQuery(CHAIN, WALLET, undefined),
+  'statistics of a wallet and a token': walletStatsQuery(CHAIN, WALLET, TOKEN),
+  'webhook attempts': attemptsQuery({ endpointIds: ['ep-1'], rows: ROWS }),
+  'webhook attempts of a message': attemptsQuery({
+    endpointIds: ['ep-1'],
+    messageId: 'msg-1',
+    status: 'failed',
+    rows: ROWS,
+    before: { atMs: TO, id: 'a-1' },
+  }),
+  'webhook message': messageQuery('msg-1'),
+}
+
+/** The same list from a place inwards, forwards and backwards. */
+const PAGES: Readonly<Record<string, Query>> = Object.fromEntries(
+  (['next', 'prev'] as const).flatMap((direction) =>
+    [true, false].map((descending) => [
+      `page ${direction} of a list that ${descending ? 'descends' : 'ascends'}`,
+      sliceQuery(
+        {
+          columns: 't.a AS a',
+          from: 't',
+          where: ['t.a > 0'],
+          descending,
+          params: {},
+          order: [
+            { sql: 't.usd', type: 'Decimal256(12)' },
+            { sql: 't.a', type: 'UInt64' },
+          ],
+        },
+        { direction, after: ['1.5', '7'], rows: ROWS },
+      ),
+    ]),
+  ),
+)
+
+/** The text of the file. */
+export const restStatements = (): string =>
+  Object.entries({ ...STATEMENTS, ...PAGES })
+    .map(([name, statement]) => {
+      if (statement === undefined) throw new Error(`no statement: ${name}`)
+      const { sql, params } = 'sql' in statement ? statement : firstPage(statement)
+      return `-- ${name}\n${sql}\n-- ${JSON.stringify(params ?? {})}\n`
+    })
+    .join('\n')

@@ -4,6 +4,8 @@
  * finalized head usually lags, at most the reorg window.
  */
 
+import type { Chain } from './wire.ts'
+
 /** Kind of virtual machine: which normalizer, source and decoder tables a chain uses. */
 export type Vm = 'evm' | 'svm' | 'move'
 
@@ -39,9 +41,11 @@ export interface ChainRow {
   /** EIP-155 id, EVM only. */
   readonly chainId?: number
   /** Symbol of `common.Chain` on the wire. */
-  readonly wire: `CHAIN_${string}`
+  readonly wire: Exclude<Chain, 'CHAIN_UNSPECIFIED'>
   /** GraphQL `Network` value, null where the chain is not in the EVM group. */
   readonly network: string | null
+  /** The network is a GraphQL value even where the chain is not ingested: documents that name it stay valid. */
+  readonly networkAlwaysListed?: true
   readonly nativeSymbol: string
   /** Where people look up its blocks. */
   readonly explorerUrl: string
@@ -55,6 +59,8 @@ export interface ChainRow {
   readonly wrappedNative: string
   /** Usual time between blocks. */
   readonly blockTimeMs: number
+  /** What the protocol itself paid for a block, base units from a height on, newest first; absent: nothing. */
+  readonly staticRewards?: readonly { readonly from: number; readonly raw: bigint }[]
   /** Blocks below the head that count as final where the node does not answer `finalized`. */
   readonly finalityDepth: number
   /**
@@ -91,6 +97,8 @@ const reorgWindow = (blockTimeMs: number, lagMs: number): number =>
 /** Most blocks without finality that can be taken back: beyond the usual window where finality lags further than usual, up to here. */
 export const reorgBound = (chain: Pick<ChainRow, 'reorgWindow'>): number =>
   Math.min(MAX_REORG_WINDOW, REORG_GROWTH * chain.reorgWindow)
+
+const ETHER = 10n ** 18n
 
 /** What all EVM chains have in common. */
 const EVM = {
@@ -144,12 +152,20 @@ export const CHAINS = {
     chainId: 1,
     wire: 'CHAIN_ETHEREUM',
     network: 'eth',
+    networkAlwaysListed: true,
     nativeSymbol: 'ETH',
     explorerUrl: 'https://etherscan.io',
     nativeDecimals: 18,
     nativeAddress: '0x0000000000000000000000000000000000000000',
     wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
     blockTimeMs: 12_000,
+    // Sources: EIP-3675 (merge), EIP-1234, EIP-649, the yellow paper. The first block was not mined.
+    staticRewards: [
+      { from: 15_537_394, raw: 0n },
+      { from: 7_280_000, raw: 2n * ETHER },
+      { from: 4_370_000, raw: 3n * ETHER },
+      { from: 1, raw: 5n * ETHER },
+    ],
     finalityDepth: 64,
     reorgWindow: reorgWindow(12_000, 16 * MINUTE_MS),
     quotes: [
@@ -190,6 +206,7 @@ export const CHAINS = {
     chainId: 56,
     wire: 'CHAIN_BSC',
     network: 'bsc',
+    networkAlwaysListed: true,
     nativeSymbol: 'BNB',
     explorerUrl: 'https://bscscan.com',
     wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
@@ -260,6 +277,7 @@ export const CHAINS = {
     chainId: 137,
     wire: 'CHAIN_POLYGON',
     network: 'polygon',
+    networkAlwaysListed: true,
     nativeSymbol: 'POL',
     explorerUrl: 'https://polygonscan.com',
     coinLogger: '0x0000000000000000000000000000000000001010',
@@ -511,22 +529,16 @@ export const CHAINS = {
 /** Internal chain id: topic prefix and table prefix. */
 export type ChainId = keyof typeof CHAINS
 
-/** Every word that a path, a query or a channel may use for one of the ten chains; the value is the internal id. */
-export const CHAIN_WORDS: Readonly<Record<string, string>> = {
-  sol: 'sol',
-  solana: 'sol',
-  eth: 'eth',
-  ethereum: 'eth',
-  bsc: 'bsc',
-  base: 'base',
-  polygon: 'polygon',
-  arbitrum: 'arbitrum',
-  optimism: 'optimism',
-  avalanche: 'avalanche',
-  zksync: 'zksync',
-  sui: 'sui',
-}
+/** Every word that a path, a query or a channel may use for a chain; the value is the internal id. No other key, inherited ones included. */
+export const CHAIN_WORDS: Readonly<Record<string, ChainId>> = Object.assign(
+  Object.create(null) as Record<string, ChainId>,
+  Object.fromEntries(
+    Object.values(CHAINS).flatMap(({ id, apiName, aliases }) =>
+      [id, apiName, ...aliases].map((word) => [word, id]),
+    ),
+  ),
+)
 
 /** Row of a chain that this build ingests, by internal id. */
 export const chainRow = (id: string): ChainRow | undefined =>
-  (CHAINS as Readonly<Record<string, ChainRow>>)[id]
+  Object.hasOwn(CHAINS, id) ? (CHAINS as Readonly<Record<string, ChainRow>>)[id] : undefined

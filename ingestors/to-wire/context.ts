@@ -58,7 +58,7 @@ export const headMaker = (context: MappingContext): ((place: Place) => Head) => 
     d_app: {
       program_address: context.pool(place.pool)?.factory ?? '',
       inner_program_address: '',
-      chain: context.chain.wire as Wire.Chain,
+      chain: context.chain.wire,
     },
   })
 }

@@ -59,7 +59,7 @@ export const factEvent = (
       log_index: 0,
     },
     block: blockHead(context.block),
-    d_app: { chain: context.chain.wire as Wire.Chain },
+    d_app: { chain: context.chain.wire },
     type: 'EVENT_TYPE_UPDATED',
     token: tokenRecord(context, fact, { facts: origin }),
   },

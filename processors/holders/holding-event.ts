@@ -1,6 +1,6 @@
 import { decimalText } from '../../core/amounts.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import type { Chain, TokenHoldingEvent } from '../../schemas/wire.ts'
+import type { TokenHoldingEvent } from '../../schemas/wire.ts'
 import { divide } from '../runtime/valuation.ts'
 import { GROUP_NAMES, type TokenHolders } from './block-changes.ts'
 
@@ -76,7 +76,7 @@ export const holdingEvent = (
     ...UNKNOWN_FIELDS,
   ])
   return {
-    chain: (chainRow(chain)?.wire ?? 'CHAIN_UNSPECIFIED') as Chain,
+    chain: chainRow(chain)?.wire ?? 'CHAIN_UNSPECIFIED',
     token_address: token,
     holders: held.holders,
     ...(fields as Omit<

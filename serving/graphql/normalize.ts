@@ -17,6 +17,7 @@ import {
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
 } from 'graphql'
+import { chainRow } from '../../schemas/chains.ts'
 import { type Checks, checkArguments, checkLeaf, complain } from './check.ts'
 import { InvalidDocument } from './document.ts'
 import type { Catalogue } from './schema.ts'
@@ -286,7 +287,7 @@ const flatRoot = (
     complain(pass, new GraphQLError(message, { nodes: node }))
     return undefined
   }
-  const group = !chain ? 'Trading' : chain === 'sol' ? 'Solana' : 'EVM'
+  const group = !chain ? 'Trading' : chainRow(chain)?.vm === 'svm' ? 'Solana' : 'EVM'
   const key = node.alias ?? node.name
   const body: FieldNode = {
     ...node,

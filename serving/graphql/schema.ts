@@ -10,6 +10,7 @@ import {
   GraphQLSchema,
   specifiedDirectives,
 } from 'graphql'
+import { CHAINS, type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { Cube, GroupName } from '../../schemas/cubes/types.ts'
 import { filterTypes } from './filters.ts'
 import { cubeArguments, recordOf, type SharedTypes } from './record-type.ts'
@@ -24,9 +25,10 @@ export interface Catalogue {
   readonly chains: readonly string[]
 }
 
-const ALWAYS_LISTED = ['eth', 'bsc', 'polygon'] as const
-/** Chains that are no EVM chain. */
-const NOT_EVM: ReadonlySet<string> = new Set(['sol', 'sui'])
+/** Networks that documents may name whether or not the chain is ingested here. */
+const ALWAYS_LISTED = Object.values<ChainRow>(CHAINS).flatMap(({ network, networkAlwaysListed }) =>
+  networkAlwaysListed && network ? [network] : [],
+)
 
 const enumOf = (name: string, values: readonly string[], about: string): GraphQLEnumType =>
   new GraphQLEnumType({
@@ -75,8 +77,8 @@ export const chainsOf = (
   chains: readonly string[],
 ): readonly string[] => {
   if (group === 'Trading') return chains
-  const wanted = group === 'Solana' ? 'sol' : network
-  return chains.filter((chain) => chain === wanted)
+  if (group === 'Solana') return chains.filter((chain) => chainRow(chain)?.vm === 'svm')
+  return chains.filter((chain) => chain === network)
 }
 
 const groupArguments = (
@@ -95,7 +97,7 @@ const groupArguments = (
 /** Builds the schema of the cubes. */
 export const catalogueOf = (cubes: readonly Cube[], chains: readonly string[]): Catalogue => {
   const shared = sharedTypes()
-  const evm = chains.filter((chain) => !NOT_EVM.has(chain))
+  const evm = chains.filter((chain) => chainRow(chain)?.vm === 'evm')
   const networks = [...new Set([...ALWAYS_LISTED, ...evm])]
   const network = enumOf('Network', networks, 'EVM chain.')
   const solana = enumOf('SolanaNetwork', ['solana', 'sol'], 'Solana.')

@@ -1,11 +1,10 @@
+import { chainRow } from '../../schemas/chains.ts'
 import type { Leaf } from '../../schemas/cubes/types.ts'
 import { type Binder, makeBinder, TIME_TYPE } from './bind.ts'
 import { compileCondition } from './compile-condition.ts'
 import { boundTime } from './scalars.ts'
 import type { CubeSelection } from './selection.ts'
 
-/** Chains whose addresses are not lower-case hex. */
-const NOT_HEX: ReadonlySet<string> = new Set(['sol', 'sui'])
 const DAY_MS = 86_400_000
 
 /** What the parts of one statement share. */
@@ -24,7 +23,7 @@ export const statementOf = (selection: CubeSelection): Statement => {
   return {
     selection,
     binder: makeBinder(),
-    hex: selection.chains.every((chain) => !NOT_HEX.has(chain)),
+    hex: selection.chains.every((chain) => chainRow(chain)?.vm === 'evm'),
     lookups,
     use: (leaf) => {
       if (leaf.needs) lookups.add(leaf.needs)

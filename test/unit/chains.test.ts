@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { CHAIN_WORDS, CHAINS, type ChainRow, reorgBound } from '../../schemas/chains.ts'
+import { CHAIN_WORDS, CHAINS, type ChainRow, chainRow, reorgBound } from '../../schemas/chains.ts'
 import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 
 const ROWS: readonly ChainRow[] = Object.values(CHAINS)
@@ -51,6 +51,16 @@ for (const row of ROWS) {
     }
   })
 }
+
+test('a word names one chain, and nothing that objects inherit is a word', () => {
+  const words = ROWS.flatMap((row) => [...new Set([row.id, row.apiName, ...row.aliases])])
+  assert.equal(new Set(words).size, words.length)
+  assert.equal(CHAIN_WORDS.ethereum, 'eth')
+  for (const word of ['constructor', '__proto__', 'toString', 'ETH', '']) {
+    assert.equal(CHAIN_WORDS[word], undefined, word)
+    assert.equal(chainRow(word), undefined, word)
+  }
+})
 
 test('chain ids and wire symbols name one chain each', () => {
   for (const key of ['chainId', 'wire', 'network'] as const) {

@@ -1,3 +1,4 @@
+import { chainRow } from '../../../schemas/chains.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'
 
 /** What somebody gets for a block. The three parts that count are `staticRaw`, `dynamicRaw` and `uncleRaw`. */
@@ -14,23 +15,13 @@ export interface MinerReward {
   readonly burntRaw: bigint
 }
 
-const COIN = 10n ** 18n
 /** Blocks that a reward of an uncle counts back from. Source: the yellow paper, 11.3. */
 const UNCLE_REACH = 8n
 /** Part of the static reward for naming one uncle. */
 const NAMING_PART = 32n
 
-/** First height and coins of each reward, newest first. Sources: EIP-3675 (merge), EIP-1234, EIP-649, the yellow paper. */
-const ETH_REWARDS = [
-  { from: 15_537_394, raw: 0n },
-  { from: 7_280_000, raw: 2n * COIN },
-  { from: 4_370_000, raw: 3n * COIN },
-  // The first block was not mined.
-  { from: 1, raw: 5n * COIN },
-] as const
-
 const staticReward = ({ chain, height }: EvmBlock): bigint =>
-  chain === 'eth' ? (ETH_REWARDS.find(({ from }) => height >= from)?.raw ?? 0n) : 0n
+  chainRow(chain)?.staticRewards?.find(({ from }) => height >= from)?.raw ?? 0n
 
 /**
  * What a block pays: first who made it, then makers of uncles, each once. A miner that made an uncle too gets one sum. Fees are

@@ -17,13 +17,28 @@ import type { Topic } from './topics.ts'
 /** What stands behind the chain in a channel name, in order. */
 export type ChannelParameter = 'token' | 'pool' | 'pair' | 'wallet' | 'resolution'
 
+/** Topics that channels read. Each needs a mapper in `serving/realtime/streams.ts`: without one nothing compiles. */
+export type ChannelTopic = Extract<
+  Topic,
+  | 'tradesProcessed'
+  | 'candlesticks'
+  | 'tradeStats'
+  | 'tokenHoldings'
+  | 'tokensCreated'
+  | 'tokenDocuments'
+  | 'balancesProcessed'
+  | 'tokenMarketCaps'
+  | 'poolsProcessed'
+  | 'walletTokenPnls'
+>
+
 /** One channel family. */
 export interface ChannelRow {
   readonly prefix: string
   /** Other spellings that clients subscribe with; answered under the literal name. */
   readonly aliases: readonly string[]
   readonly parameters: readonly ChannelParameter[]
-  readonly topic: Topic
+  readonly topic: ChannelTopic
   /** Candle families: which candles of the topic, and in which unit. */
   readonly candle: {
     readonly dimension: `CANDLESTICK_DIMENSION_${'TOKEN_ADDRESS' | 'POOL_ADDRESS' | 'PAIR'}`
@@ -82,7 +97,7 @@ const trades = (
 const latest = (
   prefix: string,
   parameters: readonly ChannelParameter[],
-  topic: Topic,
+  topic: ChannelTopic,
   keys: Readonly<Record<string, ChannelKey>>,
   aliases: readonly string[] = [],
 ): ChannelRow => ({
@@ -101,7 +116,7 @@ const latest = (
 const events = (
   prefix: string,
   parameters: readonly ChannelParameter[],
-  topic: Topic,
+  topic: ChannelTopic,
   keys: Readonly<Record<string, ChannelKey>>,
   aliases: readonly string[] = [],
 ): ChannelRow => ({ ...latest(prefix, parameters, topic, keys, aliases), delivery: 'event' })
@@ -109,7 +124,7 @@ const events = (
 /** A family that sends the events of a second as one array. */
 const batches = (
   prefix: string,
-  topic: Topic,
+  topic: ChannelTopic,
   keys: Readonly<Record<string, ChannelKey>>,
 ): ChannelRow => ({ ...events(prefix, [], topic, keys), shape: 'array' })
 

@@ -1,39 +1,62 @@
-/** Decoder families: a file each under `ingestors/protocols/`. */
-export type Family =
-  | 'uniswap_v2'
-  | 'uniswap_v3'
-  | 'uniswap_v4'
-  | 'curve'
-  | 'balancer_v2'
-  | 'balancer_v3'
-  | 'solidly'
-  | 'liquidity_book'
-  | 'pancake_infinity'
-  | 'syncswap'
-  | 'four_meme'
-  | 'open_four'
-  | 'clanker'
-  | 'virtuals'
-  | 'polymarket'
-  | 'pump_fun'
-  | 'pumpswap'
-  | 'raydium_amm_v4'
-  | 'raydium_cpmm'
-  | 'raydium_clmm'
-  | 'raydium_launchlab'
-  | 'orca_whirlpool'
-  | 'meteora_dlmm'
-  | 'meteora_damm_v2'
-  | 'meteora_dbc'
-  | 'meteora_damm_v1'
-  | 'moonshot'
-  | 'cetus'
-  | 'cetus_dlmm'
-  | 'turbos'
-  | 'momentum'
-  | 'bluefin'
-  | 'deepbook'
-  | 'aftermath'
+import type { Vm } from './chains.ts'
+
+/** What holds for every protocol of a decoder family. */
+interface FamilyRow {
+  /** Virtual machine whose blocks it reads: its decoder is a file under `protocols/` beside that machine's. */
+  readonly vm: Vm
+  /** Swaps keep the product of the reserves but for a fee, and reserves are logged. */
+  readonly constantProduct?: true
+  /** Constant product without weights: at the pool's own price both sides are worth the same. */
+  readonly evenSides?: true
+}
+
+/** Decoder families. A family without a decoder does not compile. */
+const FAMILIES = {
+  uniswap_v2: { vm: 'evm', constantProduct: true, evenSides: true },
+  uniswap_v3: { vm: 'evm' },
+  uniswap_v4: { vm: 'evm' },
+  curve: { vm: 'evm' },
+  balancer_v2: { vm: 'evm' },
+  balancer_v3: { vm: 'evm' },
+  solidly: { vm: 'evm' },
+  liquidity_book: { vm: 'evm' },
+  pancake_infinity: { vm: 'evm' },
+  syncswap: { vm: 'evm' },
+  four_meme: { vm: 'evm' },
+  open_four: { vm: 'evm' },
+  clanker: { vm: 'evm' },
+  virtuals: { vm: 'evm' },
+  polymarket: { vm: 'evm' },
+  pump_fun: { vm: 'svm' },
+  pumpswap: { vm: 'svm', evenSides: true },
+  raydium_amm_v4: { vm: 'svm', evenSides: true },
+  raydium_cpmm: { vm: 'svm', evenSides: true },
+  raydium_clmm: { vm: 'svm' },
+  raydium_launchlab: { vm: 'svm' },
+  orca_whirlpool: { vm: 'svm' },
+  meteora_dlmm: { vm: 'svm' },
+  meteora_damm_v2: { vm: 'svm' },
+  meteora_dbc: { vm: 'svm' },
+  meteora_damm_v1: { vm: 'svm' },
+  moonshot: { vm: 'svm' },
+  cetus: { vm: 'move' },
+  cetus_dlmm: { vm: 'move' },
+  turbos: { vm: 'move' },
+  momentum: { vm: 'move' },
+  bluefin: { vm: 'move' },
+  deepbook: { vm: 'move' },
+  aftermath: { vm: 'move' },
+} as const satisfies Record<string, FamilyRow>
+
+/** A decoder family. */
+export type Family = keyof typeof FAMILIES
+
+/** Families of one virtual machine. */
+export type FamilyOf<Machine extends Vm> = {
+  [Name in Family]: (typeof FAMILIES)[Name]['vm'] extends Machine ? Name : never
+}[Family]
+
+const familyRow = (family: Family): FamilyRow => FAMILIES[family]
 
 /**
  * A factory's question that names a pool: by its two tokens and, after the underscore, what else tells pools of a pair apart.
@@ -58,7 +81,7 @@ export interface ProtocolRow {
   readonly id: string
   /** Display name. */
   readonly name: string
-  /** Decoder file under `ingestors/protocols/`. */
+  /** Decoder family that reads its events. */
   readonly family: Family
   /** Families whose events its pools log too. */
   readonly speaks?: readonly Family[]
@@ -911,21 +934,13 @@ const BY_ID: ReadonlyMap<string, ProtocolRow> = new Map(PROTOCOLS.map((row) => [
 /** Protocols, by id, whose swaps keep the product of the reserves but for a fee. */
 export const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
   [...BY_ID.values()]
-    .filter(({ family, mixedCurves }) => family === 'uniswap_v2' && mixedCurves !== true)
+    .filter(({ family, mixedCurves }) => familyRow(family).constantProduct && !mixedCurves)
     .map(({ id }) => id),
 )
 
 /** Row of a protocol by its id. */
 export const protocolRow = (id: string): ProtocolRow | undefined => BY_ID.get(id)
 
-/** Families of constant products without weights: at the pool's own price both sides are worth the same. */
-const EVEN_FAMILIES: ReadonlySet<Family> = new Set([
-  'uniswap_v2',
-  'pumpswap',
-  'raydium_amm_v4',
-  'raydium_cpmm',
-])
-
 /** True where both sides of every pool of the protocol are worth the same: what it holds tells its price. */
 export const hasEvenSides = ({ family, mixedCurves }: ProtocolRow): boolean =>
-  mixedCurves !== true && EVEN_FAMILIES.has(family)
+  familyRow(family).evenSides === true && mixedCurves !== true

@@ -1,5 +1,6 @@
 import type { Codec } from '../../core/codec/contract.ts'
-import { TOPICS, type Topic } from '../../schemas/topics.ts'
+import type { ChannelTopic } from '../../schemas/channels.ts'
+import { TOPICS } from '../../schemas/topics.ts'
 import type { EventMeta, Messages } from '../../schemas/wire.ts'
 import {
   balancePublications,
@@ -43,7 +44,8 @@ const stream = <Name extends Enveloped>(
   },
 })
 
-const BY_TOPIC: Partial<Record<Topic, Stream>> = {
+/** Every topic that a channel reads has its mapper. */
+const BY_TOPIC: Readonly<Record<ChannelTopic, Stream>> = {
   tradesProcessed: stream('dex.trade.TradeEvents', tradePublications, true),
   candlesticks: stream('candlestick.CandlestickEvents', candlePublications),
   tradeStats: stream('trade.stat.TradeStatEvents', statPublications),
@@ -58,7 +60,7 @@ const BY_TOPIC: Partial<Record<Topic, Stream>> = {
 
 /** Streams by the suffix of their topic. */
 export const STREAMS: ReadonlyMap<string, Stream> = new Map(
-  (Object.entries(BY_TOPIC) as [Topic, Stream][]).map(([topic, one]) => [
+  (Object.entries(BY_TOPIC) as [keyof typeof BY_TOPIC, Stream][]).map(([topic, one]) => [
     TOPICS[topic].suffix,
     one,
   ]),

@@ -1,5 +1,5 @@
 import type { Log } from '../../../schemas/events.ts'
-import type { ProtocolRow } from '../../../schemas/protocols.ts'
+import type { FamilyOf, ProtocolRow } from '../../../schemas/protocols.ts'
 import type { PoolProof } from '../verify/contract.ts'
 import { balancerV2 } from './balancer-v2.ts'
 import { balancerV3 } from './balancer-v3.ts'
@@ -20,26 +20,32 @@ import { uniswapV3 } from './uniswap-v3.ts'
 import { uniswapV4 } from './uniswap-v4.ts'
 import { virtuals } from './virtuals.ts'
 
-/** Every EVM decoder family. Adding one is adding its file here. */
-export const EVM_FAMILIES: readonly EvmFamily[] = [
+/** Families of no protocol: standards that any contract may follow. */
+type StandardFamily = 'erc20' | 'erc4337'
+
+/** The decoder of every EVM family. */
+const DECODERS: Readonly<Record<FamilyOf<'evm'> | StandardFamily, EvmFamily>> = {
   erc20,
-  uniswapV2,
-  uniswapV3,
-  uniswapV4,
+  uniswap_v2: uniswapV2,
+  uniswap_v3: uniswapV3,
+  uniswap_v4: uniswapV4,
   solidly,
-  liquidityBook,
-  pancakeInfinity,
+  liquidity_book: liquidityBook,
+  pancake_infinity: pancakeInfinity,
   syncswap,
   curve,
-  balancerV2,
-  balancerV3,
-  fourMeme,
-  openFour,
+  balancer_v2: balancerV2,
+  balancer_v3: balancerV3,
+  four_meme: fourMeme,
+  open_four: openFour,
   clanker,
   virtuals,
   polymarket,
   erc4337,
-]
+}
+
+/** Every EVM decoder family. */
+export const EVM_FAMILIES: readonly EvmFamily[] = Object.values(DECODERS)
 
 /**
  * An event with the family that reads it. What every log asks for stands in it once more: events and families have many shapes,

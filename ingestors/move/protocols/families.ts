@@ -1,5 +1,5 @@
 import type { MoveEvent } from '../../../schemas/events.ts'
-import type { ProtocolRow } from '../../../schemas/protocols.ts'
+import type { FamilyOf, ProtocolRow } from '../../../schemas/protocols.ts'
 import type { ProtocolBook } from '../../decode/protocol-registry.ts'
 import { aftermath } from './aftermath.ts'
 import { bluefin } from './bluefin.ts'
@@ -10,20 +10,18 @@ import { momentum } from './momentum.ts'
 import { turbos } from './turbos.ts'
 import type { MoveEventReader, MoveFamily } from './types.ts'
 
-/** Every Move decoder family. Adding one is adding its file here. */
-const MOVE_FAMILIES: readonly MoveFamily[] = [
+/** The decoder of every family of this virtual machine. */
+const DECODERS: Readonly<Record<FamilyOf<'move'>, MoveFamily>> = {
   cetus,
-  cetusDlmm,
+  cetus_dlmm: cetusDlmm,
   turbos,
   momentum,
   bluefin,
   deepbook,
   aftermath,
-]
+}
 
-const BY_FAMILY: ReadonlyMap<ProtocolRow['family'], MoveFamily> = new Map(
-  MOVE_FAMILIES.map((family) => [family.family, family]),
-)
+const BY_FAMILY: ReadonlyMap<string, MoveFamily> = new Map(Object.entries(DECODERS))
 
 /** How an event is read, and whose it is. */
 interface MatchedReader {

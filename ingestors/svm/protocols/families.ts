@@ -1,4 +1,4 @@
-import type { ProtocolRow } from '../../../schemas/protocols.ts'
+import type { FamilyOf } from '../../../schemas/protocols.ts'
 import type { ProtocolBook } from '../../decode/protocol-registry.ts'
 import { PROGRAM_IDS } from '../programs/programs.ts'
 import { meteoraDammV1 } from './meteora-damm-v1.ts'
@@ -16,25 +16,23 @@ import { raydiumLaunchLab } from './raydium-launchlab.ts'
 import { metaplex, splToken, systemProgram } from './spl-token.ts'
 import type { SvmFamily, SvmReader } from './types.ts'
 
-/** Every Solana decoder family. Adding one is adding its file here. */
-const SVM_FAMILIES: readonly SvmFamily[] = [
-  pumpFun,
-  pumpSwap,
-  raydiumAmmV4,
-  meteoraDlmm,
-  meteoraDammV2,
-  meteoraDbc,
-  meteoraDammV1,
+/** The decoder of every family of this virtual machine. */
+const DECODERS: Readonly<Record<FamilyOf<'svm'>, SvmFamily>> = {
+  pump_fun: pumpFun,
+  pumpswap: pumpSwap,
+  raydium_amm_v4: raydiumAmmV4,
+  meteora_dlmm: meteoraDlmm,
+  meteora_damm_v2: meteoraDammV2,
+  meteora_dbc: meteoraDbc,
+  meteora_damm_v1: meteoraDammV1,
   moonshot,
-  raydiumCpmm,
-  raydiumClmm,
-  raydiumLaunchLab,
-  orcaWhirlpool,
-]
+  raydium_cpmm: raydiumCpmm,
+  raydium_clmm: raydiumClmm,
+  raydium_launchlab: raydiumLaunchLab,
+  orca_whirlpool: orcaWhirlpool,
+}
 
-const BY_FAMILY: ReadonlyMap<ProtocolRow['family'], SvmFamily> = new Map(
-  SVM_FAMILIES.map((family) => [family.family, family]),
-)
+const BY_FAMILY: ReadonlyMap<string, SvmFamily> = new Map(Object.entries(DECODERS))
 
 /** How a program is read, and the name that its drops are counted under. */
 interface ProgramReader {

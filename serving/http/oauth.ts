@@ -3,6 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { Fault, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
+import { namedObject } from '../../schemas/api/common.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { countFailure } from '../auth/failures.ts'
@@ -27,12 +28,19 @@ const METADATA_PATHS = [
 const BODY_LIMIT_BYTES = 8_192
 const CACHED = 'public, max-age=3600'
 
-const TokenBody = Type.Object({
+const TokenBody = namedObject('TokenRequest', {
   grant_type: Type.Optional(Type.String({ description: 'client_credentials' })),
   client_id: Type.Optional(Type.String({ description: 'Here, or by HTTP Basic' })),
   client_secret: Type.Optional(Type.String()),
   audience: Type.Optional(Type.String()),
   scope: Type.Optional(Type.String({ description: `Some of: ${SCOPES.join(' ')}` })),
+})
+
+const AccessToken = namedObject('AccessToken', {
+  access_token: Type.String(),
+  token_type: Type.Enum(['Bearer']),
+  expires_in: Type.Integer({ description: 'Seconds' }),
+  scope: Type.Optional(Type.String({ description: 'Those given, when there are any' })),
 })
 
 /** Token endpoint, key set and metadata: they need no credential of their own (contract/auth.md 2 and 3). */
@@ -56,7 +64,10 @@ const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
   const schema = { summary: 'An access token for client credentials', tags: ['auth'] }
   scope.post<{ Body: TokenFields }>(
     TOKEN_PATH,
-    { schema: { ...schema, body: TokenBody }, bodyLimit: BODY_LIMIT_BYTES },
+    {
+      schema: { ...schema, body: TokenBody, response: { 200: AccessToken } },
+      bodyLimit: BODY_LIMIT_BYTES,
+    },
     async (request, reply) => {
       const { body, caller: ip, id: requestId } = request
       const issue = async () =>

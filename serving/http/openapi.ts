@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { FAULTS } from '../../core/errors.ts'
 import { MILLI } from '../../schemas/plans.ts'
 import { entityTag, sendTagged } from './entity-tag.ts'
+import { withNamedSchemas } from './named-schemas.ts'
 
 /** Statuses that every priced route can answer with. */
 const ERROR_STATUSES = [400, 401, 402, 403, 404, 429, 500] as const
@@ -89,7 +90,7 @@ export const installDocument = (app: FastifyInstance): void => {
   const schema = { summary: 'This document', tags: ['ops'] }
   app.get('/openapi.json', { schema }, (request, reply) => {
     if (printed === undefined) {
-      const body = JSON.stringify(app.swagger())
+      const body = JSON.stringify(withNamedSchemas({ ...app.swagger() }))
       printed = { body, tag: entityTag(body) }
     }
     reply.header('Cache-Control', 'public, no-cache').type('application/json; charset=utf-8')

@@ -1,5 +1,6 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
 import { Fault, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
@@ -43,6 +44,34 @@ const AccessToken = namedObject('AccessToken', {
   scope: Type.Optional(Type.String({ description: 'Those given, when there are any' })),
 })
 
+const OAuthError = namedObject('OAuthError', {
+  error: Type.String({ description: 'As RFC 6749 5.2 names it' }),
+  error_description: Type.String(),
+  requestId: Type.String({ description: 'Also in the header X-Request-Id' }),
+})
+
+const REFUSED = Object.fromEntries(
+  [400, 401, 403, 413, 429, 500, 503].map((status) => [status, OAuthError]),
+)
+
+const KeySet = namedObject('KeySet', {
+  keys: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'Public keys. Source: RFC 7517',
+  }),
+})
+
+const texts = Type.Array(Type.String())
+
+const TokenService = namedObject('TokenService', {
+  issuer: Type.String(),
+  token_endpoint: Type.String(),
+  jwks_uri: Type.String(),
+  grant_types_supported: texts,
+  response_types_supported: texts,
+  token_endpoint_auth_methods_supported: texts,
+  scopes_supported: texts,
+})
+
 /** Token endpoint, key set and metadata: they need no credential of their own (contract/auth.md 2 and 3). */
 export const oauthPlugin =
   (deps: OAuthDeps): FastifyPluginAsyncTypebox =>
@@ -65,7 +94,7 @@ const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
   scope.post<{ Body: TokenFields }>(
     TOKEN_PATH,
     {
-      schema: { ...schema, body: TokenBody, response: { 200: AccessToken } },
+      schema: { ...schema, body: TokenBody, response: { 200: AccessToken, ...REFUSED } },
       bodyLimit: BODY_LIMIT_BYTES,
     },
     async (request, reply) => {
@@ -132,25 +161,31 @@ interface TokenFields {
 }
 
 const discoveryRoutes = (app: FastifyInstance, { accounts }: OAuthDeps): void => {
-  const schema = (summary: string) => ({ schema: { summary, tags: ['auth'] } })
-  app.get(KEYS_PATH, schema('Keys that verify access tokens'), async (_request, reply) => {
+  const schema = (summary: string, response: TSchema) => ({
+    schema: { summary, tags: ['auth'], response: { 200: response } },
+  })
+  app.get(KEYS_PATH, schema('Keys that verify access tokens', KeySet), async (_request, reply) => {
     const keys = await accounts.keySet()
     return reply.header('Cache-Control', CACHED).send({ keys })
   })
   for (const path of METADATA_PATHS) {
-    app.get(path, schema('What the token service offers'), async (_request, reply) => {
-      const { issuer } = accounts.tokenPlace()
-      const base = issuer.replace(/\/$/, '')
-      return reply.header('Cache-Control', CACHED).send({
-        issuer,
-        token_endpoint: `${base}${TOKEN_PATH}`,
-        jwks_uri: `${base}${KEYS_PATH}`,
-        grant_types_supported: ['client_credentials'],
-        response_types_supported: [],
-        token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
-        scopes_supported: SCOPES,
-      })
-    })
+    app.get(
+      path,
+      schema('What the token service offers', TokenService),
+      async (_request, reply) => {
+        const { issuer } = accounts.tokenPlace()
+        const base = issuer.replace(/\/$/, '')
+        return reply.header('Cache-Control', CACHED).send({
+          issuer,
+          token_endpoint: `${base}${TOKEN_PATH}`,
+          jwks_uri: `${base}${KEYS_PATH}`,
+          grant_types_supported: ['client_credentials'],
+          response_types_supported: [],
+          token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+          scopes_supported: SCOPES,
+        })
+      },
+    )
   }
 }
 

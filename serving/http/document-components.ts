@@ -54,33 +54,63 @@ const referMedia = (message: unknown, components: Components): unknown => {
   return { ...message, content }
 }
 
-const referOperation = (operation: unknown, components: Components): unknown => {
+/** The reference to a problem, or an answer without a body, which are the same for nearly all operations; others stay. */
+const referAnswer = (status: string, answer: unknown, shared: Components): unknown => {
+  if (!isRecord(answer) || status === '200') return answer
+  const { content = {} } = answer
+  if (!isRecord(content)) return answer
+  const isProblem = Object.hasOwn(content, 'application/problem+json')
+  if (!isProblem && Object.keys(content).length > 0) return answer
+  const name = `Status${status}`
+  if (!shared.has(name)) shared.set(name, answer)
+  return JSON.stringify(shared.get(name)) === JSON.stringify(answer)
+    ? { $ref: `#/components/responses/${name}` }
+    : answer
+}
+
+const referOperation = (
+  operation: unknown,
+  components: Components,
+  shared: Components,
+): unknown => {
   if (!isRecord(operation)) return operation
   const { requestBody, responses } = operation
   return {
     ...operation,
     ...(requestBody !== undefined && { requestBody: referMedia(requestBody, components) }),
     ...(isRecord(responses) && {
-      responses: mapValues(responses, (response) => referMedia(response, components)),
+      responses: Object.fromEntries(
+        Object.entries(responses).map(([status, answer]) => [
+          status,
+          referAnswer(status, referMedia(answer, components), shared),
+        ]),
+      ),
     }),
   }
 }
 
+const sorted = (components: Components): Json =>
+  Object.fromEntries([...components].toSorted(([one], [other]) => (one < other ? -1 : 1)))
+
 /**
  * An OpenAPI document in which every schema with a title, in bodies and answers, is one component of that name, and a reference
- * elsewhere. Throws when two different schemas have one title.
+ * elsewhere; so are the answers beside 200 that most operations have alike. Throws when two different schemas have one title.
  */
-export const withNamedSchemas = (document: Json): Json => {
+export const withComponents = (document: Json): Json => {
   const components: Components = new Map()
+  const shared: Components = new Map()
   const { paths = {}, components: given = {} } = document
   const referred = mapValues(paths as Json, (path) =>
-    mapValues(path as Json, (operation) => referOperation(operation, components)),
+    mapValues(path as Json, (operation) => referOperation(operation, components, shared)),
   )
   const { schemas = {} } = given as { readonly schemas?: Json }
-  const named = [...components].toSorted(([one], [other]) => (one < other ? -1 : 1))
   return {
     ...document,
     paths: referred,
-    components: { ...(given as Json), schemas: { ...schemas, ...Object.fromEntries(named) } },
+    components: {
+      ...(given as Json),
+      schemas: { ...schemas, ...sorted(components) },
+      responses: sorted(shared),
+    },
   }
 }

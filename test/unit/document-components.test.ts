@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import { namedObject, nullable } from '../../schemas/api/common.ts'
-import { withNamedSchemas } from '../../serving/http/named-schemas.ts'
+import { withComponents } from '../../serving/http/document-components.ts'
 
 const documentOf = (...schemas: readonly unknown[]) => ({
   info: { title: 'An API' },
@@ -20,7 +20,7 @@ const documentOf = (...schemas: readonly unknown[]) => ({
   },
 })
 
-const schemasOf = (document: ReturnType<typeof withNamedSchemas>): unknown => {
+const schemasOf = (document: ReturnType<typeof withComponents>): unknown => {
   const { paths } = document as unknown as ReturnType<typeof documentOf>
   return Object.values(paths['/things'].get.responses).map(
     ({ content }) => content['application/json'].schema,
@@ -31,7 +31,7 @@ const Part = namedObject('Part', { title: Type.String() })
 const PART = { $ref: '#/components/schemas/Part' }
 
 test('a schema with a title becomes a component wherever it occurs, and a reference there', () => {
-  const named = withNamedSchemas(
+  const named = withComponents(
     documentOf(
       namedObject('Whole', { part: Part, parts: Type.Array(Part), none: nullable(Part) }),
       Type.Record(Type.String(), Part),
@@ -44,6 +44,7 @@ test('a schema with a title becomes a component wherever it occurs, and a refere
     { anyOf: [PART, { type: 'null' }] },
   ])
   assert.deepEqual(JSON.parse(JSON.stringify(named.components)), {
+    responses: {},
     schemas: {
       Part: JSON.parse(JSON.stringify(Part)),
       Whole: {
@@ -62,5 +63,27 @@ test('a schema with a title becomes a component wherever it occurs, and a refere
 
 test('two different schemas of one title are refused', () => {
   const other = namedObject('Part', { title: Type.Integer() })
-  assert.throws(() => withNamedSchemas(documentOf(Part, other)), /called Part/)
+  assert.throws(() => withComponents(documentOf(Part, other)), /called Part/)
+})
+
+test('problems of one status are one component; a problem that says something else stays where it is', () => {
+  const problem = (description: string) => ({
+    404: { description, content: { 'application/problem+json': { schema: {} } } },
+  })
+  const paths = {
+    '/one': { get: { responses: problem('No such chain') } },
+    '/two': { get: { responses: problem('No such chain') } },
+    '/three': { get: { responses: problem('No such endpoint') } },
+  }
+  const { paths: referred, components } = withComponents({ paths })
+  const shared = { 404: { $ref: '#/components/responses/Status404' } }
+  assert.deepEqual(referred, {
+    '/one': { get: { responses: shared } },
+    '/two': { get: { responses: shared } },
+    '/three': paths['/three'],
+  })
+  assert.deepEqual(components, {
+    schemas: {},
+    responses: { Status404: problem('No such chain')[404] },
+  })
 })

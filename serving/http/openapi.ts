@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify'
 import { MILLI } from '../../schemas/plans.ts'
 import { withComponents } from './document-components.ts'
 import { entityTag, sendTagged } from './entity-tag.ts'
-import { ADMIN_FAULTS, errorAnswers, faultsOf } from './operation-faults.ts'
+import { ADMIN_FAULTS, errorAnswers, faultsOf, UNREAD } from './operation-faults.ts'
 import type { StatusMode } from './problem.ts'
 
 /** The answer to a caller that has the body already; see `installEntityTags`. */
@@ -91,17 +91,19 @@ export const openapiOptions = (
     const { milliUnits, scopes = [] } = route.config ?? {}
     const method = String(route.method)
     const operationId = operationIdOf(method, url)
-    const described = { ...schema, operationId }
-    if (milliUnits === undefined && schema?.security === undefined)
-      return { url, schema: described }
+    const own = schema?.response as object | undefined
+    const isAdmin = milliUnits === undefined && schema?.security !== undefined
     const more: FastifySchema =
       milliUnits === undefined
-        ? { response: errorAnswers(ADMIN_FAULTS, statusMode) }
+        ? { response: isAdmin ? errorAnswers(ADMIN_FAULTS, statusMode) : {} }
         : pricedSchema({ method, url, milliUnits, scopes }, statusMode)
-    const response = { ...(schema?.response as object | undefined), ...(more.response as object) }
-    return { url, schema: { ...described, ...more, response } }
+    const response = { ...own, ...UNREAD, ...(tellsErrors(own) ? {} : (more.response as object)) }
+    return { url, schema: { ...schema, operationId, ...more, response } }
   },
 })
+
+/** Some routes have errors of another shape, which their schemas tell. */
+const tellsErrors = (response: object = {}): boolean => Object.hasOwn(response, '400')
 
 interface Priced {
   readonly method: string

@@ -67,13 +67,13 @@ export const faultsOf = (operation: Operation): readonly FaultName[] => [
   ...(OF_OPERATION[`${operation.method} ${operation.path}`] ?? []),
 ]
 
-/** Answers of the HTTP parser, before there is a request; they have no body. */
-const UNREAD = {
-  408: 'The request did not arrive in time',
-  431: 'The header of the request is too large',
+/** Answers to any request, of the HTTP parser, before there is a request; they have no body. */
+export const UNREAD = {
+  408: { type: 'null', description: 'The request did not arrive in time' },
+  431: { type: 'null', description: 'The header of the request is too large' },
 } as const
 
-/** What the document says of each status of `faults`, and of the statuses that any request can meet. */
+/** What the document says of each status of `faults`. */
 export const errorAnswers = (
   faults: readonly FaultName[],
   statusMode: StatusMode,
@@ -85,9 +85,5 @@ export const errorAnswers = (
   })
   return Object.fromEntries([
     ...faults.toReversed().map((name) => [statusOf({ faultName: name }, statusMode), answer(name)]),
-    ...Object.entries(UNREAD).map(([status, description]) => [
-      status,
-      { type: 'null', description },
-    ]),
   ])
 }

@@ -12,7 +12,7 @@ const time = (about: string) =>
     }),
   )
 
-/** One bar; buckets without trades are absent (R35). */
+/** One bar; buckets without trades are absent. */
 export const Candle = namedObject('TokenCandle', {
   timestamp: Type.Integer({ description: 'Start of the bucket, epoch ms' }),
   open: decimal('Price of the first trade'),

@@ -8,17 +8,17 @@ export const namedObject = <Fields extends TProperties>(name: string, fields: Fi
 export const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
 
-/** A decimal number as text, plain notation, or null when it is unknown (contract/rest.md 1.5). */
+/** A decimal number as text, plain notation, or null when it is unknown. */
 export const decimalOrNull = (about: string) => nullable(Type.String({ description: about }))
 
-/** Direction of a sorted list (contract/rest.md 3.1). */
+/** Direction of a sorted list. */
 export const DIRECTION = Type.String({
   pattern: '^([aA][sS][cC]|[dD][eE][sS][cC])$',
   default: 'desc',
   description: 'asc or desc, in upper or lower case',
 })
 
-/** The one error body: RFC 9457 with our fields (contract/billing-errors.md 6). */
+/** The one error body: RFC 9457 with our fields. */
 export const Problem = Type.Object(
   {
     type: Type.String({ description: 'Address of the description of this kind of error' }),
@@ -37,7 +37,7 @@ export const Problem = Type.Object(
 )
 export type Problem = Static<typeof Problem>
 
-/** Query of every list (contract/rest.md 1.4). */
+/** Query of every list. */
 export const PAGE_QUERY = {
   cursor: Type.Optional(
     Type.String({ maxLength: 1_024, description: 'startCursor or endCursor of an answer' }),
@@ -56,7 +56,7 @@ export const queryTime = (about: string) =>
     }),
   )
 
-/** The list envelope: `data` and `items` are the same array (R18). */
+/** The list envelope: `data` and `items` are the same array. */
 export const pageOf = <Item extends TSchema & { title?: string }>(
   item: Item,
   name = `${item.title ?? ''}Page`,

@@ -21,7 +21,11 @@ const text = nullable(Type.String())
 const LINK_UPDATE = {
   chain: Type.String(),
   tokenAddress: Type.String(),
-  ...{ description: text, header: text, icon: text, openGraph: text, url: text },
+  description: text,
+  header: text,
+  icon: text,
+  openGraph: text,
+  url: text,
   links: Type.Unknown(),
 }
 
@@ -30,7 +34,9 @@ export const DEX_SCREENER_ROWS = {
   ads: namedObject('DexscrAd', {
     chain: Type.String(),
     tokenAddress: Type.String(),
-    ...{ adType: text, date: text, url: text },
+    adType: text,
+    date: text,
+    url: text,
     durationHours: nullable(Type.Integer()),
     impressions: nullable(Type.Integer()),
   }),
@@ -42,7 +48,10 @@ export const DEX_SCREENER_ROWS = {
   'link-updates': namedObject('DexscrLinkUpdate', LINK_UPDATE),
   trending: namedObject('DexscrTrendingMeta', {
     slug: Type.String(),
-    ...{ name: text, description: text, iconType: text, iconValue: text },
+    name: text,
+    description: text,
+    iconType: text,
+    iconValue: text,
     tokenCount: nullable(Type.Integer()),
     liquidity: nullable(Type.Number()),
     marketCap: nullable(Type.Number()),

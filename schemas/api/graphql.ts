@@ -34,7 +34,8 @@ const GraphqlAnswer = namedObject('GraphqlAnswer', {
 
 /** The answer to a request that was refused before it became a query. */
 const GraphqlRefusal = namedObject('GraphqlRefusal', {
-  ...{ data, errors: Type.Array(GraphqlError) },
+  data,
+  errors: Type.Array(GraphqlError),
   ...Problem.properties,
 })
 

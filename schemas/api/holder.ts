@@ -3,7 +3,7 @@ import { DIRECTION, decimalOrNull, namedObject, nullable, PAGE_QUERY, pageOf } f
 
 const timeMs = (about: string) => nullable(Type.Integer({ description: `${about}, epoch ms` }))
 
-/** Who holds a token, and what trading it brought; contract/rest.md 3.5. What is not known is null. */
+/** Who holds a token, and what trading it brought. What is not known is null. */
 export const TokenHolder = namedObject('TokenHolder', {
   walletAddress: Type.String(),
   amount: Type.String({ description: 'Token units' }),

@@ -38,7 +38,7 @@ const NUMBERS = [
 /** A number of one window of token statistics. */
 export type StatNumber = (typeof NUMBERS)[number]
 
-/** One window; contract/rest.md 3.4 and 4.2. Figures of the window before it are not kept. */
+/** One window. Figures of the window before it are not kept. */
 export const TokenStatPeriod = namedObject('TokenTradeStatPeriod', {
   ...(Object.fromEntries(NUMBERS.map((name) => [name, decimalOrNull('')])) as Record<
     StatNumber,

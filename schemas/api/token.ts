@@ -92,7 +92,7 @@ const TokenExtra = namedObject('TokenExtra', {
   migratedAt: timeMs('Migration'),
 })
 
-/** Links of a project by network (contract/rest.md 3.3). */
+/** Links of a project by network. */
 export const SOCIAL_NETWORKS = [
   'twitter',
   'telegram',
@@ -172,7 +172,7 @@ export type TokenMetadata = Static<typeof TokenMetadata>
 /** Metadata by address; unknown tokens are missing. */
 export const TokenMetadataMap = Type.Record(Type.String(), TokenMetadata)
 
-/** What search results may be sorted by (contract/rest.md 1.8). */
+/** What search results may be sorted by. */
 const SEARCH_SORTS = [
   'marketCapInUsd',
   'liquidityInUsd',

@@ -27,7 +27,7 @@ const FIELDS = [
   'totalRealizedProfitRatio',
 ] as const
 
-/** What a wallet made of one token: 23 fields, all text (contract/rest.md 3.1). Times are epoch milliseconds. */
+/** What a wallet made of one token: 23 fields, all text. Times are epoch milliseconds. */
 export const WalletPnlStat = namedObject(
   'WalletPnlStat',
   Object.fromEntries(FIELDS.map((name) => [name, Type.String()])) as Record<

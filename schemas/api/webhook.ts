@@ -6,7 +6,7 @@ import { namedObject, nullable } from './common.ts'
 const Channel = Type.Enum([...WEBHOOK_CHANNEL_NAMES], { type: 'string' })
 const Url = Type.String({ minLength: 1, maxLength: 2_048, description: 'https address' })
 
-/** What a caller may set at any time; null = the default. Source: contract/webhooks.md 1. */
+/** What a caller may set at any time; null = the default. */
 const CHANGEABLE = {
   channels: Type.Optional(
     nullable(
@@ -128,7 +128,7 @@ export const WebhookListQuery = Type.Object({
 })
 export type WebhookListQuery = Static<typeof WebhookListQuery>
 
-/** Answer of the endpoint list (R18). */
+/** Answer of the endpoint list. */
 export const WebhookList = namedObject('EndpointListResponse', {
   data: Type.Array(WebhookEndpointBody),
   items: Type.Array(WebhookEndpointBody),
@@ -188,7 +188,7 @@ export const WebhookAttemptBody = namedObject('WebhookAttempt', {
 })
 export type WebhookAttemptBody = Static<typeof WebhookAttemptBody>
 
-/** A page of attempts (R18). */
+/** A page of attempts. */
 export const WebhookAttemptList = namedObject('WebhookAttemptPage', {
   data: Type.Array(WebhookAttemptBody),
   items: Type.Array(WebhookAttemptBody),

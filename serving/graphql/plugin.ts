@@ -76,7 +76,7 @@ const requestOf = (given: unknown): GraphqlRequest => {
   return { query, variables, ...(operationName && { operationName }) }
 }
 
-/** The gateway object: the failure envelope with the fields of the error body (contract/graphql.md 1). */
+/** The gateway object: the failure envelope with the fields of the error body. */
 const sendFault = (
   { config, log, nowMs }: GraphqlDeps,
   error: unknown,
@@ -103,11 +103,13 @@ const sendFault = (
     .send({ data: null, errors, ...problem })
 }
 
-/** Serves POST and GET `/graphql` with its own guard and error shape (contract/graphql.md 1). */
+/** Serves POST and GET `/graphql` with its own guard and error shape. */
 export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
   const limits = { ...QUERY_LIMITS, ...deps.limits }
   const reads = makeReads(deps.warehouse, {
-    ...{ share: 'scan', surface: 'graphql', metrics: deps.metrics },
+    share: 'scan',
+    surface: 'graphql',
+    metrics: deps.metrics,
   })
   const requests = makeRequestLimit()
   const turns = makePlanningTurns()

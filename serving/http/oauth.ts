@@ -72,7 +72,7 @@ const TokenService = namedObject('TokenService', {
   scopes_supported: texts,
 })
 
-/** Token endpoint, key set and metadata: they need no credential of their own (contract/auth.md 2 and 3). */
+/** Token endpoint, key set and metadata: they need no credential of their own. */
 export const oauthPlugin =
   (deps: OAuthDeps): FastifyPluginAsyncTypebox =>
   async (app) => {

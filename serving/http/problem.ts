@@ -26,7 +26,7 @@ export const isLoad = ({ faultName }: Fault): boolean => faultName === 'SERVER_B
 export const retryAfterOf = ({ status, faultName }: Fault): number | undefined =>
   status === 503 || faultName === 'CONCURRENCY_LIMIT' ? 1 : undefined
 
-/** The error body. What went wrong inside is never in it. Source: contract/billing-errors.md 6. */
+/** The error body. What went wrong inside is never in it. */
 export const problemOf = (fault: Fault, context: ProblemContext): Problem => {
   const { message: title } = FAULTS[fault.faultName]
   const message = fault.status >= 500 && fault.status !== 501 ? title : fault.message

@@ -80,9 +80,18 @@ const itemOf = (row: PnlRow): Omit<PnlDetailItem, 'name' | 'symbol' | 'logoUri'>
 }
 
 const NO_TOTALS: PnlTotalsRow = {
-  ...{ tokens: '0', buys: '0', sells: '0', wins: '0', losses: '0' },
-  ...{ buy_usd: '0', sell_usd: '0', realized_usd: '0', cost_usd: '0' },
-  ...{ unrealized_usd: 0, current_value: 0, head_ms: '0' },
+  tokens: '0',
+  buys: '0',
+  sells: '0',
+  wins: '0',
+  losses: '0',
+  buy_usd: '0',
+  sell_usd: '0',
+  realized_usd: '0',
+  cost_usd: '0',
+  unrealized_usd: 0,
+  current_value: 0,
+  head_ms: '0',
 }
 
 const totalsOf = (row: PnlTotalsRow): PnlDetailSummary => {

@@ -57,7 +57,7 @@ export type WebhookLogDeps = Omit<WebhookLogRoutesDeps, 'warehouse'> & {
   readonly metrics: Pick<Metrics, 'queryRejected'>
 }
 
-/** Attempts and messages, and sending one again by hand. Source: contract/webhooks.md 9. */
+/** Attempts and messages, and sending one again by hand. */
 export const webhookLogRoutes =
   (given: WebhookLogDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -158,9 +158,17 @@ const resend = async (
     const { endpoint_id, org_id, enabled_at } = endpoint
     const at = nowMs()
     const value = codec.encode('webhook.Delivery', {
-      ...{ message_id, endpoint_id, org_id, channel, body, enabled_at },
-      ...{ event_time: Number(event_ms), queued_at: at, due_at: at },
-      ...{ trigger: 'manual', attempt: 1 },
+      message_id,
+      endpoint_id,
+      org_id,
+      channel,
+      body,
+      enabled_at,
+      event_time: Number(event_ms),
+      queued_at: at,
+      due_at: at,
+      trigger: 'manual',
+      attempt: 1,
     })
     return [{ topic: globalTopic('webhookOutbox'), key: endpoint_id, value }]
   })

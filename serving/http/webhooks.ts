@@ -31,7 +31,7 @@ const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
   return typeof header === 'string' ? header : header?.[0]
 }
 
-/** Create, list, read, update, delete, secret and rotation of webhook endpoints. Source: contract/webhooks.md 2. */
+/** Create, list, read, update, delete, secret and rotation of webhook endpoints. */
 export const webhookRoutes =
   (resource: EndpointResource): FastifyPluginAsyncTypebox =>
   async (app) => {

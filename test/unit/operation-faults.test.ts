@@ -4,7 +4,9 @@ import { errorAnswers, faultsOf } from '../../serving/http/operation-faults.ts'
 
 test('the document names the statuses of the mode that errors are sent in', () => {
   const faults = faultsOf({
-    ...{ method: 'PATCH', path: '/webhook/endpoint/:id', scopes: ['webhook.write'] },
+    method: 'PATCH',
+    path: '/webhook/endpoint/:id',
+    scopes: ['webhook.write'],
   })
   const statuses = (mode: 'semantic' | 'reference') => Object.keys(errorAnswers(faults, mode))
   assert.deepEqual(statuses('semantic'), [

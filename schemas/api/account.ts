@@ -1,23 +1,24 @@
 import { type Static, Type } from 'typebox'
+import { namedObject } from './common.ts'
 
 const units = (about: string) => Type.Number({ description: about })
 
 /** Share of one route in a month. */
-const RouteUsage = Type.Object({
+const RouteUsage = namedObject('RouteUsage', {
   route: Type.String({ description: 'Method and path without version, graphql or streams' }),
   calls: Type.Integer(),
   used: units('Compute units'),
 })
 /** Share of one day in a month. */
-const DayUsage = Type.Object({
+const DayUsage = namedObject('DayUsage', {
   day: Type.String({ description: 'UTC, YYYY-MM-DD' }),
   calls: Type.Integer(),
   used: units('Compute units'),
 })
 
 /** What the organization used of the current month. */
-export const AccountUsage = Type.Object({
-  period: Type.Object({ from: Type.String(), to: Type.String() }),
+export const AccountUsage = namedObject('AccountUsage', {
+  period: namedObject('UsagePeriod', { from: Type.String(), to: Type.String() }),
   used: units('Compute units'),
   total: units('-1 = without end'),
   remaining: units('-1 = without end'),
@@ -27,7 +28,7 @@ export const AccountUsage = Type.Object({
 export type AccountUsage = Static<typeof AccountUsage>
 
 /** The plan of the organization. */
-export const AccountPlan = Type.Object({
+export const AccountPlan = namedObject('AccountPlan', {
   plan: Type.String(),
   requestsPerSecond: Type.Integer(),
   used: units('Compute units of this month'),

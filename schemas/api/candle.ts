@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { ChainParam, nullable } from './common.ts'
+import { ChainParam, namedObject, nullable } from './common.ts'
 
 const decimal = (about: string) => Type.String({ description: about })
 const LAST_MS = Date.UTC(9999, 11, 31)
@@ -13,7 +13,7 @@ const time = (about: string) =>
   )
 
 /** One bar; buckets without trades are absent. */
-export const Candle = Type.Object({
+export const Candle = namedObject('TokenCandle', {
   timestamp: Type.Integer({ description: 'Start of the bucket, epoch ms' }),
   open: decimal('Price of the first trade'),
   high: decimal('Highest price'),

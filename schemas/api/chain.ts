@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { nullable, PAGE_QUERY, pageOf } from './common.ts'
+import { namedObject, nullable, PAGE_QUERY, pageOf } from './common.ts'
 
 /** A chain of this installation. */
-export const Blockchain = Type.Object({
+export const Blockchain = namedObject('Blockchain', {
   name: Type.String(),
   symbol: Type.String({ description: 'Of the native coin' }),
   chainId: Type.Integer({ description: 'EIP-155 id; 0 where the chain has none' }),
@@ -11,7 +11,7 @@ export const Blockchain = Type.Object({
 export type Blockchain = Static<typeof Blockchain>
 
 /** The newest block that was ingested. */
-export const BlockchainLatestBlock = Type.Object({
+export const BlockchainLatestBlock = namedObject('BlockchainLatestBlock', {
   blockhash: Type.String(),
   lastValidBlockHeight: Type.Integer({
     description:
@@ -21,7 +21,7 @@ export const BlockchainLatestBlock = Type.Object({
 export type BlockchainLatestBlock = Static<typeof BlockchainLatestBlock>
 
 /** A DEX or launchpad that is decoded. */
-export const Dex = Type.Object({
+export const Dex = namedObject('Dex', {
   chain: Type.String(),
   programAddress: nullable(Type.String({ description: 'Program, factory or package' })),
   protocolFamily: nullable(

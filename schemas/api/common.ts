@@ -1,4 +1,8 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+
+/** An object that the API's document shows under a name of its own, and refers to wherever it occurs. */
+export const namedObject = <Fields extends TProperties>(name: string, fields: Fields) =>
+  Type.Object(fields, { title: name })
 
 /** A value that may be unknown. Written as a type list: JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
@@ -53,8 +57,11 @@ export const queryTime = (about: string) =>
   )
 
 /** The list envelope: `data` and `items` are the same array. */
-export const pageOf = <Item extends TSchema>(item: Item) =>
-  Type.Object({
+export const pageOf = <Item extends TSchema & { title?: string }>(
+  item: Item,
+  name = `${item.title ?? ''}Page`,
+) =>
+  namedObject(name, {
     data: Type.Array(item),
     items: Type.Array(item),
     nextCursor: Type.String({ description: 'Empty at the end' }),
@@ -64,6 +71,9 @@ export const pageOf = <Item extends TSchema>(item: Item) =>
     startCursor: nullable(Type.String()),
     endCursor: nullable(Type.String()),
   })
+
+/** Answer of calls that give nothing back. */
+export const Success = namedObject('Success', { success: Type.Boolean() })
 
 /** Path parameter `chain`; the accepted words are `CHAIN_WORDS`, checked by the handler for its own error code. */
 export const ChainParam = Type.String({

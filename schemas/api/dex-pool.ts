@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Dex } from './chain.ts'
-import { DIRECTION, decimalOrNull, nullable, queryTime } from './common.ts'
+import { DIRECTION, decimalOrNull, namedObject, nullable, queryTime } from './common.ts'
 import { Token } from './token.ts'
 
 const text = (about: string) => nullable(Type.String({ description: about }))
@@ -18,7 +18,7 @@ const HELD = {
 }
 
 /** What a pool holds of one of its tokens. */
-export const DexPoolTokenLiquidity = Type.Object({
+export const DexPoolTokenLiquidity = namedObject('DexPoolTokenLiquidity', {
   ...HELD,
   vaultAddress: text('Not kept'),
   vaultOwnerAddress: text('Not kept'),
@@ -26,11 +26,11 @@ export const DexPoolTokenLiquidity = Type.Object({
 export type DexPoolTokenLiquidity = Static<typeof DexPoolTokenLiquidity>
 
 /** What a pool held of one of its tokens. */
-export const DexPoolTokenSnapshot = Type.Object(HELD)
+export const DexPoolTokenSnapshot = namedObject('DexPoolTokenSnapshot', HELD)
 export type DexPoolTokenSnapshot = Static<typeof DexPoolTokenSnapshot>
 
 /** A pool and what it holds. */
-export const DexPool = Type.Object({
+export const DexPool = namedObject('DexPool', {
   chain: Type.String(),
   poolAddress: Type.String(),
   tokenAAddress: Type.String(),
@@ -56,7 +56,10 @@ export const DexPool = Type.Object({
 export type DexPool = Static<typeof DexPool>
 
 /** A pool with the token that it prices. */
-export const DexPoolDetail = Type.Object({ ...DexPool.properties, token: nullable(Token) })
+export const DexPoolDetail = namedObject('DexPoolDetail', {
+  ...DexPool.properties,
+  token: nullable(Token),
+})
 export type DexPoolDetail = Static<typeof DexPoolDetail>
 
 const bound = (about: string) =>
@@ -79,7 +82,7 @@ export const POOL_PARAM = { poolAddress: Type.String({ maxLength: 256 }) }
 export const SNAPSHOT_QUERY = { time: queryTime('Only the newest snapshot at or before') }
 
 /** What a pool held after an event. */
-export const DexPoolSnapshot = Type.Object({
+export const DexPoolSnapshot = namedObject('DexPoolSnapshot', {
   poolAddress: Type.String(),
   blockHeight: Type.Integer(),
   blockSlot: nullable(Type.Integer()),
@@ -93,7 +96,7 @@ export const DexPoolSnapshot = Type.Object({
 export type DexPoolSnapshot = Static<typeof DexPoolSnapshot>
 
 /** Liquidity of a token over its pools at the end of an hour. */
-export const TokenLiquiditySnapshot = Type.Object({
+export const TokenLiquiditySnapshot = namedObject('TokenLiquiditySnapshot', {
   snapshotTime: Type.Integer({ description: 'Start of the hour, epoch ms' }),
   calculatedAt: Type.Integer({ description: 'End of the hour, epoch ms' }),
   priceUsd: required('In the pool that holds most'),
@@ -114,7 +117,7 @@ export const RANKING_POOLS_QUERY = {
 }
 
 /** A new pool. */
-export const RankingPool = Type.Object({
+export const RankingPool = namedObject('RankingPool', {
   poolAddress: Type.String(),
   tokenAAddress: Type.String(),
   tokenBAddress: Type.String(),
@@ -123,7 +126,7 @@ export const RankingPool = Type.Object({
   dex: nullable(Dex),
   token: nullable(Token),
   balance: nullable(
-    Type.Object({
+    namedObject('RankingPoolBalance', {
       poolAddress: Type.String(),
       tokenAAddress: Type.String(),
       tokenALiquidityInUsd: required('USD'),

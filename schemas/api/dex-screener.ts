@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { namedObject, nullable } from './common.ts'
 
 /** Parameters of lists of a site's advertisements. */
 export const DEX_SCREENER_QUERY = {
@@ -6,7 +7,7 @@ export const DEX_SCREENER_QUERY = {
 }
 
 /** What a site says of a token; nothing is fed to this installation. */
-export const DexScreenerToken = Type.Object({
+export const DexScreenerToken = namedObject('DexscrToken', {
   chain: Type.String(),
   tokenAddress: Type.String(),
   ad: Type.Null(),
@@ -15,5 +16,46 @@ export const DexScreenerToken = Type.Object({
 })
 export type DexScreenerToken = Static<typeof DexScreenerToken>
 
-/** Rows of a site's list: none. */
-export const DexScreenerRows = Type.Array(Type.Object({}))
+const text = nullable(Type.String())
+
+const LINK_UPDATE = {
+  chain: Type.String(),
+  tokenAddress: Type.String(),
+  description: text,
+  header: text,
+  icon: text,
+  openGraph: text,
+  url: text,
+  links: Type.Unknown(),
+}
+
+/** A row of each of the site's lists, which are empty here. */
+export const DEX_SCREENER_ROWS = {
+  ads: namedObject('DexscrAd', {
+    chain: Type.String(),
+    tokenAddress: Type.String(),
+    adType: text,
+    date: text,
+    url: text,
+    durationHours: nullable(Type.Integer()),
+    impressions: nullable(Type.Integer()),
+  }),
+  boosts: namedObject('DexscrBoost', {
+    ...LINK_UPDATE,
+    totalAmount: Type.Number(),
+    amount: nullable(Type.Number()),
+  }),
+  'link-updates': namedObject('DexscrLinkUpdate', LINK_UPDATE),
+  trending: namedObject('DexscrTrendingMeta', {
+    slug: Type.String(),
+    name: text,
+    description: text,
+    iconType: text,
+    iconValue: text,
+    tokenCount: nullable(Type.Integer()),
+    liquidity: nullable(Type.Number()),
+    marketCap: nullable(Type.Number()),
+    volume: nullable(Type.Number()),
+    marketCapChange: Type.Unknown(),
+  }),
+} as const

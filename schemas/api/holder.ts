@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { DIRECTION, decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common.ts'
+import { DIRECTION, decimalOrNull, namedObject, nullable, PAGE_QUERY, pageOf } from './common.ts'
 
 const timeMs = (about: string) => nullable(Type.Integer({ description: `${about}, epoch ms` }))
 
 /** Who holds a token, and what trading it brought. What is not known is null. */
-export const TokenHolder = Type.Object({
+export const TokenHolder = namedObject('TokenHolder', {
   walletAddress: Type.String(),
   amount: Type.String({ description: 'Token units' }),
   amountInUsd: decimalOrNull('At the last good price'),

@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, nullable } from './common.ts'
+import { decimalOrNull, namedObject, nullable, pageOf } from './common.ts'
 
 const time = (about: string) => Type.String({ description: `${about}, UTC` })
 const usd = (about: string) => Type.String({ description: `${about}, USD` })
 
 /** What a wallet holds of one token, at the current price. */
-export const NetWorthItem = Type.Object({
+export const NetWorthItem = namedObject('NetWorthItem', {
   chain: Type.String(),
   tokenAddress: Type.String(),
   name: Type.String({ description: 'Empty when not known' }),
@@ -28,7 +28,7 @@ export const NetWorthItem = Type.Object({
 export type NetWorthItem = Static<typeof NetWorthItem>
 
 /** Fields of a wallet's whole worth. */
-export const NET_WORTH_TOTALS = {
+const NET_WORTH_TOTALS = {
   walletAddress: Type.String(),
   currentTimestamp: time('Time of the newest block'),
   totalValueInUsd: Type.String({ description: 'Over the whole wallet' }),
@@ -36,19 +36,31 @@ export const NET_WORTH_TOTALS = {
 }
 
 /** What a wallet holds of given tokens. */
-export const NetWorthByTokens = Type.Object({
+export const NetWorthByTokens = namedObject('NetWorthByTokensResult', {
   data: Type.Array(NetWorthItem),
   ...NET_WORTH_TOTALS,
 })
 export type NetWorthByTokens = Static<typeof NetWorthByTokens>
 
 /** Fields of a wallet's worth at a moment. */
-export const NET_WORTH_MOMENT = {
+const NET_WORTH_MOMENT = {
   walletAddress: Type.String(),
   netWorth: usd('Over the whole wallet'),
   requestedTimestamp: time('The moment that was asked for'),
   resolvedTimestamp: time('The moment that is shown'),
 }
+
+/** A page of what a wallet holds, with its whole worth. */
+export const WalletNetWorthPage = namedObject('WalletNetWorthPage', {
+  ...pageOf(NetWorthItem).properties,
+  ...NET_WORTH_TOTALS,
+})
+
+/** A page of what a wallet held, with its worth at that moment. */
+export const WalletNetWorthDetailsPage = namedObject('WalletNetWorthDetailsPage', {
+  ...pageOf(NetWorthItem).properties,
+  ...NET_WORTH_MOMENT,
+})
 
 /** Parameters of the worth at a moment. */
 export const NET_WORTH_DETAILS_QUERY = {
@@ -68,12 +80,12 @@ export const NET_WORTH_CHART_QUERY = {
 }
 
 /** A wallet's worth at the end of each hour, oldest first; hours before it was first seen are left out. */
-export const WalletNetWorthChart = Type.Object({
+export const WalletNetWorthChart = namedObject('WalletNetWorthChartResponse', {
   walletAddress: Type.String(),
   currentTimestamp: time('Time of the newest block'),
   pastTimestamp: time('Begin of the chart'),
   history: Type.Array(
-    Type.Object({
+    namedObject('WalletNetWorthPoint', {
       timestamp: time('End of the hour, or now'),
       netWorth: usd('Worth'),
       netWorthChange: usd('Change since the point before'),
@@ -94,8 +106,8 @@ export const WALLET_TOKENS_QUERY = {
 }
 
 /** Worth of several wallets. */
-export const WalletNetWorthSummary = Type.Object({
+export const WalletNetWorthSummary = namedObject('WalletNetWorthSummaryResponse', {
   currentTimestamp: time('Time of the newest block'),
-  wallets: Type.Record(Type.String(), Type.Object({ value: usd('Worth') })),
+  wallets: Type.Record(Type.String(), namedObject('WalletNetWorth', { value: usd('Worth') })),
 })
 export type WalletNetWorthSummary = Static<typeof WalletNetWorthSummary>

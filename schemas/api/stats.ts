@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { ChainParam, decimalOrNull, nullable } from './common.ts'
+import { ChainParam, decimalOrNull, namedObject, nullable } from './common.ts'
 
 const NUMBERS = [
   'buys',
@@ -39,7 +39,7 @@ const NUMBERS = [
 export type StatNumber = (typeof NUMBERS)[number]
 
 /** One window. Figures of the window before it are not kept. */
-export const TokenStatPeriod = Type.Object({
+export const TokenStatPeriod = namedObject('TokenTradeStatPeriod', {
   ...(Object.fromEntries(NUMBERS.map((name) => [name, decimalOrNull('')])) as Record<
     StatNumber,
     ReturnType<typeof decimalOrNull>
@@ -49,7 +49,7 @@ export const TokenStatPeriod = Type.Object({
 export type TokenStatPeriod = Static<typeof TokenStatPeriod>
 
 /** Statistics of a token by window. */
-export const TokenStats = Type.Object({
+export const TokenStats = namedObject('TokenStats', {
   address: Type.String(),
   periods: Type.Record(Type.String(), TokenStatPeriod),
 })

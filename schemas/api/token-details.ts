@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, nullable, queryTime } from './common.ts'
+import { decimalOrNull, namedObject, nullable, queryTime } from './common.ts'
 
 /** Groups of holders whose shares a trend shows. */
 export const TREND_GROUPS = [
@@ -23,7 +23,7 @@ export const TREND_QUERY = {
 }
 
 /** Holders of a token at the end of an hour or day; fractions of the supply, "0" for groups that are not known. */
-export const TokenHolderTrendPoint = Type.Object({
+export const TokenHolderTrendPoint = namedObject('TokenHolderTrendPoint', {
   timestamp: Type.Integer({ description: 'Start of the hour or day, epoch ms' }),
   holders: Type.String(),
   ...(Object.fromEntries(TREND_RATIOS.map((name) => [name, Type.String()])) as Record<
@@ -36,14 +36,14 @@ export type TokenHolderTrendPoint = Static<typeof TokenHolderTrendPoint>
 const flag = (about: string) => nullable(Type.Boolean({ description: about }))
 
 /** What is known of a token's safety from its chain; what other services say is not known here. */
-export const TokenSecurity = Type.Object({
+export const TokenSecurity = namedObject('TokenSecurityResponse', {
   address: Type.String(),
   chain: Type.String(),
   isMintable: flag('Somebody may mint; null where the chain does not tell'),
   isFreezable: flag('Somebody may freeze; null where the chain does not tell'),
   isShowAlert: flag('One of the two'),
   privileges: Type.Array(
-    Type.Object({
+    namedObject('TokenPrivilege', {
       name: nullable(Type.String({ description: 'mint, freeze or update' })),
       address: nullable(Type.String({ description: 'Who has it' })),
       isRenounced: flag('Nobody has it'),
@@ -64,7 +64,7 @@ export const TokenSecurity = Type.Object({
 export type TokenSecurity = Static<typeof TokenSecurity>
 
 /** Fees of recent trades of a token, in native coins. */
-export const FeeEstimates = Type.Object({
+export const FeeEstimates = namedObject('FeeEstimates', {
   tradeFeeInNative: decimalOrNull('Not known apart from the whole'),
   priorityFeeInNative: decimalOrNull('Not known apart from the whole'),
   tipFeeInNative: decimalOrNull('Not known apart from the whole'),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, nullable, queryTime } from './common.ts'
+import { decimalOrNull, namedObject, nullable, queryTime } from './common.ts'
 
 /** Path parameter of one token, beside the chain. */
 export const TOKEN_PARAM = { tokenAddress: Type.String({ maxLength: 256 }) }
@@ -8,7 +8,7 @@ export const TOKEN_PARAM = { tokenAddress: Type.String({ maxLength: 256 }) }
 export const PRICE_QUERY = { timestamp: queryTime('Newest price at or before; default: now') }
 
 /** A price of a token; `timestamp` is that of the trade it comes from, or the start of the minute that it closed. */
-export const TokenPrice = Type.Object({
+export const TokenPrice = namedObject('TokenPrice', {
   address: Type.String(),
   priceInUsd: Type.String({ description: 'USD for one token' }),
   priceInSol: decimalOrNull('Native coins for one token'),
@@ -18,7 +18,7 @@ export const TokenPrice = Type.Object({
 export type TokenPrice = Static<typeof TokenPrice>
 
 /** How a token came to be. */
-export const TokenCreation = Type.Object({
+export const TokenCreation = namedObject('TokenCreation', {
   tokenAddress: Type.String(),
   blockHeight: Type.Integer(),
   blockSlot: Type.Integer(),
@@ -35,7 +35,7 @@ export const MINT_BURN_QUERY = {
 }
 
 /** A change of a token's supply. */
-export const TokenMintBurn = Type.Object({
+export const TokenMintBurn = namedObject('TokenMintBurn', {
   tokenAddress: Type.String(),
   mintBurnType: Type.Enum(['mint', 'burn']),
   amount: Type.String({ description: 'Token units; "0" when the decimals are not known' }),
@@ -52,7 +52,7 @@ export const TOKEN_TRANSFER_QUERY = {
 }
 
 /** A transfer of a token. */
-export const TokenTransfer = Type.Object({
+export const TokenTransfer = namedObject('TokenTransfer', {
   id: Type.String({ description: 'Transaction and place in it' }),
   tokenAddress: Type.String(),
   fromAddress: Type.String({ description: 'Empty for minted tokens' }),
@@ -72,5 +72,5 @@ export const TOKEN_TRANSFER_TOTAL_QUERY = {
   afterTimestamp: queryTime('Only later transfers'),
 }
 
-/** How many transfers fit. */
-export const TransferTotal = Type.Object({ total: Type.Integer() })
+/** How many transfers of a token fit. */
+export const TokenTransferTotal = namedObject('TokenTransferTotal', { total: Type.Integer() })

@@ -1,5 +1,13 @@
 import { type Static, Type } from 'typebox'
-import { ChainParam, DIRECTION, decimalOrNull, nullable, PAGE_QUERY, pageOf } from './common.ts'
+import {
+  ChainParam,
+  DIRECTION,
+  decimalOrNull,
+  namedObject,
+  nullable,
+  PAGE_QUERY,
+  pageOf,
+} from './common.ts'
 import { TokenStats } from './stats.ts'
 
 const text = (about: string) => nullable(Type.String({ description: about }))
@@ -59,16 +67,16 @@ export const MARKET_FIELDS = [
 export type MarketField = (typeof MARKET_FIELDS)[number]
 
 /** Market data of a token. */
-export const TokenMarketData = Type.Object(fields(MARKET_FIELDS, decimalOrNull))
+export const TokenMarketData = namedObject('TokenMarketData', fields(MARKET_FIELDS, decimalOrNull))
 export type TokenMarketData = Static<typeof TokenMarketData>
 
-const TokenCreator = Type.Object({
+const TokenCreator = namedObject('TokenCreator', {
   address: text('Creator'),
   share: count('Percent'),
   isVerified: flag('Signed by the creator'),
 })
 
-const TokenExtra = Type.Object({
+const TokenExtra = namedObject('TokenExtra', {
   programAddress: text('Token program'),
   tokenStandard: text('Standard that the token follows'),
   mintAuthority: text('Who may mint'),
@@ -102,10 +110,10 @@ export const SOCIAL_NETWORKS = [
   'farcaster',
 ] as const
 
-const SocialMedias = Type.Object(fields(SOCIAL_NETWORKS, text))
+const SocialMedias = namedObject('TokenSocialMedias', fields(SOCIAL_NETWORKS, text))
 
 /** A token with everything this build knows of it; what it cannot know is null. */
-export const Token = Type.Object({
+export const Token = namedObject('Token', {
   address: Type.String(),
   chain: Type.String({ description: 'As the caller spelled it' }),
   name: Type.String({ description: 'Empty when unknown' }),
@@ -138,7 +146,7 @@ export const Token = Type.Object({
 export type Token = Static<typeof Token>
 
 /** What a token is: names, links and creation, without numbers of its market. */
-export const TokenMetadata = Type.Object({
+export const TokenMetadata = namedObject('TokenMetadata', {
   address: Type.String(),
   chain: Type.String({ description: 'As the caller spelled it' }),
   name: Type.String({ description: 'Empty when unknown' }),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { DIRECTION, decimalOrNull, nullable, queryTime } from './common.ts'
+import { DIRECTION, decimalOrNull, namedObject, nullable, queryTime } from './common.ts'
 
 const integer = (about: string) => nullable(Type.Integer({ description: about }))
 const text = (about: string) => nullable(Type.String({ description: about }))
@@ -41,7 +41,7 @@ export const ACTIVITY_TYPES = [
 ] as const
 
 /** A trade, or what else a wallet did on a pool; amounts are positive token units. */
-export const TradeDetail = Type.Object({
+export const TradeDetail = namedObject('TradeDetail', {
   chain: Type.String(),
   blockHeight: Type.Integer(),
   blockTimestamp: Type.Integer({ description: 'Epoch ms' }),
@@ -98,7 +98,7 @@ export const TOP_TRADER_QUERY = {
 }
 
 /** A wallet by what it traded of one token in a window. */
-export const TopTrader = Type.Object({
+export const TopTrader = namedObject('TopTrader', {
   walletAddress: Type.String(),
   tokenAddress: Type.String(),
   buyCount: Type.Integer(),
@@ -121,7 +121,7 @@ export const GAINER_QUERY = {
 }
 
 /** A wallet by what its sales of a window realized. */
-export const TraderGainersLosersItem = Type.Object({
+export const TraderGainersLosersItem = namedObject('TraderGainersLosersItem', {
   address: Type.String(),
   chain: Type.String(),
   pnl: Type.String({ description: 'USD' }),

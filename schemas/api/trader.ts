@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { DIRECTION, decimalOrNull, nullable } from './common.ts'
+import { DIRECTION, decimalOrNull, namedObject, nullable } from './common.ts'
 import { ACTIVITY_TYPES, TRADE_QUERY } from './trade.ts'
 
 /** Kinds of traders of a token; `sandwish` is how other services spell `sandwich`. */
@@ -13,7 +13,7 @@ const text = (about: string) => nullable(Type.String({ description: about }))
 const integer = (about: string) => nullable(Type.Integer({ description: about }))
 
 /** A trader of a token by a kind, with what shows it. */
-export const TokenTrader = Type.Object({
+export const TokenTrader = namedObject('TokenTrader', {
   address: Type.String(),
   onchainCreatedAt: text('First activity of the wallet, UTC'),
   blockTimestamp: text('Time of the trade that shows it, UTC'),
@@ -42,7 +42,7 @@ export const TRADERS_QUERY = {
 }
 
 /** A trader of a token with what trading it brought, over its life; USD unless said otherwise. */
-export const TokenTopTrader = Type.Object({
+export const TokenTopTrader = namedObject('TokenTopTrader', {
   walletAddress: Type.String(),
   amount: Type.String({ description: 'Held, token units' }),
   amountInUsd: Type.String({ description: 'Held; "0" without a price' }),
@@ -109,7 +109,7 @@ export const GAINERS_V1_QUERY = {
 }
 
 /** A wallet by what it realized; numbers. */
-export const GainersAndLosers = Type.Object({
+export const GainersAndLosers = namedObject('GainersAndLosersV1', {
   address: Type.String(),
   pnl: Type.Number({ description: 'USD' }),
   tradeCount: Type.Integer(),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, nullable, queryTime } from './common.ts'
+import { decimalOrNull, namedObject, nullable, queryTime } from './common.ts'
 
 const tokenAddress = Type.Optional(Type.String({ maxLength: 256, description: 'Only this token' }))
 const amount = (about: string) =>
@@ -18,7 +18,7 @@ const value = (about: string) =>
   Type.String({ description: `${about}; "0" when the price or the decimals are not known` })
 
 /** A change of a balance, in token units; USD and native values at its time. */
-export const BalanceUpdate = Type.Object({
+export const BalanceUpdate = namedObject('BalanceUpdate', {
   accountOwnerAddress: Type.String(),
   tokenAccountAddress: Type.String(),
   tokenAddress: Type.String(),
@@ -54,7 +54,7 @@ export const WALLET_TRANSFER_QUERY = {
 }
 
 /** A transfer that a wallet made or got. */
-export const WalletTransfer = Type.Object({
+export const WalletTransfer = namedObject('WalletTransfer', {
   id: Type.String({ description: 'Transaction and place in it' }),
   fromAddress: Type.String(),
   toAddress: Type.String(),
@@ -68,10 +68,10 @@ export const WalletTransfer = Type.Object({
 export type WalletTransfer = Static<typeof WalletTransfer>
 
 /** The first transaction that gave each wallet coins; wallets without one are missing. */
-export const WalletFirstTransactions = Type.Object({
+export const WalletFirstTransactions = namedObject('WalletsMapResponse', {
   wallets: Type.Record(
     Type.String(),
-    Type.Object({
+    namedObject('WalletFirstTx', {
       txHash: Type.String(),
       blockNumber: Type.Integer(),
       blockTime: Type.Integer({ description: 'Epoch ms' }),
@@ -80,4 +80,9 @@ export const WalletFirstTransactions = Type.Object({
       balanceChange: Type.String({ description: 'Coins' }),
     }),
   ),
+})
+
+/** How many transfers of a wallet fit. */
+export const TransferTotalResponse = namedObject('TransferTotalResponse', {
+  total: Type.Integer(),
 })

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, nullable, pageOf } from './common.ts'
+import { decimalOrNull, namedObject, nullable, pageOf } from './common.ts'
 
 const texts = <const Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, Type.String()])) as Record<
@@ -22,7 +22,7 @@ const TOTALS = [
 ] as const
 
 /** Profit and loss of a wallet over all tokens that it traded in a window. */
-export const WalletPnlSummary = Type.Object({
+export const WalletPnlSummary = namedObject('WalletPnlSummary', {
   walletAddress: Type.String(),
   resolution: Type.String(),
   updatedAt: nullable(Type.String({ description: 'Time of the newest block, UTC' })),
@@ -33,7 +33,7 @@ export const WalletPnlSummary = Type.Object({
 export type WalletPnlSummary = Static<typeof WalletPnlSummary>
 
 /** Profit and loss of a wallet with one token in a window; the open part at the current price. */
-export const PnlDetailItem = Type.Object({
+export const PnlDetailItem = namedObject('PnlDetailItem', {
   ...texts([
     ...(['walletAddress', 'tokenAddress', 'priceInUsd', 'balance', 'currentValue'] as const),
     ...(['buys', 'sells', 'totalTrades', 'buyAmount', 'buyAmountInUsd'] as const),
@@ -56,11 +56,14 @@ export const PnlDetailItem = Type.Object({
 export type PnlDetailItem = Static<typeof PnlDetailItem>
 
 /** Totals over all tokens that fit, not over one page. */
-export const PnlDetailSummary = Type.Object({ ...texts(TOTALS), currentValue: Type.String() })
+export const PnlDetailSummary = namedObject('PnlDetailSummary', {
+  ...texts(TOTALS),
+  currentValue: Type.String(),
+})
 export type PnlDetailSummary = Static<typeof PnlDetailSummary>
 
 /** Details with their totals. */
-export const PnlDetailsResult = Type.Object({
+export const PnlDetailsResult = namedObject('PnlDetailsResult', {
   ...pageOf(PnlDetailItem).properties,
   summary: PnlDetailSummary,
 })
@@ -93,3 +96,8 @@ export const PNL_DETAILS_QUERY = {
 
 /** Path parameter of one wallet, beside the chain. */
 export const WALLET_PARAM = { walletAddress: Type.String({ maxLength: 256 }) }
+
+/** Body of the request for profit and loss to be computed anew, which it always is. */
+export const CalculatePnl = namedObject('CalculatePnl', {
+  tokenAddresses: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 100 })),
+})

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { ChainParam } from './common.ts'
+import { ChainParam, namedObject } from './common.ts'
 
 const FIELDS = [
   'id',
@@ -28,7 +28,8 @@ const FIELDS = [
 ] as const
 
 /** What a wallet made of one token: 23 fields, all text. Times are epoch milliseconds. */
-export const WalletPnlStat = Type.Object(
+export const WalletPnlStat = namedObject(
+  'WalletPnlStat',
   Object.fromEntries(FIELDS.map((name) => [name, Type.String()])) as Record<
     (typeof FIELDS)[number],
     ReturnType<typeof Type.String>

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { WEBHOOK_CHANNEL_NAMES } from '../webhooks.ts'
-import { nullable } from './common.ts'
+import { namedObject, nullable } from './common.ts'
 
 /** With its type: the check for repeated items is then linear in their number. */
 const Channel = Type.Enum([...WEBHOOK_CHANNEL_NAMES], { type: 'string' })
@@ -72,7 +72,7 @@ export const CreateWebhook = Type.Object(
     ...CHANGEABLE,
     secret: Type.Optional(nullable(Type.String({ maxLength: 128, description: 'whsec_...' }))),
   },
-  { additionalProperties: false },
+  { title: 'CreateWebhook', additionalProperties: false },
 )
 export type CreateWebhook = Static<typeof CreateWebhook>
 
@@ -85,15 +85,18 @@ const UPDATE = {
 /** Body of the update call without an id in its path. */
 export const UpdateWebhook = Type.Object(
   { endpointId: Type.String({ minLength: 1, maxLength: 256 }), ...UPDATE },
-  { additionalProperties: false },
+  { title: 'UpdateWebhook', additionalProperties: false },
 )
 
 /** Body of the update call with the id in its path. */
-export const UpdateWebhookAt = Type.Object(UPDATE, { additionalProperties: false })
+export const UpdateWebhookAt = Type.Object(UPDATE, {
+  title: 'UpdateWebhookAt',
+  additionalProperties: false,
+})
 export type UpdateWebhookAt = Static<typeof UpdateWebhookAt>
 
 /** An endpoint as it is answered: never with its secret; what is unset is left out. */
-export const WebhookEndpointBody = Type.Object({
+export const WebhookEndpointBody = namedObject('WebhookEndpoint', {
   id: Type.String({ examples: ['ep_01JD0000000000000000000000'] }),
   url: Type.String(),
   channels: Type.Optional(Type.Array(Type.String())),
@@ -126,7 +129,7 @@ export const WebhookListQuery = Type.Object({
 export type WebhookListQuery = Static<typeof WebhookListQuery>
 
 /** Answer of the endpoint list. */
-export const WebhookList = Type.Object({
+export const WebhookList = namedObject('EndpointListResponse', {
   data: Type.Array(WebhookEndpointBody),
   items: Type.Array(WebhookEndpointBody),
   done: Type.Boolean(),
@@ -141,7 +144,9 @@ export type WebhookList = Static<typeof WebhookList>
 export const WebhookParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
 
 /** The signing secret. */
-export const WebhookSecret = Type.Object({ secret: Type.String({ examples: ['whsec_...'] }) })
+export const WebhookSecret = namedObject('WebhookSecret', {
+  secret: Type.String({ examples: ['whsec_...'] }),
+})
 
 /** Optional body of a rotation. */
 export const RotateWebhook = nullable(
@@ -152,12 +157,9 @@ export const RotateWebhook = nullable(
         Type.Integer({ minimum: 0, maximum: 604_800, default: 86_400 }),
       ),
     },
-    { additionalProperties: false },
+    { title: 'RotateWebhook', additionalProperties: false },
   ),
 )
-
-/** Answer of calls that give nothing back. */
-export const WebhookDone = Type.Object({ success: Type.Boolean() })
 
 /** Query of an attempt list, newest first. */
 export const AttemptListQuery = Type.Object({
@@ -167,7 +169,7 @@ export const AttemptListQuery = Type.Object({
 })
 
 /** One attempt to deliver a message. */
-export const WebhookAttemptBody = Type.Object({
+export const WebhookAttemptBody = namedObject('WebhookAttempt', {
   id: Type.String(),
   msgId: Type.String(),
   endpointId: Type.String(),
@@ -187,7 +189,7 @@ export const WebhookAttemptBody = Type.Object({
 export type WebhookAttemptBody = Static<typeof WebhookAttemptBody>
 
 /** A page of attempts. */
-export const WebhookAttemptList = Type.Object({
+export const WebhookAttemptList = namedObject('WebhookAttemptPage', {
   data: Type.Array(WebhookAttemptBody),
   items: Type.Array(WebhookAttemptBody),
   nextCursor: Type.String({ description: 'Empty at the end' }),
@@ -195,7 +197,7 @@ export const WebhookAttemptList = Type.Object({
 })
 
 /** A message as it was, or would have been, sent. */
-export const WebhookMessageBody = Type.Object({
+export const WebhookMessageBody = namedObject('WebhookMessage', {
   id: Type.String(),
   channel: Type.String(),
   payload: Type.String({ description: 'The body, byte for byte' }),

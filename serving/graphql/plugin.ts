@@ -4,6 +4,7 @@ import { Fault, Malformed } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
+import { GRAPHQL_ANSWERS, GraphqlBody, GraphqlQuery } from '../../schemas/api/graphql.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import { concurrentQueries, PLANS } from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
@@ -146,12 +147,25 @@ const mount = (
   scope: FastifyInstance,
   answer: (given: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
 ): void => {
-  const tags = ['graphql']
-  scope.post(PATH, { schema: { summary: 'GraphQL', tags } }, (request, reply) =>
-    answer(request.body, request, reply),
+  const common = {
+    tags: ['graphql'],
+    security: [{ bearer_auth: [] }, { api_key_auth: [] }],
+    response: GRAPHQL_ANSWERS,
+  }
+  // The schemas are for the document: `requestOf` reads what came, and says more of what is wrong with it.
+  const attachValidation = true
+  scope.post(
+    PATH,
+    { schema: { summary: 'GraphQL', ...common, body: GraphqlBody }, attachValidation },
+    (request, reply) => answer(request.body, request, reply),
   )
-  scope.get(PATH, { schema: { summary: 'GraphQL by query string', tags } }, (request, reply) =>
-    answer(request.query, request, reply),
+  scope.get(
+    PATH,
+    {
+      schema: { summary: 'GraphQL by query string', ...common, querystring: GraphqlQuery },
+      attachValidation,
+    },
+    (request, reply) => answer(request.query, request, reply),
   )
   scope.route({
     method: [...OTHER_METHODS],

@@ -79,7 +79,7 @@ export const makeBaseApp = async (
   acceptJson(app)
   installTypedQueries(app)
   app.addSchema(Problem)
-  await app.register(swagger, openapiOptions(document))
+  await app.register(swagger, openapiOptions(document, deps.config.errorsStatusMode))
   app.setErrorHandler((error, request, reply) =>
     sendProblem({ ...deps, surface }, error, request, reply),
   )

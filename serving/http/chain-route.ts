@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import type { Query } from '../../core/clickhouse/client.ts'
 import { Fault, type FaultName } from '../../core/errors.ts'
-import { ChainParam, PAGE_QUERY, pageOf } from '../../schemas/api/common.ts'
+import { ChainParam, PAGE_QUERY, pageOf, Success } from '../../schemas/api/common.ts'
 import type { RouteName } from '../../schemas/plans.ts'
 import { envelope, pageFrom } from '../queries/cursor.ts'
 import { type List, type Placed, sliceQuery } from '../queries/keyset.ts'
@@ -99,9 +99,9 @@ export interface PageRow<
   Row extends Placed,
 > extends RouteRow<Params, Parameters> {
   readonly item: Item
-  /** Fields of the answer beside those of every list. */
+  /** What the answer has beside the fields of every list; `page` is its whole shape. */
   readonly more?: {
-    readonly fields: TProperties
+    readonly page: TObject
     readonly read: (request: Request<Params, Parameters>) => Promise<object>
   }
   readonly list: (request: Request<Params, Parameters>) => List | Promise<List>
@@ -179,9 +179,6 @@ const mount =
       },
     })
   }
-
-/** Answer of a request that there is nothing to do for but to check it. */
-const Success = Type.Object({ success: Type.Boolean() })
 
 /**
  * A request whose effect always holds already: it is checked and answered with success, on any chain that there is.
@@ -261,7 +258,7 @@ export const chainPage = <
 ): ChainRoute =>
   mount(
     { ...row, query: { ...PAGE_QUERY, ...row.query } },
-    Type.Object({ ...pageOf(row.item).properties, ...row.more?.fields }),
+    row.more?.page ?? pageOf(row.item),
     async (request, reply) => {
       const asked = request as unknown as Request<Params, Parameters>
       if (asked.chain.enabled) await stampFreshness(reply, asked.deps.freshness, asked.chain.id)

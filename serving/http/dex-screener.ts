@@ -1,6 +1,7 @@
+import { Type } from 'typebox'
 import {
   DEX_SCREENER_QUERY,
-  DexScreenerRows,
+  DEX_SCREENER_ROWS,
   DexScreenerToken,
 } from '../../schemas/api/dex-screener.ts'
 import { TOKEN_PARAM } from '../../schemas/api/token-history.ts'
@@ -14,7 +15,7 @@ const lists = (['ads', 'boosts', 'link-updates', 'trending'] as const).map((segm
     tag: 'dexscreener',
     params: {},
     query: DEX_SCREENER_QUERY,
-    response: DexScreenerRows,
+    response: Type.Array(DEX_SCREENER_ROWS[segment]),
     absent: 'list',
     answer: async () => [],
   }),

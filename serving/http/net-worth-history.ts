@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
-import { PAGE_QUERY, pageOf } from '../../schemas/api/common.ts'
+import { PAGE_QUERY } from '../../schemas/api/common.ts'
 import {
   NET_WORTH_CHART_QUERY,
   NET_WORTH_DETAILS_QUERY,
-  NET_WORTH_MOMENT,
-  NetWorthItem,
+  type NetWorthItem,
   WalletNetWorthChart,
+  WalletNetWorthDetailsPage,
 } from '../../schemas/api/net-worth.ts'
 import { WALLET_PARAM } from '../../schemas/api/wallet-pnl.ts'
 import { envelope, pageFrom } from '../queries/cursor.ts'
@@ -228,7 +228,7 @@ const details = chainRead({
   tag: 'wallet',
   params: WALLET_PARAM,
   query: { ...PAGE_QUERY, ...NET_WORTH_DETAILS_QUERY },
-  response: Type.Object({ ...pageOf(NetWorthItem).properties, ...NET_WORTH_MOMENT }),
+  response: WalletNetWorthDetailsPage,
   absent: 'empty',
   answer: async (request) => {
     const hour = request.query.hours ?? 0

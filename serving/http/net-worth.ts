@@ -1,9 +1,9 @@
 import {
-  NET_WORTH_TOTALS,
   NetWorthByTokens,
   NetWorthItem,
   WALLET_TOKENS_QUERY,
   WALLETS_QUERY,
+  WalletNetWorthPage,
   WalletNetWorthSummary,
 } from '../../schemas/api/net-worth.ts'
 import { WALLET_PARAM } from '../../schemas/api/wallet-pnl.ts'
@@ -132,7 +132,7 @@ const netWorth = chainPage({
   query: {},
   item: NetWorthItem,
   more: {
-    fields: NET_WORTH_TOTALS,
+    page: WalletNetWorthPage,
     read: (request) => totalsOf(request, questionOf(request, true)),
   },
   list: (request) => heldList(questionOf(request, true)),

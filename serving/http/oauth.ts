@@ -1,8 +1,10 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
 import { Fault, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
+import { namedObject } from '../../schemas/api/common.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { countFailure } from '../auth/failures.ts'
@@ -27,12 +29,47 @@ const METADATA_PATHS = [
 const BODY_LIMIT_BYTES = 8_192
 const CACHED = 'public, max-age=3600'
 
-const TokenBody = Type.Object({
+const TokenBody = namedObject('TokenRequest', {
   grant_type: Type.Optional(Type.String({ description: 'client_credentials' })),
   client_id: Type.Optional(Type.String({ description: 'Here, or by HTTP Basic' })),
   client_secret: Type.Optional(Type.String()),
   audience: Type.Optional(Type.String()),
   scope: Type.Optional(Type.String({ description: `Some of: ${SCOPES.join(' ')}` })),
+})
+
+const AccessToken = namedObject('AccessToken', {
+  access_token: Type.String(),
+  token_type: Type.Enum(['Bearer']),
+  expires_in: Type.Integer({ description: 'Seconds' }),
+  scope: Type.Optional(Type.String({ description: 'Those given, when there are any' })),
+})
+
+const OAuthError = namedObject('OAuthError', {
+  error: Type.String({ description: 'As RFC 6749 5.2 names it' }),
+  error_description: Type.String(),
+  requestId: Type.String({ description: 'Also in the header X-Request-Id' }),
+})
+
+const REFUSED = Object.fromEntries(
+  [400, 401, 403, 413, 429, 500, 503].map((status) => [status, OAuthError]),
+)
+
+const KeySet = namedObject('KeySet', {
+  keys: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'Public keys. Source: RFC 7517',
+  }),
+})
+
+const texts = Type.Array(Type.String())
+
+const TokenService = namedObject('TokenService', {
+  issuer: Type.String(),
+  token_endpoint: Type.String(),
+  jwks_uri: Type.String(),
+  grant_types_supported: texts,
+  response_types_supported: texts,
+  token_endpoint_auth_methods_supported: texts,
+  scopes_supported: texts,
 })
 
 /** Token endpoint, key set and metadata: they need no credential of their own. */
@@ -56,7 +93,10 @@ const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
   const schema = { summary: 'An access token for client credentials', tags: ['auth'] }
   scope.post<{ Body: TokenFields }>(
     TOKEN_PATH,
-    { schema: { ...schema, body: TokenBody }, bodyLimit: BODY_LIMIT_BYTES },
+    {
+      schema: { ...schema, body: TokenBody, response: { 200: AccessToken, ...REFUSED } },
+      bodyLimit: BODY_LIMIT_BYTES,
+    },
     async (request, reply) => {
       const { body, caller: ip, id: requestId } = request
       const issue = async () =>
@@ -121,25 +161,31 @@ interface TokenFields {
 }
 
 const discoveryRoutes = (app: FastifyInstance, { accounts }: OAuthDeps): void => {
-  const schema = (summary: string) => ({ schema: { summary, tags: ['auth'] } })
-  app.get(KEYS_PATH, schema('Keys that verify access tokens'), async (_request, reply) => {
+  const schema = (summary: string, response: TSchema) => ({
+    schema: { summary, tags: ['auth'], response: { 200: response } },
+  })
+  app.get(KEYS_PATH, schema('Keys that verify access tokens', KeySet), async (_request, reply) => {
     const keys = await accounts.keySet()
     return reply.header('Cache-Control', CACHED).send({ keys })
   })
   for (const path of METADATA_PATHS) {
-    app.get(path, schema('What the token service offers'), async (_request, reply) => {
-      const { issuer } = accounts.tokenPlace()
-      const base = issuer.replace(/\/$/, '')
-      return reply.header('Cache-Control', CACHED).send({
-        issuer,
-        token_endpoint: `${base}${TOKEN_PATH}`,
-        jwks_uri: `${base}${KEYS_PATH}`,
-        grant_types_supported: ['client_credentials'],
-        response_types_supported: [],
-        token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
-        scopes_supported: SCOPES,
-      })
-    })
+    app.get(
+      path,
+      schema('What the token service offers', TokenService),
+      async (_request, reply) => {
+        const { issuer } = accounts.tokenPlace()
+        const base = issuer.replace(/\/$/, '')
+        return reply.header('Cache-Control', CACHED).send({
+          issuer,
+          token_endpoint: `${base}${TOKEN_PATH}`,
+          jwks_uri: `${base}${KEYS_PATH}`,
+          grant_types_supported: ['client_credentials'],
+          response_types_supported: [],
+          token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+          scopes_supported: SCOPES,
+        })
+      },
+    )
   }
 }
 

@@ -1,18 +1,26 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
-import type { FastifyInstance } from 'fastify'
-import { FAULTS } from '../../core/errors.ts'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import { MILLI } from '../../schemas/plans.ts'
+import { withComponents } from './document-components.ts'
 import { entityTag, sendTagged } from './entity-tag.ts'
+import { ADMIN_FAULTS, errorAnswers, faultsOf, UNREAD } from './operation-faults.ts'
+import type { StatusMode } from './problem.ts'
 
-/** Statuses that every priced route can answer with. */
-const ERROR_STATUSES = [400, 401, 402, 403, 404, 429, 500] as const
+/** The answer to a caller that has the body already; see `installEntityTags`. */
+const NOT_MODIFIED = {
+  304: {
+    type: 'null',
+    description: 'The caller has this answer already: If-None-Match names its ETag',
+    headers: { ETag: { type: 'string' } },
+  },
+}
 
-const problem = (status: number) => ({
-  description: Object.values(FAULTS).find((row) => row.status === status)?.message ?? 'Error',
-  content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } },
-})
-
-const ERRORS = Object.fromEntries(ERROR_STATUSES.map((status) => [status, problem(status)]))
+const IF_NONE_MATCH = {
+  type: 'object',
+  properties: {
+    'If-None-Match': { type: 'string', description: 'The ETag of an answer that the caller has' },
+  },
+}
 
 /** What a document is about, and how its callers say who they are. */
 export interface ApiDocument {
@@ -48,12 +56,29 @@ const operationIdOf = (method: string, url: string): string =>
     .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('')
 
+/** Version segments are no part of an operation's name in the tables. */
+const VERSION = /^\/v\d+(?=\/)|(?<=^\/wallet)\/v\d+/
+
+/** What the document says of a route that has a price. */
+const pricedSchema = (
+  { method, url, milliUnits, scopes }: Priced,
+  statusMode: StatusMode,
+): FastifySchema & { readonly 'x-cu-cost': number } => {
+  const faults = faultsOf({ method, path: url.replace(VERSION, ''), scopes })
+  const isTagged = method === 'GET' && scopes.length === 0
+  return {
+    security: [{ bearer_auth: [...scopes] }, { api_key_auth: [] }],
+    'x-cu-cost': milliUnits / MILLI,
+    ...(isTagged && { headers: IF_NONE_MATCH }),
+    response: { ...(isTagged && NOT_MODIFIED), ...errorAnswers(faults, statusMode) },
+  }
+}
+
 /** Settings of the document at `/openapi.json`: written from the route schemas, with prices, scopes and credentials. */
-export const openapiOptions = ({
-  title,
-  description,
-  securitySchemes,
-}: ApiDocument): FastifyDynamicSwaggerOptions => ({
+export const openapiOptions = (
+  { title, description, securitySchemes }: ApiDocument,
+  statusMode: StatusMode,
+): FastifyDynamicSwaggerOptions => ({
   openapi: {
     openapi: '3.1.0',
     info: { title, version: '2.0.0', description },
@@ -64,32 +89,37 @@ export const openapiOptions = ({
   },
   transform: ({ schema, url, route }) => {
     const { milliUnits, scopes = [] } = route.config ?? {}
-    const response = { ...ERRORS, ...(schema?.response as object | undefined) }
-    const operationId = operationIdOf(String(route.method), url)
-    if (milliUnits === undefined) {
-      const described = schema?.security === undefined ? {} : { response }
-      return { url, schema: { ...schema, operationId, ...described } }
-    }
-    return {
-      url,
-      schema: {
-        ...schema,
-        operationId,
-        security: [{ bearer_auth: [...scopes] }, { api_key_auth: [] }],
-        'x-cu-cost': milliUnits / MILLI,
-        response,
-      },
-    }
+    const method = String(route.method)
+    const operationId = operationIdOf(method, url)
+    const own = schema?.response as object | undefined
+    const isAdmin = milliUnits === undefined && schema?.security !== undefined
+    const more: FastifySchema =
+      milliUnits === undefined
+        ? { response: isAdmin ? errorAnswers(ADMIN_FAULTS, statusMode) : {} }
+        : pricedSchema({ method, url, milliUnits, scopes }, statusMode)
+    const response = { ...own, ...UNREAD, ...(tellsErrors(own) ? {} : (more.response as object)) }
+    return { url, schema: { ...schema, operationId, ...more, response } }
   },
 })
+
+/** Some routes have errors of another shape, which their schemas tell. */
+const tellsErrors = (response: object = {}): boolean => Object.hasOwn(response, '400')
+
+interface Priced {
+  readonly method: string
+  readonly url: string
+  readonly milliUnits: number
+  readonly scopes: readonly string[]
+}
 
 /** Serves the document. It is printed once: routes do not change once the plane listens. */
 export const installDocument = (app: FastifyInstance): void => {
   let printed: { readonly body: string; readonly tag: string } | undefined
-  const schema = { summary: 'This document', tags: ['ops'] }
+  const response = { 200: { type: 'object', additionalProperties: true }, ...NOT_MODIFIED }
+  const schema = { summary: 'This document', tags: ['ops'], response }
   app.get('/openapi.json', { schema }, (request, reply) => {
     if (printed === undefined) {
-      const body = JSON.stringify(app.swagger())
+      const body = JSON.stringify(withComponents({ ...app.swagger() }))
       printed = { body, tag: entityTag(body) }
     }
     reply.header('Cache-Control', 'public, no-cache').type('application/json; charset=utf-8')

@@ -2,6 +2,9 @@ import type { FastifyError } from 'fastify'
 import { FAULTS, Fault, type FaultName, Outage } from '../../core/errors.ts'
 import type { Problem } from '../../schemas/api/common.ts'
 
+/** Whose HTTP statuses errors have: ours, or those of the documented service. */
+export type StatusMode = 'semantic' | 'reference'
+
 /** What is said of a request in its error body. */
 export interface ProblemContext {
   readonly requestId: string
@@ -9,11 +12,11 @@ export interface ProblemContext {
   readonly instance: string
   readonly nowMs: number
   readonly docsUrl: string
-  readonly statusMode: 'semantic' | 'reference'
+  readonly statusMode: StatusMode
 }
 
 /** Status of a fault: ours, or the one of the documented service. The code is the same in both. */
-export const statusOf = ({ faultName }: Fault, statusMode: ProblemContext['statusMode']): number =>
+export const statusOf = ({ faultName }: Pick<Fault, 'faultName'>, statusMode: StatusMode): number =>
   FAULTS[faultName][statusMode === 'reference' ? 'reference' : 'status']
 
 /** True for a fault that says only that there is too much to do now: nothing is wrong, and nothing is logged as an error. */

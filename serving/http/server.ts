@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { namedObject } from '../../schemas/api/common.ts'
 import { makeCursors } from '../queries/cursor.ts'
 import { accountRoutes } from './account.ts'
 import { makeBaseApp } from './base.ts'
@@ -29,6 +31,8 @@ const CORS = {
   maxAge: 86_400,
   strictPreflight: false,
 }
+
+const Probe = namedObject('Probe', { status: Type.String() })
 
 /** Builds the API server with every route; listening is the caller's. `close()` ends open connections. */
 export const makeServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
@@ -77,10 +81,15 @@ const openRoutes = (app: FastifyInstance, deps: ServerDeps): void => {
   installDocument(app)
   installReference(app)
   for (const path of PROBES) {
-    app.get(path, { schema: { summary: 'Operations', tags: ['ops'] } }, async (_request, reply) => {
-      const isGood = path === '/health' || deps.checks.every(({ run }) => run().ok)
-      reply.header('Cache-Control', 'no-store').status(isGood ? 200 : 503)
-      return { status: path === '/health' ? 'ok' : isGood ? 'ready' : 'not ready' }
-    })
+    const response = path === '/health' ? { 200: Probe } : { 200: Probe, 503: Probe }
+    app.get(
+      path,
+      { schema: { summary: 'Operations', tags: ['ops'], response } },
+      async (_request, reply) => {
+        const isGood = path === '/health' || deps.checks.every(({ run }) => run().ok)
+        reply.header('Cache-Control', 'no-store').status(isGood ? 200 : 503)
+        return { status: path === '/health' ? 'ok' : isGood ? 'ready' : 'not ready' }
+      },
+    )
   }
 }

@@ -10,7 +10,7 @@ import {
   TokenMintBurn,
   TokenPrice,
   TokenTransfer,
-  TransferTotal,
+  TokenTransferTotal,
 } from '../../schemas/api/token-history.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { Placed } from '../queries/keyset.ts'
@@ -153,7 +153,7 @@ const transferTotal = chainRead({
   tag: 'token',
   params: TOKEN_PARAM,
   query: TOKEN_TRANSFER_TOTAL_QUERY,
-  response: TransferTotal,
+  response: TokenTransferTotal,
   absent: 'NOT_FOUND',
   answer: async ({ chain, params, query, rows }) => {
     const bounds = { before: query.beforeTimestamp, after: query.afterTimestamp }

@@ -1,9 +1,9 @@
 import { unitsText } from '../../core/amounts.ts'
 import { WALLETS_QUERY } from '../../schemas/api/net-worth.ts'
-import { TransferTotal } from '../../schemas/api/token-history.ts'
 import {
   BALANCE_UPDATE_QUERY,
   BalanceUpdate,
+  TransferTotalResponse,
   WALLET_TRANSFER_QUERY,
   WalletFirstTransactions,
   WalletTransfer,
@@ -99,7 +99,7 @@ const transferTotal = chainRead({
   tag: 'wallet',
   params: WALLET_PARAM,
   query: WALLET_TRANSFER_QUERY,
-  response: TransferTotal,
+  response: TransferTotalResponse,
   absent: 'empty',
   answer: async ({ chain, params, query, rows }) => {
     if (!chain.enabled) return { total: 0 }

@@ -1,11 +1,12 @@
-import { Type } from 'typebox'
+import type { Type } from 'typebox'
 import {
+  CalculatePnl,
   PNL_BY_TOKEN_QUERY,
   PNL_BY_WALLET_QUERY,
   PNL_DETAILS_QUERY,
   PNL_QUERY,
   PnlDetailItem,
-  PnlDetailSummary,
+  type PnlDetailSummary,
   PnlDetailsResult,
   WALLET_PARAM,
   WalletPnlSummary,
@@ -197,7 +198,7 @@ const details = chainPage({
   query: PNL_DETAILS_QUERY,
   item: PnlDetailItem,
   more: {
-    fields: { summary: PnlDetailSummary },
+    page: PnlDetailsResult,
     read: async (request) => ({
       summary: totalsOf(await readTotals(request, detailsQuestion(request))),
     }),
@@ -265,9 +266,7 @@ const calculate = chainAccept({
   summary: 'Asks for a computation; profit and loss is always current here',
   tag: 'wallet',
   params: WALLET_PARAM,
-  body: Type.Object({
-    tokenAddresses: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 100 })),
-  }),
+  body: CalculatePnl,
 })
 
 const watch = chainAccept({

@@ -3,12 +3,12 @@ import { Type } from 'typebox'
 import type { Codec } from '../../core/codec/contract.ts'
 import { Fault } from '../../core/errors.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
+import { Success } from '../../schemas/api/common.ts'
 import {
   AttemptListQuery,
   ResendParams,
   type WebhookAttemptBody,
   WebhookAttemptList,
-  WebhookDone,
   WebhookMessageBody,
   WebhookMessageParams,
   WebhookParams,
@@ -125,7 +125,7 @@ export const webhookLogRoutes =
           summary: 'Sends a message once more; a failure is not repeated',
           tags: ['webhook'],
           params: ResendParams,
-          response: { 200: WebhookDone },
+          response: { 200: Success },
         },
         config: priced('POST /webhook/message/:msgId/endpoint/:id/resend', WRITE),
       },

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Fault } from '../../core/errors.ts'
+import { Success } from '../../schemas/api/common.ts'
 import {
   CreateWebhook,
   RotateWebhook,
   UpdateWebhook,
   UpdateWebhookAt,
-  WebhookDone,
   WebhookEndpointBody,
   WebhookList,
   WebhookListQuery,
@@ -115,7 +115,7 @@ const writing =
           summary: 'Deletes a webhook endpoint for good',
           tags: ['webhook'],
           params: WebhookParams,
-          response: { 200: WebhookDone },
+          response: { 200: Success },
         },
         config: priced('DELETE /webhook/endpoint/:id', WRITE),
       },
@@ -132,7 +132,7 @@ const writing =
           tags: ['webhook'],
           params: WebhookParams,
           body: RotateWebhook,
-          response: { 200: WebhookDone },
+          response: { 200: Success },
         },
         config: priced('POST /webhook/endpoint/:id/secret/rotate', WRITE),
       },

@@ -579,6 +579,26 @@ test('the probes and the document need no credential; the rest of operations is 
   assert.equal((await open('/openapi.json')).status, 200)
 })
 
+/** Statuses of an operation in the document, from what it takes and does. */
+const statusesOf = (name: string, scopes: readonly string[]): readonly string[] => {
+  const has = (isTrue: boolean, ...statuses: readonly number[]) => (isTrue ? statuses : [])
+  const isRead = name.startsWith('GET ')
+  const asksNoRows =
+    /account|watchlist|dexscr|calculate|POST .webhook.endpoint|(PATCH|PUT|DELETE)|webhook.endpoint(..id(.secret)?)?$/
+  const namesRecord = /:chain|:id|:msgId$|search|GET .dex$|PATCH/
+  return [
+    ...[200, 400, 401, 403, 408, 429, 431, 500, 503],
+    ...has(isRead && scopes.length === 0, 304),
+    ...has(!isRead, 413, 415),
+    ...has(namesRecord.test(name), 404),
+    ...has(/(PATCH|PUT)|POST .webhook.endpoint$|resend/.test(name), 409),
+    ...has(!asksNoRows.test(name), 422),
+    ...has(name.endsWith('/similar'), 501),
+  ]
+    .toSorted((one, other) => one - other)
+    .map(String)
+}
+
 test('the document describes every route, with price, credentials and errors', async () => {
   const document = record((await call(api, '/openapi.json', { headers: {} })).body)
   assert.equal(document.openapi, '3.1.0')
@@ -594,19 +614,7 @@ test('the document describes every route, with price, credentials and errors', a
         : []
       assert.deepEqual(operation.security, [{ bearer_auth: scopes }, { api_key_auth: [] }])
       const responses = record(operation.responses)
-      assert.deepEqual(Object.keys(responses), [
-        '200',
-        '400',
-        '401',
-        '402',
-        '403',
-        '404',
-        '429',
-        '500',
-      ])
-      assert.deepEqual(record(record(responses[404]).content)['application/problem+json'], {
-        schema: { $ref: '#/components/schemas/Problem' },
-      })
+      assert.deepEqual(Object.keys(responses), statusesOf(name, scopes), name)
     }
   }
   const ids = Object.values(paths).flatMap((path) =>
@@ -615,9 +623,18 @@ test('the document describes every route, with price, credentials and errors', a
   assert.ok(ids.includes('getV2TokenByChainByTokenAddressPrice'))
   assert.ok(ids.every((id) => typeof id === 'string' && /^[a-z]\w+$/.test(id)))
   assert.equal(new Set(ids).size, ids.length)
-  const references = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? []
-  assert.deepEqual([...new Set(references)], ['"$ref":"#/components/schemas/Problem"'])
-  assert.ok(record(record(document.components).schemas).Problem)
+  const { schemas, responses } = record(document.components)
+  const problem = { schema: { $ref: '#/components/schemas/Problem' } }
+  assert.deepEqual(record(record(responses).Status404).content, {
+    'application/problem+json': problem,
+    'application/json': problem,
+  })
+  assert.deepEqual(Object.keys(record(record(responses).Status431)), ['description'])
+  const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)
+  const named = Object.keys(record(schemas)).toSorted()
+  assert.deepEqual([...new Set([...references].map(([, name]) => name))].toSorted(), named)
+  for (const name of ['Token', 'TradeDetail', 'WalletPnlStat', 'WebhookEndpoint', 'Problem'])
+    assert.ok(named.includes(name), name)
   const known = new Set(Object.keys(paths))
   const versioned = [...known].filter((path) => /^\/v[12]\//.test(path))
   const priced = Object.keys(ROUTE_MILLI_UNITS).map((name) => name.split(' ')[1])

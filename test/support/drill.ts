@@ -73,6 +73,11 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     about: 'parts that ten chains with twelve lanes write to ClickHouse',
     run: () => run(['test/support/parts.ts']),
   },
+  openapi: {
+    about: '[SECONDS]: requests made of the API document, checked against it, default 300 seconds',
+    run: ([seconds = '300']) =>
+      run([...TEST, 'test/drills/openapi.test.ts'], { SLUICE_OPENAPI_SECONDS: seconds }),
+  },
   fuzz: {
     about: '[SEED [SURFACE [INDEX]]]: SLUICE_FUZZ_CASES hostile cases, default 20000',
     run: (words) => run(['test/support/fuzz/main.ts', ...words]),

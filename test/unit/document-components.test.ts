@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { namedObject, nullable } from '../../schemas/api/common.ts'
+import { withComponents } from '../../serving/http/document-components.ts'
+
+const documentOf = (...schemas: readonly unknown[]) => ({
+  info: { title: 'An API' },
+  paths: {
+    '/things': {
+      get: {
+        responses: Object.fromEntries(
+          schemas.map((schema, index) => [
+            200 + index,
+            { content: { 'application/json': { schema } } },
+          ]),
+        ),
+      },
+    },
+  },
+})
+
+const schemasOf = (document: ReturnType<typeof withComponents>): unknown => {
+  const { paths } = document as unknown as ReturnType<typeof documentOf>
+  return Object.values(paths['/things'].get.responses).map(
+    ({ content }) => content['application/json'].schema,
+  )
+}
+
+const Part = namedObject('Part', { title: Type.String() })
+const PART = { $ref: '#/components/schemas/Part' }
+
+test('a schema with a title becomes a component wherever it occurs, and a reference there', () => {
+  const named = withComponents(
+    documentOf(
+      namedObject('Whole', { part: Part, parts: Type.Array(Part), none: nullable(Part) }),
+      Type.Record(Type.String(), Part),
+      Type.Union([Part, Type.Null()]),
+    ),
+  )
+  assert.deepEqual(JSON.parse(JSON.stringify(schemasOf(named))), [
+    { $ref: '#/components/schemas/Whole' },
+    { type: 'object', patternProperties: { '^.*$': PART } },
+    { anyOf: [PART, { type: 'null' }] },
+  ])
+  assert.deepEqual(JSON.parse(JSON.stringify(named.components)), {
+    responses: {},
+    schemas: {
+      Part: JSON.parse(JSON.stringify(Part)),
+      Whole: {
+        type: 'object',
+        title: 'Whole',
+        required: ['part', 'parts', 'none'],
+        properties: {
+          part: PART,
+          parts: { type: 'array', items: PART },
+          none: { anyOf: [PART, { type: 'null' }] },
+        },
+      },
+    },
+  })
+})
+
+test('two different schemas of one title are refused', () => {
+  const other = namedObject('Part', { title: Type.Integer() })
+  assert.throws(() => withComponents(documentOf(Part, other)), /called Part/)
+})
+
+test('problems of one status are one component; a problem that says something else stays where it is', () => {
+  const problem = (description: string) => ({
+    404: { description, content: { 'application/problem+json': { schema: {} } } },
+  })
+  const paths = {
+    '/one': { get: { responses: problem('No such chain') } },
+    '/two': { get: { responses: problem('No such chain') } },
+    '/three': { get: { responses: problem('No such endpoint') } },
+  }
+  const { paths: referred, components } = withComponents({ paths })
+  const shared = { 404: { $ref: '#/components/responses/Status404' } }
+  assert.deepEqual(referred, {
+    '/one': { get: { responses: shared } },
+    '/two': { get: { responses: shared } },
+    '/three': paths['/three'],
+  })
+  assert.deepEqual(components, {
+    schemas: {},
+    responses: { Status404: problem('No such chain')[404] },
+  })
+})

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { errorAnswers, faultsOf } from '../../serving/http/operation-faults.ts'
+
+test('the document names the statuses of the mode that errors are sent in', () => {
+  const faults = faultsOf({
+    method: 'PATCH',
+    path: '/webhook/endpoint/:id',
+    scopes: ['webhook.write'],
+  })
+  const statuses = (mode: 'semantic' | 'reference') => Object.keys(errorAnswers(faults, mode))
+  assert.deepEqual(statuses('semantic'), [
+    '400',
+    '401',
+    '403',
+    '404',
+    '409',
+    '413',
+    '415',
+    '429',
+    '500',
+    '503',
+  ])
+  assert.deepEqual(statuses('reference'), [
+    '400',
+    '401',
+    '403',
+    '409',
+    '413',
+    '415',
+    '429',
+    '500',
+    '520',
+  ])
+})

@@ -9,7 +9,7 @@ import { quantile } from './quantile.ts'
 
 const WSOL = CHAINS.sol.wrappedNative
 const ROUNDS = 200
-/** A busy block of mainnet holds about this many transactions that are no votes. */
+/** A busy block of mainnet holds about this many transactions that are not votes. */
 const BLOCK_TRANSACTIONS = 1_200
 /** Short samples: a busy machine takes the processor away from long ones only. */
 const SAMPLE_TRANSACTIONS = 120

@@ -97,7 +97,7 @@ const records = () => {
 
 const channel = (): Channel => {
   const found = parseChannel(CHANNEL, new Set(['eth']))
-  if ('code' in found) throw new Error(`${CHANNEL} is no channel`)
+  if ('code' in found) throw new Error(`${CHANNEL} is not a channel`)
   return found
 }
 

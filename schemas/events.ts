@@ -76,7 +76,7 @@ export interface SvmLamports {
   readonly postRaw: bigint
 }
 
-/** One Solana transaction that is no vote. A failed one has no instructions: nothing that it did counts but its fee. */
+/** One Solana transaction that is not a vote. A failed one has no instructions: nothing that it did counts but its fee. */
 export interface SvmTransaction extends AnyTransaction {
   readonly version: 'legacy' | 0 | 1
   readonly instructions: readonly SvmInstruction[]

@@ -34,7 +34,7 @@ const FEEDS = {
     chains: ['polygon'],
     topics: ['predictionTrades', 'predictionManagements', 'predictionSettlements'],
   },
-  /** Every instruction that is no vote. */
+  /** Every instruction that is not a vote. */
   instructions: { vm: 'svm', topics: ['instructions'] },
   /** Rewards of a block to its leader, to voters and stakes. */
   rewards: { vm: 'svm', topics: ['rewards'] },

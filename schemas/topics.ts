@@ -213,6 +213,6 @@ export const topicRow = (name: string): TopicRow | undefined =>
   Object.values(TOPICS).find(({ scope, suffix }: TopicRow) => {
     if (scope === 'global') return name === suffix
     if (scope === 'internal') return name.slice(0, name.lastIndexOf('.')) === suffix
-    // Names of the installation's own topics begin with `_`: what stands before their dot is no chain.
+    // Names of the installation's own topics begin with `_`: what stands before their dot is not a chain.
     return !name.startsWith('_') && name.slice(name.indexOf('.') + 1) === suffix
   })

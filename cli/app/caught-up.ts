@@ -33,7 +33,7 @@ export const isCaughtUp = async (
       const ends = await bus.ends(topic)
       for (const { partition, low, end } of ends) {
         const place = places.find((each) => each.partition === partition)?.offset ?? low
-        // What stands between a place and the end may be no record: offsets skip over transaction marks.
+        // What stands between a place and the end may not be a record: offsets skip over transaction marks.
         if (place < end) for await (const _ of bus.read(topic, partition, place, end)) return false
       }
       return true

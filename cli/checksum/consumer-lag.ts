@@ -110,7 +110,7 @@ export const laggingGroups = async (
   const behind: string[] = []
   for (const { group, topic, partition, place, end, isSettling } of await laneOffsets(bus, chain)) {
     if (!isSettling) continue
-    // What stands between a place and the end may be no record: offsets skip over transaction marks.
+    // What stands between a place and the end may not be a record: offsets skip over transaction marks.
     for await (const { headers } of bus.read(topic, partition, place, end)) {
       if (Number(headers.seq ?? 0) <= seq) {
         behind.push(`${group} has not processed operation ${headers.seq ?? '?'} of ${topic}`)

@@ -89,7 +89,7 @@ export const parsePlan = (
   }
   const isProfile = words.profile === 'pump' && words.chain !== undefined
   if (words.profile !== undefined && !(isProfile && chains[0]?.vm === 'svm')) {
-    problems.push(`--profile: ${words.profile} is no profile of this chain; Solana has pump`)
+    problems.push(`--profile: ${words.profile} is not a profile of this chain; Solana has pump`)
   }
   if (problems.length > 0) throw new UsageError(problems)
   const overrides: ConfigOverrides = { port, dataDir: words.data, rpcUrls: words.rpc }

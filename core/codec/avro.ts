@@ -229,7 +229,7 @@ const writesAscii = (buf: Buffer, text: string, at: number): boolean =>
 /** Avro strings. Ours are nearly all ASCII: one pass writes them and proves it, where avsc counts the bytes first. */
 class AsciiFirst extends avsc.types.StringType {
   protected _write(tap: Tap, text: unknown): void {
-    if (typeof text !== 'string') throw new Error(`${String(text)} is no text`)
+    if (typeof text !== 'string') throw new Error(`${String(text)} is not text`)
     const { buf, pos } = tap
     const { length } = text
     const head = length < ONE_BYTE_CHARS ? 1 : 2

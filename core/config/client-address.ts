@@ -38,7 +38,7 @@ const hopOf = (entry: string): Address | undefined => {
 
 /**
  * Address of the caller: `peer`, or where the peer is a trusted proxy the right-most entry of `X-Forwarded-For` that is
- * no trusted proxy itself. An entry that is no address ends the search at the proxy that passed it on. `trusted`: CIDR
+ * no trusted proxy itself. An entry that is not an address ends the search at the proxy that passed it on. `trusted`: CIDR
  * ranges; throws for one that is none.
  */
 export const clientAddress = (
@@ -61,7 +61,7 @@ export const clientAddress = (
 
 /**
  * Name under which an address is limited: the whole IPv4 address, also where IPv6 only wraps it, and the first 64 bits of
- * an IPv6 address. A text that is no address stays as it is.
+ * an IPv6 address. A text that is not an address stays as it is.
  */
 export const addressBucket = (address: string): string => {
   const value = parsed(address)

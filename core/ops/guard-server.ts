@@ -146,7 +146,7 @@ const REFUSALS: Readonly<Record<string, readonly [line: string, reason: string]>
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'too-large'],
 }
 
-/** Refuses what is no HTTP request, closes its connection and counts it; a client that merely left is neither refused nor counted. */
+/** Refuses what is not an HTTP request, closes its connection and counts it; a client that merely left is neither refused nor counted. */
 export const refuseUnreadable =
   ({ surface, metrics }: Pick<EdgeDeps, 'surface' | 'metrics'>) =>
   (error: Error & { readonly code?: string }, socket: Socket): void => {

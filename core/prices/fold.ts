@@ -72,7 +72,7 @@ export const enterBlock = (
   return { ...state, entries, steps: new Map(), pegs: new Map() }
 }
 
-/** Configured USD prices as table entries of the moment `timeMs`; tokens that are no quote asset are left out. */
+/** Configured USD prices as table entries of the moment `timeMs`; tokens that are not quote assets are left out. */
 export const staticPrimes = (
   prices: Readonly<Record<string, number>>,
   timeMs: number,

@@ -57,7 +57,7 @@ export interface Stamp {
   readonly native: number | null
 }
 
-/** The stamp of a token that is no quote asset. */
+/** The stamp of a token that is not a quote asset. */
 export const NO_STAMP: Stamp = { usd: null, native: null }
 
 /** True while an entry may be used at `timeMs` of block time. */

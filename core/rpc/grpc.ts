@@ -197,7 +197,7 @@ const errorOf = ({ code, details, message }: ServiceError): Error => {
     return new Malformed('rpc-too-large', 'the answer is too large')
   }
   if (code === status.INTERNAL && said.startsWith('Response message parsing error')) {
-    return new Malformed('rpc-not-a-message', 'the node answered something that is no message')
+    return new Malformed('rpc-not-a-message', 'the node answered something that is not a message')
   }
   if (NO_ANSWER.has(code)) return new Outage('rpc', `the node did not answer: ${said}`)
   return new RpcError(code, said, undefined)

@@ -50,7 +50,7 @@ export const letterRecord = (letter: Letter): OutRecord => ({
   },
 })
 
-/** A swap whose tokens nobody can name is no trade. */
+/** A swap whose tokens nobody can name is not a trade. */
 export const namelessSwaps = (swaps: readonly Swap[], block: Block): readonly Dropped[] => {
   const hashes = new Map(block.transactions.map(({ index, hash }) => [index, hash]))
   return swaps

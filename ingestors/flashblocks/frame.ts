@@ -77,7 +77,7 @@ const parsed = (json: Buffer): unknown => {
   try {
     return parseJson(json.toString('utf8'), { maxLength: MAX_JSON_BYTES })
   } catch (cause) {
-    throw new Malformed('not-json', 'a frame is no JSON', { cause })
+    throw new Malformed('not-json', 'a frame is not JSON', { cause })
   }
 }
 

@@ -106,12 +106,12 @@ const depositParties = (raw: string): Pick<Transaction, 'from' | 'to'> => {
   }
 }
 
-/** The codec throws errors of its own kinds for bytes that are no transaction. */
+/** The codec throws errors of its own kinds for bytes that are not a transaction. */
 const orMalformed = <T>(read: () => T): T => {
   try {
     return read()
   } catch (cause) {
-    throw new Malformed('unknown-shape', 'bytes that are no transaction', { cause })
+    throw new Malformed('unknown-shape', 'bytes that are not a transaction', { cause })
   }
 }
 

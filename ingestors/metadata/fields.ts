@@ -34,7 +34,7 @@ type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Reads a document; a text that is no JSON object, or one that nests too deep, is dropped. */
+/** Reads a document; text that is not a JSON object, or one that nests too deep, is dropped. */
 export const documentOf = (
   text: string,
   gateways: Gateways,
@@ -87,7 +87,7 @@ const firstOf = (
   return undefined
 }
 
-/** A link as it stands; `ipfs:` and `ar:` by their gateway. Everything that is no web address is nothing. */
+/** A link as it stands; `ipfs:` and `ar:` by their gateway. Everything that is not a web address is nothing. */
 const linkText = (value: unknown, gateways: Gateways): string | undefined => {
   if (typeof value !== 'string') return undefined
   const text = value.trim()

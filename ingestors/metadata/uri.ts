@@ -12,7 +12,7 @@ export type Place =
   | { readonly text: string }
   | { readonly dropped: 'scheme' | 'uri' }
 
-/** Longest address on the web; longer ones are no links. */
+/** Longest address on the web; longer ones are not links. */
 const MOST_CHARACTERS = 2_048
 /** A content identifier of IPFS in any of its bases, then a path. */
 const IPFS = /^ipfs:\/\/(?:ipfs\/)?([a-zA-Z0-9]{32,128}(?:\/.*)?)$/

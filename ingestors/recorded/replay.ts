@@ -49,7 +49,7 @@ interface Place {
 /**
  * Recordings as a source: ordered by height, files of one block joined, no continuity between blocks. Every file is
  * read once before the first block is given, and again when its turn comes, so memory holds one block at a time. Throws
- * `Malformed` for a file that is no recording of this chain, or for two blocks of one height.
+ * `Malformed` for a file that is not a recording of this chain, or for two blocks of one height.
  */
 export const recordedSource = async (recordings: Recordings): Promise<RecordedSource> => {
   const { chain, log, facts, extra, readFile = (file) => readBytes(file) } = recordings

@@ -316,7 +316,7 @@ export const loadCandles = (state: StageState, options: CandleOptions = {}): Can
   new CandleProcessor(state, options)
 
 /**
- * `dex.trades.processed` to `candlesticks`: every token that is no stablecoin, pool and pair in 18 resolutions, each candle an upsert
+ * `dex.trades.processed` to `candlesticks`: every token that is not a stablecoin, pool and pair in 18 resolutions, each candle an upsert
  * by `version`. An event is a changed second with the coarser candles that it lies in (docs/kafka.md).
  */
 export const CANDLES: Stage = {

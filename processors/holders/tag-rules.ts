@@ -25,7 +25,7 @@ const applyCreations = (draft: BlockHolderChanges, { events }: TokenEvents): voi
 }
 
 /**
- * Pools of a token: who keeps its vault is no holder of note. The vault's own account is remembered for the block, because a
+ * Pools of a token: who keeps its vault is not listed as a holder. The vault's own account is remembered for the block, because a
  * program may keep it under another owner than the wire names. Pools that count the token as their quote lie in other lanes.
  */
 const applyPools = (

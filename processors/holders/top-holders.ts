@@ -29,7 +29,7 @@ export class TopHolders {
   #behind: Holding | undefined
   #most = MIN_TRACKED
 
-  /** What the owner holds now; 0: it is no holder. */
+  /** What the owner holds now; 0: it is not a holder. */
   set(owner: string, raw: bigint): void {
     this.#remove(owner)
     if (raw <= 0n) return

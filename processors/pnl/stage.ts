@@ -37,7 +37,7 @@ interface WalletTrade extends WalletToken {
   readonly place: { readonly tx: string; readonly eventIndex: number }
 }
 
-/** The trade as a deal of its wallet; undefined for trades that are no position: failed ones, and those of money itself. */
+/** The trade as a deal of its wallet; undefined for trades that make no position: failed ones, and those of money itself. */
 const walletTradeOf = (
   event: TradeEvent,
   timeMs: number,

@@ -57,7 +57,7 @@ const reservesPrice = (reserves: AmountPair, pool: DexPool): number | null => {
     : divide(unitsNumber(reserves[1], b), unitsNumber(reserves[0], a))
 }
 
-/** What a swap paid of b for one a; null for what is no swap. */
+/** What a swap paid of b for one a; null for what is not a swap. */
 const swapPrice = ({ type }: DexPoolEvent, pool: DexPool): number | null =>
   type === 'DEX_POOL_EVENT_TYPE_SWAP'
     ? divide(

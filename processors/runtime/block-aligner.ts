@@ -109,7 +109,7 @@ export const createBlockAligner = <Value>(options: {
     push: (arrival) => {
       const queue = byTopic.get(arrival.topic)
       if (queue === undefined)
-        return throwMalformed('spans', `${arrival.topic} is no input of this stage`)
+        return throwMalformed('spans', `${arrival.topic} is not an input of this stage`)
       if (arrival.seq !== null && arrival.part !== null) {
         if (!isAfter(arrival.seq, arrival.part, queue)) return false
         queue.lastSeq = arrival.seq

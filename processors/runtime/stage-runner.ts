@@ -225,7 +225,7 @@ class StageLane {
       return
     }
     const input = this.#inputs.get(record.topic)
-    if (input === undefined) throw new Malformed('topic', `${record.topic} is no input`)
+    if (input === undefined) throw new Malformed('topic', `${record.topic} is not an input`)
     const poisonOr = orPoison(() => decodeInput(codec, input, record.value))
     const decoded = poisonOr instanceof Malformed ? poisonOr : poisonOr.value
     const place =

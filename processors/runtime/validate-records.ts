@@ -16,7 +16,7 @@ const DECIMAL_TEXT = /^$|^-?\d{1,400}(\.\d{1,400})?$/
 
 const validateAmountText = (field: string, text: string, shape = UNSIGNED_AMOUNT): void => {
   if (!shape.test(text) || (text.length > 77 && BigInt(text) > MAX_UINT256))
-    throw new Malformed('amount', `${field} is no base-unit amount`)
+    throw new Malformed('amount', `${field} is not a base-unit amount`)
 }
 /** Throws `Malformed` for what is neither empty nor base units of 256 bits. */
 export const validateAmount = (field: string, text: string): void => validateAmountText(field, text)

@@ -26,7 +26,7 @@ export const UNITS_DECIMAL: DecimalType = { whole: 76 - 24, places: 24 }
 const clamp = (raw: bigint, low: bigint, high: bigint): bigint =>
   raw < low ? low : raw > high ? high : raw
 
-/** Whole number text within `UInt256`; "" is none. Throws SyntaxError for what is no whole number. */
+/** Whole number text within `UInt256`; "" is none. Throws SyntaxError for what is not a whole number. */
 export const clampUint256 = (text: string): string =>
   clamp(BigInt(text), 0n, MAX_UINT256).toString()
 

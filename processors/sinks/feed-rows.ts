@@ -16,7 +16,7 @@ export interface FeedEvent {
   readonly event_index: number
 }
 
-/** Fields of a feed that are no text, number or mark as they stand. */
+/** Fields of a feed that are neither text, number nor mark as they stand. */
 export interface FeedColumnTypes {
   /** Base units. */
   readonly raws?: readonly string[]
@@ -121,6 +121,7 @@ const amountValue = (name: string, value: unknown): string => {
 /** Sixty-four bits and a sign. */
 const int64Value = (name: string, value: unknown): string => {
   const text = String(value)
-  if (!/^-?\d{1,18}$/.test(text)) throw new Malformed('amount', `${name} is no amount of 64 bits`)
+  if (!/^-?\d{1,18}$/.test(text))
+    throw new Malformed('amount', `${name} is not an amount of 64 bits`)
   return text
 }

@@ -5,7 +5,7 @@ export interface TokenRecord {
   readonly token: Token
   readonly createdAtMs: number
   readonly createdSlot: number
-  /** "" where the first sight was no transaction. */
+  /** "" where the first sight was not a transaction. */
   readonly createdTx: string
   readonly dev: string
   readonly launch: Launch | null

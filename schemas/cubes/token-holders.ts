@@ -19,7 +19,7 @@ const last: Leaf = { sql: 'last_seen', type: 'DateTime', about: 'Last change.' }
 /** Who holds what now; no row for a balance of zero. */
 export const TOKEN_HOLDERS: Cube = {
   name: 'TokenHolders',
-  about: 'Current balances per token and wallet. A wallet without any is no holder.',
+  about: 'Current balances per token and wallet. A wallet without any is not a holder.',
   groups: ['EVM', 'Solana'],
   layer: 'DWS',
   baseCost: 800,

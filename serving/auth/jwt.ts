@@ -69,7 +69,7 @@ export const readPair = async (privatePem: string): Promise<KeyPair> => {
     return await pairOf(await importPKCS8(privatePem, ALGORITHM, { extractable: true }), privatePem)
   } catch (error) {
     if (error instanceof Malformed) throw error
-    throw new Malformed('signing_key', 'the signing key is no RSA key in PKCS 8 PEM', {
+    throw new Malformed('signing_key', 'the signing key is not an RSA key in PKCS 8 PEM', {
       cause: error,
     })
   }

@@ -39,7 +39,7 @@ const aggregationOf = (fields: readonly ValueField[]): CreditFactors['aggregatio
   return plain && fields.some(isAggregate) ? 'group' : 'none'
 }
 
-/** The factors of a selection; `calculate` is no metric of its own. */
+/** The factors of a selection; `calculate` is not a metric of its own. */
 export const creditFactors = ({ cube, fields, limit }: CubeSelection): CreditFactors => {
   const values = valueFields(fields)
   return {

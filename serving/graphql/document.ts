@@ -149,7 +149,7 @@ export const checkDocument = (
   return { document, fragments }
 }
 
-/** The operation to run. Throws `GraphQLError` when it cannot be told, or is no query. */
+/** The operation to run. Throws `GraphQLError` when it cannot be told, or is not a query. */
 export const operationOf = (
   { document }: ParsedDocument,
   name: string | undefined,

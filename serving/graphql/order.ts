@@ -32,7 +32,7 @@ const namesOf = (field: ValueField): readonly string[] => {
 /** Fields of a record by the names under which they are ordered by and calculated with. */
 export type NamedFields = ReadonlyMap<string, ValueField>
 
-/** The field that each name means: keys of what is no plain dimension first, then every name in the order of the query. */
+/** The field that each name means: keys of what is not a plain dimension first, then every name in the order of the query. */
 export const namedFields = (fields: readonly ValueField[]): NamedFields => {
   const named = new Map<string, ValueField>()
   const add = (name: string, field: ValueField): void => {

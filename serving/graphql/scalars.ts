@@ -11,7 +11,9 @@ const textOf = (node: ValueNode): string | undefined =>
 const intText = (node: ValueNode): string => {
   const text = textOf(node)
   if (text === undefined || !/^[+-]?\d{1,19}$/.test(text))
-    throw new GraphQLError('Int cannot represent a value that is no whole number', { nodes: node })
+    throw new GraphQLError('Int cannot represent a value that is not a whole number', {
+      nodes: node,
+    })
   const value = BigInt(text)
   if (value > INT64_MAX || value < -INT64_MAX)
     throw new GraphQLError('Int cannot represent a value beyond 64 bits', { nodes: node })
@@ -26,7 +28,7 @@ const numberText = (node: ValueNode): string => {
     !Number.isFinite(Number(text)) ||
     text.length > 100
   )
-    throw new GraphQLError('Float cannot represent a value that is no number', { nodes: node })
+    throw new GraphQLError('Float cannot represent a value that is not a number', { nodes: node })
   return text
 }
 

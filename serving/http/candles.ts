@@ -76,7 +76,7 @@ export const candleRoutes =
     )
   }
 
-/** The pair's series: the leg that is no quote asset is priced, whatever the order in the path. */
+/** The pair's series: the leg that is not a quote asset is priced, whatever the order in the path. */
 const pairOf = ({ config }: CandleDeps, { id }: NamedChain, pair: string): Series => {
   const [left = '', right = '', ...rest] = pair.split('-')
   if (rest.length > 0) {

@@ -56,7 +56,7 @@ const operationIdOf = (method: string, url: string): string =>
     .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('')
 
-/** Version segments are no part of an operation's name in the tables. */
+/** Version segments are not part of an operation's name in the tables. */
 const VERSION = /^\/v\d+(?=\/)|(?<=^\/wallet)\/v\d+/
 
 /** What the document says of a route that has a price. */

@@ -38,7 +38,7 @@ export interface CandleRow {
 const SERIES: Readonly<
   Record<Series['kind'], { readonly priced: (chain: string) => string; readonly where: string }>
 > = {
-  // A quote leg is no candle of the quote: streams and cubes leave it out as well.
+  // A quote leg is not a candle of the quote: streams and cubes leave it out as well.
   token: {
     priced: () => '{token:String} AS priced',
     where: 'token_address = {token:String} AND is_base = 1',

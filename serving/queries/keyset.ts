@@ -8,7 +8,7 @@ export interface OrderColumn {
 }
 
 /**
- * A double as the unsigned integer of its bits, negative ones turned round: the same order, exact as text. What is no number counts
+ * A double as the unsigned integer of its bits, negative ones turned round: the same order, exact as text. What is not a number counts
  * as zero, and so does minus zero.
  */
 export const orderedBits = (sql: string): string => {

@@ -22,7 +22,7 @@ export interface WalletStatRow {
   readonly position_cost_usd: string
 }
 
-/** Most tokens of one answer; a wallet that traded more is no person. */
+/** Most tokens of one answer; a wallet that traded more is not a person. */
 const MOST_TOKENS = 10_000
 
 /** Every token that a wallet traded, newest trade first; `token` narrows to one. */

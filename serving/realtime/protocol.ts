@@ -92,7 +92,7 @@ export type Command =
     }
 
 /**
- * Commands of one message, at most `MAX_COMMANDS`, or undefined where it is no such message and the connection must close
+ * Commands of one message, at most `MAX_COMMANDS`, or undefined where it is not such a message and the connection must close
  * with 3501.
  */
 export const parseMessage = (text: string): readonly Command[] | undefined => {

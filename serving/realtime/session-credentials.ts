@@ -19,7 +19,7 @@ import {
   type World,
 } from './session.ts'
 
-/** Longest `connect.name`; a longer one is no name that we know. */
+/** Longest `connect.name`; a longer one is not a name that we know. */
 const MAX_NAME_LENGTH = 16
 /** Seconds between server pings. */
 export const PING_SECONDS = 25

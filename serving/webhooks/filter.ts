@@ -5,7 +5,7 @@ import { LAUNCH_KEYS, WEBHOOK_KEYS, type WebhookKey } from '../../schemas/webhoo
 import { childrenOf, costOf, WALKS } from './filter-cost.ts'
 import type { WebhookEvent } from './message.ts'
 
-/** What a filter answers of an event; `error` = it asked for something that is not there, which is no match. */
+/** What a filter answers of an event; `error` = it asked for something that is not there, which is not a match. */
 export type FilterAnswer = 'match' | 'no-match' | 'error'
 
 /** A compiled filter. */

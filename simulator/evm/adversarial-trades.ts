@@ -150,7 +150,7 @@ export const flashSwap = (desk: BlockBuilder): number => {
   return sent ? 1 : 0
 }
 
-/** Swap events of contracts that are no pools: a bare emitter, and a pair that names a factory which does not know it. */
+/** Swap events of contracts that are not pools: a bare emitter, and a pair that names a factory which does not know it. */
 export const forgedSwaps = (desk: BlockBuilder): number => {
   const { context, random } = desk
   const { byRole, forgery, fakePair } = context.world

@@ -14,7 +14,7 @@ export const parseAddress = (address: string): Address => {
   return { address, key }
 }
 
-/** A made-up address: nobody has its key, and it is no program's either. */
+/** A made-up address: nobody has its key, and it is not a program's either. */
 export const simulatedAddress = (seed: number, label: string): Address => {
   const key = createHash('sha256').update(`${seed} ${label}`).digest()
   return { address: base58Encode(key), key }

@@ -249,7 +249,7 @@ test('a minute beyond the days that trades are kept is closed and marked, and la
   assert.deepEqual([gap?.minute, gap?.announced, gap?.reason], [old, 2, 'expired'])
 })
 
-test('trades that expired after they were rolled up are no reason to build the rollup again', async () => {
+test('trades that expired after they were rolled up are not a reason to build the rollup again', async () => {
   await addBlock('avax', 1, START, 2)
   await addTrades('avax', { number: 1, atS: START, to: 2 })
   await setFinal('avax', START + 60)

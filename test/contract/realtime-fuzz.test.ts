@@ -13,7 +13,7 @@ const SEED = 20_261_122
 const CONNECTIONS = 100
 const FRAMES_EACH = 7
 const HANDSHAKES = 120
-/** Longest that a well-behaved client may wait meanwhile; a slow machine is no defect. */
+/** Longest that a well-behaved client may wait meanwhile; a slow machine is not a defect. */
 const PATIENCE_MS = 5_000
 
 const TRADES = `dex-trade:eth_${TOKEN}`

@@ -512,7 +512,7 @@ test('a block that no endpoint gives in shape halts the chain with a dead letter
   assert.equal(ingestor.status().state, 'halted')
 })
 
-test('an error that is no outage is told as fatal', async (t) => {
+test('an error that is not an outage is told as fatal', async (t) => {
   const bus = await openBus(t, folder(t))
   const told: unknown[] = []
   const source: HandSource = {

@@ -242,7 +242,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     }
   })
 
-  test('addresses that are no way to a node are refused', async () => {
+  test('addresses that are not a way to a node are refused', async () => {
     const base = optionsOf([])
     const refused = (chain: keyof typeof CHAINS, url: string) =>
       assert.rejects(

@@ -164,7 +164,7 @@ for (const [name, chain, identity] of CHAINS_OF) {
   })
 }
 
-/** Bytes that are no message, or one out of all bounds. */
+/** Bytes that are not a message, or one out of all bounds. */
 const hostileBytes = (right: Buffer, random: Random): Buffer => {
   switch (random.below(5)) {
     case 0:

@@ -38,7 +38,7 @@ test('no text is read as a cursor that was never given out', () => {
   )
 })
 
-test('a key with one character changed is no key', () => {
+test('a key with one character changed is not a key', () => {
   const change = fc.tuple(fc.nat(49), fc.constantFrom(...'abcXYZ019_-é'))
   fc.assert(
     fc.property(change, ([at, character]) => {

@@ -36,7 +36,7 @@ test('words that are read at once are those that were written', () => {
   )
 })
 
-test('text that is no hex, or ends early, is refused at once as it is word by word', () => {
+test('text that is not hex, or ends early, is refused at once as it is word by word', () => {
   const odd = fc.constantFrom('g', 'A', ' ', 'x', 'é', 'İ', '字', '\ud800', '')
   let refused = 0
   fc.assert(

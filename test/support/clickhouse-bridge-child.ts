@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { createGunzip } from 'node:zlib'
 import { Session } from 'chdb'
 
-/** Parameters of the protocol that are no settings of the engine. */
+/** Parameters of the protocol that are not settings of the engine. */
 const PROTOCOL = new Set([
   ...['query', 'query_id', 'database', 'default_format', 'user', 'password', 'role', 'quota_key'],
   ...['session_id', 'session_timeout', 'session_check', 'compress', 'decompress'],

@@ -61,7 +61,7 @@ export const killLine = ({ role, afterMs, height, inFlight }: Kill, index: numbe
   return `kill ${index + 1}: ${role} after ${Math.round(afterMs)} ms, log at ${height ?? '-'}, in flight: ${what}`
 }
 
-/** A run with fewer than half of its kills in the middle of something is no run. */
+/** A run with fewer than half of its kills in the middle of something is not a run. */
 export const assertWorthy = (kills: readonly Kill[]): void => {
   const amid = kills.filter(({ inFlight }) => inFlight.length > 0).length
   assert.ok(amid * 2 >= kills.length, `only ${amid} of ${kills.length} kills hit something`)

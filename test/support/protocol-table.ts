@@ -68,7 +68,7 @@ const note = (seen: Seen, chain: string, file: string, decoded: Decoded): void =
   for (const [kind, protocolsOf] of KINDS) {
     for (const protocol of protocolsOf(decoded)) {
       const row = protocolRow(protocol)
-      if (row === undefined) throw new Error(`${file} holds ${protocol}, which is no row`)
+      if (row === undefined) throw new Error(`${file} holds ${protocol}, which is not a row`)
       const key = seenKey(chain, shapeOf(row))
       const shown = seen.get(key) ?? { kinds: new Set(), files: new Set() }
       shown.kinds.add(kind)
@@ -148,7 +148,7 @@ const ORDERS = 'traces/sol_phoenix_orders.json'
 /** Lines of Solana's order books, whose orders are a feed of their own. */
 const orderBookLines = async (): Promise<readonly string[]> => {
   const block = await blockIn('sol', ORDERS)
-  if (block?.vm !== 'svm') throw new Error(`${ORDERS} is no block of Solana`)
+  if (block?.vm !== 'svm') throw new Error(`${ORDERS} is not a block of Solana`)
   const recorded = new Set(orderEvents(block).map(({ event }) => event.program_address))
   return [...ORDER_BOOKS].map(([program, { name, family }]) => {
     const [kind, how] = recorded.has(program)

@@ -201,7 +201,7 @@ export const testRecorded = (run: RecordedRun): Promise<void> =>
         ),
       )
       for (const key of (await published()).keys()) {
-        assert.ok(known.has(key) || open.has(key), `${key} is no trade of the recording`)
+        assert.ok(known.has(key) || open.has(key), `${key} is not a trade of the recording`)
       }
     })
 

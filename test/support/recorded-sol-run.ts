@@ -232,7 +232,7 @@ export const testRecordedSol = (run: RecordedSolRun): Promise<void> =>
 
     test('what wallets made is what the plain book says', async () => {
       const { positions } = brutePnl(
-        // Trades of money itself are no position.
+        // Trades of money itself make no position.
         brute
           .filter(({ base }) => base !== SOL)
           .map((trade) => ({

@@ -19,7 +19,7 @@ import type { SoakChain, SoakNode, SoakOrder, SoakWord } from './soak-child.ts'
 const CHILD = fileURLToPath(new URL('./soak-child.ts', import.meta.url))
 /** How `npm start` and the image run the product. */
 const AS_STARTED = ['--max-semi-space-size=32']
-/** Measured is what it holds: from when frames are no later than that, or from this long after the start. */
+/** Measured is what it holds: from when frames are not later than that, or from this long after the start. */
 const CAUGHT_UP_MS = 2_000
 const WARM_UP_MS = { least: 20_000, most: 300_000, look: 15_000 }
 const START_MS = 120_000

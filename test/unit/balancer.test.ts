@@ -170,7 +170,7 @@ const balance = (
   ]),
 })
 
-test('what joined a V2 pool and what left it; its own shares are no part of that', () => {
+test('what joined a V2 pool and what left it; its own shares are not part of that', () => {
   assert.deepEqual(changes([balance([TOKEN_A, TOKEN_B], [10n, 0n])]), [
     ['increase', POOL, TOKEN_A, 10n, TOKEN_B, 0n],
   ])

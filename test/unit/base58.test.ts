@@ -60,7 +60,7 @@ test('a part of a larger buffer is that part only', () => {
   assert.equal(base58Encode(whole.subarray(1, 2)), '2g')
 })
 
-test('other characters are no base 58', () => {
+test('other characters are not base 58', () => {
   for (const text of ['0', 'O', 'I', 'l', 'abc def', 'é', '2g\n', '١'])
     assert.equal(base58Decode(text), undefined)
 })

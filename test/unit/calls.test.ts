@@ -185,7 +185,7 @@ test('what fails takes back what it called; calls beside it stand', () => {
   )
 })
 
-test('what is no answer about this block is refused with its reason', () => {
+test('what is not an answer about this block is refused with its reason', () => {
   const block = tracedBlock('block_17148268.json')
   const traces = listed('block_17148268.json')
   const reasonOf = (work: () => unknown): string => {

@@ -193,7 +193,7 @@ test('a checkpoint that is not what it names is refused', async () => {
   )
 })
 
-test('what is no message, or one of too many parts', async () => {
+test('what is not a message, or one of too many parts', async () => {
   await refuses(Buffer.of(), 'not-an-object')
   await refuses(Buffer.of(0x32), 'bad-protobuf')
   await refuses(Buffer.of(0x32, 5, 0), 'bad-protobuf')

@@ -53,7 +53,7 @@ const leave = async (text: string): Promise<void> => {
   await until(() => answered > before.answered, 'the request failed')
 }
 
-test('a client that leaves is no error line; a bug is one', async () => {
+test('a client that leaves is not an error line; a bug is one', async () => {
   const head = 'Host: x\r\nContent-Type: application/json\r\n'
   await leave(`POST /body HTTP/1.1\r\n${head}Content-Length: 100\r\n\r\n{"half":`)
   await leave(`GET /slow HTTP/1.1\r\n${head}\r\n`)

@@ -83,6 +83,15 @@ test('a comment cites no document that readers of the repository do not have', (
   assert.deepEqual(cited, [])
 })
 
+test('a sentence says "is not a pool", never "is no pool"', () => {
+  const found = [...SOURCES, ...PAGES].flatMap((file) =>
+    [
+      ...read(file).matchAll(/(?<!\bthere )\b(?:is|are|was|were) no (?!other\b|longer\b|more\b|pool")\w+/g),
+    ].map(([words]) => `${file}: ${words}`),
+  )
+  assert.deepEqual(found, [])
+})
+
 test('a heading of docs that a comment cites exists', () => {
   const missing = SOURCES.flatMap((file) =>
     [...read(file).matchAll(/\b(docs\/[\w/-]+\.md)#([\w-]+)/g)]

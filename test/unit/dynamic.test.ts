@@ -28,7 +28,7 @@ test('a list has at most as many entries as a condition has outcomes', () => {
 const BROKEN: readonly (readonly [string, string])[] = [
   ['an offset outside', data(9n, 64n)],
   ['the greatest offset', data(9n, MAX)],
-  ['an offset that is no word', data(9n, 65n, 0n)],
+  ['an offset that is not a word', data(9n, 65n, 0n)],
   ['a length beyond the data', data(9n, 64n, 99n, 1n)],
   ['half of all lengths', data(9n, 64n, 1n << 255n, 1n)],
   ['the greatest length', data(9n, 64n, MAX, 1n)],

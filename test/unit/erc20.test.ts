@@ -40,7 +40,7 @@ test('three topics are a token that moved, also none of it; four are a collectib
   )
 })
 
-test('moves of the coin that the chain itself logs are no moves of a token', () => {
+test('moves of the coin that the chain itself logs are not moves of a token', () => {
   const system = '0xfffffffffffffffffffffffffffffffffffffffe'
   const logs = [transfer(system, USER, ROUTER, 5n), transfer(TOKEN_A, USER, ROUTER, 6n)]
   assert.deepEqual(transfersOf(logs), [[TOKEN_A, USER, ROUTER, 6n, false]])

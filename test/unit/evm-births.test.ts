@@ -77,7 +77,7 @@ test('a contract that moves tokens of its own as it is made is a token', () => {
   assert.deepEqual(decodeBlock(block, books).births, [])
 })
 
-test('a collectible is no token', () => {
+test('a collectible is not a token', () => {
   const minted = logOf(TOKEN_A, [TOPIC.transfer, topicOf(ZERO), topicOf(DEV), topicOf(USER)], [])
   assert.deepEqual(decodeBlock(making(blockOf([minted]), TOKEN_A), booksOf('facts')).births, [])
 })

@@ -87,7 +87,7 @@ test('bytes and numbers of any size come back as they were', () => {
   assert.deepEqual(letterBody(Buffer.from(letterText(body))), body)
 })
 
-test('what is no letter is refused', () => {
+test('what is not a letter is refused', () => {
   for (const text of ['', '{', '[]', '7', '{}', '{"kind":"other"}', '{"kind":7}']) {
     assert.throws(() => letterBody(Buffer.from(text)), Malformed, text)
   }

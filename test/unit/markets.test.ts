@@ -133,7 +133,7 @@ const pricedTrade = (height: number): TradeEvent => {
   }
 }
 
-test('what lies at a burn address does not circulate: it is no part of the market cap', () => {
+test('what lies at a burn address does not circulate: it is not a part of the market cap', () => {
   const state = new Map<string, string>()
   let folding = MARKETS.load(stageState(state))
   const step = (next: Operation) => {

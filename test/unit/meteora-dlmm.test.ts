@@ -288,7 +288,7 @@ test('a one-sided deposit needs a pool that is known', () => {
   }
 })
 
-test('a rebalanced position withdraws and adds; nothing on a side is no change', () => {
+test('a rebalanced position withdraws and adds; nothing on a side is not a change', () => {
   const rebalance = (amounts: readonly bigint[]): Call => ({
     program: DLMM,
     accounts: LIQUIDITY,

@@ -22,7 +22,7 @@ test('a type is taken apart; arguments are written in one way however they came'
   })
 })
 
-test('what is no type is none, and hostile ones end', () => {
+test('what is not a type is none, and hostile ones end', () => {
   const deep = `${'0x1::a::B<'.repeat(20)}u8${'>'.repeat(20)}`
   const vectors = `0x1::a::B<${'vector<'.repeat(20)}u8${'>'.repeat(20)}>`
   const wide = `0x1::a::B<${'u8,'.repeat(400)}u8>`
@@ -35,7 +35,7 @@ test('what is no type is none, and hostile ones end', () => {
   assert.equal(coinType('0x2::a::B<u8, bool>'), '0x2::a::B<u8, bool>')
 })
 
-test('a coin type that three of which would not fit into a state key is no coin', () => {
+test('a coin type that three of which would not fit into a state key is not a coin', () => {
   const named = (length: number): string =>
     `0x2::coin::${'C'.repeat(length - '0x2::coin::'.length)}`
   assert.equal(coinType(named(100)), named(100))

@@ -157,7 +157,7 @@ const REFUSED: readonly (readonly [string, string, (all: Answers) => unknown])[]
     (all) => Object.assign(firstLog(all), { topics: new Array(5).fill(all.block.hash) }),
   ],
   ['half a byte of data', 'bad-hex', (all) => Object.assign(firstLog(all), { data: '0x123' })],
-  ['data that is no hex', 'bad-hex', (all) => Object.assign(firstLog(all), { data: '0xzz' })],
+  ['data that is not hex', 'bad-hex', (all) => Object.assign(firstLog(all), { data: '0xzz' })],
   ['logs that are missing', 'not-a-list', (all) => Reflect.deleteProperty(logged(all), 'logs')],
   [
     'receipts of which one lost its bloom bits',

@@ -234,7 +234,7 @@ const growth = (
   calls: readonly Call[],
 ): Call => ({ program: ORCA, accounts: accountList(15, places), data, calls })
 
-test('positions grow and shrink in every form; those that move nothing are no change', () => {
+test('positions grow and shrink in every form; those that move nothing are not changes', () => {
   const added = [paid, tokenTransfer([USER_B, VAULT_B, USER], 70n)]
   const taken = [tokenTransfer([VAULT_A, USER_A, POOL], 20n), got]
   const nothing = [tokenTransfer([VAULT_A, USER_A, POOL], 0n)]

@@ -95,7 +95,7 @@ const changed = (at: number, value: number): Uint8Array => {
   return data
 }
 
-test('what is no whole log tells nothing', () => {
+test('what is not a whole log tells nothing', () => {
   assert.equal(ordersOf(log()).length, 17)
   assert.deepEqual(ordersOf(log().subarray(0, -1)), [])
   assert.deepEqual(ordersOf(new Uint8Array()), [])

@@ -198,7 +198,7 @@ test('a curve is priced and valued by its virtual reserves, and worth nothing on
   )
 })
 
-test('a pool that prices with more than its vault holds is no curve: price by all of it, worth by what is there', () => {
+test('a pool that prices with more than its vault holds is not a curve: price by all of it, worth by what is there', () => {
   const boosted = curveEvent(
     SWAP,
     { pre: [120_000_000n, 7n * SOL], post: [100_000_000n, 8n * SOL] },

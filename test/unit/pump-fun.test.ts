@@ -318,7 +318,7 @@ test('a hop that empties its curve goes on too', () => {
   )
 })
 
-test('events that are not the program’s own are no trades', () => {
+test('events that are not the program’s own are not trades', () => {
   const event = selfCall(PUMP, TRADE, first())
   const other = { ...trade(BUY, V1, first()), program: key('forger') }
   assert.deepEqual(reasons(decodeCalls([event])), ['unexpected-caller'])
@@ -437,6 +437,6 @@ test('a graduated token moves to its PumpSwap pool, which the same transaction o
   assert.deepEqual(
     [births, swaps],
     [[], []],
-    'liquidity tokens are not born, migrating is no trade',
+    'liquidity tokens are not born, migrating is not a trade',
   )
 })

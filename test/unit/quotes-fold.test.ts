@@ -121,7 +121,7 @@ test('an entry older than one hour of block time is unknown', () => {
   assert.equal(native(state, WETH, timeAt(1) + MAX_AGE_MS + 1), 1)
 })
 
-test('a price that has grown old is no measure for a step', () => {
+test('a price that has grown old is not a measure for a step', () => {
   const state = foldAll([[weth(2_000)]])
   const later = fold(state, 2, [weth(3_000)], timeAt(1) + MAX_AGE_MS + 1)
   assert.equal(usd(later, WETH, timeAt(1) + MAX_AGE_MS + 2), 3_000)
@@ -152,7 +152,7 @@ test('a traded price stands above a configured one', () => {
   assert.equal(usd(traded, WETH, timeAt(2)), 2_000)
 })
 
-test('a coin and a trade without amounts are no business of the table', () => {
+test('a coin and a trade without amounts are none of the table’s business', () => {
   const none = { ...weth(2_000), amountBRaw: 0n }
   const state = foldAll([[quoteTrade(COIN, USDC, 5, { amount: 1_000 }), none]])
   assert.equal(state.entries.size + state.volumes.size, 0)

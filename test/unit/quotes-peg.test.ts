@@ -53,7 +53,7 @@ test('a stable that came back is worth 1 at once', () => {
   assert.equal(usd(back, USDC, PATIENCE_BLOCKS + 3), 1)
 })
 
-test('one other stable is no median: nobody can tell which of the two is off', () => {
+test('one other stable is not a median: nobody can tell which of the two is off', () => {
   const pair = Array.from({ length: 60 }, () => [quoteTrade(USDC, USDT, 0.9, { amount: 1_000 })])
   const state = foldAll(pair)
   assert.equal(stableMedian(USDC, state, timeAt(61), BOOK), null)

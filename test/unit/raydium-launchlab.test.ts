@@ -302,7 +302,7 @@ test('a migration leaves the curve for a pool of either kind, which opens in the
       poolChanges.map((change) => [change.kind, change.protocol, change.pool, change.reserves]),
       [['initialize', protocol, pool, [200n, 85n]]],
     )
-    assert.deepEqual(swaps, [], 'migrating is no trade')
+    assert.deepEqual(swaps, [], 'migrating is not a trade')
   }
 })
 

@@ -16,7 +16,7 @@ const A = '0x00000000000000000000000000000000000000aA'
 const B = '0x00000000000000000000000000000000000000bB'
 const CHAINS = new Set(['eth', 'sui'])
 
-test('a message is read line by line; a trailing newline is no line', () => {
+test('a message is read line by line; a trailing newline is not a line', () => {
   const cases: readonly (readonly [string, readonly string[] | undefined])[] = [
     ['{}', ['pong']],
     ['{"ping":{}}', ['pong']],

@@ -53,7 +53,7 @@ test('so is one of version 6, one with old BigNumbers, and one as a node gives i
 })
 
 const BROKEN: readonly (readonly [string, Json, string])[] = [
-  ['a height that is no number', { blockNumber: 1.5 }, 'bad-hex'],
+  ['a height that is not a number', { blockNumber: 1.5 }, 'bad-hex'],
   ['a height below zero', { blockNumber: -1 }, 'bad-hex'],
   ['gas of a thousand digits', { gasUsed: '9'.repeat(1_000) }, 'bad-hex'],
   ['gas that is an object of nothing', { gasUsed: {} }, 'bad-hex'],

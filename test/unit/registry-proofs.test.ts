@@ -194,7 +194,7 @@ test('a Balancer V2 pool says its id, and the Vault that knows the id says its t
   )
 })
 
-test('a contract that says the id of another pool, or one that no Vault knows, is no Balancer V2 pool', () => {
+test('a contract that says the id of another pool, or one that no Vault knows, is not a Balancer V2 pool', () => {
   const other = `${ROUTER}000200000000000000000004`
   const said = (id: CallAnswer, tokens: CallAnswer) =>
     proven('balancer_v2', POOL, {
@@ -260,7 +260,7 @@ test('a V4 pool is proven by the key whose hash is its id', () => {
   assert.deepEqual(
     v4(keccak256(hooked), value(hooked)),
     { ...fact, address: keccak256(hooked), tokenA: TOKEN_A, feePips: null },
-    'a flag is no fee',
+    'a flag is not a fee',
   )
 })
 

@@ -101,7 +101,7 @@ test('a long recording is final in steps', async () => {
   )
 })
 
-test('a file that is no recording is refused by its name', async () => {
+test('a file that is not a recording is refused by its name', async () => {
   for (const [text, reason] of [
     ['{', 'not-json'],
     ['{}', 'unknown-shape'],

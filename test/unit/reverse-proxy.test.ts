@@ -96,7 +96,7 @@ test('Caddy: well formed, streams by their path, the rest to the default port', 
   assert.equal(loadConfig(settings(text)).publicUrl, 'https://api.example.com')
 })
 
-test('a file that is cut off is no example', () => {
+test('a file that is cut off is not an example', () => {
   for (const [name, end] of [
     ['nginx.conf', ';'],
     ['Caddyfile', '\n'],

@@ -104,7 +104,7 @@ test('coin moves under the system address, into a token account for its owner', 
   )
 })
 
-test('data that is cut short is no transfer', () => {
+test('data that is cut short is not a transfer', () => {
   const calls = [
     token([FROM, TO, ALICE], 3, u64le(1n).subarray(0, 7)),
     token([FROM], 3, u64le(1n)),

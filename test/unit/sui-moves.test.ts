@@ -32,7 +32,7 @@ test('what one lost and another gained went from the one to the other', () => {
   )
 })
 
-test('what else went into a pool, or came out of one, is no transfer', () => {
+test('what else went into a pool, or came out of one, is not a transfer', () => {
   assert.deepEqual(moved([delta(ANNA, COIN, -10n), delta(BERT, COIN, 4n)]), [
     [COIN, ANNA, BERT, 4n],
   ])
@@ -45,7 +45,7 @@ test('of several that lost and several that gained nobody knows who paid whom', 
   assert.deepEqual(moved([...both, delta(CARL, COIN, 5n), delta(id('dora'), COIN, 5n)]), [])
 })
 
-test('the fee is no transfer, whoever pays it and even where more comes back', () => {
+test('the fee is not a transfer, whoever pays it and even where more comes back', () => {
   const sent = [delta(ANNA, SUI, -11_000n), delta(BERT, SUI, 10_000n)]
   assert.deepEqual(moved(sent), [[SUI, ANNA, BERT, 10_000n]])
   const sponsored = { gasOwner: CARL }
@@ -100,7 +100,7 @@ test('a coin is born where its package is published with what comes with a coin'
   assert.deepEqual(untold, [[COIN, null, null, null, ANNA, null]])
 })
 
-test('other packages, other objects and later ones are no birth', () => {
+test('other packages, other objects and later ones are not births', () => {
   const cap = made(`0x2::coin::TreasuryCap<${COIN}>`)
   assert.deepEqual(born([cap]), [], 'published before')
   assert.deepEqual(born([published, made(`0x2::coin::TreasuryCap<${SUI}>`)]), [])

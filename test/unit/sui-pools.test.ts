@@ -164,7 +164,7 @@ test('pools are opened by events that name their coins, which proves them', () =
   }
 })
 
-test('a position that moved no coins is no change, whatever is known of its pool', () => {
+test('a position that moved no coins is not a change, whatever is known of its pool', () => {
   const zeros = { amount_a: '0', amount_b: '0' }
   for (const said of [bcs(POOL, owner, -5, 5, 0n, 0n, u128(0n)), { pool: POOL, ...zeros }]) {
     assert.deepEqual(changesOf('turbos', 'pool::BurnEvent', said), [])

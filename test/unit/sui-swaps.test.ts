@@ -318,7 +318,7 @@ test("an event counts because its type is a listed package's, whoever called", (
   assert.deepEqual([swaps, dropped], [[], []])
 })
 
-test('a failed transaction is no trade', () => {
+test('a failed transaction is not a trade', () => {
   const swap = transaction([event('cetus', 'pool::SwapEvent', CETUS)])
   assert.equal(decodeMove([swap]).swaps.length, 1)
   assert.equal(decodeMove([{ ...swap, success: false }]).swaps.length, 0)

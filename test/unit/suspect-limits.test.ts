@@ -79,7 +79,7 @@ test('the earlier rule names the reason where several hold', () => {
   )
 })
 
-test('factorBetween is the same both ways, at least 1, and null for what is no price', () => {
+test('factorBetween is the same both ways, at least 1, and null for what is not a price', () => {
   assert.equal(factorBetween(2, 6), 3)
   assert.equal(factorBetween(6, 2), 3)
   assert.equal(factorBetween(2, 2), 1)

@@ -104,7 +104,7 @@ test('a mint and its Metaplex account make a fact, in one call for all tokens', 
   assert.equal(asked.length, 1)
 })
 
-test('what is no mint is asked for again later, not at every block', async () => {
+test('what is not a mint is asked for again later, not at every block', async () => {
   const { reader, asked } = node({ [MINT]: { owner: PROGRAM_IDS.system, data: mintData() } })
   const facts = svmMetadataReader(reader)
   assert.deepEqual((await facts.read(...tokensAt(9, MINT))).tokens, [])

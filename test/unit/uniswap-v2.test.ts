@@ -164,7 +164,7 @@ test('without a node, a swap for nothing is shown by its one side; what else the
   assert.deepEqual(sides([wrong, other, paidA]), [], 'against the order of tokens')
 })
 
-test('without a node, what any contract can log about itself is no evidence', () => {
+test('without a node, what any contract can log about itself is not evidence', () => {
   const kept = (logs: Parameters<typeof blockOf>[0]) =>
     decodeBlock(blockOf(logs), evidence).swaps.length
   const swap = v2Swap([10n, 0n, 0n, 7n])

@@ -72,7 +72,7 @@ test('without a node, a V3 swap needs transfers: there is no Sync to stand in', 
   )
 })
 
-test('positions: added, given up, paid out; a poke of nothing is no change', () => {
+test('positions: added, given up, paid out; a poke of nothing is not a change', () => {
   const position = [topicOf(USER), `0x${'ff'.repeat(32)}`, `0x${'00'.repeat(32)}`]
   const { poolChanges } = decodeBlock(
     blockOf([

@@ -65,7 +65,7 @@ testSwaps('V4', CASES, {
   },
 })
 
-test('only the listed PoolManager speaks for pools; cut data and other topics are no swap', () => {
+test('only the listed PoolManager speaks for pools; cut data and other topics are not swaps', () => {
   const reasons = (log: Omit<Log, 'index'>, books = known) =>
     decodeBlock(blockOf([log]), books).dropped.map(({ reason }) => reason)
   assert.deepEqual(reasons(swap([-10n, 7n], ROUTER)), ['unlisted-contract'])
@@ -122,7 +122,7 @@ test('without a node, the PoolManager is believed, and only transfers of the ver
 const initialize = (fee: bigint, manager = MANAGER): Omit<Log, 'index'> =>
   logOf(manager, [INITIALIZE, ID, topicOf(ZERO), topicOf(TOKEN_B)], [fee, 60n, ROUTER, PRICE, 0n])
 
-test('a pool is proven by its Initialize and trades from then on; a flag is no fee', () => {
+test('a pool is proven by its Initialize and trades from then on; a flag is not a fee', () => {
   const made = decodeBlock(blockOf([initialize(3000n), swap([-10n, 7n])]), booksOf('facts'))
   assert.deepEqual(made.pools, [
     fact({ tokenA: WETH, tokenB: TOKEN_B, factory: MANAGER, feePips: 3000 }),
@@ -196,7 +196,7 @@ test('what a position is worth follows from the price: that of the block before,
   assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY])], at(undefined)), ['unknown-price'])
 })
 
-test('a position that no pool has is refused; one that only collects fees is no change', () => {
+test('a position that no pool has is refused; one that only collects fees is not a change', () => {
   const books: Books = { ...known, price: () => PRICE }
   assert.deepEqual(changesOf([modify([-60n, 60n, 0n])], books), [])
   assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY], ROUTER)], books), [

@@ -226,7 +226,7 @@ test('a curve that a listed factory made is proven from then on, and no pair of 
   assert.deepEqual(reasonsOf(asPair), ['unlisted-contract'])
 })
 
-test('a pair of Uniswap is no curve, and what others make or what is cut is neither', () => {
+test('a pair of Uniswap is not a curve, and what others make or what is cut is neither', () => {
   const pair = decode([madeBy(PAIR_FACTORY), bought])
   assert.deepEqual(
     pair.pools.map(({ protocol }) => protocol),

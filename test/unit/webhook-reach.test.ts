@@ -32,7 +32,7 @@ after(() => {
   }
 })
 
-/** An address of this machine that is no loopback one, where it has such. */
+/** An address of this machine that is not a loopback one, where it has such. */
 const interfaceAddress = Object.values(networkInterfaces())
   .flatMap((each) => each ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address

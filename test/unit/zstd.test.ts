@@ -98,7 +98,7 @@ test('a forged block neither keeps the unpacker busy nor gets out', async () => 
   assert.ok(refused > forged.length / 2, `${refused} of ${forged.length}`)
 })
 
-test('what is no frame', async () => {
+test('what is not a frame', async () => {
   const last = Buffer.concat([blockHead(1, 1, true), Buffer.of(0)])
   await refuses(Buffer.from('{"checkpoint":{}}'), 'not-zstd')
   await refuses(

@@ -30,7 +30,7 @@ const MAX_FIXED = 8
 
 /**
  * Addresses of a list up to the first zero, which ends lists of a fixed length; empty where it is none. A list of any length
- * begins with where it is, and its first item then is no address that a contract has.
+ * begins with where it is, and its first item then is not an address that a contract has.
  */
 export const addressesGiven = (given: Given): readonly string[] => {
   if (given === undefined || wordCount(given) === 0) return []

@@ -21,7 +21,7 @@ export const wordAt = (data: string, index: number): bigint => {
 const MOST_WORDS = 8
 /**
  * Work area of `wordsOf`, which writes it before it reads it: a log's text as bytes. The text starts at 2, its words behind `0x`
- * at 4, so that they can be compared four characters at a time. Four bytes more, or a longer character that is no digit would not
+ * at 4, so that they can be compared four characters at a time. Four bytes more, or a longer character that is not a digit would not
  * be written at the end, and what an older text left there would be read.
  */
 const AREA = new Uint8Array(8 + MOST_WORDS * WORD)
@@ -51,7 +51,7 @@ export const wordsOf = (data: string, count: number): readonly bigint[] => {
   return words
 }
 
-/** A word of the area below 2^128; undefined for higher ones and for what is no hex. */
+/** A word of the area below 2^128; undefined for higher ones and for what is not hex. */
 const smallWord = (start: number): bigint | undefined => {
   if (!isZero(start, start + 32)) return undefined
   const low = sixteenDigits(start + 48)
@@ -77,7 +77,7 @@ const sixteenDigits = (start: number): bigint | undefined => {
   return HALVES.getBigUint64(0)
 }
 
-/** Below zero: one of them is no digit. */
+/** Below zero: one of them is not a digit. */
 const eightDigits = (start: number): number => {
   let value = 0
   let seen = 0

@@ -70,7 +70,7 @@ const registered = (log: Log): Said => {
 /**
  * Pools of Balancer V3, whose tokens all lie in one contract, the Vault. Source: balancer/balancer-v3-monorepo
  * pkg/interfaces/contracts/vault/IVaultEvents.sol, VaultTypes.sol. Boosted pools trade wrapped tokens;
- * the Vault's `Wrap` and `Unwrap` around such a trade convert what is paid and are no trades: they are not read.
+ * the Vault's `Wrap` and `Unwrap` around such a trade convert what is paid and are not trades: they are not read.
  */
 export const balancerV3: EvmFamily = {
   family: 'balancer_v3',

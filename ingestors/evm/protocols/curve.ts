@@ -141,7 +141,7 @@ const ADDED_NG = `${ADDED_CRYPTO}, uint256 packed_price_scale`
 const REMOVED = 'uint256 token_supply'
 
 /**
- * All amounts are told. Fees stay in the pool: they are no part of what moved. A pool that takes a donation logs it as
+ * All amounts are told. Fees stay in the pool: they are not part of what moved. A pool that takes a donation logs it as
  * `AddLiquidity` too: `Donation` itself is not read.
  */
 const ALL_COINS: EvmFamily['events'] = {

@@ -116,7 +116,7 @@ const SYSTEM = '0xfffffffffffffffffffffffffffffffffffffffe'
 
 /**
  * The event that a log's topics name; undefined for all others. Its data may still be too short. What the chain itself logs
- * is no event of a contract: its coin is no token, and calls tell of its moves.
+ * is not an event of a contract: its coin is not a token, and calls tell of its moves.
  */
 export const eventOf = ({ address, topics }: Log): FamilyEvent | undefined =>
   topics[0] === undefined || address === SYSTEM ? undefined : SHAPES.get(topics[0])?.[topics.length]

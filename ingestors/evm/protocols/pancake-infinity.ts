@@ -67,7 +67,7 @@ const binChange =
     return { kind: 'change', pool, vault: VAULT, usual: BIN, change, amountsRaw }
   }
 
-/** The managers keep the key of each pool: tokens, hooks, manager, fee, parameters. What no manager knows is no pool. */
+/** The managers keep the key of each pool: tokens, hooks, manager, fee, parameters. What no manager knows is not a pool. */
 const keyProof: PoolProof = {
   // poolIdToPoolKey(bytes32)
   ask: (pool, listed) =>

@@ -28,7 +28,7 @@ const swap =
     )
   }
 
-/** A position that moved no tokens (a poke before fees are collected) is no change. */
+/** A position that moved no tokens (a poke before fees are collected) is not a change. */
 const change =
   (kind: SaidChange['change'], firstWord: number) =>
   ({ address: pool, data }: Log): Said | undefined => {

@@ -66,7 +66,7 @@ const walkFrames = (tx: Transaction, root: Fields, calls: Call[]): void => {
 }
 
 /**
- * A `trace_block` answer: a flat list, each call with the path to it. Rewards in it are no calls. Source: openethereum
+ * A `trace_block` answer: a flat list, each call with the path to it. Rewards in it are not calls. Source: openethereum
  * JSONRPC-trace-module. Throws as `callsOfFrames`, and `wrong-block` for calls of another block.
  */
 export const callsOfTraces = (block: Named, answer: unknown, reading: Reading = {}): Call[] => {

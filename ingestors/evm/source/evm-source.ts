@@ -249,7 +249,7 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
 
 /**
  * Height of the `finalized` block, the lowest that an endpoint names: one that is wrong makes nothing final too early. One far
- * above the head is no answer. The confirmation depth of the chain where none says.
+ * above the head is not an answer. The confirmation depth of the chain where none says.
  */
 const finalHeight = async ({ rpc, refusals, options }: NodeParts, head: Head): Promise<number> => {
   const { chain } = options

@@ -26,7 +26,7 @@ export interface TransactionEffects {
 export const readEffects = (read: BcsReader): TransactionEffects =>
   read.variant('effects', [() => readEffectsV1(read), () => readEffectsV2(read)])
 
-/** Computation, storage, rebate; of the rebate a part is kept, which is no fee. */
+/** Computation, storage, rebate; of the rebate a part is kept, which is not a fee. */
 const readGasFee = (read: BcsReader): bigint => {
   const [computation, storage, rebate] = [read.u64(), read.u64(), read.u64()]
   read.u64()
@@ -141,7 +141,7 @@ const readObjectChange = (
 
 const BALANCE_TYPE_PREFIX = `0x${'2'.padStart(64, '0')}::balance::Balance<`
 
-/** What an address's own balance gained or lost; null for what is no balance of a coin. */
+/** What an address's own balance gained or lost; null for what is not a balance of a coin. */
 const readBalanceWrite = (read: BcsReader): MoveDelta | null => {
   const owner = read.id()
   const type = read.typeTag()

@@ -57,7 +57,7 @@ const swapReader = eventReader({
   },
 })
 
-/** How all changes of a position begin. Fees that a closed one takes along are no part of the amounts. */
+/** How all changes of a position begin. Fees that a closed one takes along are not part of the amounts. */
 const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
   eventReader({
     layout: {

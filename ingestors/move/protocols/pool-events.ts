@@ -67,7 +67,7 @@ export interface DecodedMoveLiquidityChange {
 
 /**
  * Adds a change of a pool; the reason when nothing tells its coins. A position that moved no coins (a poke before fees are
- * collected) is no change.
+ * collected) is not a change.
  */
 export const addLiquidityChange = (
   scope: MoveTxContext,

@@ -111,7 +111,7 @@ export const coinsFromWrittenObject = (
   return coinsFromPoolType(type)
 }
 
-/** Coins of a pool by the type of its object; undefined for an object that is no pool. Who defined the type is the caller's to check. */
+/** Coins of a pool by the type of its object; undefined for an object that is not a pool. Who defined the type is the caller's to check. */
 export const coinsFromPoolType = ({ name, typeArguments }: MoveType): CoinPair | undefined =>
   name === POOL_TYPE ? firstTwoCoins(typeArguments) : undefined
 

@@ -15,7 +15,7 @@ import { objectFieldsOrNull } from '../normalize/raw-transaction.ts'
 /**
  * A file of recorded answers of a Sui node, in either form, bare, in their JSON-RPC envelope or named by their method: a
  * checkpoint with its transactions, a transaction, a list or a page of transactions of one checkpoint, or an extract that
- * holds nothing but events. What is no whole checkpoint becomes a block of its own with the recorded number, or number 0. Throws
+ * holds nothing but events. What is not a whole checkpoint becomes a block of its own with the recorded number, or number 0. Throws
  * `Malformed`; reasons of `normalizeCheckpoint`, `unknown-shape` and `mixed-checkpoints`.
  */
 export const parseMoveRecording = (chain: string, file: Fields): Recorded => {

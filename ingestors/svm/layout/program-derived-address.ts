@@ -5,8 +5,8 @@ import { base58Decode, base58Encode } from '../../../core/base58.ts'
 const PDA_MARKER = Buffer.from('ProgramDerivedAddress')
 
 /**
- * Address that a program owns for a list of seeds: the first hash, counting a last seed down from 255, that is no point of
- * the curve. undefined when the program is no address or, which does not happen, every hash is a point.
+ * Address that a program owns for a list of seeds: the first hash, counting a last seed down from 255, that is not a point of
+ * the curve. undefined when the program is not an address or, which does not happen, every hash is a point.
  * Source: solana-program pubkey.rs, find_program_address.
  */
 export const findProgramAddress = (

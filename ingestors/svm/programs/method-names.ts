@@ -3,7 +3,7 @@ import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'
 import { PROGRAM_IDS } from './programs.ts'
 
-/** Names of programs that are met most and are no exchange. Sources: solana-program documentation, Metaplex, Jupiter. */
+/** Names of programs that are met most and are not exchanges. Sources: solana-program documentation, Metaplex, Jupiter. */
 const COMMON_PROGRAM_NAMES: Readonly<Record<string, string>> = {
   [PROGRAM_IDS.system]: 'System Program',
   [PROGRAM_IDS.token]: 'Token Program',

@@ -108,7 +108,7 @@ const RECORD_LAYOUTS: Readonly<Record<number, RecordLayout>> = {
 }
 
 /**
- * What a log instruction tells of orders, in its order; nothing where it is no whole log: another instruction, one that the
+ * What a log instruction tells of orders, in its order; nothing where it is not a whole log: another instruction, one that the
  * program did not send itself, a record that nobody knows yet, or fewer bytes than it counts.
  */
 export const phoenixOrderEvents = ({ data, accounts }: SvmInstruction): readonly OrderEvent[] => {

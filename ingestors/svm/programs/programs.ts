@@ -102,7 +102,7 @@ export const withAllInstructions = (programs: ProgramFilter): ProgramFilter => (
 
 /**
  * Only what pump.fun's tokens do, on the curve, in their pool and between wallets, and the pools that price the quotes: a
- * whole Solana is no laptop work. Its mints end in `pump`; balances of coins and of other tokens are seen only where these
+ * whole Solana is more than a laptop can do. Its mints end in `pump`; balances of coins and of other tokens are seen only where these
  * transactions move them.
  */
 export const pumpFunProfile = (referencePools: readonly string[]): ProgramFilter => ({

@@ -58,7 +58,7 @@ const swapAccountsOf = (traded: TradeAccounts, buys: boolean): SwapAccounts => {
     : { userIn: userBase, userOut: userQuote, vaultIn: baseVault, vaultOut: quoteVault }
 }
 
-/** Virtual amounts of curves that are no constant product may be less than what is sold. */
+/** Virtual amounts of curves that are not constant product may be less than what is sold. */
 const subtractOrZero = (whole: bigint, part: bigint): bigint => (whole > part ? whole - part : 0n)
 
 const readTrade: EventType['read'] = (scope, event) => {

@@ -263,7 +263,7 @@ const readInitializeMint: SvmReader = (scope, instruction, at) => {
 const SET_AUTHORITY = fieldOffsets({ tag: 'u8', type: 'u8', has: 'bool', key: 'key' })
 const AUTHORITY_FIELDS = ['mintAuthority', 'freezeAuthority'] as const
 
-/** Only of mints that the transaction made: others' authorities are no event of ours. */
+/** Only of mints that the transaction made: others' authorities are not events of ours. */
 const readSetAuthority: SvmReader = ({ newMints: { mints } }, { accounts, data }) => {
   const [mint] = accounts
   const made = mint === undefined ? undefined : mints.get(mint)
